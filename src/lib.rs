@@ -1,1 +1,20 @@
-//! l
+//! A card payments API server: stateful, offline, crash-safe, correct about money and described by a document
+//! that generators accept. `docs/architecture.md` is the way in.
+
+pub mod acquirer;
+pub mod app;
+pub mod card_number;
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod http;
+pub mod limits;
+pub mod params;
+pub mod random;
+pub mod secret;
+pub mod services;
+pub mod store;
+pub mod timing;
+pub mod vault;
+pub mod views;
+pub mod workers;

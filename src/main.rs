@@ -1,2 +1,174 @@
-//! m
-fn main() {}
+//! The command line: `card-payments [serve]`, and what operators run beside it.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use card_payments::app::{App, Parts};
+use card_payments::clock::Ids;
+use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
+use card_payments::http::{self, Index};
+use card_payments::services::accounts::Keys;
+use card_payments::store::{Location, Store};
+use card_payments::workers;
+use clap::{Parser, Subcommand};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// A card payments API server.
+#[derive(Parser)]
+#[command(version, about, args_conflicts_with_subcommands = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeOptions,
+    #[command(flatten)]
+    database: DatabaseOptions,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the API (the default).
+    Serve(Box<ServeOptions>),
+    /// Print the OpenAPI document.
+    Openapi {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring the database's schema up to date.
+    Migrate,
+}
+
+fn main() -> ExitCode {
+    let Cli { command, serve, database } = Cli::parse();
+    let command = command.unwrap_or_else(|| Command::Serve(Box::new(serve)));
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error.into()),
+    };
+    match runtime.block_on(run(command, database)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
+    }
+}
+
+/// One clear line for the operator.
+fn failed(error: &Box<dyn std::error::Error>) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::FAILURE
+}
+
+async fn run(command: Command, database: DatabaseOptions) -> Result<(), Box<dyn std::error::Error>> {
+    match command {
+        Command::Serve(options) => serve(*options, database).await,
+        Command::Openapi { json } => {
+            let api = http::openapi();
+            if json {
+                println!("{}", api.to_pretty_json()?);
+            } else {
+                print!("{}", http::document::yaml(&api));
+            }
+            Ok(())
+        }
+        Command::Migrate => {
+            let location: Location = database.url().parse()?;
+            // The folder may not be there yet; a server beside it keeps the lock, and both use one door.
+            if let Location::Sqlite { path } = &location
+                && let Some(folder) = path.parent()
+            {
+                std::fs::create_dir_all(folder)?;
+            }
+            Store::open(&location, Ids::default().into()).await?;
+            Ok(())
+        }
+    }
+}
+
+async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), Box<dyn std::error::Error>> {
+    log(&options.log)?;
+    let secrets = Secrets::from_environment()?;
+    let parts = Parts::configured(&options, &database, &secrets)?;
+    // The port first: a server that cannot listen changes nothing.
+    let listener = bind(options.listen).await?;
+    let admin = match options.admin_listen {
+        Some(address) => Some(bind(address).await?),
+        None => None,
+    };
+    let address = listener.local_addr()?;
+    let base_url = options.base_url.unwrap_or_else(|| format!("http://{address}"));
+    let index = Index {
+        base_url: base_url.trim_end_matches('/').to_owned(),
+        environment: options.environment.name(),
+        trusted_proxies: options.trusted_proxies,
+        metrics: admin.is_none() && options.environment == Environment::Test,
+    };
+    let location = database.url().parse()?;
+    let app = App::open(&location, parts, secrets, index.clone()).await?;
+    workers::start(&app.ctx);
+    if let Some(admin) = admin {
+        let router = app.admin();
+        tokio::spawn(async move { axum::serve(admin, router).await });
+    }
+    banner(&index, app.keys.as_ref());
+    println!("Listening on http://{address}");
+    let service = app.router.clone().into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service).with_graceful_shutdown(stopped()).await?;
+    // Payments that a hung-up caller left under way.
+    app.ctx.tasks.close();
+    if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_err() {
+        tracing::warn!("payments are still under way; they are settled at the next start");
+    }
+    Ok(())
+}
+
+/// The longest a payment under way can take: an acquirer that answers at the last moment.
+const SHUTDOWN: Duration = Duration::from_secs(25);
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))
+}
+
+/// Text on a terminal, JSON otherwise; always stderr.
+fn log(filter: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| format!("CARD_PAYMENTS_LOG: {error}"))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::io::stderr().is_terminal() {
+        log.init();
+    } else {
+        log.json().init();
+    }
+    Ok(())
+}
+
+fn banner(index: &Index, keys: Option<&Keys>) {
+    println!("card-payments {} ({})", env!("CARGO_PKG_VERSION"), index.environment);
+    println!("  API      {}/1", index.base_url);
+    println!("  Swagger  {}/docs/", index.base_url);
+    if let Some(Keys { secret, publishable }) = keys {
+        let (secret, publishable) = (secret.expose(), publishable.expose());
+        println!("  Keys     {secret} (secret), {publishable} (publishable)");
+        println!(
+            "  Try      curl {}/1/charges -u {secret}: -d email=roland@example.com -d description=Test -d amount=400 \
+             -d ip_address=203.192.1.172 -d 'card[number]=4200000000000000' -d 'card[expiry_month]=5' \
+             -d 'card[expiry_year]=2030' -d 'card[cvc]=123' -d 'card[name]=Roland Robot' \
+             -d 'card[address_line1]=42 Sevenoaks St' -d 'card[address_city]=Lathlain' -d 'card[address_country]=AU'",
+            index.base_url
+        );
+    }
+}
+
+/// SIGTERM or SIGINT.
+async fn stopped() {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopping");
+}

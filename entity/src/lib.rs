@@ -1,1 +1,39 @@
-//! e
+//! Rows, states and typed column values: what is stored, and nothing about how it is used.
+
+#[macro_use]
+mod string_enum;
+
+pub mod account;
+pub mod api_key;
+pub mod card;
+pub mod charge;
+pub mod counter;
+pub mod currency;
+pub mod customer;
+pub mod deposit;
+pub mod event;
+pub mod failure;
+pub mod installation;
+mod ledger;
+mod owned;
+pub mod pricing;
+mod rate;
+mod rounding;
+mod scheme;
+mod text;
+mod timestamp;
+pub mod token;
+
+pub use currency::Currency;
+pub use failure::FailureCode;
+pub use installation::vault_key;
+pub use ledger::{balance, journal_entry, posting};
+pub use owned::{Listed, Owned};
+pub use rate::Rate;
+pub use scheme::Scheme;
+pub use text::JsonText;
+pub use timestamp::{Day, Span, Timestamp};
+pub use token::{
+    AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken, PostingToken,
+    Token,
+};

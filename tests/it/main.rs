@@ -1,1 +1,7 @@
-//! t
+//! The rules of the API as sentences, through the real router, on both databases.
+
+// Tells clippy that all of this is test code, the harness too: unwrap is allowed.
+#![cfg(test)]
+
+mod harness;
+mod house;

@@ -1,0 +1,57 @@
+//! Accounts: one merchant in one environment, the tenant of every row (decisions 2).
+
+use sea_orm::entity::prelude::*;
+
+use crate::{AccountToken, JsonText, Span, Timestamp};
+
+/// One account with the switches and settings that govern it (decisions 10).
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "accounts")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
+pub struct Model {
+    /// The account's token.
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub id: AccountToken,
+    /// The name customers know.
+    pub business_name: String,
+    /// Where the operator writes to.
+    pub email: String,
+    /// Manages an approved partner: may use the merchants API.
+    pub partner: bool,
+    /// The disputes API is enabled.
+    pub disputes: bool,
+    /// The wallet API is enabled.
+    pub wallet: bool,
+    /// POST /transfers is allowed.
+    pub transfers_enabled: bool,
+    /// When settlement pays out.
+    pub transfers_schedule: TransfersSchedule,
+    /// Days from a capture to the day its entitlement becomes available.
+    pub settlement_delay_days: i32,
+    /// The largest charge, in AUD cents.
+    pub maximum_charge_cents: i64,
+    /// The merchant's pricing table, as the API shows it.
+    pub pricing: JsonText,
+    /// How far the account's clock runs ahead of the wall clock; never falls (decisions 13).
+    pub clock_offset: Span,
+    /// By the account's clock.
+    pub created_at: Timestamp,
+}
+
+string_enum! {
+    /// How often an account is paid out.
+    pub enum TransfersSchedule {
+        /// Every day at 00:00 UTC.
+        Daily "daily",
+        /// Every Monday at 00:00 UTC.
+        Weekly "weekly",
+        /// Only by POST /transfers.
+        Manual "manual",
+    }
+}
+
+/// None: tables are read from the account, not walked.
+#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
+pub enum Relation {}
+
+impl ActiveModelBehavior for ActiveModel {}

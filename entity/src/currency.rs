@@ -1,0 +1,120 @@
+//! The currencies that can be charged.
+
+string_enum! {
+    /// A currency of a charge. Amounts are in its base unit: cents, or whole yen.
+    pub enum Currency {
+        Aud "AUD",
+        Usd "USD",
+        Nzd "NZD",
+        Sgd "SGD",
+        Eur "EUR",
+        Gbp "GBP",
+        Cad "CAD",
+        Hkd "HKD",
+        Jpy "JPY",
+        Myr "MYR",
+        Thb "THB",
+        Php "PHP",
+        Zar "ZAR",
+        Idr "IDR",
+        Twd "TWD",
+    }
+}
+
+impl Currency {
+    /// Existing clients send lower case; the answer is in upper case.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::from_code(&text.trim().to_ascii_uppercase())
+    }
+
+    /// The smallest amount that can be charged, in base units.
+    pub const fn charge_amount_min(self) -> i64 {
+        match self {
+            Self::Gbp => 50,
+            Self::Aud | Self::Usd | Self::Nzd | Self::Sgd | Self::Eur | Self::Cad | Self::Jpy => {
+                100
+            }
+            Self::Myr => 300,
+            Self::Hkd | Self::Zar => 1_000,
+            Self::Thb => 2_000,
+            Self::Twd => 2_500,
+            Self::Php => 3_000,
+            Self::Idr => 1_000_000,
+        }
+    }
+
+    /// Decimal places between the base unit and the currency unit.
+    pub const fn minor_units(self) -> u32 {
+        match self {
+            Self::Jpy => 0,
+            Self::Aud
+            | Self::Usd
+            | Self::Nzd
+            | Self::Sgd
+            | Self::Eur
+            | Self::Gbp
+            | Self::Cad
+            | Self::Hkd
+            | Self::Myr
+            | Self::Thb
+            | Self::Php
+            | Self::Zar
+            | Self::Idr
+            | Self::Twd => 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::ActiveEnum;
+
+    use super::*;
+
+    #[test]
+    fn the_currencies_and_their_minimum_amounts_are_those_of_the_decisions() {
+        let table: Vec<_> = Currency::ALL
+            .iter()
+            .map(|currency| format!("{} {}", currency.code(), currency.charge_amount_min()))
+            .collect();
+        assert_eq!(
+            table.join(", "),
+            "AUD 100, USD 100, NZD 100, SGD 100, EUR 100, GBP 50, CAD 100, HKD 1000, JPY 100, MYR 300, \
+             THB 2000, PHP 3000, ZAR 1000, IDR 1000000, TWD 2500"
+        );
+    }
+
+    #[test]
+    fn a_currency_is_read_in_any_letter_case_and_trimmed() {
+        assert_eq!(Currency::parse(" aUd\n"), Some(Currency::Aud));
+        for refused in ["", "A UD", "AUDX", "XXX", "12"] {
+            assert_eq!(Currency::parse(refused), None, "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_yen_has_no_minor_unit() {
+        let whole: Vec<_> = Currency::ALL
+            .iter()
+            .filter(|currency| currency.minor_units() == 0)
+            .collect();
+        assert_eq!(whole, [&Currency::Jpy]);
+    }
+
+    #[test]
+    fn the_column_and_json_carry_the_code() {
+        for &currency in Currency::ALL {
+            assert_eq!(currency.to_value(), currency.code());
+            assert_eq!(
+                Currency::try_from_value(&currency.code().to_owned()),
+                Ok(currency)
+            );
+            let json = serde_json::to_value(currency).expect("a currency is JSON");
+            assert_eq!(json, currency.code());
+            assert_eq!(
+                serde_json::from_value::<Currency>(json).ok(),
+                Some(currency)
+            );
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Every read starts with whose it is: another account's record is not found.
+
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
+
+use crate::AccountToken;
+
+/// A table whose rows belong to accounts.
+pub trait Owned: EntityTrait {
+    /// The column that says whose.
+    const ACCOUNT: Self::Column;
+
+    /// The rows of one account: how services begin every query.
+    fn owned_by(account: AccountToken) -> Select<Self> {
+        Self::find().filter(Self::ACCOUNT.eq(account))
+    }
+}
+
+/// An owned table whose rows are listed by their ids, newest first.
+pub trait Listed: Owned {
+    /// The column that orders its lists.
+    const ID: Self::Column;
+}
+
+macro_rules! owned {
+    ($($table:ident)*) => {$(
+        impl Owned for crate::$table::Entity {
+            const ACCOUNT: Self::Column = crate::$table::Column::AccountId;
+        }
+    )*};
+}
+
+macro_rules! listed {
+    ($($table:ident)*) => {$(
+        impl Listed for crate::$table::Entity {
+            const ID: Self::Column = crate::$table::Column::Id;
+        }
+    )*};
+}
+
+owned! { api_key balance card charge counter customer deposit event journal_entry posting }
+listed! { card charge customer event }

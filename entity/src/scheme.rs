@@ -1,0 +1,13 @@
+//! The card schemes.
+
+string_enum! {
+    /// The network that a card belongs to, told by the prefix of its number.
+    pub enum Scheme {
+        Visa "visa",
+        Master "master",
+        AmericanExpress "american_express",
+        DinersClub "diners_club",
+        Discover "discover",
+        Jcb "jcb",
+    }
+}

@@ -1,0 +1,168 @@
+//! Instants, as this API keeps and shows them.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+
+use chrono::{DateTime, Datelike, Days, Months, NaiveDate, SecondsFormat, Utc};
+use sea_orm::DeriveValueType;
+use serde::{Serialize, Serializer};
+
+/// An instant in whole milliseconds since the epoch: SQLite would keep nanoseconds and PostgreSQL
+/// microseconds, and an account's clock is `now + offset` in SQL too. Shown as `YYYY-MM-DDTHH:MM:SSZ`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, DeriveValueType)]
+pub struct Timestamp(i64);
+
+/// A span in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, DeriveValueType)]
+pub struct Span(i64);
+
+/// A day of the UTC calendar, counted from the epoch: what balances become available on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, DeriveValueType)]
+pub struct Day(i32);
+
+const MILLISECONDS_A_DAY: i64 = 86_400_000;
+
+impl Timestamp {
+    /// The instant that many milliseconds after the epoch.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the epoch.
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds since the epoch, rounded down.
+    pub const fn seconds(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// The UTC day this instant lies in.
+    pub fn day(self) -> Day {
+        Day(i32::try_from(self.0.div_euclid(MILLISECONDS_A_DAY)).unwrap_or(i32::MAX))
+    }
+
+    /// The same day and time `months` calendar months later, the last day where that month is shorter
+    /// (decisions 4: "a month = the same day of the next calendar month").
+    #[must_use]
+    pub fn plus_months(self, months: u32) -> Self {
+        self.datetime().checked_add_months(Months::new(months)).map_or(self, Self::from)
+    }
+
+    /// The calendar year and month.
+    pub fn year_and_month(self) -> (i32, u32) {
+        let time = self.datetime();
+        (time.year(), time.month())
+    }
+
+    fn datetime(self) -> DateTime<Utc> {
+        DateTime::from_timestamp_millis(self.0).unwrap_or(if self.0 < 0 {
+            DateTime::<Utc>::MIN_UTC
+        } else {
+            DateTime::<Utc>::MAX_UTC
+        })
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// A span of milliseconds.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// A span of seconds.
+    pub const fn seconds(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(1000))
+    }
+
+    /// A span of days of 24 hours.
+    pub const fn days(days: i64) -> Self {
+        Self(days.saturating_mul(MILLISECONDS_A_DAY))
+    }
+
+    /// Milliseconds.
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+}
+
+impl Day {
+    /// Days since the epoch.
+    pub const fn number(self) -> i32 {
+        self.0
+    }
+
+    /// The day that many days later.
+    #[must_use]
+    pub const fn plus(self, days: i32) -> Self {
+        Self(self.0.saturating_add(days))
+    }
+
+    /// As a calendar date.
+    pub fn date(self) -> NaiveDate {
+        let epoch = DateTime::<Utc>::UNIX_EPOCH.date_naive();
+        epoch.checked_add_days(Days::new(u64::try_from(self.0).unwrap_or(0))).unwrap_or(NaiveDate::MAX)
+    }
+}
+
+impl From<DateTime<Utc>> for Timestamp {
+    fn from(time: DateTime<Utc>) -> Self {
+        Self(time.timestamp_millis())
+    }
+}
+
+impl Add<Span> for Timestamp {
+    type Output = Self;
+    fn add(self, span: Span) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl Sub for Timestamp {
+    type Output = Span;
+    fn sub(self, earlier: Self) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.datetime().to_rfc3339_opts(SecondsFormat::Secs, true))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_shown_in_whole_seconds_of_utc() {
+        assert_eq!(Timestamp::from_millis(1_753_999_999_999).to_string(), "2025-07-31T22:13:19Z");
+    }
+
+    #[test]
+    fn a_month_later_is_the_same_day_or_the_last_of_a_shorter_month() {
+        let january_31 = Timestamp::from_millis(1_769_817_600_000);
+        assert_eq!(january_31.to_string(), "2026-01-31T00:00:00Z");
+        assert_eq!(january_31.plus_months(1).to_string(), "2026-02-28T00:00:00Z");
+        assert_eq!(january_31.plus_months(2).to_string(), "2026-03-31T00:00:00Z");
+    }
+
+    #[test]
+    fn the_ends_of_time_do_not_panic() {
+        for millis in [i64::MIN, i64::MAX] {
+            let time = Timestamp::from_millis(millis);
+            let _ = (time.to_string(), time.day(), time.plus_months(1), time + Span::days(i64::MAX));
+        }
+    }
+}

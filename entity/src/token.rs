@@ -1,0 +1,210 @@
+//! Tokens: a prefix that says what is named, and the row's UUID in 22 characters of URL-safe base64.
+//!
+//! Specification, "Common rules"; decisions 1, "tokens". `Token<Charge>` and `Token<Card>` are different
+//! types, in Rust and in columns, so a token never fits where another kind is wanted.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sea_orm::sea_query::{ArrayType, ColumnType, Nullable, ValueType, ValueTypeErr};
+use sea_orm::{ColIdx, DbErr, QueryResult, TryFromU64, TryGetError, TryGetable, Value};
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+/// What a token names.
+pub trait Kind: 'static {
+    /// The letters in front, underscore included.
+    const PREFIX: &'static str;
+}
+
+/// The name of one record.
+pub struct Token<K>(Uuid, PhantomData<fn() -> K>);
+
+/// The text is no token of this kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a token of this kind")]
+pub struct MalformedToken;
+
+impl<K> Token<K> {
+    /// The token of the row with this id.
+    pub const fn new(id: Uuid) -> Self {
+        Self(id, PhantomData)
+    }
+
+    /// The row's id.
+    pub const fn id(self) -> Uuid {
+        self.0
+    }
+}
+
+impl<K: Kind> FromStr for Token<K> {
+    type Err = MalformedToken;
+
+    /// Strict: right prefix, exactly 22 characters, unused bits zero.
+    fn from_str(text: &str) -> Result<Self, MalformedToken> {
+        let encoded = text.strip_prefix(K::PREFIX).ok_or(MalformedToken)?;
+        // A longer text would decode into a longer buffer; 22 characters are exactly 16 bytes.
+        let mut bytes = [0; 16];
+        match URL_SAFE_NO_PAD.decode_slice(encoded, &mut bytes) {
+            Ok(16) => Ok(Self::new(Uuid::from_bytes(bytes))),
+            Ok(_) | Err(_) => Err(MalformedToken),
+        }
+    }
+}
+
+impl<K: Kind> fmt::Display for Token<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(K::PREFIX)?;
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.0.as_bytes()))
+    }
+}
+
+impl<K: Kind> fmt::Debug for Token<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<K: Kind> Serialize for Token<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+// Written out because a derive would ask K for the same traits.
+impl<K> Clone for Token<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K> Copy for Token<K> {}
+impl<K> PartialEq for Token<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+impl<K> Eq for Token<K> {}
+impl<K> PartialOrd for Token<K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<K> Ord for Token<K> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+impl<K> Hash for Token<K> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+// A token is a UUID column.
+impl<K> From<Token<K>> for Value {
+    fn from(token: Token<K>) -> Self {
+        token.0.into()
+    }
+}
+impl<K> TryGetable for Token<K> {
+    fn try_get_by<I: ColIdx>(row: &QueryResult, index: I) -> Result<Self, TryGetError> {
+        Uuid::try_get_by(row, index).map(Self::new)
+    }
+}
+impl<K> ValueType for Token<K> {
+    fn try_from(value: Value) -> Result<Self, ValueTypeErr> {
+        <Uuid as ValueType>::try_from(value).map(Self::new)
+    }
+    fn type_name() -> String {
+        "Token".into()
+    }
+    fn array_type() -> ArrayType {
+        ArrayType::Uuid
+    }
+    fn column_type() -> ColumnType {
+        ColumnType::Uuid
+    }
+}
+impl<K> Nullable for Token<K> {
+    fn null() -> Value {
+        <Uuid as Nullable>::null()
+    }
+}
+impl<K: Kind> TryFromU64 for Token<K> {
+    fn try_from_u64(_: u64) -> Result<Self, DbErr> {
+        Err(DbErr::ConvertFromU64(K::PREFIX))
+    }
+}
+impl<K> sea_orm::IntoActiveValue<Self> for Token<K> {
+    fn into_active_value(self) -> sea_orm::ActiveValue<Self> {
+        sea_orm::ActiveValue::Set(self)
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $token:ident $prefix:literal)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $kind {}
+        impl Kind for $kind {
+            const PREFIX: &'static str = $prefix;
+        }
+        #[doc = concat!("The token of ", stringify!($kind), " records, `", $prefix, "...`.")]
+        pub type $token = Token<$kind>;
+    )*};
+}
+
+kinds! {
+    /// A merchant in one environment: the tenant of every row.
+    Account AccountToken "acct_"
+    /// A stored card.
+    Card CardToken "card_"
+    /// A charge.
+    Charge ChargeToken "ch_"
+    /// A customer.
+    Customer CustomerToken "cus_"
+    /// Money that arrived.
+    Deposit DepositToken "dpo_"
+    /// An event.
+    Event EventToken "evt_"
+    /// One balanced movement of money; internal, in no answer.
+    JournalEntry JournalEntryToken "je_"
+    /// One side of a movement; internal, in no answer.
+    Posting PostingToken "po_"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_its_prefix_and_22_characters() {
+        let text = ChargeToken::new(Uuid::from_bytes([0xff; 16])).to_string();
+        assert_eq!(text, "ch______________________w");
+        assert_eq!(text.len(), 3 + 22);
+    }
+
+    #[test]
+    fn a_token_reads_back_as_the_same_id() {
+        let token = ChargeToken::new(Uuid::from_u128(42));
+        assert_eq!(token.to_string().parse(), Ok(token));
+    }
+
+    #[test]
+    fn every_malformed_token_is_refused() {
+        let good = CardToken::new(Uuid::from_u128(7)).to_string();
+        let mut unused_bits = good.clone();
+        unused_bits.replace_range(unused_bits.len() - 1.., "x");
+        let wrong_kind = ChargeToken::new(Uuid::from_u128(7)).to_string();
+        for bad in ["", "card_", "card_abc", &good[..good.len() - 1], &format!("{good}A"), &format!("{good}=="),
+            &format!(" {good}"), &unused_bits, &wrong_kind, &good.replace("card_", "CARD_"), "card_++++++++++++++++++++++"]
+        {
+            assert_eq!(bad.parse::<CardToken>(), Err(MalformedToken), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Cards and customers.
+
+crate::migration!(|_| "
+CREATE TABLE cards (
+    account_id UUID NOT NULL,
+    id UUID NOT NULL,
+    state TEXT NOT NULL,
+    scheme TEXT NOT NULL,
+    display_number TEXT NOT NULL,
+    issuing_country TEXT NOT NULL,
+    expiry_month INTEGER NOT NULL,
+    expiry_year INTEGER NOT NULL,
+    name TEXT,
+    address_line1 TEXT,
+    address_line2 TEXT,
+    address_city TEXT,
+    address_postcode TEXT,
+    address_state TEXT,
+    address_country TEXT,
+    customer_id UUID,
+    number_sealed BYTES,
+    cvc_sealed BYTES,
+    sealed_by UUID,
+    expires_at BIGINT,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, id)
+);
+CREATE INDEX cards_of_customer ON cards (account_id, customer_id, id) WHERE customer_id IS NOT NULL;
+CREATE INDEX cards_expiring ON cards (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE customers (
+    account_id UUID NOT NULL,
+    id UUID NOT NULL,
+    email TEXT NOT NULL,
+    first_name TEXT,
+    last_name TEXT,
+    phone_number TEXT,
+    company TEXT,
+    notes TEXT,
+    primary_card_id UUID NOT NULL,
+    ip_address TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, id)
+);
+".into());

@@ -1,0 +1,227 @@
+//! The simulated acquirer: the cards of the table, no money, no network, no clock of the account.
+//!
+//! Its futures are ready at their first poll or never: latency is the caller's to add, and a caller that must not
+//! wait (a moving clock) polls once.
+//!
+//! A payment's reference is `simulator:<aftermath>:<key of its authorisation>` with the aftermath `ordinary`,
+//! `disputed` or `refunds_fail`. It tells all that captures and refunds must know, after a restart and in another
+//! copy of the server too, and a repeated call gets the same one.
+
+mod memory;
+
+use std::future::pending;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use entity::Currency;
+use entity::failure::Decline;
+use entity::Rate;
+use entity::Scheme;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, ready};
+
+use self::memory::Memory;
+use super::test_cards::TestCards;
+use super::{
+    Acquirer, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Fault, Follow, NoAnswer,
+    Outcome, RefundAnswer, Settled,
+};
+use crate::card_number::CardNumber;
+
+const REFERENCE_PREFIX: &str = "simulator";
+/// Where live cards that the table does not know come from: there is no directory to ask.
+const LIVE_ISSUING_COUNTRY: &str = "AU";
+
+/// Which numbers it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Test: those of the table, for no live number belongs in a test server.
+    TestCards,
+    /// Live: every possible one; what the table does not know is approved.
+    All,
+}
+
+/// An acquirer in the process.
+#[derive(Debug)]
+pub struct Simulator {
+    numbers: Numbers,
+    memory: Mutex<Memory>,
+}
+
+impl Simulator {
+    /// One that has seen no call yet.
+    pub fn new(numbers: Numbers) -> Self {
+        Self {
+            numbers,
+            memory: Mutex::default(),
+        }
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // Each of its changes is complete in itself, so a panic elsewhere leaves nothing half done.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The sandbox's order goes before the card.
+    fn outcome(&self, call: &Authorise) -> Outcome {
+        let of_card = || match (TestCards::of(call.number.expose()), self.numbers) {
+            (Some(row), _) => row.outcome,
+            (None, Numbers::All) => Outcome::Approved(Aftermath::Ordinary),
+            (None, Numbers::TestCards) => Outcome::Declined(Decline::InvalidCard),
+        };
+        call.forced.unwrap_or_else(of_card)
+    }
+
+    async fn act(
+        &self,
+        key: &CallKey,
+        reference: &str,
+        fault: Option<Fault>,
+    ) -> Result<(), Failure> {
+        let answer = self.memory().act(Instant::now(), key, reference, fault);
+        match answer {
+            Some(answer) => answer,
+            None => pending().await,
+        }
+    }
+
+    async fn approve(&self, call: Authorise) -> Result<Approval, Failure> {
+        let (aftermath, fault, decline) = match self.outcome(&call) {
+            Outcome::Approved(aftermath) => (aftermath, None, None),
+            Outcome::Fault(fault) => (Aftermath::Ordinary, Some(fault), None),
+            Outcome::Declined(decline) => (Aftermath::Ordinary, None, Some(decline)),
+        };
+        let reference = reference(aftermath, &call.key);
+        self.act(&call.key, &reference, fault).await?;
+        match decline {
+            Some(decline) => Err(Failure::Declined(decline)),
+            None => Ok(Approval { reference }),
+        }
+    }
+
+    /// A reference that another acquirer gave names nothing here, so nothing can happen.
+    async fn follow(&self, call: Follow) -> Result<Aftermath, Failure> {
+        let aftermath = aftermath(&call.reference).ok_or(Failure::GatewayError)?;
+        self.act(&call.key, &call.reference, call.fault).await?;
+        Ok(aftermath)
+    }
+}
+
+impl Acquirer for Simulator {
+    fn name(&self) -> &'static str {
+        "simulator"
+    }
+
+    fn card(&self, number: &CardNumber) -> Option<CardInfo> {
+        let issuing_country = match (TestCards::of(number.digits().expose()), self.numbers) {
+            (Some(row), _) => row.issuing_country,
+            (None, Numbers::All) => LIVE_ISSUING_COUNTRY,
+            (None, Numbers::TestCards) => return None,
+        };
+        let scheme = number.scheme();
+        Some(CardInfo {
+            scheme,
+            issuing_country: issuing_country.to_owned(),
+            three_d_secure: is_enrolled(scheme),
+        })
+    }
+
+    fn rate(&self, currency: Currency) -> Option<Rate> {
+        Some(test_rate(currency))
+    }
+
+    fn authorise(&self, call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>> {
+        self.approve(call).boxed()
+    }
+
+    fn capture(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+        self.follow(call).map(|answer| answer.map(|_| ())).boxed()
+    }
+
+    fn void(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+        self.follow(call).map(|answer| answer.map(|_| ())).boxed()
+    }
+
+    fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
+        let settles = |aftermath| match aftermath {
+            Aftermath::Ordinary | Aftermath::Disputed => RefundAnswer::Succeeds,
+            Aftermath::RefundsFail => RefundAnswer::Fails,
+        };
+        self.follow(call)
+            .map(move |answer| answer.map(settles))
+            .boxed()
+    }
+
+    fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
+        ready(Ok(self.memory().reverse(Instant::now(), key))).boxed()
+    }
+
+    fn settle(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
+        ready(Ok(self.memory().settle(Instant::now(), key))).boxed()
+    }
+
+    fn is_disputed_once_captured(&self, reference: &str) -> bool {
+        aftermath(reference) == Some(Aftermath::Disputed)
+    }
+}
+
+const fn word(aftermath: Aftermath) -> &'static str {
+    match aftermath {
+        Aftermath::Ordinary => "ordinary",
+        Aftermath::Disputed => "disputed",
+        Aftermath::RefundsFail => "refunds_fail",
+    }
+}
+
+fn reference(aftermath: Aftermath, key: &CallKey) -> String {
+    format!("{REFERENCE_PREFIX}:{}:{key}", word(aftermath))
+}
+
+fn aftermath(reference: &str) -> Option<Aftermath> {
+    let (prefix, rest) = reference.split_once(':')?;
+    let (written, _key) = rest.split_once(':')?;
+    let all = [
+        Aftermath::Ordinary,
+        Aftermath::Disputed,
+        Aftermath::RefundsFail,
+    ];
+    all.into_iter()
+        .find(|&aftermath| prefix == REFERENCE_PREFIX && word(aftermath) == written)
+}
+
+/// One scheme is not, so that both paths of 3-D Secure can be tried.
+const fn is_enrolled(scheme: Scheme) -> bool {
+    match scheme {
+        Scheme::Master => false,
+        Scheme::Visa
+        | Scheme::AmericanExpress
+        | Scheme::DinersClub
+        | Scheme::Discover
+        | Scheme::Jcb => true,
+    }
+}
+
+/// Fixed, so that tests can compute with them.
+const fn test_rate(currency: Currency) -> Rate {
+    let millionths = match currency {
+        Currency::Aud => return Rate::AUD,
+        Currency::Usd => 1_500_000,
+        Currency::Nzd => 900_000,
+        Currency::Sgd => 1_150_000,
+        Currency::Eur => 1_650_000,
+        Currency::Gbp => 1_950_000,
+        Currency::Cad => 1_100_000,
+        Currency::Hkd => 190_000,
+        Currency::Jpy => 10_000,
+        Currency::Myr => 350_000,
+        Currency::Thb => 45_000,
+        Currency::Php => 26_000,
+        Currency::Zar => 85_000,
+        Currency::Idr => 100,
+        Currency::Twd => 48_000,
+    };
+    Rate::from_millionths(millionths)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The card numbers that a test environment knows. None of them is anybody's card.
+
+use entity::failure::Decline;
+
+use super::{Aftermath, Fault, Outcome};
+
+/// Numbers that share an outcome and an issuing country.
+pub struct TestCards {
+    /// How every attempt on them ends.
+    pub outcome: Outcome,
+    /// ISO 3166-1, two letters.
+    pub issuing_country: &'static str,
+    numbers: &'static str,
+}
+
+impl TestCards {
+    /// The row of a number.
+    pub fn of(number: &str) -> Option<&'static Self> {
+        TABLE
+            .iter()
+            .find(|row| row.numbers().any(|known| known == number))
+    }
+
+    /// The numbers, digits only.
+    pub fn numbers(&self) -> impl Iterator<Item = &'static str> {
+        self.numbers.split_whitespace()
+    }
+}
+
+const fn row(outcome: Outcome, issuing_country: &'static str, numbers: &'static str) -> TestCards {
+    TestCards {
+        outcome,
+        issuing_country,
+        numbers,
+    }
+}
+
+const SUCCESS: Outcome = Outcome::Approved(Aftermath::Ordinary);
+const DISPUTED: Outcome = Outcome::Approved(Aftermath::Disputed);
+const REFUNDS_FAIL: Outcome = Outcome::Approved(Aftermath::RefundsFail);
+const NO_ANSWER: Outcome = Outcome::Fault(Fault::NoAnswer);
+const GATEWAY_ERROR: Outcome = Outcome::Fault(Fault::GatewayError);
+const CARD_DECLINED: Outcome = Outcome::Declined(Decline::CardDeclined);
+const INSUFFICIENT_FUNDS: Outcome = Outcome::Declined(Decline::InsufficientFunds);
+const INVALID_CVV: Outcome = Outcome::Declined(Decline::InvalidCvv);
+const INVALID_CARD: Outcome = Outcome::Declined(Decline::InvalidCard);
+const PROCESSING_ERROR: Outcome = Outcome::Declined(Decline::ProcessingError);
+const SUSPECTED_FRAUD: Outcome = Outcome::Declined(Decline::SuspectedFraud);
+const UNKNOWN: Outcome = Outcome::Declined(Decline::Unknown);
+const EXPIRED_CARD: Outcome = Outcome::Declined(Decline::ExpiredCard);
+const LOST_CARD: Outcome = Outcome::Declined(Decline::LostCard);
+const STOLEN_CARD: Outcome = Outcome::Declined(Decline::StolenCard);
+
+/// One row an outcome. The last two rows are numbers that the industry has published for tests.
+#[rustfmt::skip]
+pub const TABLE: &[TestCards] = &[
+    //                             visa             master           american_express jcb              discover                          diners_club
+    row(SUCCESS,            "AU", "4200000000000000 5520000000000000 372000000000000  3528800000000000 6011200000000000 6510000000000000 36400000000000"),
+    row(SUCCESS,            "NZ", "4200000190000000 5520000190000000 372001800000000  3528800190000000 6011200190000000 6510000190000000 36400190000000"),
+    row(CARD_DECLINED,      "AU", "4100000000000001 5560000000000001 371000000000001  3528300000000001 6011600000000001 6550000000000001 36800000000001"),
+    row(INSUFFICIENT_FUNDS, "AU", "4000000000000002 5510000000000002 370000000000002  3528700000000002 6011100000000002 6500000000000002 36300000000002"),
+    row(INVALID_CVV,        "AU", "4900000000000003 5550000000000003 379000000000003  3528200000000003 6011500000000003 6590000000000003 36700000000003"),
+    row(INVALID_CARD,       "AU", "4800000000000004 5500000000000004 378000000000004  3528600000000004 6011000000000004 6540000000000004 36200000000004"),
+    row(PROCESSING_ERROR,   "AU", "4700000000000005 5590000000000005 377000000000005"),
+    row(SUSPECTED_FRAUD,    "AU", "4600000000000006 5540000000000006 376000000000006"),
+    row(GATEWAY_ERROR,      "AU", "4300000000000009 5570000000000009 373000000000009"),
+    row(UNKNOWN,            "AU", "4400000000000099 5530000000000099 374000000000099"),
+    row(EXPIRED_CARD,       "AU", "4200600000000007 5500800000000007"),
+    row(LOST_CARD,          "AU", "4200100000000008 5500300000000008"),
+    row(STOLEN_CARD,        "AU", "4200400000000010 5500100000000010"),
+    row(NO_ANSWER,          "AU", "4200800000000011 5500500000000011"),
+    row(DISPUTED,           "AU", "4200300000000012"),
+    row(REFUNDS_FAIL,       "AU", "4200700000000013"),
+    row(SUCCESS,            "US", "4242424242424242 5555555555554444 378282246310005  3530111333300000 6011111111111117 30569309025904"),
+    row(SUCCESS,            "US", "4111111111111111 5105105105105100"),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::card_number::CardNumber;
+    use crate::secret::Secret;
+
+    #[test]
+    fn every_test_number_is_a_possible_card_number_and_stands_in_one_row() {
+        let numbers: Vec<_> = TABLE.iter().flat_map(TestCards::numbers).collect();
+        for number in &numbers {
+            assert!(
+                CardNumber::parse(&Secret::from(*number)).is_some(),
+                "{number}"
+            );
+        }
+        let distinct: HashSet<_> = numbers.iter().collect();
+        assert_eq!((numbers.len(), distinct.len()), (72, 72));
+    }
+
+    #[test]
+    fn a_table_number_has_its_outcome_and_country() {
+        let of = |number| TestCards::of(number).map(|row| (row.outcome, row.issuing_country));
+        assert_eq!(of("36700000000003"), Some((INVALID_CVV, "AU")));
+        assert_eq!(of("6510000190000000"), Some((SUCCESS, "NZ")));
+        assert_eq!(of("30569309025904"), Some((SUCCESS, "US")));
+        assert_eq!(of("4000056655665556"), None);
+    }
+
+    #[test]
+    fn every_decline_has_a_test_card() {
+        for &decline in Decline::ALL {
+            assert!(
+                TABLE
+                    .iter()
+                    .any(|row| row.outcome == Outcome::Declined(decline)),
+                "{decline:?}"
+            );
+        }
+    }
+}

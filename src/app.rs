@@ -1,0 +1,166 @@
+//! The application put together: configuration in, a context and a router out.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use moka::future::Cache;
+use tokio_util::task::TaskTracker;
+
+use crate::acquirer::Acquirer;
+use crate::acquirer::simulator::{Numbers, Simulator};
+use crate::clock::{Clock, Ids, SystemClock};
+use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
+use crate::error::Error;
+use crate::http::{self, Index, Metrics, Site};
+use crate::limits::{ACQUIRER_ANSWER, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
+use crate::services::accounts::{self, Keys};
+use crate::services::installation::{self, InstallationError};
+use crate::services::{Context, Ctx};
+use crate::store::{ConnectError, Location, Store};
+use crate::vault::{OperatorKeys, OperatorKeysError};
+
+/// Why the server does not start, in one line for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The database belongs to somebody else.
+    #[error(transparent)]
+    Installation(#[from] InstallationError),
+    /// The vault key is none.
+    #[error("CARD_PAYMENTS_VAULT_KEY: {0}")]
+    VaultKey(#[from] OperatorKeysError),
+    /// Live needs it.
+    #[error("{0} is required in the live environment")]
+    Required(&'static str),
+    /// Not for live.
+    #[error("{0} is not for the live environment")]
+    TestOnly(&'static str),
+    /// No such acquirer.
+    #[error("there is no acquirer named {0}; there is: simulator")]
+    Acquirer(String),
+    /// The first account cannot be made.
+    #[error("the first account: {0}")]
+    First(Error),
+}
+
+/// What a server is made of besides its configuration; tests bring their own.
+pub struct Parts {
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// The acquirer.
+    pub acquirer: Arc<dyn Acquirer>,
+    /// How long it may take to answer.
+    pub acquirer_answer: Duration,
+    /// Test or live.
+    pub environment: Environment,
+    /// The operator's keys.
+    pub operator: OperatorKeys,
+}
+
+/// A server that is ready to answer.
+pub struct App {
+    /// The services' context.
+    pub ctx: Ctx,
+    /// Everything it answers.
+    pub router: Router,
+    /// The first account's keys, in test.
+    pub keys: Option<Keys>,
+    site: Site,
+    /// Held for as long as the server runs: one server a SQLite file.
+    _lock: Option<File>,
+}
+
+impl Parts {
+    /// As the configuration says.
+    pub fn configured(options: &ServeOptions, database: &DatabaseOptions, secrets: &Secrets) -> Result<Self, StartError> {
+        let environment = options.environment;
+        if environment == Environment::Live && (secrets.secret_key.is_some() || secrets.publishable_key.is_some()) {
+            return Err(StartError::TestOnly("CARD_PAYMENTS_SECRET_KEY"));
+        }
+        let acquirer = match (options.acquirer.as_deref(), environment) {
+            (None | Some("simulator"), Environment::Test) => Simulator::new(Numbers::TestCards),
+            (Some("simulator"), Environment::Live) => {
+                tracing::warn!("the acquirer is a simulator: no money moves");
+                Simulator::new(Numbers::All)
+            }
+            (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
+            (Some(other), _) => return Err(StartError::Acquirer(other.into())),
+        };
+        let operator = match (&secrets.vault_key, environment) {
+            (Some(keys), _) => keys.expose().parse()?,
+            (None, Environment::Test) => vault_key_file(&database.data_dir)?,
+            (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY")),
+        };
+        Ok(Self {
+            clock: Arc::new(SystemClock),
+            acquirer: Arc::new(acquirer),
+            acquirer_answer: ACQUIRER_ANSWER,
+            environment,
+            operator,
+        })
+    }
+}
+
+impl App {
+    /// Open the database and put everything together.
+    pub async fn open(location: &Location, parts: Parts, secrets: Secrets, index: Index) -> Result<Self, StartError> {
+        let lock = location.lock()?;
+        let ids = Arc::new(Ids::default());
+        let store = Store::open(location, Arc::clone(&ids)).await?;
+        installation::claim(&store, parts.environment).await?;
+        let vault = installation::vault(&store, &parts.operator, &ids, parts.clock.now()).await?;
+        let ctx = Arc::new(Context {
+            store,
+            clock: parts.clock,
+            ids,
+            vault,
+            acquirer: parts.acquirer,
+            environment: parts.environment,
+            acquirer_answer: parts.acquirer_answer,
+            keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
+            tasks: TaskTracker::new(),
+        });
+        let keys = match parts.environment {
+            Environment::Test => {
+                let keys = accounts::first(&ctx, secrets.secret_key, secrets.publishable_key).await;
+                Some(keys.map_err(StartError::First)?)
+            }
+            Environment::Live => None,
+        };
+        let site = Site { ctx: Arc::clone(&ctx), index: Arc::new(index), metrics: Metrics::install() };
+        Ok(Self { router: http::router(site.clone()), ctx, keys, site, _lock: lock })
+    }
+
+    /// What an operator's own listener answers.
+    pub fn admin(&self) -> Router {
+        let index = Arc::new(Index { metrics: true, ..(*self.site.index).clone() });
+        http::admin_router(Site { index, ..self.site.clone() })
+    }
+}
+
+/// The vault key of a laptop: a file of the data directory that only its owner reads.
+fn vault_key_file(data_dir: &Path) -> Result<OperatorKeys, StartError> {
+    let path = data_dir.join("vault.key");
+    let failed = |error| ConfigError::File(path.display().to_string(), error);
+    std::fs::create_dir_all(data_dir).map_err(failed)?;
+    if path.exists() {
+        return Ok(config::read(&path)?.expose().parse()?);
+    }
+    let keys = OperatorKeys::generate("local");
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&path).map_err(failed)?;
+    file.write_all(keys.to_text().expose().as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    Ok(keys)
+}

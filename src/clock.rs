@@ -1,0 +1,50 @@
+//! Time and chance as parameters: tests move the one and count on the other.
+
+use std::sync::Mutex;
+
+use entity::{Timestamp, Token};
+use uuid::{ContextV7, Uuid};
+
+/// The wall clock. An account's own clock is this plus the account's offset (decisions 13).
+pub trait Clock: Send + Sync + 'static {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// The machine's clock.
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place that may read the machine's clock")]
+    fn now(&self) -> Timestamp {
+        chrono::Utc::now().into()
+    }
+}
+
+/// The one generator of ids. UUIDv7 from one counter, so ids of one process never go back, whatever the
+/// clock does: ids decide order, not time.
+pub struct Ids(Mutex<ContextV7>);
+
+impl Default for Ids {
+    fn default() -> Self {
+        Self(Mutex::new(ContextV7::new()))
+    }
+}
+
+impl Ids {
+    /// A fresh id.
+    pub fn next(&self) -> Uuid {
+        let context = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Uuid::new_v7(uuid::Timestamp::now(&*context))
+    }
+
+    /// An id that says nothing, not even when it was made.
+    pub fn random(&self) -> Uuid {
+        uuid::Builder::from_random_bytes(crate::random::random()).into_uuid()
+    }
+
+    /// A fresh token.
+    pub fn token<K>(&self) -> Token<K> {
+        Token::new(self.next())
+    }
+}

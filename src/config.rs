@@ -1,0 +1,133 @@
+//! Configuration: every option is a flag and an environment variable; secrets are environment variables or
+//! files only, because `ps` shows flags.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use ipnet::IpNet;
+
+use crate::secret::Secret;
+
+/// What the money is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Environment {
+    /// Test cards, a simulated acquirer.
+    Test,
+    /// Real cards.
+    Live,
+}
+
+impl Environment {
+    /// As the database and people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Live => "live",
+        }
+    }
+}
+
+/// Where the data is.
+#[derive(Debug, Clone, Args)]
+pub struct DatabaseOptions {
+    /// `sqlite:PATH` or `postgres://...`; a SQLite file in the data directory by default.
+    #[arg(long, env = "CARD_PAYMENTS_DATABASE_URL", hide_env_values = true, global = true)]
+    pub database_url: Option<String>,
+    /// SQLite file, vault key, uploaded files.
+    #[arg(long, env = "CARD_PAYMENTS_DATA_DIR", default_value = "./data", global = true)]
+    pub data_dir: PathBuf,
+}
+
+impl DatabaseOptions {
+    /// The database's address.
+    pub fn url(&self) -> String {
+        self.database_url.clone().unwrap_or_else(|| format!("sqlite:{}", self.data_dir.join("card-payments.db").display()))
+    }
+}
+
+/// How to serve.
+#[derive(Debug, Clone, Args)]
+pub struct ServeOptions {
+    /// Address to listen on; port 0 is any free one.
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// test or live; a database belongs to one of them.
+    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test")]
+    pub environment: Environment,
+    /// The server's address as callers know it; http://LISTEN by default.
+    #[arg(long, env = "CARD_PAYMENTS_BASE_URL")]
+    pub base_url: Option<String>,
+    /// `simulator`; the default in test, to be named in live.
+    #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
+    pub acquirer: Option<String>,
+    /// Where set, /metrics answers only there; in live it answers nowhere else.
+    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN")]
+    pub admin_listen: Option<SocketAddr>,
+    /// Networks whose X-Forwarded-For is believed, separated by commas.
+    #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',')]
+    pub trusted_proxies: Vec<IpNet>,
+    /// What is logged: a tracing filter.
+    #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
+    pub log: String,
+}
+
+/// Secrets of the environment.
+#[derive(Debug, Clone, Default)]
+pub struct Secrets {
+    /// The first account's secret key.
+    pub secret_key: Option<Secret>,
+    /// The first account's publishable key.
+    pub publishable_key: Option<Secret>,
+    /// The operator's vault keys.
+    pub vault_key: Option<Secret>,
+}
+
+/// A wrong configuration, in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file that cannot be read.
+    #[error("{0}: {1}")]
+    File(String, std::io::Error),
+    /// Both spellings of one secret.
+    #[error("{0} and {0}_FILE are both set")]
+    Twice(&'static str),
+    /// Not a key.
+    #[error("{0} must be 8 to 100 visible characters")]
+    Key(&'static str),
+}
+
+impl Secrets {
+    /// From environment variables, or from the files that `..._FILE` variables name.
+    pub fn from_environment() -> Result<Self, ConfigError> {
+        let secrets = Self {
+            secret_key: secret("CARD_PAYMENTS_SECRET_KEY")?,
+            publishable_key: secret("CARD_PAYMENTS_PUBLISHABLE_KEY")?,
+            vault_key: secret("CARD_PAYMENTS_VAULT_KEY")?,
+        };
+        check_key("CARD_PAYMENTS_SECRET_KEY", secrets.secret_key.as_ref())?;
+        check_key("CARD_PAYMENTS_PUBLISHABLE_KEY", secrets.publishable_key.as_ref())?;
+        Ok(secrets)
+    }
+}
+
+fn check_key(name: &'static str, key: Option<&Secret>) -> Result<(), ConfigError> {
+    let visible = |key: &Secret| (8..=100).contains(&key.expose().len()) && key.expose().bytes().all(|byte| byte.is_ascii_graphic());
+    if key.is_none_or(visible) { Ok(()) } else { Err(ConfigError::Key(name)) }
+}
+
+fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {
+    let file = std::env::var_os(format!("{name}_FILE"));
+    match (std::env::var(name).ok(), file) {
+        (Some(_), Some(_)) => Err(ConfigError::Twice(name)),
+        (Some(text), None) => Ok(Some(text.into())),
+        (None, Some(file)) => read(Path::new(&file)).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// A secret's file, without the line end that editors add.
+pub fn read(file: &Path) -> Result<Secret, ConfigError> {
+    let text = std::fs::read_to_string(file).map_err(|error| ConfigError::File(file.display().to_string(), error))?;
+    Ok(text.trim_end_matches(['\r', '\n']).into())
+}

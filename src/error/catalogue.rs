@@ -1,0 +1,72 @@
+//! The error catalogue: one line a code, with its status and its sentence; nowhere else is either written.
+
+macro_rules! error_codes {
+    ($($variant:ident $status:literal $code:literal $description:literal)*) => {
+        /// Every error code this API answers with (specification, Errors; decisions 3).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorCode {$(
+            #[doc = concat!("`", $code, "`, ", stringify!($status), ": ", $description)]
+            $variant,
+        )*}
+
+        impl ErrorCode {
+            /// Every code, in the order of the catalogue.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The HTTP status.
+            pub const fn status(self) -> u16 {
+                match self {$(Self::$variant => $status),*}
+            }
+
+            /// The code as the body's `error` shows it.
+            pub const fn code(self) -> &'static str {
+                match self {$(Self::$variant => $code),*}
+            }
+
+            /// The sentence of the body's `error_description`.
+            pub const fn description(self) -> &'static str {
+                match self {$(Self::$variant => $description),*}
+            }
+        }
+    };
+}
+
+error_codes! {
+    BadRequest 400 "bad_request" "The request could not be understood"
+    Unauthorized 401 "unauthorized" "Not authorised. (Check API Key)"
+    NotFound 404 "not_found" "The requested resource could not be found."
+    RouteNotFound 404 "resource_not_found" "No resource was found at this URL."
+    RecordNotFound 404 "resource_not_found" "The requested resource could not be found."
+    MethodNotAllowed 405 "method_not_allowed" "The method is not allowed at this URL."
+    PayloadTooLarge 413 "payload_too_large" "The request body is too large."
+    UnsupportedMediaType 415 "unsupported_media_type" "The request body's content type is not supported."
+    InvalidResource 422 "invalid_resource" "One or more parameters were missing or invalid"
+    TooManyCardParameters 422 "too_many_card_parameters" "Only one of card, card_token and primary_card_token can be given"
+
+    CardDeclined 400 "card_declined" "The card was declined"
+    InsufficientFunds 400 "insufficient_funds" "There are not enough funds available to process the requested amount"
+    InvalidCvv 400 "invalid_cvv" "The card verification code (cvc) was not in the correct format"
+    InvalidCard 400 "invalid_card" "The card was invalid"
+    ProcessingError 400 "processing_error" "An error occurred while processing the card"
+    SuspectedFraud 400 "suspected_fraud" "The transaction was flagged as possibly fraudulent and subsequently declined"
+    ExpiredCard 400 "expired_card" "The card has expired"
+    LostCard 400 "lost_card" "The card was reported lost"
+    StolenCard 400 "stolen_card" "The card was reported stolen"
+    Unknown 400 "unknown" "Sorry, an unknown error has occurred. This is being investigated"
+    GatewayError 502 "gateway_error" "An upstream error occurred while processing the transaction. Please try again."
+    TokenAlreadyUsed 400 "token_already_used" "Token already used. Card tokens can only be used once, to create a charge or assign a card to a customer"
+
+    AuthorisationExpired 400 "authorisation_expired" "The authorisation has expired and can not be captured."
+    AlreadyVoided 400 "already_voided" "The authorisation has already been voided"
+    AlreadyCaptured 400 "already_captured" "The authorisation has already been captured"
+    BadAuthorisation 400 "bad_authorisation" "The authorisation was not successful and can not be captured or voided"
+    InvalidCaptureAmount 400 "invalid_capture_amount" "You must capture the full amount that was authorised"
+
+    TransactionForbidden 403 "transaction_forbidden" "The 3-D Secure session was not completed successfully"
+
+    CannotDeletePrimaryCard 400 "cannot_delete_primary_card" "You cannot delete a customer's primary card token"
+
+    InternalError 500 "internal_error" "Something went wrong on our side."
+    ServiceUnavailable 503 "service_unavailable" "The service is unavailable for the moment. Please try again."
+    GatewayTimeout 504 "gateway_timeout" "The request took too long. Its outcome is not known."
+}

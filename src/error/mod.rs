@@ -1,0 +1,176 @@
+//! What can go wrong, and the body that says so. The odd bodies of the specification live here and nowhere
+//! else. Knows no HTTP framework: `http::answer` turns these into responses.
+
+pub mod catalogue;
+
+use std::borrow::Cow;
+
+use entity::FailureCode;
+use sea_orm::DbErr;
+use serde::Serialize;
+
+pub use catalogue::ErrorCode;
+
+use crate::params::{Faults, Message};
+
+/// Why a request is not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request is refused: the documented error.
+    #[error("{}", .0.code.code())]
+    Refused(Box<Refusal>),
+    /// Parameters are missing or wrong, all of them at once.
+    #[error("invalid_resource")]
+    Invalid(Faults),
+    /// The database did not do its part.
+    #[error("database: {0}")]
+    Database(#[from] DbErr),
+    /// A fault of ours; the text is for the log, never for the caller.
+    #[error("internal: {0}")]
+    Internal(Cow<'static, str>),
+}
+
+/// A documented refusal and what its body carries besides code and sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Which.
+    pub code: ErrorCode,
+    /// A more exact sentence than the catalogue's.
+    pub description: Option<Cow<'static, str>>,
+    /// The charge that was refused (decisions 3: void, capture and declines carry it).
+    pub charge_token: Option<String>,
+}
+
+impl Error {
+    /// A fault of ours.
+    pub fn internal(what: impl Into<Cow<'static, str>>) -> Self {
+        Self::Internal(what.into())
+    }
+
+    /// A refusal with a more exact sentence than the catalogue's.
+    pub fn explained(code: ErrorCode, description: impl Into<Cow<'static, str>>) -> Self {
+        let mut refusal = Refusal::from(code);
+        refusal.description = Some(description.into());
+        refusal.into()
+    }
+
+    /// The same refusal, naming the charge it is about.
+    #[must_use]
+    pub fn about_charge(mut self, charge: impl ToString) -> Self {
+        if let Self::Refused(refusal) = &mut self {
+            refusal.charge_token = Some(charge.to_string());
+        }
+        self
+    }
+
+    /// The code the answer shows.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Refused(refusal) => refusal.code,
+            Self::Invalid(_) => ErrorCode::InvalidResource,
+            // The database may be back in a moment; a statement it does not like will not be.
+            Self::Database(DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) => ErrorCode::ServiceUnavailable,
+            Self::Database(_) | Self::Internal(_) => ErrorCode::InternalError,
+        }
+    }
+
+    /// The body. `request_id` is all that a 500 discloses.
+    pub fn body(&self, request_id: &str) -> Body {
+        let code = self.code();
+        let mut body = Body {
+            error: code.code(),
+            error_description: Cow::Borrowed(code.description()),
+            messages: None,
+            charge_token: None,
+        };
+        match self {
+            Self::Refused(refusal) => {
+                if let Some(description) = &refusal.description {
+                    body.error_description = description.clone();
+                }
+                body.charge_token.clone_from(&refusal.charge_token);
+            }
+            Self::Invalid(faults) => body.messages = Some(faults.messages().collect()),
+            Self::Database(_) | Self::Internal(_) => {
+                if code == ErrorCode::InternalError {
+                    body.error_description = format!("{} Request id: {request_id}", code.description()).into();
+                }
+            }
+        }
+        body
+    }
+}
+
+/// The code a failed attempt answers with.
+impl From<FailureCode> for ErrorCode {
+    fn from(failure: FailureCode) -> Self {
+        match failure {
+            FailureCode::CardDeclined => Self::CardDeclined,
+            FailureCode::InsufficientFunds => Self::InsufficientFunds,
+            FailureCode::InvalidCvv => Self::InvalidCvv,
+            FailureCode::InvalidCard => Self::InvalidCard,
+            FailureCode::ProcessingError => Self::ProcessingError,
+            FailureCode::SuspectedFraud => Self::SuspectedFraud,
+            FailureCode::ExpiredCard => Self::ExpiredCard,
+            FailureCode::LostCard => Self::LostCard,
+            FailureCode::StolenCard => Self::StolenCard,
+            FailureCode::Unknown => Self::Unknown,
+            FailureCode::GatewayError => Self::GatewayError,
+            // Decisions 5: who verifies such a charge is told that it did not go through.
+            FailureCode::ThreeDSecureNotCompleted => Self::TransactionForbidden,
+        }
+    }
+}
+
+/// What a failed record shows as its message.
+pub fn failure_message(failure: FailureCode) -> &'static str {
+    match failure {
+        FailureCode::ThreeDSecureNotCompleted => "The 3-D Secure verification was not completed",
+        declined => ErrorCode::from(declined).description(),
+    }
+}
+
+/// The body of an error (specification, Errors).
+#[derive(Debug, Serialize)]
+pub struct Body {
+    /// The code.
+    pub error: &'static str,
+    /// The sentence.
+    pub error_description: Cow<'static, str>,
+    /// One item a fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Vec<Message>>,
+    /// The charge that was refused or declined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charge_token: Option<String>,
+}
+
+impl From<ErrorCode> for Refusal {
+    fn from(code: ErrorCode) -> Self {
+        Self { code, description: None, charge_token: None }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<ErrorCode> for Error {
+    fn from(code: ErrorCode) -> Self {
+        Refusal::from(code).into()
+    }
+}
+
+impl From<Faults> for Error {
+    fn from(faults: Faults) -> Self {
+        Self::Invalid(faults)
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::internal(format!("serialising: {error}"))
+    }
+}

@@ -1,0 +1,203 @@
+//! Answers: the envelopes of the specification, and errors as responses.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::error::{Error, ErrorCode};
+use crate::services::page::Page;
+use crate::timing;
+
+/// One record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Envelope<T> {
+    response: T,
+}
+
+/// One record, and the address its request came from.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EnvelopeWithIp<T> {
+    response: T,
+    /// The caller's address.
+    #[schema(example = "203.192.1.172")]
+    ip_address: String,
+}
+
+/// A page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LongList<T> {
+    response: Vec<T>,
+    /// How many records are on this page.
+    count: usize,
+    pagination: Pagination,
+}
+
+/// A page of a list with short pagination.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ShortList<T> {
+    response: Vec<T>,
+    pagination: ShortPagination,
+}
+
+/// Where a page lies in its list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Pagination {
+    /// This page, from 1.
+    #[schema(example = 1)]
+    current: u64,
+    /// The page before.
+    #[schema(required)]
+    previous: Option<u64>,
+    /// The page after.
+    #[schema(required)]
+    next: Option<u64>,
+    /// Records a page.
+    #[schema(example = 25)]
+    per_page: u64,
+    /// How many pages there are.
+    #[schema(example = 1)]
+    pages: u64,
+    /// How many records there are on all pages.
+    #[schema(example = 1)]
+    count: u64,
+}
+
+/// The short form.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ShortPagination {
+    /// How many records there are on all pages.
+    #[schema(example = 1)]
+    count: u64,
+    /// Records a page.
+    #[schema(example = 25)]
+    per_page: u64,
+    /// This page, from 1.
+    #[schema(example = 1)]
+    current: u64,
+}
+
+/// 200 with one record.
+pub struct Shown<T>(pub T);
+/// 201 with one record.
+pub struct Created<T>(pub T);
+/// 201 with one record and the caller's address.
+pub struct CreatedFrom<T>(pub T, pub String);
+/// 200 with a page.
+pub struct Listed<T>(pub Page<T>);
+/// 200 with a page in the short form.
+pub struct ListedShort<T>(pub Page<T>);
+/// 204.
+pub struct Deleted;
+
+impl<T: Serialize> IntoResponse for Shown<T> {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, &Envelope { response: self.0 })
+    }
+}
+
+impl<T: Serialize> IntoResponse for Created<T> {
+    fn into_response(self) -> Response {
+        json(StatusCode::CREATED, &Envelope { response: self.0 })
+    }
+}
+
+impl<T: Serialize> IntoResponse for CreatedFrom<T> {
+    fn into_response(self) -> Response {
+        json(StatusCode::CREATED, &EnvelopeWithIp { response: self.0, ip_address: self.1 })
+    }
+}
+
+impl<T: Serialize> IntoResponse for Listed<T> {
+    fn into_response(self) -> Response {
+        let Page { records, count, paging } = self.0;
+        let pages = count.div_ceil(paging.per_page);
+        let pagination = Pagination {
+            current: paging.page,
+            // Past the end too: the page before the one that was asked for (decisions 1).
+            previous: (paging.page > 1).then(|| paging.page - 1),
+            next: (paging.page < pages).then(|| paging.page + 1),
+            per_page: paging.per_page,
+            pages,
+            count,
+        };
+        json(StatusCode::OK, &LongList { count: records.len(), response: records, pagination })
+    }
+}
+
+impl<T: Serialize> IntoResponse for ListedShort<T> {
+    fn into_response(self) -> Response {
+        let Page { records, count, paging } = self.0;
+        let pagination = ShortPagination { count, per_page: paging.per_page, current: paging.page };
+        json(StatusCode::OK, &ShortList { response: records, pagination })
+    }
+}
+
+impl IntoResponse for Deleted {
+    fn into_response(self) -> Response {
+        StatusCode::NO_CONTENT.into_response()
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let code = self.code();
+        if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
+            tracing::error!(error = %self, "request failed");
+        }
+        let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = json(status, &self.body(&timing::request_id()));
+        if code == ErrorCode::Unauthorized {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
+        }
+        if code == ErrorCode::ServiceUnavailable {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+impl IntoResponse for ErrorCode {
+    fn into_response(self) -> Response {
+        Error::from(self).into_response()
+    }
+}
+
+/// Decisions 1: exactly this content type, compact JSON.
+fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    let mut response = (status, Json(body)).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    response
+}
+
+/// The body of every error (specification, Errors), for the document.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorBody {
+    /// Error code.
+    #[schema(example = "invalid_resource")]
+    error: String,
+    /// What it means.
+    #[schema(example = "One or more parameters were missing or invalid")]
+    error_description: String,
+    /// One item for each fault of a parameter.
+    #[schema(nullable = false)]
+    messages: Option<Vec<ErrorMessage>>,
+    /// The charge that was refused or declined.
+    #[schema(nullable = false)]
+    charge_token: Option<String>,
+}
+
+/// One fault of a parameter.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorMessage {
+    /// Parameter, nested ones with a dot.
+    #[schema(example = "card.number")]
+    param: String,
+    /// Code.
+    #[schema(example = "card_number_invalid")]
+    code: String,
+    /// Sentence.
+    #[schema(example = "Card number can't be blank")]
+    message: String,
+}

@@ -1,0 +1,105 @@
+//! Who asks (specification, Authentication; decisions 2).
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use entity::api_key::KeyKind;
+
+use super::Site;
+use super::extract::Input;
+use crate::error::{Error, ErrorCode};
+use crate::params;
+use crate::params::card::BrowserKey;
+use crate::secret::Secret;
+use crate::services::{Account, accounts};
+use crate::timing;
+
+/// A caller with a secret key.
+pub struct Caller(pub Account);
+
+impl FromRequestParts<Site> for Caller {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
+        let key = basic_user(&parts.headers).ok_or(ErrorCode::Unauthorized)?;
+        by_secret_key(site, &key).await.map(Self)
+    }
+}
+
+async fn by_secret_key(site: &Site, key: &Secret) -> Result<Account, Error> {
+    let opened = accounts::open(site, key).await?;
+    if opened.kind != KeyKind::Secret {
+        return Err(ErrorCode::Unauthorized.into());
+    }
+    timing::acts_for(opened.account.id());
+    Ok(opened.account)
+}
+
+/// A caller at one of the endpoints that also take a publishable key, with what was sent.
+///
+/// A Basic user decides where there is one. Only where it is absent or empty the body is read first, because
+/// the publishable key may be in it: an unreadable one is then refused before the 401 (decisions 3).
+pub struct Browser {
+    /// Whose key it is.
+    pub account: Account,
+    /// The parameters.
+    pub input: Input,
+    /// Where the request came from.
+    pub ip_address: String,
+}
+
+impl FromRequest<Site> for Browser {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, site: &Site) -> Result<Self, Error> {
+        let ip_address = ip_address(&request, site);
+        if let Some(key) = basic_user(request.headers()) {
+            let account = by_secret_key(site, &key).await?;
+            let input = Input::from_request(request, site).await?;
+            return Ok(Self { account, input, ip_address });
+        }
+        let input = Input::from_request(request, site).await?;
+        let key = params::read::<BrowserKey>(input.tree()).value.publishable_api_key.ok_or(ErrorCode::Unauthorized)?;
+        let opened = accounts::open(site, &key).await?;
+        if opened.kind != KeyKind::Publishable {
+            return Err(ErrorCode::Unauthorized.into());
+        }
+        Ok(Self { account: opened.account, input, ip_address })
+    }
+}
+
+/// The Basic user. A missing colon is forgiven, a password ignored; an empty user is none.
+fn basic_user(headers: &HeaderMap) -> Option<Secret> {
+    let (scheme, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let credentials = credentials.trim();
+    let decoded = STANDARD.decode(credentials).or_else(|_| STANDARD_NO_PAD.decode(credentials)).ok()?;
+    let decoded = String::from_utf8(decoded).ok()?;
+    let user = decoded.split_once(':').map_or(decoded.as_str(), |(user, _)| user);
+    (!user.is_empty()).then(|| user.into())
+}
+
+/// The address the request came from; X-Forwarded-For is believed from trusted proxies only.
+pub fn ip_address(request: &Request, site: &Site) -> String {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+    // Without a socket there is only the process itself.
+    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
+    let trusted = |address: &IpAddr| site.index.trusted_proxies.iter().any(|network| network.contains(address));
+    let forwarded = request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let hops: Vec<IpAddr> = forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
+    // From the nearest hop outwards: the first one that is no proxy of ours is the caller.
+    let mut caller = peer;
+    for hop in hops.into_iter().rev() {
+        if !trusted(&caller) {
+            break;
+        }
+        caller = hop.to_canonical();
+    }
+    caller.to_string()
+}

@@ -1,0 +1,124 @@
+//! The endpoints that browsers may call with a publishable key: any origin, and JSONP (decisions 2).
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http_body_util::BodyExt;
+use serde_json::Value;
+
+use super::extract::body;
+use crate::error::{Error, ErrorCode};
+use crate::params::Faults;
+
+/// Answer browsers on their endpoints; everything else passes.
+pub async fn serve_browsers(request: Request, next: Next) -> Response {
+    let Some(lists) = browser_endpoint(request.uri().path()) else { return next.run(request).await };
+    if *request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
+        return preflight();
+    }
+    if *request.method() == Method::GET
+        && let Some(script) = script(request.uri()).await
+        // Where the same path lists records, only an explicit POST is meant for a script tag.
+        && (script.posts || !lists)
+    {
+        return jsonp(script, request, next).await;
+    }
+    let from_browser = *request.method() == Method::POST;
+    let mut response = next.run(request).await;
+    if from_browser {
+        allow_any_origin(response.headers_mut());
+    }
+    response
+}
+
+/// Whether the path is one that browsers may post to, and if so whether a GET of it lists records.
+fn browser_endpoint(path: &str) -> Option<bool> {
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    match segments.as_slice() {
+        ["1", "cards"] => Some(false),
+        ["1", "customers", _, "cards"] => Some(true),
+        _ => None,
+    }
+}
+
+fn allow_any_origin(headers: &mut HeaderMap) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+}
+
+fn preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    allow_any_origin(headers);
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("Authorization, Content-Type, X-Request-Id"));
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    response
+}
+
+/// What a script tag asks for.
+struct Script {
+    /// The name of the function to call.
+    callback: String,
+    /// Whether `_method=POST` is there.
+    posts: bool,
+}
+
+async fn script(uri: &Uri) -> Option<Script> {
+    let query = body::tree(&Method::GET, uri.query(), None, Bytes::new()).await.ok()?;
+    let text = |name| query.get(name).and_then(Value::as_str);
+    Some(Script { callback: text("callback")?.into(), posts: text("_method").is_some_and(|method| method.eq_ignore_ascii_case("post")) })
+}
+
+/// A script tag cannot send credentials of its own nor read a status, so the request is posted as if by form,
+/// and errors come as 200 as well.
+async fn jsonp(script: Script, mut request: Request, next: Next) -> Response {
+    if !well_formed(&script.callback) {
+        let mut faults = Faults::default();
+        faults.add("callback", "is not valid");
+        return Error::Invalid(faults).into_response();
+    }
+    if script.posts {
+        *request.method_mut() = Method::POST;
+        // Publishable key only.
+        request.headers_mut().remove(header::AUTHORIZATION);
+        request.headers_mut().remove(header::CONTENT_TYPE);
+        *request.body_mut() = Body::empty();
+    }
+    let (mut parts, body) = next.run(request).await.into_parts();
+    let json = match body.collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => return ErrorCode::InternalError.into_response(),
+    };
+    let script = [b"/**/", script.callback.as_bytes(), b"(", &json, b");"].concat();
+    parts.status = StatusCode::OK;
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.remove(header::WWW_AUTHENTICATE);
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/javascript"));
+    Response::from_parts(parts, Body::from(script))
+}
+
+/// `[A-Za-z_$][A-Za-z0-9_$.]{0,63}`
+fn well_formed(callback: &str) -> bool {
+    let first = |letter: char| letter.is_ascii_alphabetic() || matches!(letter, '_' | '$');
+    let mut letters = callback.chars();
+    callback.len() <= 64
+        && letters.next().is_some_and(first)
+        && letters.all(|letter| first(letter) || letter.is_ascii_digit() || letter == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callback_is_a_plain_name_of_at_most_64_characters() {
+        for good in ["F", "_", "$jsonp.cb_1", &"a".repeat(64)] {
+            assert!(well_formed(good), "{good}");
+        }
+        for bad in ["", "1a", ".a", "a(b", "a;b", "a-b", "a b", "é", &"a".repeat(65)] {
+            assert!(!well_formed(bad), "{bad}");
+        }
+    }
+}

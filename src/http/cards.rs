@@ -1,0 +1,38 @@
+//! Cards (specification, Endpoints, Cards).
+
+use axum::extract::{Path, State};
+
+use super::Site;
+use super::answer::{CreatedFrom, Envelope, EnvelopeWithIp, Shown};
+use super::auth::{Browser, Caller};
+use super::document::BrowserCard;
+use crate::error::Error;
+use crate::services::cards;
+use crate::views::card::Card;
+
+/// Store a card.
+///
+/// Stores card details in exchange for a single-use card token, which expires after one month unused. Also takes
+/// the publishable_api_key parameter instead of basic authentication, from an insecure environment such as a
+/// browser, and supports JSONP.
+#[utoipa::path(post, path = "/cards", tag = "Cards", operation_id = "create_card",
+    security(("secret_key" = []), ("publishable_key" = [])),
+    request_body(content((BrowserCard = "application/json"), (BrowserCard = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The card", body = EnvelopeWithIp<Card>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_card(State(site): State<Site>, browser: Browser) -> Result<CreatedFrom<Card>, Error> {
+    let card = cards::store(&site, &browser.account, browser.input.params()).await?;
+    Ok(CreatedFrom(card, browser.ip_address))
+}
+
+/// Get a card.
+///
+/// Returns the details of a card. An unused token that has expired is not found.
+#[utoipa::path(get, path = "/cards/{card_token}", tag = "Cards", operation_id = "get_card",
+    params(("card_token" = String, Path, description = "Card token")),
+    responses((status = 200, description = "The card", body = Envelope<Card>), (status = 404, description = "not_found")))]
+pub async fn get_card(State(site): State<Site>, caller: Caller, Path(token): Path<String>) -> Result<Shown<Card>, Error> {
+    Ok(Shown(cards::show(&site, &caller.0, &token).await?))
+}

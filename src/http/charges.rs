@@ -1,0 +1,94 @@
+//! Charges (specification, Endpoints, Charges).
+
+use axum::extract::{Path, State};
+
+use super::Site;
+use super::answer::{Created, Envelope, Listed, LongList, Shown};
+use super::auth::Caller;
+use super::document::{PageParameters, SearchParameters};
+use super::extract::Input;
+use crate::error::Error;
+use crate::params::charge::{Capture, NewCharge};
+use crate::services::charges;
+use crate::views::charge::Charge;
+
+/// Create a charge.
+///
+/// Creates a charge and returns its details; this may be a long-running request. Exactly one of card, card_token,
+/// payment_source_token and customer_token pays. With capture false the amount is authorised only, to be captured
+/// within seven days.
+#[utoipa::path(post, path = "/charges", tag = "Charges", operation_id = "create_charge",
+    request_body(content((NewCharge = "application/json"), (NewCharge = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The charge", body = Envelope<Charge>),
+        (status = 400, description = "card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown, token_already_used"),
+        (status = 422, description = "invalid_resource"),
+        (status = 502, description = "gateway_error: nothing was charged"),
+    ))]
+pub async fn create_charge(State(site): State<Site>, caller: Caller, input: Input) -> Result<Created<Charge>, Error> {
+    Ok(Created(charges::create(&site.ctx, &caller.0, input.params()).await?))
+}
+
+/// List charges.
+///
+/// Returns a paginated list of all charges, newest first.
+#[utoipa::path(get, path = "/charges", tag = "Charges", operation_id = "list_charges",
+    params(PageParameters),
+    responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
+pub async fn list_charges(State(site): State<Site>, caller: Caller, input: Input) -> Result<Listed<Charge>, Error> {
+    Ok(Listed(charges::list(&site, &caller.0, input.paging().valid()?).await?))
+}
+
+/// Search charges.
+///
+/// Returns a paginated list of the charges that match the search. The query is matched against description, email,
+/// metadata values and cardholder name as a part of them, and exactly against currency, amount, charge token, card
+/// token and customer token.
+#[utoipa::path(get, path = "/charges/search", tag = "Charges", operation_id = "search_charges",
+    params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount"), PageParameters),
+    responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
+pub async fn search_charges(State(site): State<Site>, caller: Caller, input: Input) -> Result<Listed<Charge>, Error> {
+    let search = input.search(charges::search::SORTS, "created_at")?;
+    Ok(Listed(charges::search(&site, &caller.0, search).await?))
+}
+
+/// Get a charge.
+///
+/// Returns the details of a charge.
+#[utoipa::path(get, path = "/charges/{charge_token}", tag = "Charges", operation_id = "get_charge",
+    params(("charge_token" = String, Path, description = "Charge token")),
+    responses((status = 200, description = "The charge", body = Envelope<Charge>), (status = 404, description = "not_found")))]
+pub async fn get_charge(State(site): State<Site>, caller: Caller, Path(token): Path<String>) -> Result<Shown<Charge>, Error> {
+    Ok(Shown(charges::show(&site, &caller.0, &token).await?))
+}
+
+/// Void a charge.
+///
+/// Voids a previously authorised charge: the reserved funds are returned to the cardholder.
+#[utoipa::path(put, path = "/charges/{charge_token}/void", tag = "Charges", operation_id = "void_charge",
+    params(("charge_token" = String, Path, description = "Charge token")),
+    responses(
+        (status = 200, description = "The charge", body = Envelope<Charge>),
+        (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation"),
+        (status = 404, description = "not_found"),
+        (status = 502, description = "gateway_error"),
+    ))]
+pub async fn void_charge(State(site): State<Site>, caller: Caller, Path(token): Path<String>, _input: Input) -> Result<Shown<Charge>, Error> {
+    Ok(Shown(charges::void(&site.ctx, &caller.0, &token).await?))
+}
+
+/// Capture a charge.
+///
+/// Captures a previously authorised charge, for the full originally authorised amount only.
+#[utoipa::path(put, path = "/charges/{charge_token}/capture", tag = "Charges", operation_id = "capture_charge",
+    params(("charge_token" = String, Path, description = "Charge token")),
+    request_body(content((Option<Capture> = "application/json"), (Option<Capture> = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The charge", body = Envelope<Charge>),
+        (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation, invalid_capture_amount"),
+        (status = 404, description = "not_found"),
+        (status = 502, description = "gateway_error"),
+    ))]
+pub async fn capture_charge(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<Shown<Charge>, Error> {
+    Ok(Shown(charges::capture(&site.ctx, &caller.0, &token, input.params::<Capture>()).await?))
+}

@@ -1,0 +1,153 @@
+//! Customers (specification, Endpoints, Customers).
+
+use axum::extract::{FromRequest, Path, Request, State};
+
+use super::Site;
+use super::answer::{Created, CreatedFrom, Deleted, Envelope, EnvelopeWithIp, Listed, ListedShort, LongList, ShortList, Shown};
+use super::auth::{Browser, Caller, ip_address};
+use super::document::{AddedCard, PageParameters};
+use super::extract::Input;
+use crate::error::Error;
+use crate::params::customer::{CustomerChanges, NewCustomer};
+use crate::services::customers::{self, cards::Addition};
+use crate::views::card::Card;
+use crate::views::charge::Charge;
+use crate::views::customer::Customer;
+use crate::views::subscription::Subscription;
+
+/// Create a customer.
+///
+/// Stores a customer with a card, which is its primary card, so that repeated charges can be made.
+#[utoipa::path(post, path = "/customers", tag = "Customers", operation_id = "create_customer",
+    request_body(content((NewCustomer = "application/json"), (NewCustomer = "application/x-www-form-urlencoded"))),
+    responses((status = 201, description = "The customer", body = Envelope<Customer>), (status = 422, description = "invalid_resource")))]
+pub async fn create_customer(State(site): State<Site>, caller: Caller, request: Request) -> Result<Created<Customer>, Error> {
+    let ip_address = ip_address(&request, &site);
+    let input = Input::from_request(request, &site).await?;
+    Ok(Created(customers::create(&site, &caller.0, ip_address, input.params::<NewCustomer>()).await?))
+}
+
+/// List customers.
+///
+/// Returns a paginated list of all customers, newest first.
+#[utoipa::path(get, path = "/customers", tag = "Customers", operation_id = "list_customers",
+    params(PageParameters),
+    responses((status = 200, description = "A page of customers", body = LongList<Customer>), (status = 422, description = "invalid_resource")))]
+pub async fn list_customers(State(site): State<Site>, caller: Caller, input: Input) -> Result<Listed<Customer>, Error> {
+    Ok(Listed(customers::list(&site, &caller.0, input.paging().valid()?).await?))
+}
+
+/// Get a customer.
+///
+/// Returns the details of a customer.
+#[utoipa::path(get, path = "/customers/{customer_token}", tag = "Customers", operation_id = "get_customer",
+    params(("customer_token" = String, Path, description = "Customer token")),
+    responses((status = 200, description = "The customer", body = Envelope<Customer>), (status = 404, description = "not_found")))]
+pub async fn get_customer(State(site): State<Site>, caller: Caller, Path(token): Path<String>) -> Result<Shown<Customer>, Error> {
+    Ok(Shown(customers::show(&site, &caller.0, &token).await?))
+}
+
+/// Update a customer.
+///
+/// Updates the details of a customer. At most one of card (a new card that replaces the primary card), card_token (a
+/// stored card that replaces it; the old primary card is removed permanently) and primary_card_token (a stored card
+/// that becomes primary; the old one stays).
+#[utoipa::path(put, path = "/customers/{customer_token}", tag = "Customers", operation_id = "update_customer",
+    params(("customer_token" = String, Path, description = "Customer token")),
+    request_body(content((CustomerChanges = "application/json"), (CustomerChanges = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The customer", body = Envelope<Customer>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource, too_many_card_parameters"),
+    ))]
+pub async fn update_customer(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<Shown<Customer>, Error> {
+    Ok(Shown(customers::update(&site, &caller.0, &token, input.params::<CustomerChanges>()).await?))
+}
+
+/// Delete a customer.
+///
+/// Deletes a customer and all its cards permanently.
+#[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers", operation_id = "delete_customer",
+    params(("customer_token" = String, Path, description = "Customer token")),
+    responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
+pub async fn delete_customer(State(site): State<Site>, caller: Caller, Path(token): Path<String>, _input: Input) -> Result<Deleted, Error> {
+    customers::delete(&site, &caller.0, &token).await?;
+    Ok(Deleted)
+}
+
+/// List a customer's charges.
+///
+/// Returns a paginated list of a customer's charges, newest first.
+#[utoipa::path(get, path = "/customers/{customer_token}/charges", tag = "Customers", operation_id = "list_customer_charges",
+    params(("customer_token" = String, Path, description = "Customer token"), PageParameters),
+    responses(
+        (status = 200, description = "A page of charges", body = LongList<Charge>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn list_customer_charges(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<Listed<Charge>, Error> {
+    Ok(Listed(customers::list_charges(&site, &caller.0, &token, input.paging()).await?))
+}
+
+/// List a customer's cards.
+///
+/// Returns a paginated list of a customer's cards, newest first.
+#[utoipa::path(get, path = "/customers/{customer_token}/cards", tag = "Customers", operation_id = "list_customer_cards",
+    params(("customer_token" = String, Path, description = "Customer token"), PageParameters),
+    responses(
+        (status = 200, description = "A page of cards", body = LongList<Card>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn list_customer_cards(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<Listed<Card>, Error> {
+    Ok(Listed(customers::list_cards(&site, &caller.0, &token, input.paging()).await?))
+}
+
+/// Add a card to a customer.
+///
+/// Adds a card without changing the primary card: either the parameters of a card, or an unused card token. Also
+/// takes the publishable_api_key parameter, and supports JSONP.
+#[utoipa::path(post, path = "/customers/{customer_token}/cards", tag = "Customers", operation_id = "create_customer_card",
+    security(("secret_key" = []), ("publishable_key" = [])),
+    params(("customer_token" = String, Path, description = "Customer token")),
+    request_body(content((AddedCard = "application/json"), (AddedCard = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The card", body = EnvelopeWithIp<Card>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_customer_card(State(site): State<Site>, Path(token): Path<String>, browser: Browser) -> Result<CreatedFrom<Card>, Error> {
+    let input = &browser.input;
+    let addition = Addition { stored: input.params(), new: || input.params() };
+    let card = customers::add_card(&site, &browser.account, &token, addition).await?;
+    Ok(CreatedFrom(card, browser.ip_address))
+}
+
+/// Delete a card of a customer.
+///
+/// Deletes a customer's non-primary card permanently.
+#[utoipa::path(delete, path = "/customers/{customer_token}/cards/{card_token}", tag = "Customers", operation_id = "delete_customer_card",
+    params(("customer_token" = String, Path, description = "Customer token"), ("card_token" = String, Path, description = "Card token")),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 400, description = "cannot_delete_primary_card"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn delete_customer_card(State(site): State<Site>, caller: Caller, Path((token, card)): Path<(String, String)>, _input: Input) -> Result<Deleted, Error> {
+    customers::delete_card(&site, &caller.0, &token, &card).await?;
+    Ok(Deleted)
+}
+
+/// List a customer's subscriptions.
+///
+/// Returns a list of a customer's subscriptions, newest first.
+#[utoipa::path(get, path = "/customers/{customer_token}/subscriptions", tag = "Customers", operation_id = "list_customer_subscriptions",
+    params(("customer_token" = String, Path, description = "Customer token"), PageParameters),
+    responses(
+        (status = 200, description = "A page of subscriptions", body = ShortList<Subscription>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn list_customer_subscriptions(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<ListedShort<Subscription>, Error> {
+    Ok(ListedShort(customers::list_subscriptions(&site, &caller.0, &token, input.paging()).await?))
+}

@@ -1,0 +1,300 @@
+//! The OpenAPI document: what the annotations say, finished by passes that no handler can forget.
+
+use serde_json::{Map, Value, json};
+use utoipa::openapi::OpenApi;
+use utoipa::{IntoParams, ToSchema};
+
+use super::answer::{ErrorBody, ErrorMessage};
+
+/// Which page of a list.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only described here; extract::Input reads them")]
+pub struct PageParameters {
+    /// Page, from 1.
+    #[param(minimum = 1, example = 1)]
+    page: Option<u64>,
+    /// Records a page.
+    #[param(minimum = 1, maximum = 500, example = 25)]
+    per_page: Option<u64>,
+}
+
+/// What to search for.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only described here; extract::Input reads them")]
+pub struct SearchParameters {
+    /// What to look for, in any letter case.
+    #[param(max_length = 1000)]
+    query: Option<String>,
+    /// Only records from this day on, YYYY/MM/DD.
+    start_date: Option<String>,
+    /// Only records before this day, YYYY/MM/DD.
+    end_date: Option<String>,
+    /// 1 ascending (default), -1 descending.
+    direction: Option<i32>,
+}
+
+/// A card, from a server or a browser.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only described here; the endpoint reads its parts")]
+pub struct BrowserCard {
+    /// Instead of basic authentication, from an insecure environment.
+    publishable_api_key: Option<String>,
+    /// Card number.
+    #[schema(example = "4200000000000000")]
+    number: String,
+    /// Month of expiry.
+    #[schema(minimum = 1, maximum = 12, example = 5)]
+    expiry_month: i64,
+    /// Year of expiry; two digits are 20xx.
+    #[schema(minimum = 0, maximum = 9999, example = 2030)]
+    expiry_year: i64,
+    /// Card verification code: three digits, four for american_express.
+    #[schema(example = "123")]
+    cvc: String,
+    /// Cardholder.
+    #[schema(max_length = 255, example = "Roland Robot")]
+    name: String,
+    /// First address line.
+    #[schema(max_length = 1000, example = "42 Sevenoaks St")]
+    address_line1: String,
+    /// City.
+    #[schema(max_length = 1000, example = "Lathlain")]
+    address_city: String,
+    /// Full country name or ISO 3166-1 two-letter code.
+    #[schema(max_length = 1000, example = "Australia")]
+    address_country: String,
+    /// Second address line.
+    #[schema(max_length = 1000)]
+    address_line2: Option<String>,
+    /// Postcode.
+    #[schema(max_length = 1000, example = "6454")]
+    address_postcode: Option<String>,
+    /// State.
+    #[schema(max_length = 1000, example = "WA")]
+    address_state: Option<String>,
+}
+
+/// A card for a customer: an unused card token, or the parameters of a card.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only described here; the endpoint reads its parts")]
+pub struct AddedCard {
+    /// Instead of basic authentication, from an insecure environment.
+    publishable_api_key: Option<String>,
+    /// An unused card token; the other parameters are for a card without one.
+    card_token: Option<String>,
+    /// Card number.
+    #[schema(example = "4200000000000000")]
+    number: Option<String>,
+    /// Month of expiry.
+    #[schema(minimum = 1, maximum = 12, example = 5)]
+    expiry_month: Option<i64>,
+    /// Year of expiry; two digits are 20xx.
+    #[schema(minimum = 0, maximum = 9999, example = 2030)]
+    expiry_year: Option<i64>,
+    /// Card verification code: three digits, four for american_express.
+    #[schema(example = "123")]
+    cvc: Option<String>,
+    /// Cardholder.
+    #[schema(max_length = 255, example = "Roland Robot")]
+    name: Option<String>,
+    /// First address line.
+    #[schema(max_length = 1000, example = "42 Sevenoaks St")]
+    address_line1: Option<String>,
+    /// City.
+    #[schema(max_length = 1000, example = "Lathlain")]
+    address_city: Option<String>,
+    /// Full country name or ISO 3166-1 two-letter code.
+    #[schema(max_length = 1000, example = "Australia")]
+    address_country: Option<String>,
+    /// Second address line.
+    #[schema(max_length = 1000)]
+    address_line2: Option<String>,
+    /// Postcode.
+    #[schema(max_length = 1000, example = "6454")]
+    address_postcode: Option<String>,
+    /// State.
+    #[schema(max_length = 1000, example = "WA")]
+    address_state: Option<String>,
+}
+
+/// Errors that any operation may answer with, whatever it does.
+const EVERYWHERE: &[(&str, &str)] = &[
+    ("400", "bad_request"),
+    ("401", "unauthorized"),
+    ("413", "payload_too_large"),
+    ("415", "unsupported_media_type"),
+    ("500", "internal_error"),
+    ("503", "service_unavailable"),
+    ("504", "gateway_timeout"),
+];
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The tags in the order of the specification's sections.
+const TAGS: &[(&str, &str)] = &[
+    ("Cards", "Stores card details in exchange for a single-use card token."),
+    ("Charges", "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them."),
+    ("Customers", "Stores customers with several cards, exactly one of which is primary."),
+    ("Balance", "What the account owns."),
+    ("Events", "What happened."),
+];
+
+/// What the annotations say, with everything that holds for all operations.
+pub fn finished(api: OpenApi) -> OpenApi {
+    let unfinished = api.clone();
+    // Passes over JSON: one shape instead of utoipa's many.
+    let Ok(mut document) = serde_json::to_value(api) else { return unfinished };
+    head(&mut document);
+    components(&mut document);
+    for (method, operation) in operations(&mut document) {
+        errors(operation);
+        nested_forms(operation);
+        if method == "get" || method == "head" {
+            operation.remove("requestBody");
+        }
+    }
+    references(&mut document);
+    head_operations(&mut document);
+    serde_json::from_value(document).unwrap_or(unfinished)
+}
+
+/// The document as it is committed and served.
+pub fn yaml(api: &OpenApi) -> String {
+    // It came from JSON a moment ago; YAML can say all that JSON can.
+    api.to_yaml().unwrap_or_default()
+}
+
+fn head(document: &mut Value) {
+    document["info"] = json!({
+        "title": "Card payments",
+        "version": "1",
+        "description": DESCRIPTION,
+        "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+    });
+    document["servers"] = json!([{ "url": "/" }]);
+    document["tags"] = TAGS.iter().map(|(name, description)| json!({ "name": name, "description": description })).collect();
+    document["security"] = json!([{ "secret_key": [] }]);
+}
+
+const DESCRIPTION: &str = "\
+Takes card payments, stores customers and their cards, and records what happens as events.
+
+**Keys.** Requests carry the secret API key as the user name of HTTP basic authentication, with an empty password. \
+Endpoints that store a card also take the parameter publishable_api_key instead, for use in a browser.
+
+**Amounts** are integers in the currency's base unit: cents for AUD, yen for JPY.
+
+**Parameters** are form fields, nested ones written name[key] and arrays name[], or JSON of the same shape.
+
+**Errors** have a code in error, a sentence in error_description and, for faulty parameters, one item each in messages.
+
+**Test cards.** 4200000000000000 is accepted, 4100000000000001 is declined, 4000000000000002 has insufficient funds.";
+
+fn components(document: &mut Value) {
+    for (name, schema) in [schema_of::<ErrorBody>(), schema_of::<ErrorMessage>()] {
+        document["components"]["schemas"][name] = schema;
+    }
+    document["components"]["securitySchemes"] = json!({
+        "secret_key": { "type": "http", "scheme": "basic", "description": "The secret API key as the user name, an empty password." },
+        "publishable_key": { "type": "apiKey", "in": "query", "name": "publishable_api_key", "description": "For browsers and mobile applications." },
+    });
+}
+
+fn schema_of<T: ToSchema>() -> (String, Value) {
+    (T::name().into_owned(), serde_json::to_value(T::schema()).unwrap_or_default())
+}
+
+fn operations(document: &mut Value) -> impl Iterator<Item = (String, &mut Map<String, Value>)> {
+    let paths = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+    paths
+        .filter_map(Value::as_object_mut)
+        .flat_map(|path| path.iter_mut())
+        .filter_map(|(method, operation)| Some((method.clone(), operation.as_object_mut()?)))
+}
+
+/// Every error has its body, and the errors of everywhere stand at every operation.
+fn errors(operation: &mut Map<String, Value>) {
+    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    for (status, code) in EVERYWHERE {
+        let response = responses.entry(*status).or_insert_with(|| json!({ "description": "" }));
+        let said = response["description"].as_str().unwrap_or_default();
+        response["description"] = if said.is_empty() { (*code).into() } else { format!("{said}, {code}").into() };
+    }
+    responses.sort_keys();
+    for (status, response) in responses.iter_mut() {
+        if status.as_str() >= "400" {
+            response["content"] = json!({ "application/json; charset=utf-8": { "schema": { "$ref": "#/components/schemas/ErrorBody" } } });
+        } else if let Some(content) = response.get_mut("content").and_then(Value::as_object_mut)
+            && let Some(json) = content.remove("application/json")
+        {
+            content.insert("application/json; charset=utf-8".into(), json);
+        }
+    }
+}
+
+/// Nested form fields are written name[key], which the document calls deepObject.
+fn nested_forms(operation: &mut Map<String, Value>) {
+    let nested: &[&str] = &["card", "metadata", "platform_adjustment"];
+    let Some(form) = operation.get_mut("requestBody").and_then(|body| body.pointer_mut("/content")).and_then(|content| content.get_mut(FORM)) else { return };
+    let reference = form["schema"].to_string();
+    let names = match () {
+        () if reference.contains("NewCharge") => nested,
+        () if reference.contains("Customer") => &nested[..1],
+        () => &[],
+    };
+    if !names.is_empty() {
+        form["encoding"] = names.iter().map(|name| ((*name).to_owned(), json!({ "style": "deepObject", "explode": true }))).collect();
+    }
+}
+
+/// utoipa writes the arguments of a generic in line. Where such an object equals a named schema, name it.
+fn references(document: &mut Value) {
+    let named: Vec<(String, Value)> = document["components"]["schemas"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, schema)| schema.get("properties").is_some())
+        .map(|(name, schema)| (name.clone(), schema.clone()))
+        .collect();
+    if let Some(paths) = document.get_mut("paths") {
+        name_known(paths, &named);
+    }
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        for schema in schemas.values_mut() {
+            for inner in schema.as_object_mut().into_iter().flat_map(|schema| schema.values_mut()) {
+                name_known(inner, &named);
+            }
+        }
+    }
+}
+
+fn name_known(value: &mut Value, named: &[(String, Value)]) {
+    if let Some((name, _)) = named.iter().find(|(_, schema)| schema == value) {
+        *value = json!({ "$ref": format!("#/components/schemas/{name}") });
+        return;
+    }
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(|field| name_known(field, named)),
+        Value::Array(items) => items.iter_mut().for_each(|item| name_known(item, named)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// HEAD is allowed wherever GET is (decisions 1): the same answers without their bodies.
+fn head_operations(document: &mut Value) {
+    let Some(paths) = document["paths"].as_object_mut() else { return };
+    for path in paths.values_mut().filter_map(Value::as_object_mut) {
+        let Some(mut head) = path.get("get").cloned() else { continue };
+        let id = head["operationId"].as_str().unwrap_or_default().to_owned();
+        head["operationId"] = format!("head_{}", id.trim_start_matches("get_")).into();
+        head["summary"] = format!("{} (headers only)", head["summary"].as_str().unwrap_or_default().trim_end_matches('.')).into();
+        for response in head["responses"].as_object_mut().into_iter().flat_map(|responses| responses.values_mut()) {
+            if let Some(response) = response.as_object_mut() {
+                response.remove("content");
+            }
+        }
+        path.insert("head".into(), head);
+    }
+}

@@ -1,0 +1,305 @@
+//! From what a request carries, query and body of any kind, to one tree of parameters.
+
+use axum::{
+    body::Body,
+    extract::{DefaultBodyLimit, FromRequest, Multipart, Request},
+};
+use bytes::Bytes;
+use http::{Method, header::CONTENT_TYPE};
+use serde_json::{Map, Value};
+
+use super::form::{self, Form};
+
+/// How deep objects and lists may lie in each other, the request itself counted.
+pub(super) const LEVELS_MAX: usize = 6;
+/// How many parameters a request may have, counting each field and each item at every level.
+pub(super) const PAIRS_MAX: usize = 1000;
+
+pub(super) const TOO_DEEP: Unreadable =
+    Unreadable::Malformed("The parameters are nested too deeply");
+pub(super) const TOO_MANY: Unreadable = Unreadable::Malformed("There are too many parameters");
+const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
+const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
+const NO_MULTIPART: Unreadable = Unreadable::Malformed("The body is not valid multipart/form-data");
+
+/// Why there is no tree. The sentences never repeat what was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// 415: a body of a type that we do not read.
+    MediaType,
+    /// 400, and the sentence that says why.
+    Malformed(&'static str),
+}
+
+/// Reads query and body into one tree, an object.
+///
+/// A body without a type is a form, an empty body of any type an empty one. Where both hold a
+/// parameter, the query wins on GET, HEAD and DELETE, the body on all others; objects are merged
+/// field by field. Files in a multipart body are left out.
+pub async fn tree(
+    method: &Method,
+    query: Option<&str>,
+    content_type: Option<&str>,
+    body: Bytes,
+) -> Result<Value, Unreadable> {
+    let asked = form::read(query.unwrap_or_default().as_bytes())?;
+    let sent = if body.trim_ascii().is_empty() {
+        Map::new()
+    } else {
+        parameters(content_type.unwrap_or_default(), body).await?
+    };
+    let (winner, mut tree) = match *method {
+        Method::GET | Method::HEAD | Method::DELETE => (asked, sent),
+        _ => (sent, asked),
+    };
+    merge(winner, &mut tree);
+    let tree = Value::Object(tree);
+    if pairs(&tree, LEVELS_MAX)? > PAIRS_MAX {
+        Err(TOO_MANY)
+    } else {
+        Ok(tree)
+    }
+}
+
+async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
+    let essence = content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    match essence.as_str() {
+        "" | "application/x-www-form-urlencoded" => form::read(&body),
+        "application/json" => json(&body),
+        "multipart/form-data" => multipart(content_type, body).await,
+        _ => Err(Unreadable::MediaType),
+    }
+}
+
+fn json(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    match serde_json::from_slice(body).map_err(|_| NO_JSON)? {
+        Value::Object(fields) => Ok(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(NO_OBJECT)
+        }
+    }
+}
+
+async fn multipart(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
+    let mut request = Request::builder()
+        .header(CONTENT_TYPE, content_type)
+        .body(Body::from(body))
+        .map_err(|_| NO_MULTIPART)?;
+    // The body is in memory already, whoever collected it has limited it.
+    DefaultBodyLimit::disable().apply(&mut request);
+    let mut parts = Multipart::from_request(request, &())
+        .await
+        .map_err(|_| NO_MULTIPART)?;
+    let mut form = Form::default();
+    while let Some(part) = parts.next_field().await.map_err(|_| NO_MULTIPART)? {
+        if part.file_name().is_some() {
+            continue;
+        }
+        let name = part.name().unwrap_or_default().to_owned();
+        // Not `text()`, which mends what is not UTF-8.
+        let bytes = part.bytes().await.map_err(|_| NO_MULTIPART)?;
+        form.insert(
+            &name,
+            String::from_utf8(bytes.into()).map_err(|_| NO_MULTIPART)?,
+        )?;
+    }
+    Ok(form.tree)
+}
+
+fn merge(winner: Map<String, Value>, tree: &mut Map<String, Value>) {
+    for (name, value) in winner {
+        match (tree.get_mut(&name), value) {
+            (Some(Value::Object(fields)), Value::Object(value)) => merge(value, fields),
+            // JSON null is absent, so there is nothing that could win.
+            (Some(_), Value::Null) => {}
+            (Some(slot), value) => *slot = value,
+            (None, value) => {
+                tree.insert(name, value);
+            }
+        }
+    }
+}
+
+/// How many fields and items there are, if they do not lie too deep.
+fn pairs(value: &Value, levels: usize) -> Result<usize, Unreadable> {
+    let below = |count: usize, value: &Value| {
+        Ok(count + 1 + pairs(value, levels.checked_sub(1).ok_or(TOO_DEEP)?)?)
+    };
+    match value {
+        Value::Array(_) | Value::Object(_) if levels == 0 => Err(TOO_DEEP),
+        Value::Array(items) => items.iter().try_fold(0, below),
+        Value::Object(fields) => fields.values().try_fold(0, below),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::executor::block_on;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
+    const JSON: Option<&str> = Some("application/json");
+    const MULTIPART: Option<&str> = Some("multipart/form-data; boundary=x");
+
+    fn read(
+        method: &Method,
+        query: Option<&str>,
+        content_type: Option<&str>,
+        body: &str,
+    ) -> Result<Value, Unreadable> {
+        block_on(tree(
+            method,
+            query,
+            content_type,
+            Bytes::copy_from_slice(body.as_bytes()),
+        ))
+    }
+
+    fn part(header: &str, text: &str) -> String {
+        format!("--x\r\nContent-Disposition: form-data; {header}\r\n\r\n{text}\r\n")
+    }
+
+    #[test]
+    fn form_json_and_multipart_make_the_same_tree() {
+        let wanted = json!({ "amount": "400", "card": { "name": "Zoë" } });
+        let parts = part("name=\"amount\"", "400")
+            + &part("name=\"file\"; filename=\"a.pdf\"", "...")
+            + &part("name=\"card[name]\"", "Zoë")
+            + "--x--\r\n";
+        for (content_type, body) in [
+            (None, "amount=400&card[name]=Zo%C3%AB"),
+            (FORM, "amount=400&card%5Bname%5D=Zo%C3%AB"),
+            (
+                Some("Application/X-WWW-Form-Urlencoded; charset=UTF-8"),
+                "amount=400&card[name]=Zo%C3%AB",
+            ),
+            (
+                Some("application/json; charset=utf-8"),
+                r#"{"amount":"1","amount":"400","card":{"name":"Zoë"}}"#,
+            ),
+            (MULTIPART, parts.as_str()),
+        ] {
+            assert_eq!(
+                read(&Method::POST, None, content_type, body),
+                Ok(wanted.clone()),
+                "{content_type:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_empty_body_of_any_type_is_an_empty_form() {
+        for content_type in [
+            None,
+            FORM,
+            JSON,
+            MULTIPART,
+            Some("application/octet-stream"),
+            Some("multipart/form-data"),
+        ] {
+            assert_eq!(
+                read(&Method::PUT, None, content_type, ""),
+                Ok(json!({})),
+                "{content_type:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_body_of_another_type_is_not_read() {
+        for content_type in [
+            "application/octet-stream",
+            "text/plain",
+            "application/xml",
+            "nonsense",
+        ] {
+            assert_eq!(
+                read(&Method::POST, None, Some(content_type), "a=1"),
+                Err(Unreadable::MediaType)
+            );
+        }
+    }
+
+    #[test]
+    fn the_query_wins_where_a_request_only_reads_and_the_body_elsewhere() {
+        let (query, body) = (
+            Some("a=q&card[name]=q"),
+            r#"{"a":"b","card":{"name":"b","number":1},"c":null}"#,
+        );
+        for method in [Method::GET, Method::HEAD, Method::DELETE] {
+            assert_eq!(
+                read(&method, query, JSON, body),
+                Ok(json!({ "a": "q", "card": { "name": "q", "number": 1 }, "c": null }))
+            );
+        }
+        for method in [Method::POST, Method::PUT] {
+            assert_eq!(
+                read(&method, query, JSON, body),
+                Ok(json!({ "a": "b", "card": { "name": "b", "number": 1 }, "c": null }))
+            );
+        }
+        assert_eq!(
+            read(&Method::POST, Some("a=q"), JSON, r#"{"a":null}"#),
+            Ok(json!({ "a": "q" }))
+        );
+    }
+
+    #[test]
+    fn json_must_be_an_object() {
+        for (body, why) in [
+            ("[]", NO_OBJECT),
+            ("null", NO_OBJECT),
+            ("{", NO_JSON),
+            ("{\"a\":1e999}", NO_JSON),
+            ("a=1", NO_JSON),
+        ] {
+            assert_eq!(read(&Method::POST, None, JSON, body), Err(why), "{body}");
+        }
+    }
+
+    #[test]
+    fn json_is_limited_as_forms_are() {
+        let deep = |levels: usize| "{\"a\":".repeat(levels) + "1" + &"}".repeat(levels);
+        assert!(read(&Method::POST, None, JSON, &deep(6)).is_ok());
+        assert_eq!(read(&Method::POST, None, JSON, &deep(7)), Err(TOO_DEEP));
+        assert_eq!(
+            read(&Method::POST, None, JSON, &deep(100_000)),
+            Err(NO_JSON)
+        );
+        let wide = |items: usize| json!({ "a": vec![1; items] }).to_string();
+        assert!(read(&Method::POST, None, JSON, &wide(999)).is_ok());
+        assert_eq!(read(&Method::POST, None, JSON, &wide(1000)), Err(TOO_MANY));
+    }
+
+    #[test]
+    fn broken_multipart_is_refused() {
+        for content_type in [MULTIPART, Some("multipart/form-data")] {
+            assert_eq!(
+                read(&Method::POST, None, content_type, "--x\r\nnothing"),
+                Err(NO_MULTIPART)
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>, text in "[ab\\[\\]=&%+0-9{}\":,]{0,80}", query: String) {
+            for content_type in [None, JSON, MULTIPART] {
+                for body in [bytes.clone(), text.clone().into_bytes(), format!("--x\r\n{text}\r\n\r\n{text}\r\n--x--").into_bytes()] {
+                    let asked = [Some(query.as_str()), Some(text.as_str()), None];
+                    for query in asked {
+                        let _ = block_on(tree(&Method::POST, query, content_type, body.clone().into()));
+                    }
+                }
+            }
+        }
+    }
+}

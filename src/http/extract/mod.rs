@@ -1,0 +1,69 @@
+//! What every endpoint shares: reading what was sent, wherever it was sent.
+
+pub mod body;
+mod form;
+
+use axum::extract::{FromRequest, Request};
+use axum::http::header;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use validator::Validate;
+
+use self::body::Unreadable;
+use super::Site;
+use crate::error::{Error, ErrorCode};
+use crate::limits::BODY_BYTES_MAX;
+use crate::params::{self, Faults, Paging, Params, Search};
+
+/// The parameters of a request, from its body and its query, as one tree.
+pub struct Input(Value);
+
+impl Input {
+    /// As it was read.
+    pub fn tree(&self) -> &Value {
+        &self.0
+    }
+
+    /// As a request struct, with every fault found on the way.
+    pub fn params<T: DeserializeOwned + Validate>(&self) -> Params<T> {
+        params::read(&self.0)
+    }
+
+    /// Which page of a list.
+    pub fn paging(&self) -> Params<Paging> {
+        Paging::read(&self.0)
+    }
+
+    /// What to search for.
+    pub fn search(&self, sorts: &'static [&'static str], default_sort: &'static str) -> Result<Search, Faults> {
+        Search::read(&self.0, sorts, default_sort).valid()
+    }
+}
+
+impl FromRequest<Site> for Input {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _: &Site) -> Result<Self, Error> {
+        let (parts, body) = request.into_parts();
+        let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if announced.is_some_and(|length: usize| length > BODY_BYTES_MAX) {
+            return Err(ErrorCode::PayloadTooLarge.into());
+        }
+        let body = match Limited::new(body, BODY_BYTES_MAX).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(ErrorCode::PayloadTooLarge.into()),
+            Err(_) => return Err(Error::explained(ErrorCode::BadRequest, "The body was cut off")),
+        };
+        let content_type = match parts.headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) {
+            None => None,
+            Some(Ok(text)) => Some(text),
+            Some(Err(_)) => return Err(ErrorCode::UnsupportedMediaType.into()),
+        };
+        match body::tree(&parts.method, parts.uri.query(), content_type, body).await {
+            Ok(tree) => Ok(Self(tree)),
+            Err(Unreadable::MediaType) => Err(ErrorCode::UnsupportedMediaType.into()),
+            Err(Unreadable::Malformed(why)) => Err(Error::explained(ErrorCode::BadRequest, why)),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What /metrics shows, in Prometheus' text.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+use crate::error::Error;
+use crate::services::{Context, due};
+
+/// The process's metrics.
+#[derive(Clone)]
+pub struct Metrics(PrometheusHandle);
+
+const REQUESTS: &str = "card_payments_requests_total";
+const REQUEST_SECONDS: &str = "card_payments_request_duration_seconds";
+const DUE: &str = "card_payments_due_work";
+const POOL: &str = "card_payments_database_connections";
+const BUCKETS_SECONDS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+
+impl Metrics {
+    /// Begin to collect, once a process.
+    pub fn install() -> Self {
+        let builder = PrometheusBuilder::new().set_buckets(BUCKETS_SECONDS);
+        let recorder = builder.unwrap_or_default().build_recorder();
+        let handle = recorder.handle();
+        // A second server in the same process (a test) keeps what it collects to itself.
+        let _ = metrics::set_global_recorder(recorder);
+        describe_counter!(REQUESTS, "Requests by method, route template and status");
+        describe_histogram!(REQUEST_SECONDS, Unit::Seconds, "How long requests took, by route template");
+        describe_counter!("card_payments_acquirer_calls_total", "Calls made to the acquirer");
+        describe_gauge!(DUE, "Due work that waits, by kind");
+        describe_gauge!(POOL, "Database connections of the read pool, by state");
+        Self(handle)
+    }
+
+    /// The text, with the gauges as they stand now.
+    pub async fn render(&self, ctx: &Context) -> Result<String, Error> {
+        for &kind in due::Kind::ALL {
+            metrics::gauge!(DUE, "kind" => kind.name()).set(as_float(due::backlog(ctx, kind).await?));
+        }
+        let (open, idle) = ctx.store.pool();
+        metrics::gauge!(POOL, "state" => "open").set(f64::from(open));
+        metrics::gauge!(POOL, "state" => "idle").set(as_float(u64::try_from(idle).unwrap_or(u64::MAX)));
+        self.0.run_upkeep();
+        Ok(self.0.render())
+    }
+}
+
+/// Gauges are floats; counts of due work are far below where that loses a unit.
+#[expect(clippy::cast_precision_loss, reason = "a gauge needs no more than 53 bits")]
+fn as_float(n: u64) -> f64 {
+    n as f64
+}
+
+/// Count one request.
+pub fn count_request(method: &Method, route: &str, status: u16, took: Duration) {
+    let (method, route) = (method.as_str().to_owned(), route.to_owned());
+    metrics::counter!(REQUESTS, "method" => method, "route" => route.clone(), "status" => status.to_string()).increment(1);
+    metrics::histogram!(REQUEST_SECONDS, "route" => route).record(took.as_secs_f64());
+}

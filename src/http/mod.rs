@@ -1,0 +1,99 @@
+//! HTTP: decode, call one service, wrap its view. No rule and no query lives here.
+
+pub mod answer;
+pub mod auth;
+mod browser;
+mod cards;
+mod charges;
+mod customers;
+pub mod document;
+mod events;
+pub mod extract;
+mod ledger;
+mod metrics;
+mod observe;
+mod paths;
+mod system;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use tower::ServiceBuilder;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use metrics::Metrics;
+pub use system::Index;
+
+use crate::services::{Context, Ctx};
+
+/// What requests and handlers share besides the services' context.
+#[derive(Clone)]
+pub struct Site {
+    /// The context.
+    pub ctx: Ctx,
+    /// What the server says about itself.
+    pub index: Arc<Index>,
+    /// What /metrics shows.
+    pub metrics: Metrics,
+}
+
+impl std::ops::Deref for Site {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        &self.ctx
+    }
+}
+
+/// The operations under /1, in the order of the specification's sections. `routes!` takes path and method
+/// from the annotation, so no route exists without its description.
+fn operations() -> OpenApiRouter<Site> {
+    OpenApiRouter::new()
+        .routes(routes!(cards::create_card))
+        .routes(routes!(cards::get_card))
+        .routes(routes!(charges::create_charge, charges::list_charges))
+        .routes(routes!(charges::search_charges))
+        .routes(routes!(charges::get_charge))
+        .routes(routes!(charges::void_charge))
+        .routes(routes!(charges::capture_charge))
+        .routes(routes!(customers::create_customer, customers::list_customers))
+        .routes(routes!(customers::get_customer, customers::update_customer, customers::delete_customer))
+        .routes(routes!(customers::list_customer_charges))
+        .routes(routes!(customers::create_customer_card, customers::list_customer_cards))
+        .routes(routes!(customers::delete_customer_card))
+        .routes(routes!(customers::list_customer_subscriptions))
+        .routes(routes!(ledger::get_balance))
+        .routes(routes!(events::list_events))
+        .routes(routes!(events::get_event))
+}
+
+/// The document, finished.
+pub fn openapi() -> OpenApi {
+    let (_, api) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
+    document::finished(api)
+}
+
+/// Metrics alone, for a listener of the operator's.
+pub fn admin_router(site: Site) -> Router {
+    system::metrics_alone().with_state(site)
+}
+
+/// Everything the server answers.
+pub fn router(site: Site) -> Router {
+    let (api, _) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
+    let routed = api
+        .merge(system::routes(&openapi()))
+        .fallback(system::unknown_route)
+        .method_not_allowed_fallback(system::wrong_method)
+        // The readers of bodies keep limits of their own.
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(site.clone(), observe::observe))
+        .with_state(site);
+    // Around the router, because these decide which route it is.
+    let around = ServiceBuilder::new().layer(from_fn(paths::normalise)).layer(from_fn(browser::serve_browsers));
+    Router::new().fallback_service(around.service(routed))
+}

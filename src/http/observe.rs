@@ -1,0 +1,80 @@
+//! Around every request: its id, its time-out, its headers, its line in the log, its place in the metrics. No
+//! body, no query string and no key is ever logged.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+
+use super::Site;
+use crate::error::ErrorCode;
+use crate::limits::REQUEST_TIMEOUT;
+use crate::timing::{self, UnderWay, Wait};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+/// See the module.
+pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map_or_else(|| "unmatched".into(), |path| path.as_str().to_owned());
+    let id = given_id(request.headers()).unwrap_or_else(|| site.ids.random().to_string());
+    let under_way = Arc::new(UnderWay::new(id));
+    let mut response = timing::keep(Arc::clone(&under_way), async {
+        // A panic unwinds out of the request's own future only; what it shares with others are locks that
+        // recover from it and the database, which rolls back.
+        let run = AssertUnwindSafe(next.run(request)).catch_unwind();
+        match tokio::time::timeout(REQUEST_TIMEOUT, run).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(_)) => ErrorCode::InternalError.into_response(),
+            Err(_) => ErrorCode::GatewayTimeout.into_response(),
+        }
+    })
+    .await;
+    let took = began.elapsed();
+    finish(response.headers_mut(), &under_way, took);
+    let status = response.status().as_u16();
+    super::metrics::count_request(&method, &route, status, took);
+    tracing::info!(
+        request_id = %under_way.id,
+        method = %method,
+        route,
+        status,
+        duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        account = under_way.account().map(tracing::field::display),
+    );
+    response
+}
+
+/// The caller's own id, if it is one: 1 to 128 characters that need no quoting anywhere.
+fn given_id(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get(REQUEST_ID)?.to_str().ok()?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+    ((1..=128).contains(&id.len()) && id.bytes().all(plain)).then(|| id.to_owned())
+}
+
+fn finish(headers: &mut HeaderMap, under_way: &UnderWay, took: Duration) {
+    if let Ok(id) = HeaderValue::from_str(&under_way.id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    // Only who has a secret key learns where the time went.
+    if under_way.account().is_some() {
+        let (database, acquirer) = (under_way.millis(Wait::Database), under_way.millis(Wait::Acquirer));
+        let app = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_sub(database + acquirer);
+        let mut timing = format!("app;dur={app}, db;dur={database}");
+        if under_way.waited(Wait::Acquirer) {
+            timing.push_str(&format!(", acquirer;dur={acquirer}"));
+        }
+        if let Ok(timing) = HeaderValue::from_str(&timing) {
+            headers.insert(SERVER_TIMING, timing);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Paths as existing clients spell them: a trailing slash, a doubled slash and a `.json` suffix are accepted
+//! on every path of the API (decisions 1).
+
+use axum::extract::Request;
+use axum::http::Uri;
+use axum::middleware::Next;
+use axum::response::Response;
+
+/// Give the router the one spelling it knows.
+pub async fn normalise(mut request: Request, next: Next) -> Response {
+    if let Some(uri) = normalised(request.uri()) {
+        *request.uri_mut() = uri;
+    }
+    next.run(request).await
+}
+
+fn normalised(uri: &Uri) -> Option<Uri> {
+    let segments: Vec<&str> = uri.path().split('/').filter(|segment| !segment.is_empty()).collect();
+    if segments.first() != Some(&"1") {
+        return None;
+    }
+    let path = segments.join("/");
+    let path = path.strip_suffix(".json").unwrap_or(&path);
+    let path = match uri.query() {
+        Some(query) => format!("/{path}?{query}"),
+        None => format!("/{path}"),
+    };
+    path.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_accepted_spelling_becomes_the_plain_one() {
+        for spelled in ["/1/charges", "/1/charges/", "//1//charges", "/1/charges.json", "/1/charges.json/", "/1/charges//"] {
+            let uri = normalised(&format!("{spelled}?page=2").parse().unwrap()).unwrap();
+            assert_eq!(uri, "/1/charges?page=2", "{spelled}");
+        }
+    }
+
+    #[test]
+    fn paths_beside_the_api_stay_as_they_are() {
+        for path in ["/", "/docs/", "/openapi.json", "/healthz/"] {
+            assert_eq!(normalised(&path.parse().unwrap()), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Beside the API: a small index, the document and its page, health, metrics.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use ipnet::IpNet;
+use utoipa::openapi::OpenApi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use super::{Site, document};
+use crate::error::{Error, ErrorCode};
+use crate::services::installation;
+
+/// What the server says about itself, and whom it believes.
+#[derive(Debug, Clone)]
+pub struct Index {
+    /// Its address as callers know it.
+    pub base_url: String,
+    /// The environment's name.
+    pub environment: &'static str,
+    /// Proxies whose X-Forwarded-For is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Whether /metrics answers on this listener.
+    pub metrics: bool,
+}
+
+/// The routes beside /1.
+pub fn routes(api: &OpenApi) -> Router<Site> {
+    let yaml = document::yaml(api);
+    // No badge of somebody else's validator: the page works offline.
+    let page = Config::from("/openapi.json").validator_url("none").try_it_out_enabled(true).persist_authorization(true);
+    Router::new()
+        .route("/", get(index))
+        .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .merge(SwaggerUi::new("/docs").url("/openapi.json", api.clone()).config(page))
+}
+
+/// What an operator's own listener answers.
+pub fn metrics_alone() -> Router<Site> {
+    Router::new().route("/metrics", get(metrics)).fallback(unknown_route)
+}
+
+async fn index(State(site): State<Site>) -> Html<String> {
+    let Index { base_url, environment, .. } = &*site.index;
+    Html(format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
+         <ul><li><a href=\"/docs/\">Try it: the Swagger page</a><li><a href=\"/openapi.yaml\">openapi.yaml</a>\
+         <li><a href=\"/openapi.json\">openapi.json</a></ul></html>"
+    ))
+}
+
+/// Ready is who can ask the database.
+async fn readyz(State(site): State<Site>) -> Result<&'static str, Error> {
+    installation::answers(&site).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
+    Ok("ready\n")
+}
+
+async fn metrics(State(site): State<Site>) -> Result<Response, Error> {
+    if !site.index.metrics {
+        return Err(ErrorCode::RouteNotFound.into());
+    }
+    let text = site.metrics.render(&site).await?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+}
+
+/// 404 of a path that is none of ours.
+pub async fn unknown_route() -> Response {
+    ErrorCode::RouteNotFound.into_response()
+}
+
+/// 405; the router adds `Allow`.
+pub async fn wrong_method() -> Response {
+    ErrorCode::MethodNotAllowed.into_response()
+}

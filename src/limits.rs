@@ -1,0 +1,50 @@
+//! Every number of the specification and the decisions, in one place.
+
+use std::time::Duration;
+
+use entity::Span;
+
+/// Decisions 1: "over 1 MiB: 413".
+pub const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// Decisions 1: request time-out.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Decisions 1, "sizes of values".
+pub const TEXT_LENGTH_MAX: u64 = 1000;
+/// Decisions 1: names, e-mails, URLs.
+pub const NAME_LENGTH_MAX: u64 = 255;
+/// Decisions 1: notes.
+pub const NOTES_LENGTH_MAX: u64 = 10_000;
+/// Decisions 1 and 5: the text on the bank statement.
+pub const REFERENCE_LENGTH_MAX: u64 = 40;
+
+/// Specification, Limits: "Authorised charge lifetime".
+pub const AUTHORISATION_LIFETIME: Span = Span::days(7);
+/// Specification, Limits: "expire after one month unused"; decisions 4: the same day of the next month.
+pub const CARD_TOKEN_LIFETIME_MONTHS: u32 = 1;
+
+/// Decisions 10, `default_settings`.
+pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
+/// Decisions 10, `default_settings`, in AUD cents.
+pub const MAXIMUM_CHARGE_CENTS: i64 = 2_500_000;
+/// Decisions 8: what the first account and sandbox accounts open with, in AUD cents.
+pub const OPENING_DEPOSIT_CENTS: i64 = 100_000_000;
+
+/// Decisions 2: how long a looked-up API key may be remembered.
+pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
+/// How many looked-up keys are remembered.
+pub const KEY_CACHE_ENTRIES: u64 = 10_000;
+
+/// Decisions 5: how long the acquirer may take to answer.
+pub const ACQUIRER_ANSWER: Duration = Duration::from_secs(20);
+/// Decisions 5: a call starts this soon after its intent or not at all.
+pub const ACQUIRER_CALL_START: Span = Span::seconds(5);
+/// Decisions 5: wall clock from an intent to the moment a worker may settle it.
+pub const SETTLE_AFTER: Span = Span::seconds(30);
+
+/// How many units of work one SQLite transaction groups.
+pub const BATCH_UNITS_MAX: usize = 64;
+/// Over how many rows PostgreSQL spreads the writers of one count or balance.
+pub const SLOTS: u8 = 32;
+/// How many due items a worker takes at a time.
+pub const DUE_BATCH: u64 = 100;

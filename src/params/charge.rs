@@ -1,0 +1,76 @@
+//! Parameters of charges (specification, Charges), in the order of its lists.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use validator::Validate;
+
+use super::card::NewCard;
+use super::rules;
+use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
+
+/// A charge to be made. Exactly one of card, card_token, payment_source_token and customer_token pays.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewCharge {
+    /// The purchaser's e-mail address.
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
+    #[schema(max_length = 255, example = "roland@example.com")]
+    pub email: String,
+    /// What is bought.
+    #[validate(length(max = TEXT_LENGTH_MAX))]
+    #[schema(max_length = 1000, example = "test charge")]
+    pub description: String,
+    /// In the currency's base unit, at least the currency's minimum.
+    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    pub amount: i64,
+    /// The purchaser's IPv4 or IPv6 address.
+    #[validate(custom(function = "rules::ip_address"))]
+    #[schema(example = "203.192.1.172")]
+    pub ip_address: String,
+    /// A card given inline.
+    #[validate(nested)]
+    pub card: Option<NewCard>,
+    /// An unused card token, or a card of a customer.
+    pub card_token: Option<String>,
+    /// An unused payment source token.
+    pub payment_source_token: Option<String>,
+    /// A customer, whose primary card pays.
+    pub customer_token: Option<String>,
+    /// ISO 4217 code; AUD if absent.
+    #[schema(example = "AUD")]
+    pub currency: Option<String>,
+    /// Whether the money is taken at once (default), or authorised to be captured later.
+    pub capture: Option<bool>,
+    /// Text for the bank statement instead of the default descriptor.
+    #[validate(length(max = REFERENCE_LENGTH_MAX))]
+    #[schema(max_length = 40)]
+    pub reference: Option<String>,
+    /// At most 25 keys of at most 50 characters with values of at most 500.
+    #[validate(custom(function = "rules::metadata"))]
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    pub metadata: Option<Map<String, Value>>,
+    /// Withheld from the merchant's entitlement as the platform's revenue.
+    #[validate(nested)]
+    pub platform_adjustment: Option<NewPlatformAdjustment>,
+}
+
+/// The platform's share.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewPlatformAdjustment {
+    /// In the charge's currency.
+    #[validate(range(min = 1))]
+    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64, example = 10)]
+    pub amount: i64,
+    /// The charge's.
+    #[schema(example = "AUD")]
+    pub currency: Option<String>,
+}
+
+/// A capture.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct Capture {
+    /// The authorised amount, or absent: only the whole can be captured.
+    // Text, because whatever is not exactly the amount has an error of its own.
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
+    pub amount: Option<String>,
+}

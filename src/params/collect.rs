@@ -1,0 +1,394 @@
+//! A serde `Deserializer` over the tree that does not stop at the first fault: it notes the fault,
+//! hands over a placeholder and goes on.
+
+use std::fmt;
+
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
+use serde_json::{Map, Value};
+
+use super::{
+    findings::{Findings, Path},
+    patch, values,
+};
+
+/// Decodes the whole tree.
+///
+/// An `Option` has to be entered before its type shows whether a blank value counts (in a text) or
+/// not (in a number). Where it does not, decoding starts again without the value; only requests
+/// that send such blanks pay for that.
+pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, Findings) {
+    let mut absent = Vec::new();
+    loop {
+        let mut findings = Findings {
+            absent,
+            ..Findings::default()
+        };
+        let root = Node {
+            value: Some(tree),
+            path: Path {
+                parent: None,
+                name: "",
+            },
+            optional: false,
+            quiet: false,
+            findings: &mut findings,
+        };
+        match T::deserialize(root) {
+            Ok(value) => return (value, findings),
+            Err(Stop::Absent(path)) => {
+                absent = findings.absent;
+                absent.push(path);
+            }
+            // Of the types that `read` allows none refuses a placeholder, so this is a mistake in a
+            // request struct.
+            Err(Stop::Unreadable(why)) => {
+                panic!("a request struct holds a type that cannot be collected: {why}")
+            }
+        }
+    }
+}
+
+/// Why decoding did not get to the end.
+#[derive(Debug)]
+enum Stop {
+    /// The value at this path is blank, and its type knows no blank.
+    Absent(String),
+    Unreadable(String),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Absent(text) | Self::Unreadable(text)) = self;
+        formatter.write_str(text)
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl de::Error for Stop {
+    fn custom<M: fmt::Display>(message: M) -> Self {
+        Self::Unreadable(message.to_string())
+    }
+}
+
+/// One value of the tree, or the place where one is missing.
+struct Node<'n> {
+    value: Option<&'n Value>,
+    path: Path<'n>,
+    /// Whether an `Option` holds it.
+    optional: bool,
+    /// Inside an object that is itself missing or wrong: one fault says it all.
+    quiet: bool,
+    findings: &'n mut Findings,
+}
+
+impl<'n> Node<'n> {
+    fn say(&mut self, predicate: &'static str) {
+        if !self.quiet {
+            self.findings.faults.add(&self.path.to_string(), predicate);
+        }
+    }
+
+    /// Notes the fault and that a placeholder takes the value's place.
+    fn refuse(&mut self, predicate: &'static str) {
+        self.say(predicate);
+        self.findings.placeholders.push(self.path.to_string());
+    }
+
+    /// The value of a type that knows no blank.
+    fn present(&mut self) -> Result<Option<&'n Value>, Stop> {
+        match self.value.filter(|value| !values::is_blank(value)) {
+            None if self.optional => Err(Stop::Absent(self.path.to_string())),
+            None => {
+                self.refuse(values::BLANK);
+                Ok(None)
+            }
+            found => Ok(found),
+        }
+    }
+
+    fn scalar<T>(
+        mut self,
+        placeholder: T,
+        read: impl FnOnce(&Value) -> Result<T, &'static str>,
+    ) -> Result<T, Stop> {
+        let Some(value) = self.present()? else {
+            return Ok(placeholder);
+        };
+        Ok(read(value).unwrap_or_else(|predicate| {
+            self.refuse(predicate);
+            placeholder
+        }))
+    }
+
+    fn text(mut self) -> String {
+        match self.value.map_or_else(|| Ok(String::new()), values::text) {
+            Ok(text) => {
+                // No placeholder: rules look at missing text too, so that an e-mail is both blank
+                // and badly formatted.
+                if text.is_empty() && !self.optional {
+                    self.say(values::BLANK);
+                }
+                text
+            }
+            Err(predicate) => {
+                self.refuse(predicate);
+                String::new()
+            }
+        }
+    }
+
+    fn object(&mut self) -> Result<Option<&'n Map<String, Value>>, Stop> {
+        // An empty request is a request all the same; an empty object inside it is none.
+        let value = if self.path.parent.is_none() {
+            self.value
+        } else {
+            self.present()?
+        };
+        let object = value.and_then(Value::as_object);
+        if value.is_some() && object.is_none() {
+            self.refuse(values::INVALID);
+        }
+        Ok(object)
+    }
+}
+
+impl<'de> Deserializer<'de> for Node<'_> {
+    type Error = Stop;
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        visitor.visit_i64(self.scalar(0, values::integer)?)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        visitor.visit_bool(self.scalar(false, values::boolean)?)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        visitor.visit_string(self.text())
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        visitor.visit_string(self.text())
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
+        let placeholder = names.first().copied().unwrap_or_default();
+        visitor.visit_enum(
+            self.scalar(placeholder, |value| values::choice(value, names))?
+                .into_deserializer(),
+        )
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+        match self.value {
+            None | Some(Value::Null) => visitor.visit_none(),
+            Some(_) => visitor.visit_some(Self {
+                optional: true,
+                ..self
+            }),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
+        match self.value {
+            _ if name != patch::NAME => visitor.visit_newtype_struct(self),
+            None => visitor.visit_none(),
+            Some(value) if values::is_blank(value) => visitor.visit_unit(),
+            Some(_) => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        mut self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
+        let object = self.object()?;
+        self.findings.faults.declare(self.path.to_string(), fields);
+        let quiet = self.quiet || object.is_none();
+        visitor.visit_map(Fields {
+            object,
+            path: &self.path,
+            quiet,
+            ahead: fields.iter(),
+            name: "",
+            findings: self.findings,
+        })
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+        let entries = if self.value.is_some_and(values::is_unfit) {
+            self.refuse(values::INVALID);
+            None
+        } else {
+            self.object()?
+        };
+        let ahead: Vec<_> = entries
+            .into_iter()
+            .flatten()
+            .filter(|(_, value)| !value.is_null())
+            .collect();
+        visitor.visit_map(Entries {
+            ahead: ahead.into_iter(),
+            value: None,
+            path: self.path,
+            findings: self.findings,
+        })
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+        // Unlike other types a list has a blank of its own, the empty list.
+        let items = match self.value.filter(|value| !value.is_null()) {
+            Some(value) => values::items(value),
+            None => Err(values::BLANK),
+        };
+        let items = items.unwrap_or_else(|predicate| {
+            self.refuse(predicate);
+            Vec::new()
+        });
+        visitor.visit_seq(Items {
+            ahead: items.into_iter(),
+            path: self.path,
+            findings: self.findings,
+        })
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+        match self.value {
+            Some(value) if !values::is_unfit(value) => value
+                .clone()
+                .deserialize_any(visitor)
+                .map_err(de::Error::custom),
+            found => {
+                self.refuse(if found.is_some() {
+                    values::INVALID
+                } else {
+                    values::BLANK
+                });
+                visitor.visit_unit()
+            }
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier ignored_any
+    }
+}
+
+/// Offers every field that the struct declares, in that order, sent or not. What else was sent is
+/// not looked at.
+struct Fields<'n> {
+    object: Option<&'n Map<String, Value>>,
+    path: &'n Path<'n>,
+    quiet: bool,
+    ahead: std::slice::Iter<'static, &'static str>,
+    name: &'static str,
+    findings: &'n mut Findings,
+}
+
+impl<'de> de::MapAccess<'de> for Fields<'_> {
+    type Error = Stop;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Stop> {
+        let Some(name) = self.ahead.next() else {
+            return Ok(None);
+        };
+        self.name = name;
+        seed.deserialize(self.name.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Stop> {
+        let path = Path {
+            parent: Some(self.path),
+            name: self.name,
+        };
+        let absent =
+            !self.findings.absent.is_empty() && self.findings.absent.contains(&path.to_string());
+        let value = self
+            .object
+            .and_then(|object| object.get(self.name))
+            .filter(|_| !absent);
+        seed.deserialize(Node {
+            value,
+            path,
+            optional: false,
+            quiet: self.quiet,
+            findings: self.findings,
+        })
+    }
+}
+
+/// The entries of a map with free keys. Their faults are faults of the map.
+struct Entries<'n> {
+    ahead: std::vec::IntoIter<(&'n String, &'n Value)>,
+    value: Option<&'n Value>,
+    path: Path<'n>,
+    findings: &'n mut Findings,
+}
+
+impl<'de> de::MapAccess<'de> for Entries<'_> {
+    type Error = Stop;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Stop> {
+        let Some((key, value)) = self.ahead.next() else {
+            return Ok(None);
+        };
+        self.value = Some(value);
+        seed.deserialize(key.as_str().into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Stop> {
+        seed.deserialize(Node {
+            value: self.value,
+            path: self.path,
+            optional: true,
+            quiet: false,
+            findings: self.findings,
+        })
+    }
+}
+
+/// The items of a list. Their faults are faults of the list: no client addresses an item.
+struct Items<'n> {
+    ahead: std::vec::IntoIter<&'n Value>,
+    path: Path<'n>,
+    findings: &'n mut Findings,
+}
+
+impl<'de> de::SeqAccess<'de> for Items<'_> {
+    type Error = Stop;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Stop> {
+        let Some(value) = self.ahead.next() else {
+            return Ok(None);
+        };
+        let item = Node {
+            value: Some(value),
+            path: self.path,
+            optional: false,
+            quiet: false,
+            findings: self.findings,
+        };
+        seed.deserialize(item).map(Some)
+    }
+}

@@ -1,0 +1,79 @@
+//! Parameters of customers (specification, Customers), in the order of its lists.
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+use validator::Validate;
+
+use super::card::NewCard;
+use super::rules;
+use crate::limits::{NAME_LENGTH_MAX, NOTES_LENGTH_MAX, TEXT_LENGTH_MAX};
+
+/// A customer to be made, with a card given inline or stored before.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewCustomer {
+    /// E-mail address; need not be unique.
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
+    #[schema(max_length = 255, example = "roland@example.com")]
+    pub email: String,
+    /// A card given inline.
+    #[validate(nested)]
+    pub card: Option<NewCard>,
+    /// An unused card token.
+    pub card_token: Option<String>,
+    /// Given name.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255, example = "Roland")]
+    pub first_name: Option<String>,
+    /// Family name.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255, example = "Robot")]
+    pub last_name: Option<String>,
+    /// Telephone number.
+    #[validate(length(max = TEXT_LENGTH_MAX))]
+    #[schema(max_length = 1000)]
+    pub phone_number: Option<String>,
+    /// Company.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255)]
+    pub company: Option<String>,
+    /// Free text.
+    #[validate(length(max = NOTES_LENGTH_MAX))]
+    #[schema(max_length = 10_000)]
+    pub notes: Option<String>,
+}
+
+/// Changes of a customer; at most one of card, card_token and primary_card_token.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct CustomerChanges {
+    /// E-mail address; may not be cleared.
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
+    #[schema(max_length = 255)]
+    pub email: Option<String>,
+    /// Given name.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255)]
+    pub first_name: Option<String>,
+    /// Family name.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255)]
+    pub last_name: Option<String>,
+    /// Telephone number.
+    #[validate(length(max = TEXT_LENGTH_MAX))]
+    #[schema(max_length = 1000)]
+    pub phone_number: Option<String>,
+    /// Company.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255)]
+    pub company: Option<String>,
+    /// Free text.
+    #[validate(length(max = NOTES_LENGTH_MAX))]
+    #[schema(max_length = 10_000)]
+    pub notes: Option<String>,
+    /// A new card that replaces the primary card, which is removed permanently.
+    #[validate(nested)]
+    pub card: Option<NewCard>,
+    /// A stored card (the customer's or unused) that replaces the primary card, which is removed permanently.
+    pub card_token: Option<String>,
+    /// A stored card (the customer's or unused) that becomes the primary one; the old one stays.
+    pub primary_card_token: Option<String>,
+}

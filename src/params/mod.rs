@@ -1,0 +1,71 @@
+//! Request parameters: from the tree that a body or a query makes to a plain struct, with every
+//! fault found on the way.
+
+pub mod card;
+pub mod charge;
+mod collect;
+mod complaints;
+pub mod customer;
+mod faults;
+mod findings;
+mod paging;
+mod patch;
+pub mod rules;
+mod search;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use faults::{Faults, Message};
+pub use paging::Paging;
+pub use patch::Patch;
+pub use search::Search;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use validator::Validate;
+
+/// Decoded parameters together with every fault found so far. Services add the faults only they can
+/// see, then ask for the value.
+#[derive(Debug)]
+pub struct Params<T> {
+    /// What was asked. Where there are faults it holds placeholders, so nothing is decided by it
+    /// before [`Params::valid`].
+    pub value: T,
+    /// What is wrong with it.
+    pub faults: Faults,
+}
+
+impl<T> Params<T> {
+    /// The value, if nothing is wrong with it.
+    pub fn valid(self) -> Result<T, Faults> {
+        if self.faults.is_empty() {
+            Ok(self.value)
+        } else {
+            Err(self.faults)
+        }
+    }
+}
+
+/// Reads a request struct from the tree: decodes all of it, then lets `validator` look at what was
+/// decoded.
+///
+/// The struct holds `String`, newtypes over it, `i64`, `bool`, enums of plain names, lists and maps
+/// of these, nested structs, and any of them in an `Option` or a [`Patch`]. It takes neither
+/// `serde(default)` nor `serde(alias)` nor `serde(flatten)`: every field is offered exactly once,
+/// absent or not. Lists hold no structs: faults in them could not be told apart.
+pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
+    let (value, mut findings) = collect::collect::<T>(tree);
+    if let Err(errors) = value.validate() {
+        complaints::note(&errors, "", &mut findings);
+    }
+    Params {
+        value,
+        faults: findings.faults,
+    }
+}
+
+/// The trimmed text, if there is any. For optional choices and tokens, where blank means absent.
+pub fn filled(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,124 @@
+//! Which page of a list is wanted.
+
+use serde::Deserialize;
+use serde_json::Value;
+use validator::Validate;
+
+use super::{Params, read};
+
+const PER_PAGE_DEFAULT: u64 = 25;
+
+/// Which page of a list is wanted. Decisions, chapter 1: page parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Paging {
+    /// Counted from 1.
+    pub page: u64,
+    /// 1 to 500.
+    pub per_page: u64,
+}
+
+#[derive(Deserialize, Validate)]
+struct Asked {
+    // 0 is taken for 1, so it is the negative ones that are refused.
+    #[validate(range(min = 0, message = "must be at least 1"))]
+    page: Option<i64>,
+    #[validate(range(min = 1, max = 500))]
+    per_page: Option<i64>,
+}
+
+impl Paging {
+    /// Reads `page` and `per_page`.
+    pub fn read(tree: &Value) -> Params<Self> {
+        let Params { value, faults } = read::<Asked>(tree);
+        let number = |asked: Option<i64>| {
+            asked
+                .and_then(|number| u64::try_from(number).ok())
+                .filter(|number| *number > 0)
+        };
+        let paging = Self {
+            page: number(value.page).unwrap_or(1),
+            per_page: number(value.per_page).unwrap_or(PER_PAGE_DEFAULT),
+        };
+        Params {
+            value: paging,
+            faults,
+        }
+    }
+
+    /// How many records come before the page. It fits a signed 64-bit column offset: integers are
+    /// limited to 53 bits, and 500 has 9.
+    pub fn offset(self) -> u64 {
+        (self.page - 1).saturating_mul(self.per_page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn blank_and_zero_pages_are_the_first() {
+        for sent in [
+            json!({}),
+            json!({ "page": "", "per_page": " " }),
+            json!({ "page": 0 }),
+            json!({ "page": null }),
+        ] {
+            assert_eq!(
+                Paging::read(&sent).valid().unwrap(),
+                Paging {
+                    page: 1,
+                    per_page: 25
+                },
+                "{sent}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_page_is_a_positive_integer() {
+        for (page, said) in [
+            ("x", "Page is not a number"),
+            ("1.5", "Page must be an integer"),
+            ("-1", "Page must be at least 1"),
+        ] {
+            let faults = Paging::read(&json!({ "page": page })).faults;
+            assert_eq!(
+                faults
+                    .messages()
+                    .map(|told| (told.code, told.message))
+                    .collect::<Vec<_>>(),
+                [("page_invalid".to_owned(), said.to_owned())]
+            );
+        }
+    }
+
+    #[test]
+    fn a_page_holds_one_to_five_hundred_records() {
+        for (per_page, said) in [
+            (0, "must be at least 1"),
+            (-5, "must be at least 1"),
+            (501, "must be at most 500"),
+        ] {
+            let faults = Paging::read(&json!({ "per_page": per_page })).faults;
+            assert_eq!(faults.iter().collect::<Vec<_>>(), [("per_page", said)]);
+        }
+    }
+
+    #[test]
+    fn the_offset_of_the_last_conceivable_page_fits_a_column() {
+        let paging = Paging::read(&json!({ "page": 9_007_199_254_740_991_i64, "per_page": 500 }))
+            .valid()
+            .unwrap();
+        assert!(i64::try_from(paging.offset()).is_ok());
+        assert_eq!(
+            Paging {
+                page: 3,
+                per_page: 25
+            }
+            .offset(),
+            50
+        );
+    }
+}

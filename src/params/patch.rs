@@ -1,0 +1,68 @@
+//! A parameter for which leaving it out and emptying it are different wishes.
+
+use std::{fmt, marker::PhantomData};
+
+use serde::{Deserialize, Deserializer, de};
+
+/// By this name the collector knows that it must tell blank from absent.
+pub(super) const NAME: &str = "$card_payments::Patch";
+
+/// A parameter for which leaving it out and emptying it are different wishes: `card_token=` on a
+/// subscription asks for the default card.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Patch<T> {
+    /// It was not sent: leave things as they are.
+    #[default]
+    Absent,
+    /// It was sent as JSON null, as white space, or as an empty object or list.
+    Blank,
+    /// It was sent with this value.
+    Value(T),
+}
+
+impl<T> Patch<T> {
+    /// The value, if one was sent.
+    pub fn value(self) -> Option<T> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Absent | Self::Blank => None,
+        }
+    }
+
+    /// The same wish, by reference.
+    pub fn as_ref(&self) -> Patch<&T> {
+        match self {
+            Self::Absent => Patch::Absent,
+            Self::Blank => Patch::Blank,
+            Self::Value(value) => Patch::Value(value),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(NAME, Wish(PhantomData))
+    }
+}
+
+struct Wish<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Wish<T> {
+    type Value = Patch<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a wish told by the collector")
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Patch::Absent)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Patch::Blank)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        T::deserialize(deserializer).map(Patch::Value)
+    }
+}

@@ -1,0 +1,172 @@
+//! Rules for single values, for `#[validate(custom(function = "rules::email"))]`. Each says whether
+//! it speaks on blank text.
+
+use std::net::IpAddr;
+
+use serde_json::{Map, Value};
+use url::Url;
+use validator::{ValidateEmail, ValidationError};
+
+/// Spec, Limits: metadata.
+pub const METADATA_ITEMS_MAX: usize = 25;
+/// Spec, Limits: metadata.
+pub const METADATA_KEY_CHARACTERS_MAX: usize = 50;
+/// Spec, Limits: metadata.
+pub const METADATA_VALUE_CHARACTERS_MAX: usize = 500;
+
+/// An e-mail address. Speaks on blank text too: decisions, chapter 3, a blank e-mail has both
+/// faults.
+pub fn email(text: &str) -> Result<(), ValidationError> {
+    check(text.validate_email(), "is not formatted properly")
+}
+
+/// An http or https URL with a host. Silent on blank text.
+pub fn http_url(text: &str) -> Result<(), ValidationError> {
+    // The parser mends what a browser would: white space, a missing slash. We would send it on
+    // unmended, so it must be right as it is.
+    let spelled = text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    });
+    let clean = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
+    let hosted =
+        Url::parse(text).is_ok_and(|url| url.host_str().is_some_and(|host| !host.is_empty()));
+    check(
+        text.is_empty() || spelled && clean && hosted,
+        "is not a valid URL",
+    )
+}
+
+/// An IPv4 or IPv6 address. Silent on blank text.
+pub fn ip_address(text: &str) -> Result<(), ValidationError> {
+    check(
+        text.is_empty() || text.parse::<IpAddr>().is_ok(),
+        "is not formatted properly",
+    )
+}
+
+/// Metadata: few and short, and nothing nested. The first broken rule speaks.
+pub fn metadata(metadata: &Map<String, Value>) -> Result<(), ValidationError> {
+    let fits = |text: &str, max: usize| text.chars().nth(max).is_none();
+    let texts: Vec<_> = metadata_text(metadata).collect();
+    let no_nul = |(key, text): &(String, String)| !key.contains('\0') && !text.contains('\0');
+    check(
+        texts.len() == metadata.len() && texts.iter().all(no_nul),
+        "is not valid",
+    )?;
+    check(
+        texts.len() <= METADATA_ITEMS_MAX,
+        "has too many items (maximum is 25)",
+    )?;
+    check(
+        texts
+            .iter()
+            .all(|(key, _)| fits(key, METADATA_KEY_CHARACTERS_MAX)),
+        "is too long (maximum is 50 characters)",
+    )?;
+    check(
+        texts
+            .iter()
+            .all(|(_, text)| fits(text, METADATA_VALUE_CHARACTERS_MAX)),
+        "is too long (maximum is 500 characters)",
+    )
+}
+
+/// Metadata as it is kept: numbers and booleans become text.
+pub fn metadata_text(metadata: &Map<String, Value>) -> impl Iterator<Item = (String, String)> {
+    metadata.iter().filter_map(|(key, value)| {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(flag) => flag.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        };
+        Some((key.clone(), text))
+    })
+}
+
+fn check(kept: bool, predicate: &'static str) -> Result<(), ValidationError> {
+    if kept {
+        Ok(())
+    } else {
+        Err(ValidationError::new("rule").with_message(predicate.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_the_email_rule_speaks_on_blank_text() {
+        assert!(email("").is_err() && http_url("").is_ok() && ip_address("").is_ok());
+    }
+
+    #[test]
+    fn a_url_is_http_and_right_as_it_is() {
+        for good in [
+            "http://example.com",
+            "HTTPS://example.com:8443/a?b=c",
+            "http://[::1]/",
+            "http://127.0.0.1",
+        ] {
+            assert!(http_url(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "example.com",
+            "ftp://example.com",
+            "http:example.com",
+            "http://",
+            "http://a b",
+            " http://a",
+            "https://a\n",
+            "javascript:alert(1)",
+        ] {
+            assert!(http_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_ip_address_is_of_version_four_or_six() {
+        assert!(ip_address("203.0.113.7").is_ok() && ip_address("2001:db8::1").is_ok());
+        assert!(ip_address("203.0.113").is_err() && ip_address("localhost").is_err());
+    }
+
+    #[test]
+    fn metadata_is_few_short_and_flat() {
+        let many: Map<_, _> = (0..26).map(|key| (key.to_string(), json!(1))).collect();
+        for (sent, said) in [
+            (
+                json!({ "a": 1, "b": true, "c": "é".repeat(500), "é".repeat(50): "" }),
+                None,
+            ),
+            (json!({ "a": {} }), Some("is not valid")),
+            (json!({ "a\0": "" }), Some("is not valid")),
+            (many.into(), Some("has too many items (maximum is 25)")),
+            (
+                json!({ "é".repeat(51): "" }),
+                Some("is too long (maximum is 50 characters)"),
+            ),
+            (
+                json!({ "a": "é".repeat(501) }),
+                Some("is too long (maximum is 500 characters)"),
+            ),
+        ] {
+            let error = metadata(sent.as_object().unwrap()).err();
+            assert_eq!(error.and_then(|error| error.message).as_deref(), said);
+        }
+    }
+
+    #[test]
+    fn numbers_and_booleans_in_metadata_become_text() {
+        let kept: Vec<_> =
+            metadata_text(json!({ "b": 1, "a": true }).as_object().unwrap()).collect();
+        assert_eq!(
+            kept,
+            [
+                ("b".to_owned(), "1".to_owned()),
+                ("a".to_owned(), "true".to_owned())
+            ]
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! What a search asks for.
+
+use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc};
+use serde::Deserialize;
+use serde_json::Value;
+use validator::Validate;
+
+use super::{Paging, Params, filled, read, values::UNLISTED};
+
+/// What a search asks for. Decisions, chapter 1: order, search dates, search `query`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// Trimmed; a blank one is none.
+    pub query: Option<String>,
+    /// Only records from this moment on.
+    pub from: Option<DateTime<Utc>>,
+    /// Only records before this moment.
+    pub to: Option<DateTime<Utc>>,
+    /// One of the names that the endpoint lists, never the caller's own text.
+    pub sort: Option<&'static str>,
+    /// Smallest or oldest first.
+    pub ascending: bool,
+    /// Which part of what was found.
+    pub paging: Paging,
+}
+
+#[derive(Deserialize, Validate)]
+struct Asked {
+    #[validate(length(max = 1000))]
+    query: Option<String>,
+    start_date: Option<String>,
+    end_date: Option<String>,
+    sort: Option<String>,
+    direction: Option<String>,
+}
+
+impl Search {
+    /// Reads the search parameters of an endpoint that sorts by one of `sorts`.
+    pub fn read(
+        tree: &Value,
+        sorts: &'static [&'static str],
+        default_sort: impl Into<Option<&'static str>>,
+    ) -> Params<Self> {
+        let Params {
+            value: asked,
+            mut faults,
+        } = read::<Asked>(tree);
+        let paging = Paging::read(tree);
+        faults.append(paging.faults);
+
+        let mut date = |param, text: &Option<String>| {
+            let text = filled(text.as_deref())?;
+            let date = moment(text);
+            if date.is_none() {
+                faults.add(param, "is not formatted properly");
+            }
+            date
+        };
+        let from = date("start_date", &asked.start_date);
+        let to = date("end_date", &asked.end_date);
+
+        let sort = match filled(asked.sort.as_deref()) {
+            None => default_sort.into(),
+            Some(name) => sorts
+                .iter()
+                .copied()
+                .find(|sort| *sort == name)
+                .or_else(|| {
+                    faults.add("sort", UNLISTED);
+                    None
+                }),
+        };
+        let direction = filled(asked.direction.as_deref()).unwrap_or("1");
+        if !matches!(direction, "1" | "-1") {
+            faults.add("direction", UNLISTED);
+        }
+
+        let query = filled(asked.query.as_deref()).map(str::to_owned);
+        Params {
+            value: Self {
+                query,
+                from,
+                to,
+                sort,
+                ascending: direction != "-1",
+                paging: paging.value,
+            },
+            faults,
+        }
+    }
+}
+
+/// A day stands for its first moment, in UTC; so does a time that names no offset.
+fn moment(text: &str) -> Option<DateTime<Utc>> {
+    let day = |format| {
+        NaiveDate::parse_from_str(text, format)
+            .ok()
+            .map(|day| day.and_time(NaiveTime::MIN).and_utc())
+    };
+    let day = || {
+        ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"]
+            .into_iter()
+            .find_map(day)
+    };
+    let time = || {
+        text.parse::<DateTime<FixedOffset>>()
+            .ok()
+            .map(|time| time.to_utc())
+    };
+    let local = || {
+        text.parse::<NaiveDateTime>()
+            .ok()
+            .map(|time| time.and_utc())
+    };
+    // Times are compared as text in one of the databases, which other years would break.
+    day()
+        .or_else(time)
+        .or_else(local)
+        .filter(|moment| (0..=9999).contains(&moment.year()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const SORTS: &[&str] = &["created_at", "amount"];
+
+    #[test]
+    fn all_spellings_of_a_date_are_read() {
+        for (text, moment_read) in [
+            ("2011/03/25", "2011-03-25T00:00:00Z"),
+            ("2011-03-25", "2011-03-25T00:00:00Z"),
+            ("Mar 25, 2011", "2011-03-25T00:00:00Z"),
+            ("2011-03-25T10:11:12Z", "2011-03-25T10:11:12Z"),
+            (
+                "2011-03-25T10:11:12.123456789+10:00",
+                "2011-03-25T00:11:12.123456789Z",
+            ),
+            ("2011-03-25T10:11:12.5", "2011-03-25T10:11:12.5Z"),
+            ("+002020-01-01T00:00:00.000000000Z", "2020-01-01T00:00:00Z"),
+        ] {
+            let search = Search::read(
+                &json!({ "start_date": text, "end_date": format!(" {text} ") }),
+                SORTS,
+                None,
+            )
+            .valid()
+            .unwrap();
+            let wanted = moment_read.parse::<DateTime<Utc>>().unwrap();
+            assert_eq!(
+                (search.from, search.to),
+                (Some(wanted), Some(wanted)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_dates_are_refused() {
+        for text in [
+            "25/03/2011",
+            "2011-02-30",
+            "yesterday",
+            "2011",
+            "+292277026596-12-04T15:30:08Z",
+            "-0001-01-01",
+            "99999-01-01",
+            "20110325",
+        ] {
+            let faults = Search::read(&json!({ "start_date": text }), SORTS, None).faults;
+            assert_eq!(
+                faults.iter().collect::<Vec<_>>(),
+                [("start_date", "is not formatted properly")],
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn everything_is_optional_and_blank_is_absent() {
+        for sent in [
+            json!({}),
+            json!({ "query": " ", "start_date": "", "end_date": " ", "sort": "", "direction": "", "page": "", "per_page": "" }),
+        ] {
+            let search = Search::read(&sent, SORTS, "created_at").valid().unwrap();
+            let paging = Paging {
+                page: 1,
+                per_page: 25,
+            };
+            assert_eq!(
+                search,
+                Search {
+                    query: None,
+                    from: None,
+                    to: None,
+                    sort: Some("created_at"),
+                    ascending: true,
+                    paging
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn the_query_is_trimmed_and_the_direction_may_be_a_number() {
+        let search = Search::read(
+            &json!({ "query": " a b ", "sort": "amount", "direction": -1 }),
+            SORTS,
+            "created_at",
+        )
+        .valid()
+        .unwrap();
+        assert_eq!(
+            (search.query.as_deref(), search.sort, search.ascending),
+            (Some("a b"), Some("amount"), false)
+        );
+    }
+
+    #[test]
+    fn all_faults_of_a_search_are_told_in_order() {
+        let sent = json!({ "per_page": 0, "page": "x", "direction": "up", "sort": "id", "end_date": "x", "start_date": "x", "query": { "a": 1 } });
+        let codes: Vec<_> = Search::read(&sent, SORTS, None)
+            .faults
+            .messages()
+            .map(|told| told.code)
+            .collect();
+        let wanted = [
+            "query",
+            "start_date",
+            "end_date",
+            "sort",
+            "direction",
+            "page",
+            "per_page",
+        ]
+        .map(|param| format!("{param}_invalid"));
+        assert_eq!(codes, wanted);
+    }
+}

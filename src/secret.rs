@@ -1,0 +1,163 @@
+//! Text that leaves no trace: card numbers, security codes, passwords, keys.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use subtle::ConstantTimeEq as _;
+use zeroize::Zeroizing;
+
+/// Text that wipes its memory, compares in constant time and prints nothing of itself.
+///
+/// It has no `Display`, and it serialises as "": validator copies rejected values into its errors.
+#[derive(Clone, Default)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// The text itself. The name is long enough to be noticed in review.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl FromStr for Secret {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::from(text))
+    }
+}
+
+/// The length may be told: it is that of a card number, a code or a key.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
+    }
+}
+
+impl Eq for Secret {}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("")
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextOrInteger)
+    }
+}
+
+/// Existing clients send card numbers and security codes as JSON integers too.
+struct TextOrInteger;
+
+impl de::Visitor<'_> for TextOrInteger {
+    type Value = Secret;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Secret, E> {
+        Ok(Secret::from(text))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Secret, E> {
+        Ok(Secret::from(text))
+    }
+
+    fn visit_i64<E>(self, integer: i64) -> Result<Secret, E> {
+        Ok(Secret::from(integer.to_string()))
+    }
+
+    fn visit_u64<E>(self, integer: u64) -> Result<Secret, E> {
+        Ok(Secret::from(integer.to_string()))
+    }
+
+    // The default answers to these would quote the value.
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Secret, E> {
+        Err(E::invalid_type(
+            de::Unexpected::Other("number with decimals"),
+            &self,
+        ))
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Secret, E> {
+        Err(E::invalid_type(de::Unexpected::Other("boolean"), &self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBER: &str = "4200000000000000";
+
+    #[test]
+    fn neither_debug_nor_json_shows_the_text() {
+        let secret = Secret::from(NUMBER);
+        assert_eq!(format!("{secret:?}"), "Secret(***)");
+        assert_eq!(format!("{:?}", Some(&secret)), "Some(Secret(***))");
+        assert_eq!(
+            serde_json::to_string(&secret).ok().as_deref(),
+            Some(r#""""#)
+        );
+    }
+
+    #[test]
+    fn text_and_integers_are_read_alike() {
+        for json in [r#""4200000000000000""#, "4200000000000000"] {
+            let secret: Secret = serde_json::from_str(json).expect("text or integer");
+            assert_eq!(secret.expose(), NUMBER);
+        }
+        let negative: Secret = serde_json::from_str("-5").expect("an integer");
+        assert_eq!(negative.expose(), "-5");
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_without_quoting_it() {
+        for json in [
+            "4200000000000000.5",
+            "42000000000000000000000",
+            "true",
+            "null",
+            "[4200000000000000]",
+        ] {
+            let refusal = serde_json::from_str::<Secret>(json)
+                .expect_err(json)
+                .to_string();
+            assert!(!refusal.contains("42"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn equal_means_equal_text() {
+        assert_eq!(
+            Secret::from(NUMBER),
+            NUMBER.parse::<Secret>().unwrap_or_default()
+        );
+        assert_ne!(Secret::from(NUMBER), Secret::from("4200000000000001"));
+        assert_ne!(Secret::from(NUMBER), Secret::from("42"));
+        assert_ne!(Secret::from(NUMBER), Secret::default());
+    }
+}

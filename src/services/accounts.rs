@@ -1,0 +1,195 @@
+//! Accounts, the keys that open them, and the first one.
+
+use entity::account::TransfersSchedule;
+use entity::api_key::KeyKind;
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::pricing::Pricing;
+use entity::{AccountToken, DepositToken, JsonText, Owned, Span, Timestamp, account, api_key, deposit};
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use subtle::ConstantTimeEq;
+
+use super::context::{Account, Context};
+use super::ledger::{self, Entry};
+use crate::error::{Error, ErrorCode};
+use crate::limits::{MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, SETTLEMENT_DELAY_DAYS};
+use crate::random::token22;
+use crate::secret::Secret;
+use crate::store::Tx;
+use crate::vault::{Purpose, Vault};
+
+/// What is remembered of a key that was looked up: never the settings of its account.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyEntry {
+    hash: [u8; 32],
+    account: AccountToken,
+    kind: KeyKind,
+    valid_until: Option<Timestamp>,
+}
+
+/// A key and the account it opens.
+#[derive(Debug)]
+pub struct Opened {
+    /// The account.
+    pub account: Account,
+    /// What the key may do.
+    pub kind: KeyKind,
+}
+
+/// The pair of keys of an account.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// For servers.
+    pub secret: Secret,
+    /// For browsers.
+    pub publishable: Secret,
+}
+
+impl Keys {
+    /// A fresh pair (decisions 2).
+    pub fn mint() -> Self {
+        Self { secret: token22().into(), publishable: format!("pk_{}", token22()).into() }
+    }
+}
+
+/// The account that a key opens.
+///
+/// Refusals: unauthorized.
+pub async fn open(ctx: &Context, key: &Secret) -> Result<Opened, Error> {
+    let hash = ctx.vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]);
+    let entry = match ctx.keys.get(&hash).await {
+        Some(entry) => entry,
+        None => {
+            let entry = look_up(ctx, hash).await?.ok_or(ErrorCode::Unauthorized)?;
+            ctx.keys.insert(hash, entry).await;
+            entry
+        }
+    };
+    let wall = ctx.clock.now();
+    // The look-up went by the hash already; comparing it once more takes the same time whatever it finds.
+    let same: bool = entry.hash.ct_eq(&hash).into();
+    if !same || entry.valid_until.is_some_and(|until| until <= wall) {
+        return Err(ErrorCode::Unauthorized.into());
+    }
+    let row = account::Entity::find_by_id(entry.account).one(ctx.store.read()).await?;
+    let row = row.ok_or(ErrorCode::Unauthorized)?;
+    Ok(Opened { account: Account::new(row, wall), kind: entry.kind })
+}
+
+async fn look_up(ctx: &Context, hash: [u8; 32]) -> Result<Option<KeyEntry>, Error> {
+    let row = api_key::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
+    Ok(row.map(|row| KeyEntry { hash, account: row.account_id, kind: row.kind, valid_until: row.valid_until }))
+}
+
+/// The first account of an empty test database: every switch on and the opening deposit. A given key is added
+/// to it at every start (design, runtime interface); what is not given is the key it has, or a fresh one.
+/// Shows the pair to use.
+pub async fn first(ctx: &Context, secret: Option<Secret>, publishable: Option<Secret>) -> Result<Keys, Error> {
+    let wall = ctx.clock.now();
+    let oldest = account::Entity::find().order_by_asc(account::Column::Id).limit(1);
+    let existing = oldest.one(ctx.store.read()).await?;
+    let known = match &existing {
+        Some(account) => shown_keys(ctx, account.id).await?,
+        None => Keys::mint(),
+    };
+    let keys = Keys { secret: secret.unwrap_or(known.secret), publishable: publishable.unwrap_or(known.publishable) };
+    let new = existing.is_none();
+    let account = existing.unwrap_or_else(|| opening(ctx.ids.token(), "First account", wall));
+    let rows = [(KeyKind::Secret, &keys.secret), (KeyKind::Publishable, &keys.publishable)]
+        .map(|(kind, key)| key_row(&ctx.vault, account.id, kind, key, wall));
+    ctx.store
+        .write((account, rows, new), |tx, (account, rows, new)| {
+            async move {
+                for row in rows {
+                    match api_key::Entity::find_by_id(row.hash.clone()).one(tx).await? {
+                        Some(known) if known.account_id != account.id => {
+                            return Err(Error::internal("a configured API key belongs to another account"));
+                        }
+                        Some(_) => {}
+                        None => tx.append(row),
+                    }
+                }
+                if *new {
+                    tx.append(account);
+                    open_with_deposit(tx, account);
+                }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await?;
+    Ok(keys)
+}
+
+/// An account with every switch on, as the first one and those of the sandbox begin.
+fn opening(id: AccountToken, business_name: &str, now: Timestamp) -> account::Model {
+    account::Model {
+        id,
+        business_name: business_name.into(),
+        email: "first@example.com".into(),
+        partner: true,
+        disputes: true,
+        wallet: true,
+        transfers_enabled: true,
+        transfers_schedule: TransfersSchedule::Manual,
+        settlement_delay_days: SETTLEMENT_DELAY_DAYS,
+        maximum_charge_cents: MAXIMUM_CHARGE_CENTS,
+        pricing: JsonText::of(&Pricing::default()).unwrap_or_else(|_| JsonText::empty_object()),
+        clock_offset: Span::ZERO,
+        created_at: now,
+    }
+}
+
+/// The opening deposit: an ordinary one, without an event (decisions 8).
+fn open_with_deposit(tx: &Tx, account: &account::Model) {
+    let id: DepositToken = tx.token();
+    tx.append(&deposit::Model {
+        account_id: account.id,
+        id,
+        amount: OPENING_DEPOSIT_CENTS,
+        narration: "Opening balance".into(),
+        available_at: account.created_at,
+        created_at: account.created_at,
+    });
+    let entry = Entry { account: account.id, kind: EntryKind::Deposit, source: id.to_string(), now: account.created_at };
+    ledger::record(tx, &entry, account.created_at.day(), OPENING_DEPOSIT_CENTS, &[(Book::Deposits, -OPENING_DEPOSIT_CENTS)]);
+}
+
+fn key_row(vault: &Vault, account: AccountToken, kind: KeyKind, key: &Secret, now: Timestamp) -> api_key::Model {
+    let hash = vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]).to_vec();
+    let sealed = vault.seal(&key_context(account, kind), key.expose().as_bytes());
+    api_key::Model {
+        hash,
+        account_id: account,
+        kind,
+        sealed: sealed.bytes,
+        sealed_by: sealed.key,
+        valid_until: None,
+        created_at: now,
+    }
+}
+
+/// A sealed key opens only as this account's key of this kind.
+fn key_context(account: AccountToken, kind: KeyKind) -> Vec<u8> {
+    format!("{kind:?} API key of {account}").into_bytes()
+}
+
+/// The youngest pair.
+async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<Keys, Error> {
+    let rows = api_key::Entity::owned_by(account)
+        .filter(api_key::Column::ValidUntil.is_null())
+        .order_by_desc(api_key::Column::CreatedAt)
+        .all(ctx.store.read())
+        .await?;
+    let youngest = |kind| {
+        let row = rows.iter().find(|row| row.kind == kind).ok_or_else(|| Error::internal("an account without keys"))?;
+        let plain = ctx.vault.open(&key_context(account, kind), row.sealed_by, &row.sealed).map_err(sealed_shut)?;
+        String::from_utf8(plain.to_vec()).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
+    };
+    Ok(Keys { secret: youngest(KeyKind::Secret)?, publishable: youngest(KeyKind::Publishable)? })
+}
+
+fn sealed_shut(error: crate::vault::VaultError) -> Error {
+    Error::internal(format!("the vault: {error}"))
+}

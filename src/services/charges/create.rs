@@ -1,0 +1,94 @@
+//! POST /charges in three steps: intent, call, outcome.
+
+use entity::charge;
+use futures::FutureExt;
+
+use super::order::{self, Order};
+use super::outcome::{self, Outcome, Verdict};
+use super::settle;
+use crate::acquirer::{self, Approval, Failure};
+use crate::error::{Error, ErrorCode};
+use crate::params::Params;
+use crate::params::charge::NewCharge;
+use crate::services::cards;
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::payment::TokenUse;
+use crate::store::Tx;
+use crate::timing::{Wait, waiting};
+use crate::views::charge::Charge;
+
+/// Make a charge: capture it at once, or authorise it to be captured later. May take as long as the acquirer.
+///
+/// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's: a decline, or
+/// `gateway_error`, which always means that nothing was charged. A decline is no refusal of the database's: the
+/// failed attempt is recorded.
+pub async fn create(ctx: &Ctx, account: &Account, params: Params<NewCharge>) -> Result<Charge, Error> {
+    let order = order::place(ctx, account, params).await?;
+    let (task, account) = (ctx.clone(), account.clone());
+    ctx.in_own_task(async move { pay(&task, &account, order).await }).await
+}
+
+async fn pay(ctx: &Context, account: &Account, order: Order) -> Result<Charge, Error> {
+    let Order { row, inline_card, token, call } = order;
+    let intent = Intent { row: row.clone(), inline_card, token };
+    ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+
+    let key = call.key.clone();
+    let answer = ask(ctx, &row, ctx.acquirer.authorise(call)).await;
+    let verdict = match answer {
+        Ok(Approval { reference }) => Verdict::Approved { reference },
+        Err(Failure::Declined(decline)) => Verdict::Failed { failure: decline.into(), spent: true },
+        Err(Failure::GatewayError | Failure::Closed) => settle::nothing_charged(),
+        Err(Failure::NoAnswer) => match settle::reversed(ctx, &key).await {
+            Some(verdict) => verdict,
+            // A worker settles it. Until then nobody is told that anything was charged.
+            None => return Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
+        },
+    };
+    let outcome = Outcome {
+        row,
+        token,
+        verdict,
+        now: ctx.clock.now() + account.offset(),
+        settlement_delay_days: account.settings().settlement_delay_days,
+    };
+    let now = outcome.now;
+    let row = ctx.store.write(outcome, |tx, outcome| outcome::record(tx, outcome).boxed()).await?;
+    outcome::answer(now, row)
+}
+
+/// What is recorded before the acquirer is asked.
+struct Intent {
+    row: charge::Model,
+    inline_card: Option<entity::card::Model>,
+    token: TokenUse,
+}
+
+async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
+    let row = &intent.row;
+    if let TokenUse::Single(card) = intent.token
+        && !cards::reserve(tx, row.account_id, card, row.created_at).await?
+    {
+        return Err(ErrorCode::TokenAlreadyUsed.into());
+    }
+    if let Some(card) = &intent.inline_card {
+        tx.append(card);
+    }
+    tx.append(row);
+    Ok(())
+}
+
+/// Call the acquirer for the attempt in `row`, within its times: it starts soon after the intent or not at
+/// all, so that a worker never settles a payment that is still being made.
+pub(super) async fn ask<T>(
+    ctx: &Context,
+    row: &charge::Model,
+    call: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    if !acquirer::may_start(ctx.clock.now(), row.settle_after) {
+        return Err(Failure::NoAnswer);
+    }
+    metrics::counter!("card_payments_acquirer_calls_total").increment(1);
+    let answer = tokio::time::timeout(ctx.acquirer_answer, call);
+    waiting(Wait::Acquirer, answer).await.unwrap_or(Err(Failure::NoAnswer))
+}

@@ -1,0 +1,41 @@
+//! Finding charges.
+
+use entity::charge::{self, Column};
+use entity::counter::Counted;
+use entity::{ChargeToken, CustomerToken, Owned};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::Paging;
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::views::charge::Charge;
+
+/// One charge, failed and pending ones included.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?;
+    Ok(Charge::at(account.now, row))
+}
+
+/// The row a token names.
+pub(super) async fn by_token(db: &impl ConnectionTrait, account: &Account, token: &str) -> Result<charge::Model, Error> {
+    let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = charge::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(db).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}
+
+/// The account's charges, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Charge>, Error> {
+    let rows = charge::Entity::owned_by(account.id()).filter(charge::listed());
+    let page = List::newest_first(account.id(), rows).counted(ctx, Counted::Charges, paging).await?;
+    Ok(page.map(|row| Charge::at(account.now, row)))
+}
+
+/// A customer's charges, newest first.
+pub async fn of_customer(ctx: &Context, account: &Account, customer: CustomerToken, paging: Paging) -> Result<Page<Charge>, Error> {
+    let rows = charge::Entity::owned_by(account.id()).filter(Column::CustomerId.eq(customer)).filter(charge::listed());
+    let page = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
+    Ok(page.map(|row| Charge::at(account.now, row)))
+}

@@ -1,0 +1,125 @@
+//! Capture and void of an authorised charge: intent, call, outcome.
+
+use entity::charge;
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+
+use super::create::ask;
+use super::find::by_token;
+use super::outcome::{self, Outcome, Verdict, held, word};
+use super::state::{Action, Move, Standing, next};
+use crate::acquirer::{CallKey, Failure, Follow};
+use crate::error::{Error, ErrorCode};
+use crate::limits::SETTLE_AFTER;
+use crate::params::Params;
+use crate::params::charge::Capture;
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::payment::TokenUse;
+use crate::store::Tx;
+use crate::views::charge::Charge;
+
+/// Capture an authorised charge for the full authorised amount.
+///
+/// Refusals, first match wins: `not_found`, `bad_authorisation`, `already_captured`, `already_voided`,
+/// `authorisation_expired`, `invalid_capture_amount`; then the acquirer's, `gateway_error`.
+pub async fn capture(ctx: &Ctx, account: &Account, token: &str, params: Params<Capture>) -> Result<Charge, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?;
+    next(Standing::at(account.now, &row), Action::Capture).map_err(|code| Error::from(code).about_charge(row.id))?;
+    let amount = params.value.amount.as_deref().map(str::trim).filter(|amount| !amount.is_empty());
+    // Whatever is not the amount is the wrong amount, number or not: no fault of the parameter's own.
+    if params.faults.has("amount") || amount.is_some_and(|amount| amount.parse() != Ok(row.amount)) {
+        return Err(Error::from(ErrorCode::InvalidCaptureAmount).about_charge(row.id));
+    }
+    follow(ctx, account, row, Action::Capture).await
+}
+
+/// Return the reserved funds of an authorised charge.
+///
+/// Refusals, first match wins: `not_found`, `bad_authorisation`, `already_captured`, `already_voided`,
+/// `authorisation_expired`; then the acquirer's, `gateway_error`.
+pub async fn void(ctx: &Ctx, account: &Account, token: &str) -> Result<Charge, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?;
+    follow(ctx, account, row, Action::Void).await
+}
+
+async fn follow(ctx: &Ctx, account: &Account, row: charge::Model, action: Action) -> Result<Charge, Error> {
+    let (task, account) = (ctx.clone(), account.clone());
+    ctx.in_own_task(async move { in_three_steps(&task, &account, row, action).await }).await
+}
+
+async fn in_three_steps(ctx: &Context, account: &Account, row: charge::Model, action: Action) -> Result<Charge, Error> {
+    let intent = Intent { row, account: account.clone(), action, settle_after: ctx.clock.now() + SETTLE_AFTER };
+    let (row, step) = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+
+    let call = call(&row, action)?;
+    let answer = match action {
+        Action::Capture => ask(ctx, &row, ctx.acquirer.capture(call)).await,
+        Action::Void => ask(ctx, &row, ctx.acquirer.void(call)).await,
+    };
+    let verdict = match answer {
+        Ok(()) => Verdict::Moved(step),
+        Err(Failure::Declined(_) | Failure::GatewayError | Failure::Closed) => Verdict::Back,
+        // A worker settles it: completed where the acquirer says done, back where it says not.
+        Err(Failure::NoAnswer) => return Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
+    };
+    let outcome = Outcome {
+        row,
+        token: TokenUse::Inline,
+        verdict,
+        now: ctx.clock.now() + account.offset(),
+        settlement_delay_days: account.settings().settlement_delay_days,
+    };
+    let now = outcome.now;
+    let row = ctx.store.write(outcome, |tx, outcome| outcome::record(tx, outcome).boxed()).await?;
+    if row.state == step.to { Ok(Charge::at(now, row)) } else { Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)) }
+}
+
+struct Intent {
+    row: charge::Model,
+    account: Account,
+    action: Action,
+    settle_after: entity::Timestamp,
+}
+
+/// Move into flight, or let the table answer for the charge as it stands by now.
+async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move), Error> {
+    let Intent { row: seen, account, action, settle_after } = intent;
+    let refusal = |code: ErrorCode| Error::from(code).about_charge(seen.id);
+    let step = next(Standing::at(account.now, seen), *action).map_err(refusal)?;
+    let mut row = seen.clone();
+    row.state = step.through;
+    row.attempt = seen.attempt + 1;
+    row.settle_after = Some(*settle_after);
+    // The call's key carries the number of the attempt that makes it: a later try is another call.
+    row.call = row.attempt;
+    let update = held(seen)
+        .col_expr(charge::Column::State, word(row.state))
+        .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
+        .col_expr(charge::Column::Call, Expr::value(row.call))
+        .col_expr(charge::Column::SettleAfter, Expr::value(settle_after.millis()));
+    if sea_orm::UpdateMany::exec(update, tx).await?.rows_affected > 0 {
+        return Ok((row, step));
+    }
+    let found = outcome::found(tx, seen).await?;
+    match next(Standing::at(account.now, &found), *action) {
+        Err(code) => Err(refusal(code)),
+        // It went back to authorised in between: the rival's call failed, and so does this one.
+        Ok(_) => Err(refusal(ErrorCode::GatewayError)),
+    }
+}
+
+/// The call in flight.
+fn call(row: &charge::Model, action: Action) -> Result<Follow, Error> {
+    let reference = row.acquirer_reference.clone();
+    let reference = reference.ok_or_else(|| Error::internal("an authorised charge without the acquirer's reference"))?;
+    Ok(Follow { key: key(row, action), reference, amount: row.amount, currency: row.currency, fault: None })
+}
+
+/// The key of the capture or void in flight.
+pub(super) fn key(row: &charge::Model, action: Action) -> CallKey {
+    let action = match action {
+        Action::Capture => "capture",
+        Action::Void => "void",
+    };
+    CallKey::new(row.id, &format!("{action}:{}", row.call))
+}

@@ -1,0 +1,160 @@
+//! The third step: what came of a call is recorded by whoever still holds the attempt, with its postings and
+//! its event, in one commit. The loser answers from the row it finds.
+
+use entity::charge::{self, ChargeState, Column};
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::{FailureCode, Owned, Span, Timestamp};
+use sea_orm::sea_query::{Expr, SimpleExpr};
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, UpdateMany};
+
+use super::state::Move;
+use crate::error::{Error, ErrorCode};
+use crate::services::ledger::{self, Entry};
+use crate::services::payment::TokenUse;
+use crate::services::{cards, events};
+use crate::store::{Tx, WordTable};
+use crate::views::charge::Charge;
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub enum Verdict {
+    /// The card was accepted: captured, or authorised only, as was asked.
+    Approved {
+        /// The acquirer's own name of the transaction.
+        reference: String,
+    },
+    /// The attempt failed; `spent` says whether the card's token is.
+    Failed {
+        /// Why.
+        failure: FailureCode,
+        /// A decline spends a single-use token; where nothing was charged, it is free again.
+        spent: bool,
+    },
+    /// A capture or void is done.
+    Moved(Move),
+    /// A capture or void is definitely not done: the charge is authorised again.
+    Back,
+}
+
+/// A verdict on the attempt as `row` shows it.
+pub struct Outcome {
+    /// The charge in flight.
+    pub row: charge::Model,
+    /// What becomes of the card's token.
+    pub token: TokenUse,
+    /// What came of the call.
+    pub verdict: Verdict,
+    /// By the account's clock.
+    pub now: Timestamp,
+    /// Days until an entitlement becomes available.
+    pub settlement_delay_days: i32,
+}
+
+/// Record an outcome. The answer is the row as it then stands, by whosever hand.
+pub async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
+    let row = after(outcome);
+    if !moved(tx, &outcome.row, &row).await? {
+        return found(tx, &outcome.row).await;
+    }
+    if let TokenUse::Single(card) = outcome.token {
+        match outcome.verdict {
+            Verdict::Approved { .. } | Verdict::Failed { spent: true, .. } => {
+                cards::consume(tx, row.account_id, card).await?;
+            }
+            Verdict::Failed { spent: false, .. } => {
+                cards::release(tx, row.account_id, card).await?;
+            }
+            Verdict::Moved(_) | Verdict::Back => {}
+        }
+    }
+    let event = match (&outcome.verdict, row.state) {
+        (Verdict::Approved { .. }, ChargeState::Captured) => Some(EventType::ChargeCaptured),
+        (Verdict::Approved { .. }, _) => Some(EventType::ChargeAuthorised),
+        (Verdict::Failed { .. }, _) => Some(EventType::ChargeFailed),
+        (Verdict::Moved(step), _) => Some(step.emits),
+        (Verdict::Back, _) => None,
+    };
+    if row.state == ChargeState::Captured {
+        book(tx, outcome, &row);
+    }
+    if row.state.listed() && !outcome.row.state.listed() {
+        tx.count(row.account_id, Counted::Charges, 1);
+        tx.words(WordTable::Charges, row.account_id, row.id.id(), &row.search_text);
+    }
+    if let Some(event) = event {
+        events::record(tx, row.account_id, outcome.now, event, &Charge::at(outcome.now, row.clone()))?;
+    }
+    Ok(row)
+}
+
+/// The row as the verdict leaves it.
+fn after(outcome: &Outcome) -> charge::Model {
+    let mut row = outcome.row.clone();
+    row.settle_after = None;
+    match &outcome.verdict {
+        Verdict::Approved { reference } => {
+            row.state = if row.capture { ChargeState::Captured } else { ChargeState::Authorised };
+            row.acquirer_reference = Some(reference.clone());
+        }
+        Verdict::Failed { failure, .. } => {
+            row.state = ChargeState::Failed;
+            row.failure = Some(*failure);
+        }
+        Verdict::Moved(step) => row.state = step.to,
+        Verdict::Back => row.state = ChargeState::Authorised,
+    }
+    if row.state == ChargeState::Captured {
+        row.captured_at = Some(outcome.now);
+    }
+    row
+}
+
+/// Compare-and-set on state and attempt: a late first attempt loses against its successor.
+async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<bool, Error> {
+    let update = held(seen)
+        .col_expr(Column::State, word(row.state))
+        .col_expr(Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)))
+        .col_expr(Column::Failure, Expr::value(row.failure.map(ActiveEnum::into_value)))
+        .col_expr(Column::AcquirerReference, Expr::value(row.acquirer_reference.clone()))
+        .col_expr(Column::CapturedAt, Expr::value(row.captured_at.map(Timestamp::millis)));
+    Ok(update.exec(tx).await?.rows_affected > 0)
+}
+
+/// The charge as long as it stands where it was seen.
+pub(super) fn held(seen: &charge::Model) -> UpdateMany<charge::Entity> {
+    charge::Entity::update_many()
+        .filter(Column::AccountId.eq(seen.account_id))
+        .filter(Column::Id.eq(seen.id))
+        .filter(Column::State.eq(seen.state))
+        .filter(Column::Attempt.eq(seen.attempt))
+}
+
+pub(super) fn word(state: ChargeState) -> SimpleExpr {
+    Expr::value(ActiveEnum::into_value(state))
+}
+
+/// The charge as it stands now.
+pub(super) async fn found(tx: &Tx, seen: &charge::Model) -> Result<charge::Model, Error> {
+    let row = charge::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id)).one(tx).await?;
+    row.ok_or_else(|| Error::internal("a charge in flight is gone"))
+}
+
+/// Charged = fees + the platform's share + what the merchant gets, on the day it becomes available.
+fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
+    let entry = Entry { account: row.account_id, kind: EntryKind::Charge, source: row.id.to_string(), now: outcome.now };
+    let available_on = (outcome.now + Span::days(outcome.settlement_delay_days.into())).day();
+    let others = [(Book::Charges, -row.settlement_amount), (Book::Fees, row.fees), (Book::Platform, row.platform_fees)];
+    ledger::record(tx, &entry, available_on, row.entitlement, &others);
+}
+
+/// What the caller of a creation is told about the row as it stands.
+pub(super) fn answer(now: Timestamp, row: charge::Model) -> Result<Charge, Error> {
+    match row.failure {
+        Some(failure) => Err(Error::from(ErrorCode::from(failure)).about_charge(row.id)),
+        None if row.state == ChargeState::Processing => Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
+        None => Ok(Charge::at(now, row)),
+    }
+}

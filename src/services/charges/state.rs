@@ -1,0 +1,122 @@
+//! The states of a charge: one total table of what a void or a capture does in each (specification, States
+//! and transitions, Charge; decisions 5).
+
+use entity::charge::{self, ChargeState};
+use entity::event::EventType;
+use entity::Timestamp;
+
+use crate::error::ErrorCode;
+
+/// What can be asked of a charge that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Take the reserved money.
+    Capture,
+    /// Return the reserved money.
+    Void,
+}
+
+/// A legal move: through a state in flight, while the acquirer is asked, to where it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// While the acquirer is asked.
+    pub through: ChargeState,
+    /// When it has agreed. Where it refuses, the charge is authorised again.
+    pub to: ChargeState,
+    /// What happened then.
+    pub emits: EventType,
+}
+
+/// Where a charge stands at an instant: the stored state, and the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// As stored.
+    Stored(ChargeState),
+    /// Authorised, and seven days have passed, whether or not anybody has noticed.
+    Expired,
+}
+
+impl Standing {
+    /// At an instant of the account's clock.
+    pub fn at(now: Timestamp, row: &charge::Model) -> Self {
+        match row.state {
+            ChargeState::Authorised if row.expires_at <= now => Self::Expired,
+            state => Self::Stored(state),
+        }
+    }
+
+    /// Every standing, for the table.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ChargeState::ALL.iter().copied().map(Self::Stored).chain([Self::Expired])
+    }
+}
+
+/// The table.
+pub fn next(standing: Standing, action: Action) -> Result<Move, ErrorCode> {
+    use Action::{Capture, Void};
+    use ChargeState::{Authorised, Captured, Capturing, Failed, Processing, Voided, Voiding};
+    use Standing::{Expired, Stored};
+
+    match (standing, action) {
+        (Stored(Authorised), Capture) => {
+            Ok(Move { through: Capturing, to: Captured, emits: EventType::ChargeCaptured })
+        }
+        (Stored(Authorised), Void) => Ok(Move { through: Voiding, to: Voided, emits: EventType::ChargeVoided }),
+        (Expired, Capture | Void) => Err(ErrorCode::AuthorisationExpired),
+        // In flight refuses like done: the rival will most likely win.
+        (Stored(Captured | Capturing), Capture | Void) => Err(ErrorCode::AlreadyCaptured),
+        (Stored(Voided | Voiding), Capture | Void) => Err(ErrorCode::AlreadyVoided),
+        // An attempt that the acquirer has not answered is not an authorisation yet.
+        (Stored(Failed | Processing), Capture | Void) => Err(ErrorCode::BadAuthorisation),
+    }
+}
+
+/// The table as text, one line a cell.
+pub fn table() -> String {
+    let mut lines = String::new();
+    for standing in Standing::all() {
+        for action in [Action::Capture, Action::Void] {
+            let from = match standing {
+                Standing::Stored(state) => state.code(),
+                Standing::Expired => "expired",
+            };
+            let action_name = format!("{action:?}").to_lowercase();
+            let cell = match next(standing, action) {
+                Ok(Move { through, to, emits }) => {
+                    format!("{} (in flight: {}), emits {}", to.code(), through.code(), emits.code())
+                }
+                Err(refusal) => format!("refused: {}", refusal.code()),
+            };
+            lines.push_str(&format!("{from} + {action_name} -> {cell}\n"));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_specifications() {
+        let expected = "\
+processing + capture -> refused: bad_authorisation
+processing + void -> refused: bad_authorisation
+authorised + capture -> captured (in flight: capturing), emits charge.captured
+authorised + void -> voided (in flight: voiding), emits charge.voided
+capturing + capture -> refused: already_captured
+capturing + void -> refused: already_captured
+voiding + capture -> refused: already_voided
+voiding + void -> refused: already_voided
+captured + capture -> refused: already_captured
+captured + void -> refused: already_captured
+voided + capture -> refused: already_voided
+voided + void -> refused: already_voided
+failed + capture -> refused: bad_authorisation
+failed + void -> refused: bad_authorisation
+expired + capture -> refused: authorisation_expired
+expired + void -> refused: authorisation_expired
+";
+        assert_eq!(table(), expected);
+    }
+}

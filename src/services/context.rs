@@ -1,0 +1,92 @@
+//! What every service needs at hand.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use entity::pricing::Pricing;
+use entity::{AccountToken, Span, Timestamp, account};
+use moka::future::Cache;
+use tokio_util::task::TaskTracker;
+
+use super::accounts::KeyEntry;
+use crate::acquirer::Acquirer;
+use crate::clock::{Clock, Ids};
+use crate::config::Environment;
+use crate::error::Error;
+use crate::store::Store;
+use crate::timing::handed_on;
+use crate::vault::Vault;
+
+/// The context, shared by all requests and workers of a process.
+pub type Ctx = Arc<Context>;
+
+/// Everything a service may use.
+pub struct Context {
+    /// The door to the database.
+    pub store: Store,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// The generator of ids.
+    pub ids: Arc<Ids>,
+    /// Ciphers and keyed hashes.
+    pub vault: Vault,
+    /// Who moves the money.
+    pub acquirer: Arc<dyn Acquirer>,
+    /// Test or live; the database's too.
+    pub environment: Environment,
+    /// How long the acquirer may take to answer.
+    pub acquirer_answer: Duration,
+    /// API keys looked up lately.
+    pub keys: Cache<[u8; 32], KeyEntry>,
+    /// Work that must end before the process does.
+    pub tasks: TaskTracker,
+}
+
+impl Context {
+    /// Run work in a task of its own that the request merely awaits: a hang-up or a time-out does not cancel
+    /// it, and the process does not end before it.
+    pub async fn in_own_task<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        let task = self.tasks.spawn(handed_on(work));
+        task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
+    }
+}
+
+/// The account a request acts for, as it stood when the request began.
+#[derive(Debug, Clone)]
+pub struct Account {
+    row: account::Model,
+    /// By the account's clock: what the request shows and stores as now.
+    pub now: Timestamp,
+}
+
+impl Account {
+    /// The account as its row says, at a wall-clock instant.
+    pub fn new(row: account::Model, wall: Timestamp) -> Self {
+        let now = wall + row.clock_offset;
+        Self { row, now }
+    }
+
+    /// Its token.
+    pub fn id(&self) -> AccountToken {
+        self.row.id
+    }
+
+    /// How far its clock runs ahead of the wall clock.
+    pub fn offset(&self) -> Span {
+        self.row.clock_offset
+    }
+
+    /// Its switches and settings.
+    pub fn settings(&self) -> &account::Model {
+        &self.row
+    }
+
+    /// Its pricing table.
+    pub fn pricing(&self) -> Result<Pricing, Error> {
+        Ok(serde_json::from_str(self.row.pricing.as_str())?)
+    }
+}

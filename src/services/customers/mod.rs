@@ -1,0 +1,13 @@
+//! Customers, a file a verb (specification, Customers; decisions 6).
+
+pub mod cards;
+pub mod create;
+pub mod delete;
+pub mod find;
+pub mod update;
+
+pub use cards::{add_card, delete_card};
+pub use create::create;
+pub use delete::delete;
+pub use find::{list, list_cards, list_charges, list_subscriptions, show};
+pub use update::update;

@@ -1,0 +1,185 @@
+//! PUT /customers/{token}.
+
+use entity::card::CardState;
+use entity::customer::{self, Column};
+use entity::event::EventType;
+use entity::{CardToken, Owned};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect};
+
+use super::create::{Coming, UNKNOWN, gone, presented, refused, shown, unused};
+use super::find::by_token;
+use crate::error::{Error, ErrorCode};
+use crate::params::customer::CustomerChanges;
+use crate::params::{Faults, Params, filled};
+use crate::services::context::{Account, Context};
+use crate::services::{cards, events};
+use crate::store::Tx;
+use crate::views::customer::Customer;
+
+/// What becomes of the customer's cards.
+enum CardChange {
+    /// Nothing.
+    Keep,
+    /// Another card becomes primary; the old one goes or stays.
+    Switch {
+        /// The new primary card.
+        to: Card,
+        /// The parameter that named it.
+        param: &'static str,
+        /// Whether the old one is removed permanently.
+        replace: bool,
+    },
+}
+
+/// The new primary card.
+enum Card {
+    Coming(Coming),
+    /// The customer's already.
+    Own(CardToken),
+}
+
+/// Change a customer. With none of the three card parameters its cards stay as they are.
+///
+/// Refusals, first match wins: `not_found`, `too_many_card_parameters`, `invalid_resource`.
+pub async fn update(ctx: &Context, account: &Account, token: &str, params: Params<CustomerChanges>) -> Result<Customer, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?;
+    let Params { value: mut asked, mut faults } = params;
+    // Required at creation, so it is refused blank here too (decisions 1).
+    if asked.email.as_deref().is_some_and(|email| email.trim().is_empty()) {
+        faults.add("email", "can't be blank");
+    }
+    let change = card_change(ctx, account, &row, &asked, &mut faults).await?;
+    if !faults.is_empty() {
+        return Err(faults.into());
+    }
+    // The digits of a card given inline are sealed in `change`; the parameters need not keep them.
+    asked.card = None;
+    let changes = Changes { account: account.clone(), row, asked, change };
+    ctx.store.write(changes, |tx, changes| record(tx, changes).boxed()).await
+}
+
+async fn card_change(
+    ctx: &Context,
+    account: &Account,
+    row: &customer::Model,
+    asked: &CustomerChanges,
+    faults: &mut Faults,
+) -> Result<CardChange, Error> {
+    let card_token = filled(asked.card_token.as_deref());
+    let primary_token = filled(asked.primary_card_token.as_deref());
+    let named = [asked.card.is_some() || faults.has("card"), card_token.is_some(), primary_token.is_some()];
+    if named.iter().filter(|named| **named).count() > 1 {
+        return Err(ErrorCode::TooManyCardParameters.into());
+    }
+    let (to, param, replace) = if let Some(card) = &asked.card {
+        (presented(ctx, account, card, row.id, faults).map(Card::Coming), "card", true)
+    } else if let Some(token) = card_token {
+        (own_or_unused(ctx, account, row, token, "card_token", faults).await?, "card_token", true)
+    } else if let Some(token) = primary_token {
+        (own_or_unused(ctx, account, row, token, "primary_card_token", faults).await?, "primary_card_token", false)
+    } else {
+        (None, "card", false)
+    };
+    Ok(to.map_or(CardChange::Keep, |to| CardChange::Switch { to, param, replace }))
+}
+
+async fn own_or_unused(
+    ctx: &Context,
+    account: &Account,
+    row: &customer::Model,
+    token: &str,
+    param: &str,
+    faults: &mut Faults,
+) -> Result<Option<Card>, Error> {
+    if let Ok(id) = token.parse()
+        && let Some(card) = cards::find(ctx, account, id).await?
+        && card.state == CardState::Attached
+    {
+        if card.customer_id == Some(row.id) {
+            return Ok(Some(Card::Own(id)));
+        }
+        // Another customer's (decisions 6).
+        faults.add(param, UNKNOWN);
+        return Ok(None);
+    }
+    Ok(unused(ctx, account, token, param, faults).await?.map(Card::Coming))
+}
+
+struct Changes {
+    account: Account,
+    row: customer::Model,
+    asked: CustomerChanges,
+    change: CardChange,
+}
+
+async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
+    let Changes { account, asked, change, .. } = changes;
+    // Whoever else changes this customer's cards waits here, so there is one old primary card to each change.
+    let mut row = locked(tx, &changes.row).await?;
+    let old = row.primary_card_id;
+    let mut came = None;
+    if let CardChange::Switch { to, param, replace } = change {
+        match to {
+            Card::Own(id) => {
+                let card = cards::in_unit(tx, row.account_id, *id).await?;
+                if card.is_none_or(|card| card.customer_id != Some(row.id)) {
+                    return Err(refused(param, UNKNOWN));
+                }
+                row.primary_card_id = *id;
+            }
+            Card::Coming(card) => {
+                card.attach(tx, &row, account, param).await?;
+                row.primary_card_id = card.id();
+                came = Some(card);
+            }
+        }
+        if *replace && row.primary_card_id != old {
+            cards::delete_of_customer(tx, row.account_id, row.id, Some(old)).await?;
+        }
+    }
+    apply(&mut row, asked);
+    let columns = customer::Entity::update_many()
+        .filter(Column::AccountId.eq(row.account_id))
+        .filter(Column::Id.eq(row.id))
+        .col_expr(Column::Email, Expr::value(row.email.clone()))
+        .col_expr(Column::FirstName, Expr::value(row.first_name.clone()))
+        .col_expr(Column::LastName, Expr::value(row.last_name.clone()))
+        .col_expr(Column::PhoneNumber, Expr::value(row.phone_number.clone()))
+        .col_expr(Column::Company, Expr::value(row.company.clone()))
+        .col_expr(Column::Notes, Expr::value(row.notes.clone()))
+        .col_expr(Column::PrimaryCardId, Expr::value(row.primary_card_id));
+    columns.exec(tx).await?;
+    let view = shown(tx, row, came).await?;
+    events::record(tx, account.id(), account.now, EventType::CustomerUpdated, &view)?;
+    Ok(view)
+}
+
+/// The customer's row, locked. SQLite's writer is alone.
+pub(super) async fn locked(tx: &Tx, seen: &customer::Model) -> Result<customer::Model, Error> {
+    let mut rows = customer::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
+    if sea_orm::ConnectionTrait::get_database_backend(tx) == DbBackend::Postgres {
+        rows = rows.lock(LockType::Update);
+    }
+    rows.one(tx).await?.ok_or_else(gone)
+}
+
+/// What was sent replaces what was there; a blank text clears.
+fn apply(row: &mut customer::Model, asked: &CustomerChanges) {
+    if let Some(email) = &asked.email {
+        row.email.clone_from(email);
+    }
+    let texts = [
+        (&mut row.first_name, &asked.first_name),
+        (&mut row.last_name, &asked.last_name),
+        (&mut row.phone_number, &asked.phone_number),
+        (&mut row.company, &asked.company),
+        (&mut row.notes, &asked.notes),
+    ];
+    for (kept, sent) in texts {
+        if sent.is_some() {
+            kept.clone_from(sent);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The registry of all due work: what a worker picks up, whichever copy of the server it runs in. The look
+//! takes no lock; each item is claimed by compare-and-set on its own row.
+
+use entity::card::{self, CardState};
+use entity::{Timestamp, account, charge};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
+
+use super::cards;
+use super::charges::settle;
+use super::context::Context;
+use crate::error::Error;
+use crate::limits::DUE_BATCH;
+
+/// Kinds of due work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A call of a charge whose outcome nobody learnt.
+    UnsettledCharge,
+    /// A card whose unused token has expired.
+    ExpiredCard,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[Self::UnsettledCharge, Self::ExpiredCard];
+
+    /// For metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UnsettledCharge => "unsettled_charge",
+            Self::ExpiredCard => "expired_card",
+        }
+    }
+}
+
+/// Do what is due of one kind, at most a batch. Says how many items there were.
+pub async fn run(ctx: &Context, kind: Kind) -> Result<usize, Error> {
+    let wall = ctx.clock.now();
+    match kind {
+        Kind::UnsettledCharge => {
+            let due = unsettled(wall).order_by_asc(charge::Column::SettleAfter).limit(DUE_BATCH).all(ctx.store.read()).await?;
+            let found = due.len();
+            for row in due {
+                settle::settle(ctx, row).await?;
+            }
+            Ok(found)
+        }
+        Kind::ExpiredCard => {
+            let due = expired(wall).limit(DUE_BATCH).all(ctx.store.read()).await?;
+            let found = due.len();
+            for card in due {
+                ctx.store.write(card, |tx, card| cards::expire(tx, card).boxed()).await?;
+            }
+            Ok(found)
+        }
+    }
+}
+
+/// How many items of a kind are due.
+pub async fn backlog(ctx: &Context, kind: Kind) -> Result<u64, Error> {
+    let wall = ctx.clock.now();
+    let reader = ctx.store.read();
+    Ok(match kind {
+        Kind::UnsettledCharge => unsettled(wall).count(reader).await?,
+        Kind::ExpiredCard => expired(wall).count(reader).await?,
+    })
+}
+
+/// By the wall clock: a call in flight has nothing to do with the account's.
+fn unsettled(wall: Timestamp) -> Select<charge::Entity> {
+    charge::Entity::find().filter(charge::Column::SettleAfter.lte(wall))
+}
+
+/// By each account's clock, which is never behind the wall clock.
+fn expired(wall: Timestamp) -> Select<card::Entity> {
+    let now = Expr::value(wall.millis()).add(Expr::col((account::Entity, account::Column::ClockOffset)));
+    let mut due = card::Entity::find()
+        .filter(card::Column::State.eq(CardState::Unused))
+        .filter(Expr::col((card::Entity, card::Column::ExpiresAt)).lte(now));
+    let its_account = Expr::col((account::Entity, account::Column::Id)).equals((card::Entity, card::Column::AccountId));
+    QueryTrait::query(&mut due).inner_join(account::Entity, its_account);
+    due
+}

@@ -1,0 +1,18 @@
+//! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
+//! direction only, this order: a verb lives with the later noun.
+//!
+//! installation, accounts, ledger, events, cards, customers, payment (which card pays), charges, due.
+
+pub mod accounts;
+pub mod cards;
+pub mod charges;
+pub mod context;
+pub mod customers;
+pub mod due;
+pub mod events;
+pub mod installation;
+pub mod ledger;
+pub mod page;
+pub mod payment;
+
+pub use context::{Account, Context, Ctx};

@@ -1,0 +1,154 @@
+//! Which card pays: the ways to pay are exclusive (specification, Charges; decisions 5).
+
+use entity::card::{self, CardState};
+use entity::{CardToken, CustomerToken, JsonText, Owned, customer};
+use sea_orm::{ColumnTrait, QueryFilter};
+
+use super::cards;
+use super::context::{Account, Context};
+use crate::error::{Error, ErrorCode};
+use crate::params::card::NewCard;
+use crate::params::{Faults, filled};
+use crate::secret::Secret;
+use crate::views;
+
+/// The ways to pay that a request names.
+#[derive(Default)]
+pub struct Offered<'a> {
+    /// A card given inline.
+    pub card: Option<&'a NewCard>,
+    /// A stored card.
+    pub card_token: Option<&'a str>,
+    /// A stored payment source.
+    pub payment_source_token: Option<&'a str>,
+    /// A customer.
+    pub customer_token: Option<&'a str>,
+}
+
+/// The card that pays.
+pub struct Payer {
+    /// Its row as it stands before the charge.
+    pub card: card::Model,
+    /// The card as charges show it.
+    pub shown: JsonText,
+    /// The number.
+    pub number: Secret,
+    /// The cvc, where it was not used before.
+    pub cvc: Option<Secret>,
+    /// What the charge does to the card's token.
+    pub token: TokenUse,
+}
+
+/// What a charge does to the token of the card that pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenUse {
+    /// The card came with the request: its token was never given out.
+    Inline,
+    /// A single-use token is spent.
+    Single(CardToken),
+    /// A customer's card may be charged again and again.
+    Again(CustomerToken),
+}
+
+/// A way to pay that was found.
+pub enum Found {
+    /// It pays.
+    Payer(Box<Payer>),
+    /// Its single use is over, or under way.
+    Spent,
+}
+
+impl Found {
+    /// The payer.
+    ///
+    /// Refusals: `token_already_used`.
+    pub fn payer(self) -> Result<Payer, Error> {
+        match self {
+            Self::Payer(payer) => Ok(*payer),
+            Self::Spent => Err(ErrorCode::TokenAlreadyUsed.into()),
+        }
+    }
+}
+
+/// Find the card that pays. `None` means that `faults` says why there is none.
+pub async fn find(ctx: &Context, account: &Account, offered: &Offered<'_>, faults: &mut Faults) -> Result<Option<Found>, Error> {
+    let card_token = filled(offered.card_token);
+    let source = filled(offered.payment_source_token);
+    let customer = filled(offered.customer_token);
+    let named = [offered.card.is_some() || faults.has("card"), card_token.is_some(), source.is_some(), customer.is_some()];
+    if named.iter().filter(|named| **named).count() != 1 {
+        faults.add("card", EXACTLY_ONE);
+        return Ok(None);
+    }
+    if let Some(card) = offered.card {
+        return inline(ctx, account, card, faults);
+    }
+    if let Some(token) = card_token {
+        return stored(ctx, account, token, faults).await;
+    }
+    if let Some(token) = customer {
+        return of_customer(ctx, account, token, faults).await;
+    }
+    if source.is_some() {
+        faults.add("payment_source_token", UNKNOWN);
+    }
+    Ok(None)
+}
+
+const EXACTLY_ONE: &str = "Exactly one of card, card_token, payment_source_token or customer_token is required";
+const UNKNOWN: &str = "is not valid";
+
+fn inline(ctx: &Context, account: &Account, card: &NewCard, faults: &mut Faults) -> Result<Option<Found>, Error> {
+    let Some(presented) = cards::present(ctx, account, card, "card.", faults) else { return Ok(None) };
+    let cards::Presented { mut row, number, cvc } = presented;
+    // Never given out, so never used: it is born spent, and its digits never reach the database.
+    row.state = CardState::Used;
+    payer(row, None, number, Some(cvc), TokenUse::Inline).map(Some)
+}
+
+async fn stored(ctx: &Context, account: &Account, token: &str, faults: &mut Faults) -> Result<Option<Found>, Error> {
+    let row = match token.parse() {
+        Ok(id) => cards::find(ctx, account, id).await?,
+        Err(_) => None,
+    };
+    let Some(row) = row else {
+        faults.add("card_token", UNKNOWN);
+        return Ok(None);
+    };
+    match (row.state, row.customer_id) {
+        (CardState::Reserved | CardState::Used, _) | (CardState::Attached, None) => Ok(Some(Found::Spent)),
+        (CardState::Unused, _) => {
+            let (number, cvc) = cards::unseal(ctx, &row)?;
+            let token = TokenUse::Single(row.id);
+            payer(row, None, number, cvc, token).map(Some)
+        }
+        (CardState::Attached, Some(customer)) => {
+            let (number, cvc) = cards::unseal(ctx, &row)?;
+            let primary = cards::primary_beside(ctx, account, &row).await?;
+            payer(row, primary, number, cvc, TokenUse::Again(customer)).map(Some)
+        }
+    }
+}
+
+async fn of_customer(ctx: &Context, account: &Account, token: &str, faults: &mut Faults) -> Result<Option<Found>, Error> {
+    let customer = match token.parse::<CustomerToken>() {
+        Ok(id) => customer::Entity::owned_by(account.id()).filter(customer::Column::Id.eq(id)).one(ctx.store.read()).await?,
+        Err(_) => None,
+    };
+    let card = match &customer {
+        Some(customer) => cards::find(ctx, account, customer.primary_card_id).await?,
+        None => None,
+    };
+    // A customer without its card is one that is being deleted at this moment.
+    let (Some(customer), Some(card)) = (customer, card) else {
+        faults.add("customer_token", UNKNOWN);
+        return Ok(None);
+    };
+    let (number, cvc) = cards::unseal(ctx, &card)?;
+    payer(card, Some(customer.primary_card_id), number, cvc, TokenUse::Again(customer.id)).map(Some)
+}
+
+fn payer(card: card::Model, primary: Option<CardToken>, number: Secret, cvc: Option<Secret>, token: TokenUse) -> Result<Found, Error> {
+    let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
+    Ok(Found::Payer(Box::new(Payer { card, shown, number, cvc, token })))
+}

@@ -1,0 +1,186 @@
+//! Rows that are only added. They wait until just before COMMIT and then leave as one statement a table
+//! (SQLite), or all together as one statement (PostgreSQL).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use entity::counter::Counted;
+use entity::{AccountToken, Day, balance, counter};
+use sea_orm::{DbBackend, EntityName, EntityTrait, IdenStatic, Iterable, ModelTrait, Statement, Value};
+use uuid::Uuid;
+
+/// A table of SQLite's in which words are looked up; PostgreSQL indexes the row's own column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordTable {
+    /// Words of charges.
+    Charges,
+}
+
+impl WordTable {
+    /// The table's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Charges => "charges_search",
+        }
+    }
+
+    /// Three private-use characters that stand for the account: a trigram of its own in every row and every
+    /// look-up. Two accounts may share a code; the look-up checks the account itself as well.
+    pub fn account_code(account: AccountToken) -> String {
+        const FIRST: u32 = 0xE000;
+        const HOW_MANY: u32 = 6400;
+        let bytes = account.id().into_bytes();
+        // The last bytes of a UUIDv7 are the random ones.
+        let mut random = u64::from_be_bytes([0, 0, bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]);
+        (0..3)
+            .filter_map(|_| {
+                let digit = u32::try_from(random % u64::from(HOW_MANY)).ok()?;
+                random /= u64::from(HOW_MANY);
+                char::from_u32(FIRST + digit)
+            })
+            .collect()
+    }
+}
+
+#[derive(Debug)]
+struct Table {
+    name: &'static str,
+    columns: Vec<&'static str>,
+    rows: Vec<Vec<Value>>,
+    /// What to do where the row is there already; empty = it never is.
+    conflict: &'static str,
+}
+
+/// Rows waiting to be written.
+#[derive(Debug, Default)]
+pub(super) struct Appended {
+    tables: Vec<Table>,
+    counts: BTreeMap<(AccountToken, Counted), i64>,
+    credits: BTreeMap<(AccountToken, Day), i64>,
+}
+
+impl Appended {
+    pub fn row<M: ModelTrait>(&mut self, row: &M) {
+        let columns = || <M::Entity as EntityTrait>::Column::iter();
+        let values = columns().map(|column| row.get(column)).collect();
+        let names = || columns().map(|column| IdenStatic::as_str(&column)).collect();
+        self.push(EntityName::table_name(&M::Entity::default()), names, values, "");
+    }
+
+    pub fn count(&mut self, account: AccountToken, what: Counted, n: i64) {
+        *self.counts.entry((account, what)).or_default() += n;
+    }
+
+    pub fn credit(&mut self, account: AccountToken, available_on: Day, amount: i64) {
+        *self.credits.entry((account, available_on)).or_default() += amount;
+    }
+
+    pub fn words(&mut self, table: WordTable, account: AccountToken, id: Uuid, text: &str) {
+        let text = format!("{}\n{text}", WordTable::account_code(account));
+        self.push(table.name(), || vec!["text", "id"], vec![text.into(), id.into()], "");
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.counts.is_empty() && self.credits.is_empty()
+    }
+
+    /// Take over what another one holds.
+    pub fn absorb(&mut self, other: Self) {
+        for table in other.tables {
+            for row in table.rows {
+                self.push(table.name, || table.columns.clone(), row, table.conflict);
+            }
+        }
+        for (key, n) in other.counts {
+            *self.counts.entry(key).or_default() += n;
+        }
+        for (key, amount) in other.credits {
+            *self.credits.entry(key).or_default() += amount;
+        }
+    }
+
+    /// The statements that write everything, each row of a count or balance in `slot`.
+    pub fn into_statements(mut self, backend: DbBackend, slot: i32) -> Vec<Statement> {
+        for ((account_id, kind), n) in std::mem::take(&mut self.counts) {
+            self.upsert(&counter::Model { account_id, kind, slot, n }, COUNT_CONFLICT);
+        }
+        for ((account_id, available_on), amount) in std::mem::take(&mut self.credits) {
+            self.upsert(&balance::Model { account_id, available_on, slot, amount }, CREDIT_CONFLICT);
+        }
+        match backend {
+            DbBackend::Postgres => all_in_one(&self.tables).into_iter().collect(),
+            _ => self.tables.iter().flat_map(one_by_one).collect(),
+        }
+    }
+
+    fn upsert<M: ModelTrait>(&mut self, row: &M, conflict: &'static str) {
+        self.row(row);
+        if let Some(table) = self.tables.iter_mut().find(|table| table.name == EntityName::table_name(&M::Entity::default())) {
+            table.conflict = conflict;
+        }
+    }
+
+    fn push(&mut self, name: &'static str, columns: impl FnOnce() -> Vec<&'static str>, row: Vec<Value>, conflict: &'static str) {
+        match self.tables.iter_mut().find(|table| table.name == name) {
+            Some(table) => table.rows.push(row),
+            None => self.tables.push(Table { name, columns: columns(), rows: vec![row], conflict }),
+        }
+    }
+}
+
+const COUNT_CONFLICT: &str = " ON CONFLICT (account_id, kind, slot) DO UPDATE SET n = counters.n + excluded.n";
+const CREDIT_CONFLICT: &str =
+    " ON CONFLICT (account_id, available_on, slot) DO UPDATE SET amount = balances.amount + excluded.amount";
+
+/// SQLite: one INSERT a table, in chunks whose sizes are powers of two, so that the statement cache sees few
+/// different texts however many units a batch has.
+fn one_by_one(table: &Table) -> Vec<Statement> {
+    const CHUNK_ROWS_MAX: usize = 64;
+    let mut statements = Vec::new();
+    let mut rest = table.rows.as_slice();
+    while !rest.is_empty() {
+        let size = CHUNK_ROWS_MAX.min(1 << rest.len().ilog2());
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut sql = String::new();
+        let mut values = Vec::with_capacity(chunk.len() * table.columns.len());
+        insert(&mut sql, &mut values, table, chunk, |_| "?".into());
+        statements.push(Statement::from_sql_and_values(DbBackend::Sqlite, sql, values));
+    }
+    statements
+}
+
+/// PostgreSQL: all tables in one statement, because round trips decide throughput there.
+fn all_in_one(tables: &[Table]) -> Option<Statement> {
+    let (last, others) = tables.split_last()?;
+    let mut sql = String::new();
+    let mut values = Vec::new();
+    for (n, table) in others.iter().enumerate() {
+        sql.push_str(if n == 0 { "WITH " } else { ", " });
+        // Writing to a String cannot fail.
+        let _ = write!(sql, "w{n} AS (");
+        insert(&mut sql, &mut values, table, &table.rows, |n| format!("${n}"));
+        sql.push(')');
+    }
+    if !others.is_empty() {
+        sql.push(' ');
+    }
+    insert(&mut sql, &mut values, last, &last.rows, |n| format!("${n}"));
+    Some(Statement::from_sql_and_values(DbBackend::Postgres, sql, values))
+}
+
+fn insert(sql: &mut String, values: &mut Vec<Value>, table: &Table, rows: &[Vec<Value>], mark: impl Fn(usize) -> String) {
+    let _ = write!(sql, "INSERT INTO {} ({}) VALUES ", table.name, table.columns.join(", "));
+    for (n, row) in rows.iter().enumerate() {
+        sql.push_str(if n == 0 { "(" } else { ", (" });
+        for (n, value) in row.iter().enumerate() {
+            values.push(value.clone());
+            if n > 0 {
+                sql.push_str(", ");
+            }
+            sql.push_str(&mark(values.len()));
+        }
+        sql.push(')');
+    }
+    sql.push_str(table.conflict);
+}

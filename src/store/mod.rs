@@ -1,0 +1,110 @@
+//! The store: one door to the database. [`Store::read`] reads the last committed state; [`Store::write`]
+//! runs a unit of work. Nobody else begins, commits or retries a transaction.
+
+mod appended;
+mod connect;
+mod postgres;
+mod sqlite;
+mod statements;
+mod tx;
+mod unit;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use sea_orm::{DatabaseConnection, DbBackend};
+
+pub use appended::WordTable;
+pub use connect::{ConnectError, Location};
+pub use statements::{Counts, Statements};
+pub use tx::Tx;
+
+use crate::clock::Ids;
+use crate::error::Error;
+use crate::timing::{Wait, waiting};
+use statements::Counting;
+use tx::Begin;
+
+/// What reads run on.
+pub type Reader = Counting<DatabaseConnection>;
+
+/// The door.
+pub struct Store {
+    reader: Reader,
+    writer: Writer,
+    statements: Arc<Statements>,
+}
+
+/// SQLite has one writer, which groups what waits; PostgreSQL has as many as its pool.
+enum Writer {
+    Sqlite(sqlite::Writer),
+    Postgres(Begin),
+}
+
+impl Store {
+    /// Open the database at `location` and bring its schema up to date.
+    pub async fn open(location: &Location, ids: Arc<Ids>) -> Result<Self, ConnectError> {
+        let pools = connect::open(location).await?;
+        let statements = Arc::new(Statements::default());
+        let reader = Counting::new(pools.read, Arc::clone(&statements));
+        let begin = Begin::new(pools.write, ids, Arc::clone(&statements));
+        let writer = match location {
+            Location::Sqlite { .. } => Writer::Sqlite(sqlite::Writer::start(begin)),
+            Location::Postgres { .. } => Writer::Postgres(begin),
+        };
+        Ok(Self { reader, writer, statements })
+    }
+
+    /// What reads run on.
+    pub fn read(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Run a unit of work: all of it is committed, or nothing.
+    ///
+    /// `unit` gets the transaction and its own data, and can reach nothing else. It may run more than once (a
+    /// neighbour in its batch failed, a serialisation failure), so what must not change between two runs is
+    /// drawn before and lies in `data`. It refuses before its first write; what it returns as an error is
+    /// never committed. It runs in a task of its own: a caller that goes away leaves no half unit behind.
+    ///
+    /// A commit whose answer is lost is `service_unavailable` and is never run again blindly.
+    pub async fn write<D, T, F>(&self, data: D, unit: F) -> Result<T, Error>
+    where
+        D: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+    {
+        waiting(Wait::Database, async {
+            match &self.writer {
+                Writer::Sqlite(writer) => writer.run(data, unit).await,
+                Writer::Postgres(begin) => postgres::run(begin.clone(), data, unit).await,
+            }
+        })
+        .await
+    }
+
+    /// The kind of database.
+    pub fn backend(&self) -> DbBackend {
+        sea_orm::ConnectionTrait::get_database_backend(&self.reader)
+    }
+
+    /// How many statements and commits ran so far.
+    pub fn statements(&self) -> Counts {
+        self.statements.counts()
+    }
+
+    /// Connections of the read pool: open, and idle among them.
+    pub fn pool(&self) -> (u32, usize) {
+        let pool = self.reader.inner();
+        match self.backend() {
+            DbBackend::Postgres => {
+                let pool = pool.get_postgres_connection_pool();
+                (pool.size(), pool.num_idle())
+            }
+            _ => {
+                let pool = pool.get_sqlite_connection_pool();
+                (pool.size(), pool.num_idle())
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! PostgreSQL's writers: a transaction a unit, in READ COMMITTED, repeated where the database says that two
+//! of them got in each other's way.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use sea_orm::{DbErr, RuntimeErr, sqlx};
+
+use super::tx::{Begin, Tx, Uncommitted};
+use super::unit::{self, in_doubt};
+use crate::error::{Error, ErrorCode};
+use crate::timing::handed_on;
+
+const TRIES_MAX: u32 = 10;
+
+/// Run a unit in a task of its own: a caller that goes away does not stop it half-way.
+pub(super) async fn run<D, T, F>(begin: Begin, data: D, unit: F) -> Result<T, Error>
+where
+    D: Send + Sync + 'static,
+    T: Send + 'static,
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+{
+    let task = tokio::spawn(handed_on(async move { repeated(&begin, &data, &unit).await }));
+    task.await.unwrap_or_else(|_| Err(Error::internal("a unit's task ended")))
+}
+
+async fn repeated<D, T, F>(begin: &Begin, data: &D, unit: &F) -> Result<T, Error>
+where
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>>,
+{
+    for attempt in 1.. {
+        match once(begin, data, unit).await {
+            Err(Error::Database(error)) if collided(&error) && attempt < TRIES_MAX => {
+                tokio::time::sleep(Duration::from_millis(u64::from(attempt * attempt))).await;
+            }
+            result => return result,
+        }
+    }
+    Err(ErrorCode::ServiceUnavailable.into())
+}
+
+async fn once<D, T, F>(begin: &Begin, data: &D, unit: &F) -> Result<T, Error>
+where
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>>,
+{
+    let tx = begin.tx();
+    match unit::run(&tx, data, unit).await {
+        Ok(answer) => {
+            tx.keep_unit();
+            match tx.commit().await {
+                Ok(()) => Ok(answer),
+                Err(Uncommitted::Failed(error)) => Err(error.into()),
+                // The database answered, so it did not commit; only a broken connection leaves a doubt.
+                Err(Uncommitted::InDoubt(error)) if answered(&error).is_some() => Err(error.into()),
+                Err(Uncommitted::InDoubt(error)) => Err(in_doubt(&error)),
+            }
+        }
+        Err(error) => {
+            tx.rollback().await;
+            Err(error)
+        }
+    }
+}
+
+/// Two units got in each other's way: a serialisation failure or a deadlock.
+fn collided(error: &DbErr) -> bool {
+    answered(error).is_some_and(|code| code == "40001" || code == "40P01")
+}
+
+/// The code of an error that the database itself answered with.
+fn answered(error: &DbErr) -> Option<String> {
+    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error else {
+        return None;
+    };
+    match &**error {
+        sqlx::Error::Database(answer) => answer.code().map(Into::into),
+        _ => None,
+    }
+}

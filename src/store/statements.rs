@@ -1,0 +1,91 @@
+//! Counting what reaches the database: speed is decided by statements and commits, so a test pins them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
+
+use crate::timing::{Wait, waiting};
+
+/// Running totals.
+#[derive(Debug, Default)]
+pub struct Statements {
+    reads: AtomicU64,
+    writes: AtomicU64,
+    commits: AtomicU64,
+}
+
+/// Totals at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Statements on the read pool.
+    pub reads: u64,
+    /// Statements in units of work; BEGIN and COMMIT are not counted.
+    pub writes: u64,
+    /// Commits.
+    pub commits: u64,
+}
+
+impl Statements {
+    pub(super) fn wrote(&self) {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn committed(&self) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            reads: self.reads.load(Ordering::Relaxed),
+            writes: self.writes.load(Ordering::Relaxed),
+            commits: self.commits.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// A connection whose statements and waiting time are counted.
+#[derive(Debug)]
+pub struct Counting<C> {
+    inner: C,
+    statements: Arc<Statements>,
+}
+
+impl<C> Counting<C> {
+    pub(super) fn new(inner: C, statements: Arc<Statements>) -> Self {
+        Self { inner, statements }
+    }
+
+    pub(super) fn inner(&self) -> &C {
+        &self.inner
+    }
+
+    fn counted(&self) -> &C {
+        self.statements.reads.fetch_add(1, Ordering::Relaxed);
+        &self.inner
+    }
+}
+
+#[async_trait]
+impl<C: ConnectionTrait> ConnectionTrait for Counting<C> {
+    fn get_database_backend(&self) -> DbBackend {
+        self.inner.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        waiting(Wait::Database, self.counted().execute_raw(statement)).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        waiting(Wait::Database, self.counted().execute_unprepared(sql)).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        waiting(Wait::Database, self.counted().query_one_raw(statement)).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        waiting(Wait::Database, self.counted().query_all_raw(statement)).await
+    }
+}

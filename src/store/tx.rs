@@ -1,0 +1,206 @@
+//! What a unit of work can reach.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use entity::counter::Counted;
+use entity::{AccountToken, Day, Token};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, ModelTrait, QueryResult,
+    SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
+};
+use tokio::sync::OnceCell;
+use uuid::Uuid;
+
+use super::appended::{Appended, WordTable};
+use super::statements::Statements;
+use crate::clock::Ids;
+use crate::limits::SLOTS;
+
+/// What it takes to begin a transaction.
+#[derive(Clone)]
+pub(super) struct Begin {
+    pool: DatabaseConnection,
+    ids: Arc<Ids>,
+    statements: Arc<Statements>,
+    /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput.
+    turn: Arc<AtomicI32>,
+}
+
+impl Begin {
+    pub fn new(pool: DatabaseConnection, ids: Arc<Ids>, statements: Arc<Statements>) -> Self {
+        Self { pool, ids, statements, turn: Arc::default() }
+    }
+
+    pub fn tx(&self) -> Tx {
+        Tx {
+            begin: self.clone(),
+            begun: OnceCell::new(),
+            unit: Mutex::default(),
+            batch: Mutex::default(),
+            wrote: AtomicBool::new(false),
+        }
+    }
+}
+
+/// A transaction under way. It is a connection: queries run on it, and see what it has written, but not what
+/// it has only appended.
+///
+/// It begins with its first statement, so a unit that only appends is one statement on PostgreSQL.
+pub struct Tx {
+    begin: Begin,
+    begun: OnceCell<DatabaseTransaction>,
+    /// Appended by the unit that runs now.
+    unit: Mutex<Appended>,
+    /// Appended by the units of this batch that are done.
+    batch: Mutex<Appended>,
+    /// Whether the unit that runs now has sent a statement that writes.
+    wrote: AtomicBool,
+}
+
+impl Tx {
+    /// Add a row that nobody looks at before the commit.
+    pub fn append<M: ModelTrait>(&self, row: &M) {
+        self.unit().row(row);
+    }
+
+    /// Add to a count of the account's.
+    pub fn count(&self, account: AccountToken, what: Counted, n: i64) {
+        self.unit().count(account, what, n);
+    }
+
+    /// Add money to the account's balance of a day. Never for a debit: that must look before it takes.
+    pub fn credit(&self, account: AccountToken, available_on: Day, amount: i64) {
+        self.unit().credit(account, available_on, amount);
+    }
+
+    /// Let words be found; PostgreSQL finds them in the row itself.
+    pub fn words(&self, table: WordTable, account: AccountToken, id: Uuid, text: &str) {
+        if self.get_database_backend() != DbBackend::Postgres {
+            self.unit().words(table, account, id, text);
+        }
+    }
+
+    /// A fresh token.
+    pub fn token<K>(&self) -> Token<K> {
+        self.begin.ids.token()
+    }
+
+    fn unit(&self) -> MutexGuard<'_, Appended> {
+        self.unit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn batch(&self) -> MutexGuard<'_, Appended> {
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn begun(&self) -> Result<&DatabaseTransaction, DbErr> {
+        self.begun
+            .get_or_try_init(|| {
+                self.begin.pool.begin_with_options(TransactionOptions {
+                    // A deferred transaction that reads first fails under load, whatever the busy time-out.
+                    sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+                    ..TransactionOptions::default()
+                })
+            })
+            .await
+    }
+
+    async fn writing(&self) -> Result<&DatabaseTransaction, DbErr> {
+        self.wrote.store(true, Ordering::Relaxed);
+        self.begin.statements.wrote();
+        self.begun().await
+    }
+
+    async fn reading(&self, sql: &str) -> Result<&DatabaseTransaction, DbErr> {
+        // INSERT, UPDATE and DELETE with RETURNING come as queries.
+        if sql.starts_with("SELECT") {
+            self.begin.statements.wrote();
+            self.begun().await
+        } else {
+            self.writing().await
+        }
+    }
+
+    /// The unit that ran is done: what it appended stays.
+    pub(super) fn keep_unit(&self) {
+        let unit = std::mem::take(&mut *self.unit());
+        self.batch().absorb(unit);
+        self.wrote.store(false, Ordering::Relaxed);
+    }
+
+    /// The unit that ran refused: what it appended goes. False if it has written, so that only a rollback helps.
+    pub(super) fn drop_unit(&self) -> bool {
+        *self.unit() = Appended::default();
+        !self.wrote.load(Ordering::Relaxed)
+    }
+
+    /// Write what the units appended, and commit.
+    pub(super) async fn commit(self) -> Result<(), Uncommitted> {
+        let appended = std::mem::take(&mut *self.batch());
+        let backend = self.get_database_backend();
+        if appended.is_empty() && !self.begun.initialized() {
+            return Ok(());
+        }
+        let slot = match backend {
+            DbBackend::Postgres => self.begin.turn.fetch_add(1, Ordering::Relaxed).rem_euclid(i32::from(SLOTS)),
+            _ => 0,
+        };
+        let mut statements = appended.into_statements(backend, slot);
+        self.begin.statements.committed();
+        if !self.begun.initialized() && statements.len() == 1 {
+            // A single statement is a transaction of its own.
+            self.begin.statements.wrote();
+            let statement = statements.remove(0);
+            return self.begin.pool.execute_raw(statement).await.map(drop).map_err(Uncommitted::InDoubt);
+        }
+        for statement in statements {
+            self.writing().await.map_err(Uncommitted::Failed)?.execute_raw(statement).await.map_err(Uncommitted::Failed)?;
+        }
+        match self.begun.into_inner() {
+            Some(begun) => begun.commit().await.map_err(Uncommitted::InDoubt),
+            None => Ok(()),
+        }
+    }
+
+    /// Undo everything.
+    pub(super) async fn rollback(self) {
+        if let Some(begun) = self.begun.into_inner() {
+            // A connection that cannot roll back is dropped, which rolls back.
+            let _ = begun.rollback().await;
+        }
+    }
+}
+
+/// Why a transaction is not known to be committed.
+#[derive(Debug)]
+pub(super) enum Uncommitted {
+    /// A statement before the commit failed: nothing was committed.
+    Failed(DbErr),
+    /// The commit itself failed: it may have happened where the connection broke.
+    InDoubt(DbErr),
+}
+
+#[async_trait]
+impl ConnectionTrait for Tx {
+    fn get_database_backend(&self) -> DbBackend {
+        self.begin.pool.get_database_backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.writing().await?.execute_raw(statement).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.writing().await?.execute_unprepared(sql).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.reading(&statement.sql).await?.query_one_raw(statement).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.reading(&statement.sql).await?.query_all_raw(statement).await
+    }
+}

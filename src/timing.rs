@@ -1,0 +1,94 @@
+//! What is known of the request under way wherever it is worked on: its id, whose it is, and where its time
+//! goes. That is what the log and the `Server-Timing` header show (decisions 1).
+
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use entity::AccountToken;
+
+tokio::task_local! {
+    static UNDER_WAY: Arc<UnderWay>;
+}
+
+/// A request under way.
+#[derive(Debug, Default)]
+pub struct UnderWay {
+    /// The caller's id if well-formed, else a new one.
+    pub id: String,
+    account: OnceLock<AccountToken>,
+    // Microseconds.
+    database: AtomicU64,
+    acquirer: AtomicU64,
+}
+
+/// Who is waited for.
+#[derive(Debug, Clone, Copy)]
+pub enum Wait {
+    /// The database.
+    Database,
+    /// The acquirer.
+    Acquirer,
+}
+
+impl UnderWay {
+    /// A request that has just begun.
+    pub fn new(id: String) -> Self {
+        Self { id, ..Self::default() }
+    }
+
+    /// The account it acts for, once its secret key is known.
+    pub fn account(&self) -> Option<AccountToken> {
+        self.account.get().copied()
+    }
+
+
+    fn of(&self, wait: Wait) -> &AtomicU64 {
+        match wait {
+            Wait::Database => &self.database,
+            Wait::Acquirer => &self.acquirer,
+        }
+    }
+
+    /// Whether anybody waited for `wait`.
+    pub fn waited(&self, wait: Wait) -> bool {
+        self.of(wait).load(Ordering::Relaxed) > 0
+    }
+
+    /// Milliseconds waited for `wait`.
+    pub fn millis(&self, wait: Wait) -> u64 {
+        self.of(wait).load(Ordering::Relaxed).div_ceil(1000)
+    }
+}
+
+/// Run a request with its time kept.
+pub async fn keep<F: Future>(request: Arc<UnderWay>, work: F) -> F::Output {
+    UNDER_WAY.scope(request, work).await
+}
+
+/// Run on, in a task of its own, work that a request began: its time still counts for the request.
+pub fn handed_on<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let request = UNDER_WAY.try_with(Arc::clone).unwrap_or_default();
+    UNDER_WAY.scope(request, work)
+}
+
+/// Count the time of one wait.
+pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
+    let began = Instant::now();
+    let output = work.await;
+    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    // Work of no request (a worker's) has nobody to tell.
+    let _ = UNDER_WAY.try_with(|request| request.of(wait).fetch_add(micros, Ordering::Relaxed));
+    output
+}
+
+/// The id of the request under way.
+pub fn request_id() -> String {
+    UNDER_WAY.try_with(|request| request.id.clone()).unwrap_or_default()
+}
+
+/// A secret key has opened this account.
+pub fn acts_for(account: AccountToken) {
+    let _ = UNDER_WAY.try_with(|request| request.account.set(account));
+}

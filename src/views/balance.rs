@@ -1,0 +1,33 @@
+//! Balance (decisions 8).
+
+use entity::Currency;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// An amount of money.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Money {
+    /// In the currency's base unit.
+    #[schema(example = 100_000_000)]
+    amount: i64,
+    /// ISO 4217 code.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    currency: Currency,
+}
+
+/// What the account owns.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Balance {
+    /// Can be paid out or refunded from.
+    available: Vec<Money>,
+    /// Becomes available on a later day.
+    pending: Vec<Money>,
+}
+
+impl Balance {
+    /// Of AUD cents: the ledger is in AUD.
+    pub fn new(available: i64, pending: i64) -> Self {
+        let aud = |amount| vec![Money { amount, currency: Currency::Aud }];
+        Self { available: aud(available), pending: aud(pending) }
+    }
+}

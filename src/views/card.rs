@@ -1,0 +1,86 @@
+//! Card (specification, Card).
+
+use entity::{CardToken, CustomerToken, Scheme, card};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A stored card, masked.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Card {
+    /// `card_...`
+    #[schema(value_type = String, example = "card_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: CardToken,
+    /// Card scheme.
+    #[schema(value_type = String, example = "visa")]
+    scheme: Scheme,
+    /// Groups of four, only the last one shown.
+    #[schema(example = "XXXX-XXXX-XXXX-0000")]
+    display_number: String,
+    /// ISO 3166-1 two-letter code.
+    #[schema(example = "AU")]
+    issuing_country: String,
+    /// Month of expiry.
+    #[schema(minimum = 1, maximum = 12, example = 5)]
+    expiry_month: i32,
+    /// Year of expiry.
+    #[schema(example = 2030)]
+    expiry_year: i32,
+    /// Cardholder; null for wallet-derived cards.
+    #[schema(required, example = "Roland Robot")]
+    name: Option<String>,
+    /// First address line.
+    #[schema(required, example = "42 Sevenoaks St")]
+    address_line1: Option<String>,
+    /// Second address line.
+    #[schema(required, example = "")]
+    address_line2: Option<String>,
+    /// City.
+    #[schema(required, example = "Lathlain")]
+    address_city: Option<String>,
+    /// Postcode.
+    #[schema(required, example = "6454")]
+    address_postcode: Option<String>,
+    /// State.
+    #[schema(required, example = "WA")]
+    address_state: Option<String>,
+    /// Country, as it was sent.
+    #[schema(required, example = "Australia")]
+    address_country: Option<String>,
+    /// The wallet kind of wallet-derived cards; null for ordinary ones.
+    #[schema(required)]
+    network_type: Option<String>,
+    /// `cryptogram_3ds` for wallet and network-token cards.
+    #[schema(required)]
+    network_format: Option<String>,
+    /// The customer the card belongs to.
+    #[schema(value_type = Option<String>, required)]
+    customer_token: Option<CustomerToken>,
+    /// Whether it is its customer's primary card; null without a customer.
+    #[schema(required)]
+    primary: Option<bool>,
+}
+
+impl Card {
+    /// A card that belongs to no customer, or to one whose primary card is `primary`.
+    pub fn new(row: card::Model, primary: Option<CardToken>) -> Self {
+        Self {
+            primary: row.customer_id.map(|_| primary == Some(row.id)),
+            token: row.id,
+            scheme: row.scheme,
+            display_number: row.display_number,
+            issuing_country: row.issuing_country,
+            expiry_month: row.expiry_month,
+            expiry_year: row.expiry_year,
+            name: row.name,
+            address_line1: row.address_line1,
+            address_line2: row.address_line2,
+            address_city: row.address_city,
+            address_postcode: row.address_postcode,
+            address_state: row.address_state,
+            address_country: row.address_country,
+            network_type: None,
+            network_format: None,
+            customer_token: row.customer_id,
+        }
+    }
+}

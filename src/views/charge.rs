@@ -1,0 +1,171 @@
+//! Charge (specification, Charge).
+
+use entity::charge::{self, ChargeState};
+use entity::{ChargeToken, Currency, JsonText, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::card::Card;
+use crate::error::failure_message;
+
+/// A charge. Its flags are computed from the one column that says where it stands.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
+pub struct Charge {
+    /// `ch_...`
+    #[schema(value_type = String, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: ChargeToken,
+    /// Whether the card was accepted.
+    success: bool,
+    /// In the currency's base unit.
+    #[schema(example = 400)]
+    amount: i64,
+    /// ISO 4217 code.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    currency: Currency,
+    /// What was bought.
+    #[schema(example = "test charge")]
+    description: String,
+    /// The purchaser's e-mail address.
+    #[schema(example = "roland@example.com")]
+    email: String,
+    /// The purchaser's address.
+    #[schema(example = "203.192.1.172")]
+    ip_address: String,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// `Success`, `Authorisation Voided`, `Pending`, or why it failed.
+    #[schema(example = "Success")]
+    status_message: &'static str,
+    /// Why it failed.
+    #[schema(required)]
+    error_message: Option<&'static str>,
+    /// The card as it was charged.
+    #[schema(value_type = Card)]
+    card: JsonText,
+    /// The transfers that paid it out.
+    transfer: Vec<ChargeTransfer>,
+    /// Refunded so far.
+    #[schema(example = 0)]
+    amount_refunded: i64,
+    /// Fees in AUD cents; null while it is not captured.
+    #[schema(required, example = 37)]
+    total_fees: Option<i64>,
+    /// What the merchant gets, in AUD cents; null while it is not captured.
+    #[schema(required, example = 363)]
+    merchant_entitlement: Option<i64>,
+    /// Whether a refund is pending.
+    refund_pending: bool,
+    /// The authorisation it captured.
+    #[schema(required)]
+    authorisation_token: Option<String>,
+    /// Whether seven days passed without a capture.
+    authorisation_expired: bool,
+    /// Whether the reserved funds were returned.
+    authorisation_voided: bool,
+    /// Whether the money was taken.
+    captured: bool,
+    /// When the money was taken.
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    captured_at: Option<Timestamp>,
+    /// The currency it is settled in.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    settlement_currency: Currency,
+    /// Whether a dispute is open.
+    active_chargebacks: bool,
+    /// The caller's own keys and values.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    metadata: JsonText,
+    /// The platform's share; shown only where one was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    platform_adjustment: Option<PlatformAdjustment>,
+    /// The platform's share in AUD cents, 0 until captured; shown only where one was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    platform_fees: Option<i64>,
+}
+
+/// A transfer that paid a charge out.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ChargeTransfer {
+    /// `paid`
+    state: String,
+    /// When.
+    paid_at: String,
+    /// `tfer_...`
+    token: String,
+}
+
+/// The platform's share of a charge.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PlatformAdjustment {
+    /// In the charge's currency.
+    amount: i64,
+    /// The charge's.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    currency: Currency,
+}
+
+impl Charge {
+    /// A charge as it stands at an instant of the account's clock.
+    pub fn at(now: Timestamp, row: charge::Model) -> Self {
+        let shown = Shown::of(row.state);
+        let captured = shown == Shown::Captured;
+        let error_message = row.failure.map(failure_message);
+        Self {
+            token: row.id,
+            success: matches!(shown, Shown::Authorised | Shown::Captured | Shown::Voided),
+            amount: row.amount,
+            currency: row.currency,
+            description: row.description,
+            email: row.email,
+            ip_address: row.ip_address,
+            created_at: row.created_at,
+            status_message: match shown {
+                Shown::Pending => "Pending",
+                Shown::Authorised | Shown::Captured => "Success",
+                Shown::Voided => "Authorisation Voided",
+                Shown::Failed => error_message.unwrap_or_default(),
+            },
+            error_message,
+            card: row.card,
+            transfer: Vec::new(),
+            amount_refunded: row.amount_refunded,
+            total_fees: captured.then_some(row.fees),
+            merchant_entitlement: captured.then_some(row.entitlement),
+            refund_pending: row.refunds_pending > 0,
+            authorisation_token: None,
+            authorisation_expired: shown == Shown::Authorised && row.expires_at <= now,
+            authorisation_voided: shown == Shown::Voided,
+            captured,
+            captured_at: row.captured_at,
+            settlement_currency: Currency::Aud,
+            active_chargebacks: false,
+            metadata: row.metadata,
+            platform_adjustment: row.platform_adjustment.map(|amount| PlatformAdjustment { amount, currency: row.currency }),
+            platform_fees: row.platform_adjustment.map(|_| if captured { row.platform_fees } else { 0 }),
+        }
+    }
+}
+
+/// What a caller sees of the state: one in flight shows as the one before (decisions 5).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Pending,
+    Authorised,
+    Captured,
+    Voided,
+    Failed,
+}
+
+impl Shown {
+    fn of(state: ChargeState) -> Self {
+        match state {
+            ChargeState::Processing => Self::Pending,
+            ChargeState::Authorised | ChargeState::Capturing | ChargeState::Voiding => Self::Authorised,
+            ChargeState::Captured => Self::Captured,
+            ChargeState::Voided => Self::Voided,
+            ChargeState::Failed => Self::Failed,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The JSON of the specification: rows in, records out, fields in the order of the specification's tables.
+
+pub mod balance;
+pub mod card;
+pub mod charge;
+pub mod customer;
+pub mod event;
+pub mod subscription;

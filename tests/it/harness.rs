@@ -1,0 +1,4 @@
+//! What every test leans on.
+
+pub mod contract;
+pub mod postgres;

@@ -1,0 +1,693 @@
+//! Holds every answer against the OpenAPI document: what the document does not say must not be answered.
+//!
+//! A schema alone lets unknown fields pass. So each body is checked twice: against the document as it is, and against a
+//! closed copy in which every object allows only the fields that its schema names (`unevaluatedProperties: false` where
+//! a value begins, so that `$ref`, `allOf`, `oneOf` and `anyOf` add up as they should). Free-form objects must say
+//! `additionalProperties`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use jsonschema::error::ValidationErrorKind as Kind;
+use jsonschema::{Draft, Registry, ValidationError, Validator};
+use serde_json::{Value, json};
+
+const ORIGINAL: &str = "urn:contract:original";
+const CLOSED: &str = "urn:contract:closed";
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+
+pub struct Contract {
+    document: Value,
+    original: Registry<'static>,
+    closed: Registry<'static>,
+    /// Path template, method in lower case.
+    operations: Vec<(String, String)>,
+    validators: Mutex<HashMap<String, Arc<Validators>>>,
+    seen: Mutex<BTreeSet<Answered>>,
+}
+
+/// An operation ("POST /1/charges") and the status it answered.
+pub type Answered = (String, u16);
+
+struct Validators {
+    original: Validator,
+    closed: Validator,
+}
+
+impl Contract {
+    pub fn new(document: Value) -> Self {
+        let mut closed = document.clone();
+        close_document(&mut closed);
+        let registry = |name, contents: Value| {
+            let registry = Registry::new().draft(Draft::Draft202012).add(name, contents);
+            registry.and_then(jsonschema::RegistryBuilder::prepare).expect("a document with sound references")
+        };
+        let operations = fields(&document["paths"])
+            .flat_map(|(path, item)| fields(item).map(move |(method, _)| (path.clone(), method.clone())))
+            .filter(|(_, method)| METHODS.contains(&method.as_str()))
+            .collect();
+        Self {
+            original: registry(ORIGINAL, document.clone()),
+            closed: registry(CLOSED, closed),
+            operations,
+            document,
+            validators: Mutex::default(),
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Checks one answer. The status must be documented by number: a `4XX` or `default` entry promises nothing.
+    pub fn check(
+        &self,
+        method: &Method,
+        path: &str,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<(), String> {
+        let template =
+            self.template(path).ok_or_else(|| format!("{method} {path}: the path is not documented"))?;
+        let name = format!("{method} {template}");
+        let operation = format!("/paths/{}/{}", escaped(template), method.as_str().to_lowercase());
+        let Some(responses) = self.document.pointer(&operation).map(|operation| &operation["responses"])
+        else {
+            return Err(format!("{name}: the method is not documented"));
+        };
+        let Some(response) = self.resolve(format!("{operation}/responses/{}", status.as_u16())) else {
+            let known: Vec<_> = fields(responses).map(|(status, _)| status.as_str()).collect();
+            return Err(format!(
+                "{name} -> {status}: the status is not documented, only {}",
+                known.join(", ")
+            ));
+        };
+        lock(&self.seen).insert((name.clone(), status.as_u16()));
+        let mut faults = self.header_faults(&response, headers);
+        faults.extend(self.content_faults(&response, method, headers, body));
+        report(&format!("{name} -> {}", status.as_u16()), &faults)
+    }
+
+    /// Checks the answer to a route that does not exist: 404, or 405 with `Allow` where only the method is wrong.
+    pub fn check_unknown_route(
+        &self,
+        method: &Method,
+        path: &str,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<(), String> {
+        let template = self.template(path);
+        let documented = |template| self.operations.contains(&(template, method.as_str().to_lowercase()));
+        let fault = match (template, status) {
+            (Some(template), _) if documented(template.to_owned()) => {
+                format!("{template} is a documented route")
+            }
+            (None, StatusCode::NOT_FOUND) => return Ok(()),
+            (Some(_), StatusCode::METHOD_NOT_ALLOWED) if headers.contains_key(header::ALLOW) => return Ok(()),
+            (Some(_), StatusCode::METHOD_NOT_ALLOWED) => "a 405 without the header allow".to_owned(),
+            (Some(template), _) => format!("only the method of {template} is unknown: that is a 405"),
+            (None, _) => "an unknown path is a 404".to_owned(),
+        };
+        Err(format!("{method} {path} -> {}: {fault}", status.as_u16()))
+    }
+
+    /// Checks the body of an outgoing webhook against the `webhooks` section.
+    pub fn check_webhook(&self, event: &str, body: &[u8]) -> Result<(), String> {
+        let pointer = format!("/webhooks/{}/post/requestBody", escaped(event));
+        let request = self.resolve(pointer).ok_or_else(|| format!("webhook {event}: not documented"))?;
+        let schema = format!("{request}/content/application~1json/schema");
+        report(&format!("webhook {event}"), &self.json_faults(&schema, body))
+    }
+
+    /// Which documented answers have been checked so far.
+    pub fn seen(&self) -> BTreeSet<Answered> {
+        lock(&self.seen).clone()
+    }
+
+    /// Which documented answers nobody has got yet.
+    pub fn unseen(&self) -> BTreeSet<Answered> {
+        let seen = self.seen();
+        let documented = self.operations.iter().flat_map(|(path, method)| {
+            fields(&self.document["paths"][path][method]["responses"]).filter_map(move |(status, _)| {
+                Some((format!("{} {path}", method.to_uppercase()), status.parse().ok()?))
+            })
+        });
+        documented.filter(|answered| !seen.contains(answered)).collect()
+    }
+
+    /// The documented path that a request path falls on; where several fit, text beats a parameter from left to right,
+    /// as the router decides.
+    fn template(&self, path: &str) -> Option<&str> {
+        let asked: Vec<&str> = path.split(['?', '#']).next()?.split('/').collect();
+        let is_parameter = |segment: &str| segment.starts_with('{');
+        let fits = |template: &&str| {
+            let segments: Vec<&str> = template.split('/').collect();
+            segments.len() == asked.len()
+                && segments.iter().zip(&asked).all(|(segment, asked)| {
+                    if is_parameter(segment) { !asked.is_empty() } else { segment == asked }
+                })
+        };
+        let parameters = |template: &&str| template.split('/').map(is_parameter).collect::<Vec<_>>();
+        fields(&self.document["paths"]).map(|(path, _)| path.as_str()).filter(fits).min_by_key(parameters)
+    }
+
+    /// Follows references to where the object itself stands. A reference with more than words beside it stays.
+    fn resolve(&self, mut pointer: String) -> Option<String> {
+        let words = |(key, _): (&String, _)| ["$ref", "summary", "description"].contains(&key.as_str());
+        loop {
+            let object = self.document.pointer(&pointer)?;
+            match object.get("$ref") {
+                Some(target) if fields(object).all(words) => {
+                    target.as_str()?.strip_prefix('#')?.clone_into(&mut pointer);
+                }
+                _ => return Some(pointer),
+            }
+        }
+    }
+
+    fn header_faults(&self, response: &str, headers: &HeaderMap) -> Vec<String> {
+        let documented = self.document.pointer(&format!("{response}/headers")).unwrap_or(&Value::Null);
+        let mut faults = Vec::new();
+        for (name, _) in fields(documented) {
+            let Some(pointer) = self.resolve(format!("{response}/headers/{}", escaped(name))) else {
+                faults.push(format!("header {name}: its reference leads nowhere"));
+                continue;
+            };
+            let documented = self.document.pointer(&pointer).unwrap_or(&Value::Null);
+            let Some(value) = headers.get(name) else {
+                if documented["required"] == json!(true) {
+                    faults.push(format!("header {name}: required, but missing"));
+                }
+                continue;
+            };
+            if documented.get("schema").is_some() && !self.header_fits(&format!("{pointer}/schema"), value) {
+                faults.push(format!("header {name}: {value:?} does not fit its schema"));
+            }
+        }
+        faults
+    }
+
+    /// A header's text may stand for a number or a truth value.
+    fn header_fits(&self, schema: &str, value: &HeaderValue) -> bool {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        let scalar =
+            serde_json::from_str(&text).ok().filter(|value: &Value| value.is_number() || value.is_boolean());
+        let readings = [Some(Value::from(text.as_ref())), scalar];
+        let validators = self.validators(schema);
+        validators.is_ok_and(|validators| {
+            readings.iter().flatten().any(|value| validators.original.is_valid(value))
+        })
+    }
+
+    fn content_faults(
+        &self,
+        response: &str,
+        method: &Method,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Vec<String> {
+        let documented = self.document.pointer(&format!("{response}/content")).unwrap_or(&Value::Null);
+        let types: Vec<&str> = fields(documented).map(|(media, _)| media.as_str()).collect();
+        if body.is_empty() {
+            let promised = !types.is_empty() && method != Method::HEAD;
+            return Vec::from_iter(
+                promised.then(|| format!("no body, but {} is documented", types.join(", "))),
+            );
+        }
+        if types.is_empty() || method == Method::HEAD {
+            return vec![format!("a body of {} bytes, but none is documented", body.len())];
+        }
+        let sent = headers
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or("no content type");
+        let Some(media) = types.iter().find(|media| covers(&essence(media), &essence(sent))) else {
+            return vec![format!("content type: {sent} is not documented, only {}", types.join(", "))];
+        };
+        if essence(sent) == "application/json" || essence(sent).ends_with("+json") {
+            return self.json_faults(&format!("{response}/content/{}/schema", escaped(media)), body);
+        }
+        Vec::new()
+    }
+
+    fn json_faults(&self, schema: &str, body: &[u8]) -> Vec<String> {
+        let value = match serde_json::from_slice(body) {
+            Ok(value) => value,
+            Err(fault) => return vec![format!("the body is not JSON: {fault}")],
+        };
+        let validators = match self.validators(schema) {
+            Ok(validators) => validators,
+            Err(fault) => return vec![fault],
+        };
+        let mut faults = Vec::new();
+        explain(&validators.original.iter_errors(&value).collect::<Vec<_>>(), &mut faults);
+        // A faulty value does not count as named: the closed copy would complain about its neighbours as well.
+        if faults.is_empty() {
+            explain(&validators.closed.iter_errors(&value).collect::<Vec<_>>(), &mut faults);
+        }
+        faults
+    }
+
+    fn validators(&self, schema: &str) -> Result<Arc<Validators>, String> {
+        // A schema that only refers to another, as all refusals do, shares that one's validators.
+        let schema = &self.resolve(schema.to_owned()).ok_or_else(|| format!("no schema at {schema}"))?;
+        if let Some(validators) = lock(&self.validators).get(schema) {
+            return Ok(Arc::clone(validators));
+        }
+        // Compiled outside of the lock: a deep schema takes its time, and other tests have other schemas to check.
+        let build = |registry, root: Value| {
+            let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
+            let validator = options.with_registry(registry).build(&root);
+            validator.map_err(|fault| format!("the schema at {schema}: {fault}"))
+        };
+        let reference = |name| format!("{name}#{}", schema.replace('{', "%7B").replace('}', "%7D"));
+        let closed = json!({ "$ref": reference(CLOSED), "unevaluatedProperties": false });
+        let validators = Arc::new(Validators {
+            original: build(&self.original, json!({ "$ref": reference(ORIGINAL) }))?,
+            closed: build(&self.closed, closed)?,
+        });
+        lock(&self.validators).insert(schema.to_owned(), Arc::clone(&validators));
+        Ok(validators)
+    }
+}
+
+/// Closes every schema of the document that an outgoing body is checked against.
+fn close_document(document: &mut Value) {
+    if let Some(components) = document.get_mut("components") {
+        inside(components, "schemas").for_each(|schema| close(schema, false));
+        inside(components, "responses").for_each(close_content);
+        inside(components, "requestBodies").for_each(close_content);
+    }
+    for operation in inside(document, "paths").flat_map(each) {
+        inside(operation, "responses").for_each(close_content);
+    }
+    for operation in inside(document, "webhooks").flat_map(each) {
+        operation.get_mut("requestBody").into_iter().for_each(close_content);
+    }
+}
+
+fn close_content(holder: &mut Value) {
+    for media in inside(holder, "content") {
+        media.get_mut("schema").into_iter().for_each(|schema| close(schema, false));
+    }
+}
+
+/// `begins`: a value begins at this schema, instead of another schema going on here.
+fn close(schema: &mut Value, begins: bool) {
+    let Some(keywords) = schema.as_object_mut() else { return };
+    if begins {
+        keywords.entry("unevaluatedProperties").or_insert(Value::Bool(false));
+    }
+    for (keyword, value) in keywords {
+        match keyword.as_str() {
+            "properties" | "patternProperties" => each(value).for_each(|schema| close(schema, true)),
+            "prefixItems" => each(value).for_each(|schema| close(schema, true)),
+            // A map of anything is a promise too; utoipa writes it as the empty schema.
+            "additionalProperties" if *value == json!({}) => {}
+            "items" | "additionalProperties" => close(value, true),
+            "allOf" | "anyOf" | "oneOf" => each(value).for_each(|schema| close(schema, false)),
+            "dependentSchemas" => each(value).for_each(|schema| close(schema, false)),
+            "then" | "else" => close(value, false),
+            _ => {}
+        }
+    }
+}
+
+/// One line a fault: where, and what is wrong. Innermost first: an outer fault may be nothing but its echo.
+fn explain(errors: &[ValidationError<'_>], faults: &mut Vec<String>) {
+    let mut errors: Vec<_> = errors.iter().collect();
+    errors.sort_by_key(|error| {
+        let depth = error.instance_path().as_str().split('/').count();
+        (std::cmp::Reverse(depth), unnamed(error).is_some())
+    });
+    for error in errors {
+        let path = error.instance_path().as_str();
+        if let Some(names) = unnamed(error) {
+            let fields: Vec<_> = names.iter().map(|name| format!("{path}/{name}")).collect();
+            // A field that is faulty inside makes its holder forget which fields its schema names.
+            let holds = |field: &String| faults.iter().any(|fault| fault.starts_with(&format!("{field}/")));
+            if !fields.iter().any(holds) {
+                faults.extend(
+                    fields.iter().map(|field| format!("{field}: the schema does not name this field")),
+                );
+            }
+        } else if let Some(errors) = meant(error, path) {
+            explain(errors, faults);
+        } else {
+            faults.push(sentence(error));
+        }
+    }
+}
+
+fn unnamed<'a>(error: &'a ValidationError<'_>) -> Option<&'a [String]> {
+    if let Kind::UnevaluatedProperties { unexpected } | Kind::AdditionalProperties { unexpected } =
+        error.kind()
+    {
+        return Some(unexpected);
+    }
+    None
+}
+
+/// Where none of several alternatives fits: the faults of the one that was meant.
+fn meant<'a>(error: &'a ValidationError<'_>, path: &str) -> Option<&'a [ValidationError<'static>]> {
+    let (Kind::AnyOf { context } | Kind::OneOfNotValid { context }) = error.kind() else { return None };
+    let alternatives = context.iter().filter(|errors| !errors.iter().any(|error| is_of_another(error, path)));
+    alternatives.min_by_key(|errors| errors.len()).map(Vec::as_slice)
+}
+
+fn sentence(error: &ValidationError<'_>) -> String {
+    let path = error.instance_path().as_str();
+    let mut sentence = format!("{}: {error}", if path.is_empty() { "body" } else { path });
+    if let Some((cut, _)) = sentence.char_indices().nth(300) {
+        sentence.truncate(cut);
+        sentence.push_str("...");
+    }
+    sentence
+}
+
+/// Whether this fault only says that the value at `path` belongs to another alternative: null where an object was meant,
+/// or an object that a constant field tells apart.
+fn is_of_another(error: &ValidationError<'_>, path: &str) -> bool {
+    let single = |options: &Value| options.as_array().is_some_and(|options| options.len() == 1);
+    matches!(error.kind(), Kind::Type { .. } if error.instance_path().as_str() == path)
+        || matches!(error.kind(), Kind::Constant { .. })
+        || matches!(error.kind(), Kind::Enum { options } if single(options))
+}
+
+fn report(name: &str, faults: &[String]) -> Result<(), String> {
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(faults.iter().map(|fault| format!("{name}: {fault}")).collect::<Vec<_>>().join("\n"))
+}
+
+fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+/// The values of an object or array; none of anything else.
+fn each(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
+    match value {
+        Value::Object(fields) => Box::new(fields.values_mut()),
+        Value::Array(items) => Box::new(items.iter_mut()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Box::new(std::iter::empty()),
+    }
+}
+
+fn inside<'a>(value: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut Value> + use<'a> {
+    value.get_mut(key).into_iter().flat_map(each)
+}
+
+/// A key as it stands in a JSON pointer.
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+fn essence(media: &str) -> String {
+    media.split(';').next().unwrap_or_default().trim().to_lowercase()
+}
+
+fn covers(documented: &str, sent: &str) -> bool {
+    documented == sent
+        || documented == "*/*"
+        || documented.strip_suffix('*').is_some_and(|kind| sent.starts_with(kind))
+}
+
+/// A failed test has its own message; the next one is not to fail for a poisoned lock.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+mod tests {
+    use super::*;
+
+    fn contract() -> Contract {
+        let card = json!({
+            "type": "object",
+            "required": ["number"],
+            "properties": {
+                "number": { "type": "string" },
+                "issuer": { "oneOf": [{ "type": "null" }, { "$ref": "#/components/schemas/Issuer" }] },
+            },
+        });
+        let charge = json!({
+            "type": "object",
+            "required": ["token", "amount"],
+            "properties": {
+                "token": { "type": "string" },
+                "amount": { "type": "integer" },
+                "state": { "enum": ["authorised", "captured"] },
+                "created_at": { "type": "string", "format": "date-time" },
+                "card": { "$ref": "#/components/schemas/Card" },
+                "fees": { "type": "array", "items": { "type": "object", "properties": { "cents": {} } } },
+                "metadata": { "type": "object", "additionalProperties": { "type": "string" } },
+                "anything": { "type": "object", "additionalProperties": {} },
+                "secret": { "type": "object" },
+            },
+        });
+        let dispute = json!({
+            "allOf": [
+                { "$ref": "#/components/schemas/Charge" },
+                { "type": "object", "properties": { "reason": { "type": "string" } } },
+            ],
+        });
+        let party = json!({
+            "oneOf": [
+                {
+                    "type": "object",
+                    "required": ["kind", "name"],
+                    "properties": { "kind": { "const": "person" }, "name": { "type": "string" } },
+                },
+                {
+                    "type": "object",
+                    "required": ["kind", "number", "seat"],
+                    "properties": {
+                        "kind": { "const": "company" },
+                        "number": { "type": "integer" },
+                        "seat": { "type": "object", "properties": { "city": { "type": "string" } } },
+                    },
+                },
+            ],
+        });
+        let content = |name: &str| json!({ "application/json": { "schema": { "$ref": format!("#/components/schemas/{name}") } } });
+        let total = json!({ "required": true, "schema": { "type": "integer" } });
+        Contract::new(json!({
+            "openapi": "3.1.0",
+            "info": { "title": "small", "version": "1" },
+            "paths": {
+                "/1/charges": {
+                    "summary": "not an operation",
+                    "parameters": [{ "name": "page", "in": "query" }],
+                    "get": { "responses": { "200": { "headers": { "X-Total": total }, "content": {
+                        "application/json": { "schema": { "type": "array", "items": { "$ref": "#/components/schemas/Charge" } } },
+                    } } } },
+                    "head": { "responses": { "200": { "headers": { "X-Total": total } } } },
+                },
+                "/1/charges/{token}": {
+                    "get": { "responses": {
+                        "200": { "content": content("Charge") },
+                        "404": { "$ref": "#/components/responses/NotFound" },
+                        "4XX": { "description": "promises nothing" },
+                    } },
+                    "delete": { "responses": { "204": { "description": "gone" } } },
+                },
+                "/1/charges/search": { "get": { "responses": { "200": { "content": content("Party") } } } },
+                "/1/disputes/{token}": { "get": { "responses": { "200": { "content": content("Dispute") } } } },
+                "/files/{name}": { "get": { "responses": { "200": { "content": { "image/*": {} } } } } },
+            },
+            "webhooks": { "charge.created": { "post": { "requestBody": { "content": content("Charge") } } } },
+            "components": {
+                "responses": { "NotFound": { "content": content("Error") } },
+                "schemas": {
+                    "Card": card,
+                    "Charge": charge,
+                    "Dispute": dispute,
+                    "Party": party,
+                    "Issuer": { "type": "object", "properties": { "name": { "type": "string" } } },
+                    "Error": { "type": "object", "required": ["error"], "properties": { "error": { "type": "string" } } },
+                },
+            },
+        }))
+    }
+
+    fn headers(list: &[(&'static str, &'static str)]) -> HeaderMap {
+        list.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    fn get(path: &str, status: u16, body: &Value) -> Result<(), String> {
+        let headers = headers(&[("content-type", "application/json; charset=utf-8"), ("x-total", "1")]);
+        let status = StatusCode::from_u16(status).unwrap();
+        contract().check(&Method::GET, path, status, &headers, body.to_string().as_bytes())
+    }
+
+    /// The lie about a charge must be found, and said in these words.
+    fn lie(body: &Value, words: &str) {
+        let mut charge = json!({ "token": "ch_1", "amount": 400 });
+        charge.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+        let fault = get("/1/charges/ch_1", 200, &charge).unwrap_err();
+        assert_eq!(fault, format!("GET /1/charges/{{token}} -> 200: {words}"));
+    }
+
+    #[test]
+    fn a_true_answer_passes() {
+        let charge = json!({
+            "token": "ch_1", "amount": 400, "state": "captured", "created_at": "2026-11-21T10:00:00Z",
+            "card": { "number": "x", "issuer": { "name": "y" } }, "fees": [{ "cents": 1 }],
+            "metadata": { "any": "text" }, "anything": { "deep": { "down": 1 } }, "secret": {},
+        });
+        assert_eq!(get("/1/charges/ch_1?expand=card", 200, &charge), Ok(()));
+        assert_eq!(get("/1/charges?page=2", 200, &json!([charge])), Ok(()));
+        assert_eq!(get("/1/charges/ch_2", 404, &json!({ "error": "not_found" })), Ok(()));
+        assert_eq!(
+            get("/1/disputes/dp_1", 200, &json!({ "token": "t", "amount": 1, "reason": "r" })),
+            Ok(())
+        );
+        assert_eq!(get("/1/charges/search", 200, &json!({ "kind": "person", "name": "n" })), Ok(()));
+    }
+
+    #[test]
+    fn undocumented_routes_methods_and_statuses_are_found() {
+        let fault = |path, status| get(path, status, &json!({})).unwrap_err();
+        assert_eq!(fault("/2/charges", 200), "GET /2/charges: the path is not documented");
+        assert_eq!(fault("/1/charges/", 200), "GET /1/charges/: the path is not documented");
+        assert_eq!(
+            fault("/1/charges/ch_1", 403),
+            "GET /1/charges/{token} -> 403 Forbidden: the status is not documented, only 200, 404, 4XX"
+        );
+        let put = contract().check(&Method::PUT, "/1/charges", StatusCode::OK, &HeaderMap::new(), b"");
+        assert_eq!(put.unwrap_err(), "PUT /1/charges: the method is not documented");
+    }
+
+    #[test]
+    fn text_in_a_path_beats_a_parameter() {
+        let contract = contract();
+        assert_eq!(contract.template("/1/charges/search?q=1"), Some("/1/charges/search"));
+        assert_eq!(contract.template("/1/charges/searches"), Some("/1/charges/{token}"));
+    }
+
+    #[test]
+    fn a_body_that_breaks_its_schema_is_found() {
+        lie(&json!({ "amount": "400" }), "/amount: \"400\" is not of type \"integer\"");
+        lie(&json!({ "state": "lost" }), "/state: \"lost\" is not one of \"authorised\" or \"captured\"");
+        lie(&json!({ "created_at": "yesterday" }), "/created_at: \"yesterday\" is not a \"date-time\"");
+        lie(&json!({ "card": {} }), "/card: \"number\" is a required property");
+        lie(&json!({ "metadata": { "n": 1 } }), "/metadata/n: 1 is not of type \"string\"");
+        let missing = get("/1/charges", 200, &json!([{ "token": "ch_1" }])).unwrap_err();
+        assert_eq!(missing, "GET /1/charges -> 200: /0: \"amount\" is a required property");
+        let error = get("/1/charges/ch_1", 404, &json!({ "error": 1 })).unwrap_err();
+        assert_eq!(error, "GET /1/charges/{token} -> 404: /error: 1 is not of type \"string\"");
+    }
+
+    #[test]
+    fn a_field_that_the_schema_does_not_name_is_found_at_any_depth() {
+        let unnamed =
+            |body: &Value, field: &str| lie(body, &format!("{field}: the schema does not name this field"));
+        unnamed(&json!({ "colour": "red" }), "/colour");
+        unnamed(&json!({ "card": { "number": "x", "cvc": "1" } }), "/card/cvc");
+        unnamed(&json!({ "card": { "number": "x", "issuer": { "bin": "1" } } }), "/card/issuer/bin");
+        unnamed(&json!({ "fees": [{ "cents": 1 }, { "euros": 1 }] }), "/fees/1/euros");
+        unnamed(&json!({ "secret": { "key": 1 } }), "/secret/key");
+        let all_of =
+            get("/1/disputes/dp_1", 200, &json!({ "token": "t", "amount": 1, "verdict": "r" })).unwrap_err();
+        assert_eq!(all_of, "GET /1/disputes/{token} -> 200: /verdict: the schema does not name this field");
+        let within =
+            json!({ "token": "t", "amount": 1, "reason": "r", "card": { "number": "x", "cvc": "1" } });
+        let within = get("/1/disputes/dp_1", 200, &within).unwrap_err();
+        assert_eq!(within, "GET /1/disputes/{token} -> 200: /card/cvc: the schema does not name this field");
+    }
+
+    #[test]
+    fn of_several_alternatives_the_one_that_was_meant_is_explained() {
+        let fault = |body| {
+            get("/1/charges/search", 200, &body).unwrap_err().replace("GET /1/charges/search -> 200: ", "")
+        };
+        assert_eq!(fault(json!({ "kind": "person", "name": 1 })), "/name: 1 is not of type \"string\"");
+        let company = json!({ "kind": "company", "number": 1, "seat": { "city": "Perth", "street": "Hay" } });
+        assert_eq!(fault(company), "/seat/street: the schema does not name this field");
+        let mixed = json!({ "kind": "person", "name": "n", "number": 1 });
+        assert_eq!(fault(mixed), "/number: the schema does not name this field");
+        assert!(fault(json!({ "kind": "ghost" })).starts_with("body: "));
+    }
+
+    #[test]
+    fn content_that_the_document_does_not_promise_is_found() {
+        let check = |method: &Method, path, status: u16, list: &[_], body: &[u8]| {
+            let status = StatusCode::from_u16(status).unwrap();
+            contract()
+                .check(method, path, status, &headers(list), body)
+                .map_err(|fault| fault.split_once(": ").map(|(_, fault)| fault.to_owned()).unwrap())
+        };
+        let html = [("content-type", "text/html")];
+        let json = [("content-type", "application/json")];
+        let (charge, file) = ("/1/charges/ch_1", "/files/a.png");
+        let said = |answer: Result<(), String>| answer.unwrap_err();
+        assert_eq!(
+            said(check(&Method::GET, charge, 200, &html, b"<p>")),
+            "content type: text/html is not documented, only application/json"
+        );
+        assert_eq!(
+            said(check(&Method::GET, charge, 200, &[], b"{}")),
+            "content type: no content type is not documented, only application/json"
+        );
+        assert_eq!(
+            said(check(&Method::GET, charge, 200, &json, b"")),
+            "no body, but application/json is documented"
+        );
+        assert!(said(check(&Method::GET, charge, 200, &json, b"{")).starts_with("the body is not JSON: "));
+        assert_eq!(check(&Method::DELETE, charge, 204, &[], b""), Ok(()));
+        assert_eq!(
+            said(check(&Method::DELETE, charge, 204, &json, b"{}")),
+            "a body of 2 bytes, but none is documented"
+        );
+        assert_eq!(check(&Method::GET, file, 200, &[("content-type", "image/png")], b"\x89"), Ok(()));
+        assert!(said(check(&Method::GET, file, 200, &html, b"<p>")).starts_with("content type: text/html"));
+        let total = [("x-total", "7")];
+        assert_eq!(check(&Method::HEAD, "/1/charges", 200, &total, b""), Ok(()));
+        assert_eq!(
+            said(check(&Method::HEAD, "/1/charges", 200, &[], b"")),
+            "header X-Total: required, but missing"
+        );
+        let many = [("x-total", "many")];
+        assert_eq!(
+            said(check(&Method::HEAD, "/1/charges", 200, &many, b"")),
+            "header X-Total: \"many\" does not fit its schema"
+        );
+    }
+
+    #[test]
+    fn an_unknown_route_is_a_404_and_an_unknown_method_a_405_with_allow() {
+        let check = |method: &Method, path, status, list: &[_]| {
+            contract().check_unknown_route(method, path, status, &headers(list)).is_ok()
+        };
+        let (missing, refused) = (StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED);
+        let allow = [("allow", "GET,HEAD")];
+        assert!(check(&Method::GET, "/2/charges", missing, &[]));
+        assert!(check(&Method::PUT, "/1/charges", refused, &allow));
+        assert!(!check(&Method::PUT, "/1/charges", refused, &[]));
+        assert!(!check(&Method::PUT, "/1/charges", missing, &allow));
+        assert!(!check(&Method::GET, "/1/charges", missing, &[]));
+        assert!(!check(&Method::GET, "/2/charges", StatusCode::FORBIDDEN, &[]));
+    }
+
+    #[test]
+    fn webhooks_are_held_against_their_own_section() {
+        let check = |event, body: Value| contract().check_webhook(event, body.to_string().as_bytes());
+        assert_eq!(check("charge.created", json!({ "token": "ch_1", "amount": 1 })), Ok(()));
+        let more = check("charge.created", json!({ "token": "ch_1", "amount": 1, "more": 1 })).unwrap_err();
+        assert_eq!(more, "webhook charge.created: /more: the schema does not name this field");
+        assert_eq!(check("charge.lost", json!({})).unwrap_err(), "webhook charge.lost: not documented");
+    }
+
+    #[test]
+    fn what_was_seen_is_remembered() {
+        let contract = contract();
+        let before = contract.unseen();
+        let deleted = ("DELETE /1/charges/{token}".to_owned(), 204);
+        assert!(before.contains(&deleted));
+        contract
+            .check(&Method::DELETE, "/1/charges/ch_1", StatusCode::NO_CONTENT, &HeaderMap::new(), b"")
+            .unwrap();
+        assert_eq!(contract.seen(), BTreeSet::from([deleted.clone()]));
+        assert_eq!(contract.unseen().len(), before.len() - 1);
+        assert!(!contract.unseen().contains(&deleted));
+    }
+}

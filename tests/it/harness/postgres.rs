@@ -1,0 +1,389 @@
+//! A real PostgreSQL for the tests: one server a test process, one database a test.
+//!
+//! The server is the one named by `CARD_PAYMENTS_TEST_POSTGRES_URL` (its user must be allowed to create databases), or a
+//! throwaway cluster made from installed programs and gone with this process, see `cluster.sh`. A database is a copy of
+//! a [`Template`], which costs a fraction of running the migrations again.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use sea_orm::{ConnectOptions, ConnectionTrait, DatabaseConnection, DbErr};
+use tokio::sync::{OnceCell, mpsc, oneshot};
+
+const URL_VARIABLE: &str = "CARD_PAYMENTS_TEST_POSTGRES_URL";
+const MISSING: &str = "PostgreSQL is not installed, so the tests on it are skipped: apt-get install postgresql \
+                       (brew install postgresql), or name a server in CARD_PAYMENTS_TEST_POSTGRES_URL.\n";
+/// All databases of a test process start with this, so that a later process can tell left ones from those in use.
+const PREFIX: &str = "card_payments_test_";
+
+static SERVER: LazyLock<Result<Option<Server>, String>> = LazyLock::new(Server::find);
+
+/// A database that is prepared once a process and copied for every test.
+pub struct Template {
+    name: &'static str,
+    prepared: OnceCell<()>,
+}
+
+impl Template {
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, prepared: OnceCell::const_new() }
+    }
+
+    /// A fresh copy of this template. `prepare` gets the URL of the empty template, runs at most once and panics where
+    /// it fails. None: there is no PostgreSQL here, and the test has nothing to do.
+    pub async fn database<P>(&self, prepare: impl FnOnce(String) -> P) -> Option<Database>
+    where
+        P: Future<Output = ()>,
+    {
+        let server = SERVER.as_ref().unwrap_or_else(|reason| panic!("PostgreSQL: {reason}")).as_ref()?;
+        let template = format!("{}_{}", server.tag, self.name);
+        self.prepared
+            .get_or_init(async || {
+                // A preparation that panicked has left its half behind.
+                server.run(format!("DROP DATABASE IF EXISTS {template} WITH (FORCE)")).await;
+                server.run(format!("CREATE DATABASE {template}")).await;
+                prepare(server.url_of(&template)).await;
+                // A database is copied only while nobody is connected to it.
+                server.run(format!("ALTER DATABASE {template} WITH ALLOW_CONNECTIONS false")).await;
+                let leave = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
+                server.run(format!("{leave} = '{template}'")).await;
+            })
+            .await;
+        let name = format!("{}_{}", server.tag, server.made.fetch_add(1, Ordering::Relaxed));
+        server.run(format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
+        Some(Database { url: server.url_of(&name), name })
+    }
+}
+
+/// One test's own database. It ends with this value, also under open connections: a copy takes 8 MB of disk.
+pub struct Database {
+    url: String,
+    name: String,
+}
+
+impl Database {
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Ok(Some(server)) = SERVER.as_ref() {
+            // Nobody waits for it: what the end of the process leaves undone goes with the cluster or the next sweep.
+            drop(server.send(format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name)));
+        }
+    }
+}
+
+struct Server {
+    url: url::Url,
+    /// What this process's databases are named after.
+    tag: String,
+    made: AtomicU64,
+    jobs: mpsc::UnboundedSender<Job>,
+    /// Holds the pipe that keeps the cluster alive.
+    _cluster: Option<Cluster>,
+}
+
+struct Job {
+    sql: String,
+    done: oneshot::Sender<Result<(), DbErr>>,
+}
+
+impl Server {
+    fn find() -> Result<Option<Self>, String> {
+        if let Some(url) = std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty()) {
+            return Self::connect(&url, None).map(Some);
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let Some(programs) = programs(&path, Path::new("/")) else {
+            let notice = without(std::env::var("CI").ok().as_deref())?;
+            // Not eprintln: the test runner swallows that when the test passes.
+            std::io::stderr().write_all(notice.as_bytes()).map_err(|fault| fault.to_string())?;
+            return Ok(None);
+        };
+        let cluster = Cluster::start(&programs)?;
+        let url = format!("postgres://postgres@127.0.0.1:{}/postgres", cluster.port);
+        Self::connect(&url, Some(cluster)).map(Some)
+    }
+
+    fn connect(url: &str, cluster: Option<Cluster>) -> Result<Self, String> {
+        let tag = format!("{PREFIX}{:08x}", getrandom::u32().map_err(|fault| fault.to_string())?);
+        let mut options = ConnectOptions::new(url);
+        let name = tag.clone();
+        options
+            .max_connections(1)
+            .sqlx_logging(false)
+            .connect_timeout(Duration::from_secs(30))
+            .map_sqlx_postgres_opts(move |options| options.application_name(&name));
+        let url = url::Url::parse(url).map_err(|fault| format!("{URL_VARIABLE}: {fault}"))?;
+        let (jobs, waiting) = mpsc::unbounded_channel();
+        let (connected, answer) = std::sync::mpsc::channel();
+        // A thread and runtime of its own: a test's runtime ends with the test and takes its connections along.
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(async move {
+                match sea_orm::Database::connect(options).await {
+                    Ok(admin) => {
+                        sweep(&admin).await;
+                        connected.send(Ok(())).ok();
+                        administer(&admin, waiting).await;
+                    }
+                    Err(fault) => connected.send(Err(fault.to_string())).unwrap_or_default(),
+                }
+            });
+        });
+        answer.recv().map_err(|fault| fault.to_string())??;
+        Ok(Self { url, tag, made: AtomicU64::new(0), jobs, _cluster: cluster })
+    }
+
+    fn url_of(&self, database: &str) -> String {
+        let mut url = self.url.clone();
+        url.set_path(database);
+        url.into()
+    }
+
+    fn send(&self, sql: String) -> oneshot::Receiver<Result<(), DbErr>> {
+        let (done, answer) = oneshot::channel();
+        self.jobs.send(Job { sql, done }).ok();
+        answer
+    }
+
+    async fn run(&self, sql: String) {
+        let answer = self.send(sql.clone()).await.expect("the administering thread");
+        answer.unwrap_or_else(|fault| panic!("{sql}: {fault}"));
+    }
+}
+
+/// One statement after the other: two copies of one template at a time would refuse each other.
+async fn administer(admin: &DatabaseConnection, mut jobs: mpsc::UnboundedReceiver<Job>) {
+    while let Some(Job { sql, done }) = jobs.recv().await {
+        let mut answer = admin.execute_unprepared(&sql).await;
+        for _ in 0..100 {
+            // A session that was told to leave takes a moment.
+            if !answer
+                .as_ref()
+                .is_err_and(|fault| fault.to_string().contains("being accessed by other users"))
+            {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            answer = admin.execute_unprepared(&sql).await;
+        }
+        done.send(answer.map(drop)).ok();
+    }
+}
+
+/// Drops the databases of test processes that have ended: on a server that outlives them nobody else does.
+async fn sweep(admin: &DatabaseConnection) {
+    let left = format!(
+        "SELECT datname FROM pg_database d WHERE starts_with(d.datname, '{PREFIX}') AND NOT EXISTS (SELECT 1 FROM \
+         pg_stat_activity a WHERE starts_with(a.application_name, '{PREFIX}') AND starts_with(d.datname, a.application_name))"
+    );
+    let rows = admin.query_all_raw(sea_orm::Statement::from_string(sea_orm::DbBackend::Postgres, left)).await;
+    for row in rows.unwrap_or_default() {
+        let name: String = row.try_get("", "datname").expect("a name");
+        // Another process may sweep at the same time.
+        admin.execute_unprepared(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await.ok();
+    }
+}
+
+/// A running throwaway server. It stops when this value, or the process that holds it, is gone.
+struct Cluster {
+    port: u16,
+    watcher: Child,
+}
+
+impl Cluster {
+    fn start(programs: &Path) -> Result<Self, String> {
+        let ports = free_ports().map_err(|fault| format!("no free port: {fault}"))?;
+        let mut watcher = Command::new("sh");
+        watcher
+            .args(["-c", include_str!("cluster.sh"), "cluster.sh"])
+            .arg(programs)
+            .args(ports.iter().map(ToString::to_string))
+            // Our own folder may be closed to the user below.
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        if is_root() {
+            let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+            let (uid, gid) =
+                unprivileged(&accounts).ok_or("refuses root, and neither postgres nor nobody exists")?;
+            watcher.uid(uid).gid(gid);
+        }
+        let mut watcher = watcher.spawn().map_err(|fault| format!("sh: {fault}"))?;
+        let mut said = String::new();
+        for line in BufReader::new(watcher.stdout.take().expect("piped")).lines() {
+            let line = line.map_err(|fault| fault.to_string())?;
+            if let Some(port) = line.strip_prefix("ready ") {
+                let port = port.parse().map_err(|_| format!("an odd port: {port}"))?;
+                return Ok(Self { port, watcher });
+            }
+            said = said + &line + "\n";
+        }
+        Err(format!("{} does not start a server:\n{said}", programs.display()))
+    }
+}
+
+/// Several, because another process may take one before the server does.
+fn free_ports() -> std::io::Result<Vec<u16>> {
+    let taken: Vec<_> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    taken.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+}
+
+fn is_root() -> bool {
+    // Whoever makes a file owns it; std has no other word for the effective user.
+    tempfile::tempfile().and_then(|file| file.metadata()).is_ok_and(|file| file.uid() == 0)
+}
+
+/// User and group of the account that runs the server for root.
+fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
+    ["postgres", "nobody"].iter().find_map(|name| {
+        let mut fields =
+            accounts.lines().map(|line| line.split(':')).find(|line| line.clone().next() == Some(name))?;
+        Some((fields.nth(2)?.parse().ok()?, fields.next()?.parse().ok()?))
+    })
+}
+
+/// The folder of the server's programs: first PATH, then where packages put them outside of it, newest version first.
+fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
+    let complete = |folder: &Path| {
+        // PATH may hold links to some of the programs only.
+        let home = folder.join("initdb").canonicalize().ok()?.parent()?.to_owned();
+        ["initdb", "pg_ctl", "postgres"].iter().all(|name| home.join(name).is_file()).then_some(home)
+    };
+    let mut packaged: Vec<PathBuf> = ["usr/lib/postgresql", "opt/homebrew/opt", "usr/local/opt", "usr"]
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(root.join(folder)).ok())
+        .flat_map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path().join("bin"))))
+        .collect();
+    packaged.sort_by_key(|folder| std::cmp::Reverse(version(folder)));
+    std::env::split_paths(path).chain(packaged).find_map(|folder| complete(&folder))
+}
+
+/// The number in `/usr/lib/postgresql/15/bin`.
+fn version(programs: &Path) -> Option<u32> {
+    let folder = programs.parent()?.file_name()?.to_str()?;
+    folder.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().ok()
+}
+
+/// What to say where there is no PostgreSQL; where CI runs that is a failure.
+fn without(ci: Option<&str>) -> Result<&'static str, String> {
+    if ci == Some("true") {
+        return Err(MISSING.replace("so the tests on it are skipped", "and CI=true wants the tests on it"));
+    }
+    Ok(MISSING)
+}
+
+mod tests {
+    use super::*;
+    use std::net::TcpStream;
+
+    static NOTES: Template = Template::new("notes");
+
+    async fn notes() -> Option<(Database, DatabaseConnection)> {
+        let database = NOTES.database(async |url| {
+            let template = sea_orm::Database::connect(url).await.expect("the template");
+            template.execute_unprepared("CREATE TABLE notes (n BIGINT)").await.expect("a table");
+            // Left open on purpose: the copies must not mind.
+            std::mem::forget(template);
+        });
+        let database = database.await?;
+        let connection = sea_orm::Database::connect(database.url()).await.expect("a connection");
+        Some((database, connection))
+    }
+
+    async fn count(connection: &DatabaseConnection, from: &str) -> i64 {
+        let sql = format!("SELECT count(*) AS n FROM {from}");
+        let statement = sea_orm::Statement::from_string(sea_orm::DbBackend::Postgres, sql);
+        let row = connection.query_one_raw(statement).await.expect("an answer").expect("a row");
+        row.try_get("", "n").expect("a count")
+    }
+
+    #[tokio::test]
+    async fn databases_made_at_once_are_copies_of_the_template_and_know_nothing_of_each_other() {
+        let made = futures::future::join_all((0..6).map(|_| notes())).await;
+        for (_, connection) in made.iter().flatten() {
+            connection.execute_unprepared("INSERT INTO notes VALUES (1)").await.unwrap();
+            assert_eq!(count(connection, "notes").await, 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_database_ends_with_its_test_even_while_connected() {
+        let (Some((first, open)), Some((_second, watching))) = (notes().await, notes().await) else { return };
+        let there = format!("pg_database WHERE datname = '{}'", first.name);
+        assert_eq!(count(&watching, &there).await, 1);
+        drop(first);
+        // The administering thread works in order: when it has made one more, it has dropped ours.
+        drop(notes().await);
+        assert_eq!(count(&watching, &there).await, 0);
+        drop(open);
+    }
+
+    #[tokio::test]
+    async fn a_process_drops_what_ended_processes_left_and_nothing_else() {
+        let Some((_ours, connection)) = notes().await else { return };
+        connection.execute_unprepared(&format!("CREATE DATABASE {PREFIX}left_7")).await.unwrap();
+        sweep(&connection).await;
+        assert_eq!(count(&connection, &format!("pg_database WHERE datname = '{PREFIX}left_7'")).await, 0);
+        assert_eq!(count(&connection, "notes").await, 0);
+    }
+
+    #[test]
+    fn a_cluster_ends_when_its_pipe_closes() {
+        let Some(programs) = programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/")) else {
+            return;
+        };
+        let mut cluster = Cluster::start(&programs).unwrap();
+        let address = ("127.0.0.1", cluster.port);
+        assert!(TcpStream::connect(address).is_ok());
+        drop(cluster.watcher.stdin.take());
+        assert!(cluster.watcher.wait().unwrap().success());
+        assert!(TcpStream::connect(address).is_err());
+    }
+
+    #[test]
+    fn the_programs_are_found_on_path_and_where_packages_put_them() {
+        let root = tempfile::tempdir().unwrap();
+        let install = |folder: &str, names: &[&str]| {
+            let folder = root.path().join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            for name in names {
+                std::fs::write(folder.join(name), "").unwrap();
+            }
+            folder
+        };
+        assert_eq!(programs(OsStr::new(""), root.path()), None);
+        install("usr/lib/postgresql/9/bin", &["initdb", "pg_ctl", "postgres"]);
+        let newest = install("usr/lib/postgresql/17/bin", &["initdb", "pg_ctl", "postgres"]);
+        install("usr/lib/postgresql/18/bin", &["initdb"]);
+        assert_eq!(programs(OsStr::new(""), root.path()), Some(newest.canonicalize().unwrap()));
+        let own = install("own", &["initdb", "pg_ctl", "postgres"]);
+        assert_eq!(programs(own.as_os_str(), root.path()), Some(own.canonicalize().unwrap()));
+    }
+
+    #[test]
+    fn root_hands_the_server_to_postgres_or_else_to_nobody() {
+        let accounts = "root:x:0:0::/:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n";
+        assert_eq!(unprivileged(accounts), Some((65534, 65533)));
+        assert_eq!(unprivileged(&format!("{accounts}postgres:x:101:104::/:/bin/sh\n")), Some((101, 104)));
+        assert_eq!(unprivileged("root:x:0:0::/:/bin/sh\n"), None);
+    }
+
+    #[test]
+    fn a_missing_postgresql_is_a_failure_in_ci_only() {
+        assert!(without(Some("true")).unwrap_err().contains("apt-get install postgresql"));
+        assert!(without(None).is_ok());
+    }
+}
