@@ -81,9 +81,15 @@ pub struct App {
 
 impl Parts {
     /// As the configuration says.
-    pub fn configured(options: &ServeOptions, database: &DatabaseOptions, secrets: &Secrets) -> Result<Self, StartError> {
+    pub fn configured(
+        options: &ServeOptions,
+        database: &DatabaseOptions,
+        secrets: &Secrets,
+    ) -> Result<Self, StartError> {
         let environment = options.environment;
-        if environment == Environment::Live && (secrets.secret_key.is_some() || secrets.publishable_key.is_some()) {
+        if environment == Environment::Live
+            && (secrets.secret_key.is_some() || secrets.publishable_key.is_some())
+        {
             return Err(StartError::TestOnly("CARD_PAYMENTS_SECRET_KEY"));
         }
         let acquirer = match (options.acquirer.as_deref(), environment) {
@@ -112,7 +118,12 @@ impl Parts {
 
 impl App {
     /// Open the database and put everything together.
-    pub async fn open(location: &Location, parts: Parts, secrets: Secrets, index: Index) -> Result<Self, StartError> {
+    pub async fn open(
+        location: &Location,
+        parts: Parts,
+        secrets: Secrets,
+        index: Index,
+    ) -> Result<Self, StartError> {
         let lock = location.lock()?;
         let ids = Arc::new(Ids::default());
         let store = Store::open(location, Arc::clone(&ids)).await?;

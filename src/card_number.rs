@@ -19,20 +19,13 @@ impl CardNumber {
     pub fn parse(text: &Secret) -> Option<Self> {
         // Room for all of it at once: a string that grows leaves copies behind that nobody wipes.
         let mut digits = Zeroizing::new(String::with_capacity(text.expose().len()));
-        digits.extend(
-            text.expose()
-                .chars()
-                .filter(|character| !matches!(character, ' ' | '-')),
-        );
+        digits.extend(text.expose().chars().filter(|character| !matches!(character, ' ' | '-')));
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
         let scheme = scheme_of(&digits)?;
         let possible = has_length_of(scheme, digits.len()) && passes_luhn(&digits);
-        possible.then(|| Self {
-            digits: Secret::from(digits.as_str()),
-            scheme,
-        })
+        possible.then(|| Self { digits: Secret::from(digits.as_str()), scheme })
     }
 
     /// The digits alone: for the vault, the acquirer and the keyed hash.
@@ -199,24 +192,14 @@ mod tests {
             ("378282246310005", "XXX-XXXX-XXXX-0005"),
             ("36300000000002", "XX-XXXX-XXXX-0002"),
         ] {
-            assert_eq!(
-                parsed(number).map(|number| number.masked()).as_deref(),
-                Some(display)
-            );
+            assert_eq!(parsed(number).map(|number| number.masked()).as_deref(), Some(display));
         }
     }
 
     #[test]
     fn a_security_code_has_three_digits_but_four_on_american_express() {
         for &scheme in Scheme::ALL {
-            assert_eq!(
-                cvc_length(scheme),
-                if scheme == Scheme::AmericanExpress {
-                    4
-                } else {
-                    3
-                }
-            );
+            assert_eq!(cvc_length(scheme), if scheme == Scheme::AmericanExpress { 4 } else { 3 });
         }
     }
 

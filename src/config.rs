@@ -42,7 +42,9 @@ pub struct DatabaseOptions {
 impl DatabaseOptions {
     /// The database's address.
     pub fn url(&self) -> String {
-        self.database_url.clone().unwrap_or_else(|| format!("sqlite:{}", self.data_dir.join("card-payments.db").display()))
+        self.database_url
+            .clone()
+            .unwrap_or_else(|| format!("sqlite:{}", self.data_dir.join("card-payments.db").display()))
     }
 }
 
@@ -112,7 +114,9 @@ impl Secrets {
 }
 
 fn check_key(name: &'static str, key: Option<&Secret>) -> Result<(), ConfigError> {
-    let visible = |key: &Secret| (8..=100).contains(&key.expose().len()) && key.expose().bytes().all(|byte| byte.is_ascii_graphic());
+    let visible = |key: &Secret| {
+        (8..=100).contains(&key.expose().len()) && key.expose().bytes().all(|byte| byte.is_ascii_graphic())
+    };
     if key.is_none_or(visible) { Ok(()) } else { Err(ConfigError::Key(name)) }
 }
 
@@ -128,6 +132,7 @@ fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {
 
 /// A secret's file, without the line end that editors add.
 pub fn read(file: &Path) -> Result<Secret, ConfigError> {
-    let text = std::fs::read_to_string(file).map_err(|error| ConfigError::File(file.display().to_string(), error))?;
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| ConfigError::File(file.display().to_string(), error))?;
     Ok(text.trim_end_matches(['\r', '\n']).into())
 }

@@ -66,11 +66,11 @@ async fn run(command: Command, database: DatabaseOptions) -> Result<(), Box<dyn 
     match command {
         Command::Serve(options) => serve(*options, database).await,
         Command::Openapi { json } => {
-            let api = http::openapi();
+            let document = http::openapi();
             if json {
-                println!("{}", api.to_pretty_json()?);
+                println!("{document:#}");
             } else {
-                print!("{}", http::document::yaml(&api));
+                print!("{}", http::document::yaml(&document));
             }
             Ok(())
         }
@@ -163,7 +163,9 @@ fn banner(index: &Index, keys: Option<&Keys>) {
 
 /// SIGTERM or SIGINT.
 async fn stopped() {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
         return std::future::pending().await;
     };
     tokio::select! {

@@ -24,11 +24,7 @@ mod tests {
     fn a_token_has_22_url_safe_characters_and_never_comes_twice() {
         let token = token22();
         assert_eq!(token.len(), 22);
-        assert!(
-            token
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
-        );
+        assert!(token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'));
         assert_ne!(token, token22());
     }
 }

@@ -96,10 +96,7 @@ impl de::Visitor<'_> for TextOrInteger {
 
     // The default answers to these would quote the value.
     fn visit_f64<E: de::Error>(self, _: f64) -> Result<Secret, E> {
-        Err(E::invalid_type(
-            de::Unexpected::Other("number with decimals"),
-            &self,
-        ))
+        Err(E::invalid_type(de::Unexpected::Other("number with decimals"), &self))
     }
 
     fn visit_bool<E: de::Error>(self, _: bool) -> Result<Secret, E> {
@@ -118,10 +115,7 @@ mod tests {
         let secret = Secret::from(NUMBER);
         assert_eq!(format!("{secret:?}"), "Secret(***)");
         assert_eq!(format!("{:?}", Some(&secret)), "Some(Secret(***))");
-        assert_eq!(
-            serde_json::to_string(&secret).ok().as_deref(),
-            Some(r#""""#)
-        );
+        assert_eq!(serde_json::to_string(&secret).ok().as_deref(), Some(r#""""#));
     }
 
     #[test]
@@ -136,26 +130,15 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_refused_without_quoting_it() {
-        for json in [
-            "4200000000000000.5",
-            "42000000000000000000000",
-            "true",
-            "null",
-            "[4200000000000000]",
-        ] {
-            let refusal = serde_json::from_str::<Secret>(json)
-                .expect_err(json)
-                .to_string();
+        for json in ["4200000000000000.5", "42000000000000000000000", "true", "null", "[4200000000000000]"] {
+            let refusal = serde_json::from_str::<Secret>(json).expect_err(json).to_string();
             assert!(!refusal.contains("42"), "{refusal}");
         }
     }
 
     #[test]
     fn equal_means_equal_text() {
-        assert_eq!(
-            Secret::from(NUMBER),
-            NUMBER.parse::<Secret>().unwrap_or_default()
-        );
+        assert_eq!(Secret::from(NUMBER), NUMBER.parse::<Secret>().unwrap_or_default());
         assert_ne!(Secret::from(NUMBER), Secret::from("4200000000000001"));
         assert_ne!(Secret::from(NUMBER), Secret::from("42"));
         assert_ne!(Secret::from(NUMBER), Secret::default());

@@ -2,8 +2,8 @@
 //! goes. That is what the log and the `Server-Timing` header show (decisions 1).
 
 use std::future::Future;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use entity::AccountToken;
@@ -42,7 +42,6 @@ impl UnderWay {
     pub fn account(&self) -> Option<AccountToken> {
         self.account.get().copied()
     }
-
 
     fn of(&self, wait: Wait) -> &AtomicU64 {
         match wait {

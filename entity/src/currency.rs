@@ -31,9 +31,7 @@ impl Currency {
     pub const fn charge_amount_min(self) -> i64 {
         match self {
             Self::Gbp => 50,
-            Self::Aud | Self::Usd | Self::Nzd | Self::Sgd | Self::Eur | Self::Cad | Self::Jpy => {
-                100
-            }
+            Self::Aud | Self::Usd | Self::Nzd | Self::Sgd | Self::Eur | Self::Cad | Self::Jpy => 100,
             Self::Myr => 300,
             Self::Hkd | Self::Zar => 1_000,
             Self::Thb => 2_000,
@@ -94,10 +92,7 @@ mod tests {
 
     #[test]
     fn only_the_yen_has_no_minor_unit() {
-        let whole: Vec<_> = Currency::ALL
-            .iter()
-            .filter(|currency| currency.minor_units() == 0)
-            .collect();
+        let whole: Vec<_> = Currency::ALL.iter().filter(|currency| currency.minor_units() == 0).collect();
         assert_eq!(whole, [&Currency::Jpy]);
     }
 
@@ -105,16 +100,10 @@ mod tests {
     fn the_column_and_json_carry_the_code() {
         for &currency in Currency::ALL {
             assert_eq!(currency.to_value(), currency.code());
-            assert_eq!(
-                Currency::try_from_value(&currency.code().to_owned()),
-                Ok(currency)
-            );
+            assert_eq!(Currency::try_from_value(&currency.code().to_owned()), Ok(currency));
             let json = serde_json::to_value(currency).expect("a currency is JSON");
             assert_eq!(json, currency.code());
-            assert_eq!(
-                serde_json::from_value::<Currency>(json).ok(),
-                Some(currency)
-            );
+            assert_eq!(serde_json::from_value::<Currency>(json).ok(), Some(currency));
         }
     }
 }

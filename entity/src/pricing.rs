@@ -50,8 +50,7 @@ impl Pricing {
         scheme: Scheme,
     ) -> i64 {
         let row = self.row(currency, issuing_country, scheme);
-        row.fixed_fee
-            .saturating_add(row.percentage_fee.share_rounded_half_up(settlement_amount))
+        row.fixed_fee.saturating_add(row.percentage_fee.share_rounded_half_up(settlement_amount))
     }
 
     fn row(&self, currency: Currency, issuing_country: &str, scheme: Scheme) -> &PricingRow {
@@ -70,10 +69,8 @@ impl Pricing {
 
 impl Default for Pricing {
     fn default() -> Self {
-        let row = |parts_per_million| PricingRow {
-            fixed_fee: 30,
-            percentage_fee: Percentage(parts_per_million),
-        };
+        let row =
+            |parts_per_million| PricingRow { fixed_fee: 30, percentage_fee: Percentage(parts_per_million) };
         let (domestic, foreign) = (row(17_500), row(29_000));
         Self {
             domestic_currency_domestic_card_core: domestic,
@@ -89,9 +86,7 @@ impl Default for Pricing {
 const fn is_premium(scheme: Scheme) -> bool {
     match scheme {
         Scheme::AmericanExpress => true,
-        Scheme::Visa | Scheme::Master | Scheme::DinersClub | Scheme::Discover | Scheme::Jcb => {
-            false
-        }
+        Scheme::Visa | Scheme::Master | Scheme::DinersClub | Scheme::Discover | Scheme::Jcb => false,
     }
 }
 
@@ -121,21 +116,15 @@ impl FromStr for Percentage {
 
     fn from_str(text: &str) -> Result<Self, NotAPercentage> {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-        let is_digits =
-            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_digits(whole)
-            || whole.len() > 3
-            || !is_digits(decimals)
-            || decimals.len() > Self::DECIMALS_MAX
+        let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_digits(whole) || whole.len() > 3 || !is_digits(decimals) || decimals.len() > Self::DECIMALS_MAX
         {
             return Err(NotAPercentage);
         }
         // "1.75" is "1" and "7500": the digits of parts per million.
         let digits = format!("{whole}{decimals:0<width$}", width = Self::DECIMALS_MAX);
         match digits.parse() {
-            Ok(parts_per_million) if parts_per_million <= 100 * Self::ONE => {
-                Ok(Self(parts_per_million))
-            }
+            Ok(parts_per_million) if parts_per_million <= 100 * Self::ONE => Ok(Self(parts_per_million)),
             Ok(_) | Err(_) => Err(NotAPercentage),
         }
     }
@@ -189,10 +178,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_charge_has_its_own_row() {
-        let row = |fixed_fee| PricingRow {
-            fixed_fee,
-            percentage_fee: Percentage(0),
-        };
+        let row = |fixed_fee| PricingRow { fixed_fee, percentage_fee: Percentage(0) };
         let pricing = Pricing {
             domestic_currency_domestic_card_core: row(1),
             domestic_currency_domestic_card_premium: row(2),
@@ -202,12 +188,9 @@ mod tests {
             foreign_currency_premium: row(6),
         };
         let mut fees = Vec::new();
-        for (currency, country) in [
-            (Currency::Aud, "AU"),
-            (Currency::Aud, "US"),
-            (Currency::Jpy, "AU"),
-            (Currency::Jpy, "US"),
-        ] {
+        for (currency, country) in
+            [(Currency::Aud, "AU"), (Currency::Aud, "US"), (Currency::Jpy, "AU"), (Currency::Jpy, "US")]
+        {
             for scheme in [Scheme::Jcb, Scheme::AmericanExpress] {
                 fees.push(pricing.fee_rounded_half_up(9_999, currency, country, scheme));
             }
@@ -221,15 +204,8 @@ mod tests {
         assert!(json.starts_with(
             r#"{"domestic_currency_domestic_card_core":{"fixed_fee":30,"percentage_fee":"1.75"},"#
         ));
-        assert!(
-            json.ends_with(
-                r#""foreign_currency_premium":{"fixed_fee":30,"percentage_fee":"2.9"}}"#
-            )
-        );
-        assert_eq!(
-            serde_json::from_str::<Pricing>(&json).ok(),
-            Some(Pricing::default())
-        );
+        assert!(json.ends_with(r#""foreign_currency_premium":{"fixed_fee":30,"percentage_fee":"2.9"}}"#));
+        assert_eq!(serde_json::from_str::<Pricing>(&json).ok(), Some(Pricing::default()));
     }
 
     #[test]
@@ -243,8 +219,7 @@ mod tests {
             ("0.0001", "0.0001"),
         ] {
             assert_eq!(
-                text.parse::<Percentage>()
-                    .map(|percentage| percentage.to_string()),
+                text.parse::<Percentage>().map(|percentage| percentage.to_string()),
                 Ok(written.to_owned())
             );
         }
@@ -253,8 +228,8 @@ mod tests {
     #[test]
     fn what_is_no_percentage_is_refused() {
         for text in [
-            "", ".", "1.", ".5", "-1", "+1", "1,75", "1.75%", "1e1", "100.0001", "101", "1.00001",
-            "1.2.3", " 1", "٣",
+            "", ".", "1.", ".5", "-1", "+1", "1,75", "1.75%", "1e1", "100.0001", "101", "1.00001", "1.2.3",
+            " 1", "٣",
         ] {
             assert_eq!(text.parse::<Percentage>(), Err(NotAPercentage), "{text:?}");
         }
@@ -267,15 +242,13 @@ mod tests {
     }
 
     fn fee(amount: i64, fixed_fee: i64, percentage_fee: Percentage) -> i64 {
-        let row = PricingRow {
-            fixed_fee,
-            percentage_fee,
-        };
-        Pricing {
-            domestic_currency_domestic_card_core: row,
-            ..Pricing::default()
-        }
-        .fee_rounded_half_up(amount, Currency::Aud, "AU", Scheme::Visa)
+        let row = PricingRow { fixed_fee, percentage_fee };
+        Pricing { domestic_currency_domestic_card_core: row, ..Pricing::default() }.fee_rounded_half_up(
+            amount,
+            Currency::Aud,
+            "AU",
+            Scheme::Visa,
+        )
     }
 
     proptest! {

@@ -29,10 +29,7 @@ impl Rate {
 
     /// What an amount in base units of `currency` settles for, in AUD cents.
     pub fn settle_rounded_half_up(self, amount: i64, currency: Currency) -> i64 {
-        quotient_rounded_half_up(
-            self.cent_millionths(currency).saturating_mul(amount.into()),
-            MILLION,
-        )
+        quotient_rounded_half_up(self.cent_millionths(currency).saturating_mul(amount.into()), MILLION)
     }
 
     /// The largest amount that settles for at most `cents_max`.
@@ -66,10 +63,7 @@ mod tests {
     #[test]
     fn an_amount_in_aud_settles_for_itself() {
         for amount in [0, 1, 100, i64::MAX] {
-            assert_eq!(
-                Rate::AUD.settle_rounded_half_up(amount, Currency::Aud),
-                amount
-            );
+            assert_eq!(Rate::AUD.settle_rounded_half_up(amount, Currency::Aud), amount);
         }
     }
 
@@ -86,23 +80,14 @@ mod tests {
 
     #[test]
     fn a_yen_is_a_whole_unit() {
-        assert_eq!(
-            Rate::from_millionths(10_000).settle_rounded_half_up(100, Currency::Jpy),
-            100
-        );
+        assert_eq!(Rate::from_millionths(10_000).settle_rounded_half_up(100, Currency::Jpy), 100);
     }
 
     #[test]
     fn what_is_too_large_saturates_and_never_wraps() {
         let dear = Rate::from_millionths(i64::MAX);
-        assert_eq!(
-            dear.settle_rounded_half_up(i64::MAX, Currency::Jpy),
-            i64::MAX
-        );
-        assert_eq!(
-            Rate::from_millionths(0).amount_max(Currency::Idr, 1),
-            i64::MAX
-        );
+        assert_eq!(dear.settle_rounded_half_up(i64::MAX, Currency::Jpy), i64::MAX);
+        assert_eq!(Rate::from_millionths(0).amount_max(Currency::Idr, 1), i64::MAX);
     }
 
     proptest! {

@@ -2,10 +2,7 @@
 
 /// `numerator / denominator`, a half goes up; what an `i64` cannot hold becomes its nearest bound.
 pub(crate) fn quotient_rounded_half_up(numerator: i128, denominator: i128) -> i64 {
-    debug_assert!(
-        denominator > 0,
-        "a quotient of money has a positive denominator"
-    );
+    debug_assert!(denominator > 0, "a quotient of money has a positive denominator");
     let doubled = numerator.saturating_mul(2).saturating_add(denominator);
     saturated(doubled.div_euclid(denominator.saturating_mul(2)))
 }
@@ -22,11 +19,7 @@ mod tests {
     #[test]
     fn a_half_goes_up_and_less_than_a_half_goes_down() {
         for (numerator, quotient) in [(0, 0), (4, 0), (5, 1), (14, 1), (15, 2), (-5, 0), (-6, -1)] {
-            assert_eq!(
-                quotient_rounded_half_up(numerator, 10),
-                quotient,
-                "{numerator} / 10"
-            );
+            assert_eq!(quotient_rounded_half_up(numerator, 10), quotient, "{numerator} / 10");
         }
     }
 

@@ -201,9 +201,19 @@ mod tests {
         let mut unused_bits = good.clone();
         unused_bits.replace_range(unused_bits.len() - 1.., "x");
         let wrong_kind = ChargeToken::new(Uuid::from_u128(7)).to_string();
-        for bad in ["", "card_", "card_abc", &good[..good.len() - 1], &format!("{good}A"), &format!("{good}=="),
-            &format!(" {good}"), &unused_bits, &wrong_kind, &good.replace("card_", "CARD_"), "card_++++++++++++++++++++++"]
-        {
+        for bad in [
+            "",
+            "card_",
+            "card_abc",
+            &good[..good.len() - 1],
+            &format!("{good}A"),
+            &format!("{good}=="),
+            &format!(" {good}"),
+            &unused_bits,
+            &wrong_kind,
+            &good.replace("card_", "CARD_"),
+            "card_++++++++++++++++++++++",
+        ] {
             assert_eq!(bad.parse::<CardToken>(), Err(MalformedToken), "{bad}");
         }
     }

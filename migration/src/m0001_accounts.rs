@@ -44,4 +44,5 @@ CREATE TABLE counters (
     n BIGINT NOT NULL,
     PRIMARY KEY (account_id, kind, slot)
 ) CLUSTERED;
-".into());
+"
+.into());

@@ -41,4 +41,5 @@ CREATE TABLE customers (
     created_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id)
 );
-".into());
+"
+.into());

@@ -2,7 +2,8 @@
 
 use entity::charge::LISTED;
 
-crate::migration!(|backend| format!("
+crate::migration!(|backend| {
+    format!("
 CREATE TABLE charges (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -43,7 +44,8 @@ CREATE INDEX charges_by_amount ON charges (account_id, amount, id) WHERE {LISTED
 CREATE INDEX charges_by_card ON charges (account_id, card_id, id) WHERE {LISTED};
 CREATE INDEX charges_of_customer ON charges (account_id, customer_id, id) WHERE customer_id IS NOT NULL AND {LISTED};
 CREATE INDEX charges_unsettled ON charges (settle_after) WHERE settle_after IS NOT NULL;
-{}", search(backend)));
+{}", search(backend))
+});
 
 /// Words are found by trigrams on both databases. SQLite's table carries the id, and in front of the text a
 /// short code of the account, so that nobody scans another account's matches.

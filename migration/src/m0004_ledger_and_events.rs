@@ -43,4 +43,5 @@ CREATE TABLE events (
     created_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id)
 );
-".into());
+"
+.into());

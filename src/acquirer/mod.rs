@@ -11,9 +11,9 @@ mod times;
 use std::fmt;
 
 use entity::Currency;
-use entity::failure::Decline;
 use entity::Rate;
 use entity::Scheme;
+use entity::failure::Decline;
 use futures::future::BoxFuture;
 
 pub use self::outcome::{Aftermath, Fault, Outcome};

@@ -55,17 +55,9 @@ mod tests {
     #[test]
     fn the_sandbox_orders_every_decline_and_four_other_outcomes() {
         for &decline in Decline::ALL {
-            assert_eq!(
-                Outcome::from_sandbox_word(decline.code()),
-                Some(Outcome::Declined(decline))
-            );
+            assert_eq!(Outcome::from_sandbox_word(decline.code()), Some(Outcome::Declined(decline)));
         }
-        for word in [
-            "gateway_error",
-            "no_answer",
-            "approved_but_lost",
-            "disputed",
-        ] {
+        for word in ["gateway_error", "no_answer", "approved_but_lost", "disputed"] {
             assert!(Outcome::from_sandbox_word(word).is_some(), "{word}");
         }
         for word in ["", "approved", "Disputed", "three_d_secure_not_completed"] {

@@ -14,17 +14,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use entity::Currency;
-use entity::failure::Decline;
 use entity::Rate;
 use entity::Scheme;
+use entity::failure::Decline;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 
 use self::memory::Memory;
 use super::test_cards::TestCards;
 use super::{
-    Acquirer, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Fault, Follow, NoAnswer,
-    Outcome, RefundAnswer, Settled,
+    Acquirer, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Fault, Follow, NoAnswer, Outcome,
+    RefundAnswer, Settled,
 };
 use crate::card_number::CardNumber;
 
@@ -51,10 +51,7 @@ pub struct Simulator {
 impl Simulator {
     /// One that has seen no call yet.
     pub fn new(numbers: Numbers) -> Self {
-        Self {
-            numbers,
-            memory: Mutex::default(),
-        }
+        Self { numbers, memory: Mutex::default() }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -72,12 +69,7 @@ impl Simulator {
         call.forced.unwrap_or_else(of_card)
     }
 
-    async fn act(
-        &self,
-        key: &CallKey,
-        reference: &str,
-        fault: Option<Fault>,
-    ) -> Result<(), Failure> {
+    async fn act(&self, key: &CallKey, reference: &str, fault: Option<Fault>) -> Result<(), Failure> {
         let answer = self.memory().act(Instant::now(), key, reference, fault);
         match answer {
             Some(answer) => answer,
@@ -147,9 +139,7 @@ impl Acquirer for Simulator {
             Aftermath::Ordinary | Aftermath::Disputed => RefundAnswer::Succeeds,
             Aftermath::RefundsFail => RefundAnswer::Fails,
         };
-        self.follow(call)
-            .map(move |answer| answer.map(settles))
-            .boxed()
+        self.follow(call).map(move |answer| answer.map(settles)).boxed()
     }
 
     fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
@@ -180,24 +170,15 @@ fn reference(aftermath: Aftermath, key: &CallKey) -> String {
 fn aftermath(reference: &str) -> Option<Aftermath> {
     let (prefix, rest) = reference.split_once(':')?;
     let (written, _key) = rest.split_once(':')?;
-    let all = [
-        Aftermath::Ordinary,
-        Aftermath::Disputed,
-        Aftermath::RefundsFail,
-    ];
-    all.into_iter()
-        .find(|&aftermath| prefix == REFERENCE_PREFIX && word(aftermath) == written)
+    let all = [Aftermath::Ordinary, Aftermath::Disputed, Aftermath::RefundsFail];
+    all.into_iter().find(|&aftermath| prefix == REFERENCE_PREFIX && word(aftermath) == written)
 }
 
 /// One scheme is not, so that both paths of 3-D Secure can be tried.
 const fn is_enrolled(scheme: Scheme) -> bool {
     match scheme {
         Scheme::Master => false,
-        Scheme::Visa
-        | Scheme::AmericanExpress
-        | Scheme::DinersClub
-        | Scheme::Discover
-        | Scheme::Jcb => true,
+        Scheme::Visa | Scheme::AmericanExpress | Scheme::DinersClub | Scheme::Discover | Scheme::Jcb => true,
     }
 }
 

@@ -16,9 +16,7 @@ pub struct TestCards {
 impl TestCards {
     /// The row of a number.
     pub fn of(number: &str) -> Option<&'static Self> {
-        TABLE
-            .iter()
-            .find(|row| row.numbers().any(|known| known == number))
+        TABLE.iter().find(|row| row.numbers().any(|known| known == number))
     }
 
     /// The numbers, digits only.
@@ -28,11 +26,7 @@ impl TestCards {
 }
 
 const fn row(outcome: Outcome, issuing_country: &'static str, numbers: &'static str) -> TestCards {
-    TestCards {
-        outcome,
-        issuing_country,
-        numbers,
-    }
+    TestCards { outcome, issuing_country, numbers }
 }
 
 const SUCCESS: Outcome = Outcome::Approved(Aftermath::Ordinary);
@@ -87,10 +81,7 @@ mod tests {
     fn every_test_number_is_a_possible_card_number_and_stands_in_one_row() {
         let numbers: Vec<_> = TABLE.iter().flat_map(TestCards::numbers).collect();
         for number in &numbers {
-            assert!(
-                CardNumber::parse(&Secret::from(*number)).is_some(),
-                "{number}"
-            );
+            assert!(CardNumber::parse(&Secret::from(*number)).is_some(), "{number}");
         }
         let distinct: HashSet<_> = numbers.iter().collect();
         assert_eq!((numbers.len(), distinct.len()), (72, 72));
@@ -108,12 +99,7 @@ mod tests {
     #[test]
     fn every_decline_has_a_test_card() {
         for &decline in Decline::ALL {
-            assert!(
-                TABLE
-                    .iter()
-                    .any(|row| row.outcome == Outcome::Declined(decline)),
-                "{decline:?}"
-            );
+            assert!(TABLE.iter().any(|row| row.outcome == Outcome::Declined(decline)), "{decline:?}");
         }
     }
 }

@@ -93,7 +93,8 @@ impl Error {
             Self::Invalid(faults) => body.messages = Some(faults.messages().collect()),
             Self::Database(_) | Self::Internal(_) => {
                 if code == ErrorCode::InternalError {
-                    body.error_description = format!("{} Request id: {request_id}", code.description()).into();
+                    body.error_description =
+                        format!("{} Request id: {request_id}", code.description()).into();
                 }
             }
         }

@@ -63,7 +63,10 @@ impl FromRequest<Site> for Browser {
             return Ok(Self { account, input, ip_address });
         }
         let input = Input::from_request(request, site).await?;
-        let key = params::read::<BrowserKey>(input.tree()).value.publishable_api_key.ok_or(ErrorCode::Unauthorized)?;
+        let key = params::read::<BrowserKey>(input.tree())
+            .value
+            .publishable_api_key
+            .ok_or(ErrorCode::Unauthorized)?;
         let opened = accounts::open(site, &key).await?;
         if opened.kind != KeyKind::Publishable {
             return Err(ErrorCode::Unauthorized.into());
@@ -90,9 +93,12 @@ pub fn ip_address(request: &Request, site: &Site) -> String {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     // Without a socket there is only the process itself.
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
-    let trusted = |address: &IpAddr| site.index.trusted_proxies.iter().any(|network| network.contains(address));
-    let forwarded = request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-    let hops: Vec<IpAddr> = forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
+    let trusted =
+        |address: &IpAddr| site.index.trusted_proxies.iter().any(|network| network.contains(address));
+    let forwarded =
+        request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let hops: Vec<IpAddr> =
+        forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
     // From the nearest hop outwards: the first one that is no proxy of ours is the caller.
     let mut caller = peer;
     for hop in hops.into_iter().rev() {

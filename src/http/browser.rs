@@ -15,7 +15,9 @@ use crate::params::Faults;
 /// Answer browsers on their endpoints; everything else passes.
 pub async fn serve_browsers(request: Request, next: Next) -> Response {
     let Some(lists) = browser_endpoint(request.uri().path()) else { return next.run(request).await };
-    if *request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
+    if *request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+    {
         return preflight();
     }
     if *request.method() == Method::GET
@@ -52,7 +54,10 @@ fn preflight() -> Response {
     let headers = response.headers_mut();
     allow_any_origin(headers);
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("Authorization, Content-Type, X-Request-Id"));
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("Authorization, Content-Type, X-Request-Id"),
+    );
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response
 }
@@ -68,7 +73,10 @@ struct Script {
 async fn script(uri: &Uri) -> Option<Script> {
     let query = body::tree(&Method::GET, uri.query(), None, Bytes::new()).await.ok()?;
     let text = |name| query.get(name).and_then(Value::as_str);
-    Some(Script { callback: text("callback")?.into(), posts: text("_method").is_some_and(|method| method.eq_ignore_ascii_case("post")) })
+    Some(Script {
+        callback: text("callback")?.into(),
+        posts: text("_method").is_some_and(|method| method.eq_ignore_ascii_case("post")),
+    })
 }
 
 /// A script tag cannot send credentials of its own nor read a status, so the request is posted as if by form,

@@ -33,6 +33,10 @@ pub async fn create_card(State(site): State<Site>, browser: Browser) -> Result<C
 #[utoipa::path(get, path = "/cards/{card_token}", tag = "Cards", operation_id = "get_card",
     params(("card_token" = String, Path, description = "Card token")),
     responses((status = 200, description = "The card", body = Envelope<Card>), (status = 404, description = "not_found")))]
-pub async fn get_card(State(site): State<Site>, caller: Caller, Path(token): Path<String>) -> Result<Shown<Card>, Error> {
+pub async fn get_card(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+) -> Result<Shown<Card>, Error> {
     Ok(Shown(cards::show(&site, &caller.0, &token).await?))
 }

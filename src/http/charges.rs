@@ -25,7 +25,11 @@ use crate::views::charge::Charge;
         (status = 422, description = "invalid_resource"),
         (status = 502, description = "gateway_error: nothing was charged"),
     ))]
-pub async fn create_charge(State(site): State<Site>, caller: Caller, input: Input) -> Result<Created<Charge>, Error> {
+pub async fn create_charge(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Created<Charge>, Error> {
     Ok(Created(charges::create(&site.ctx, &caller.0, input.params()).await?))
 }
 
@@ -35,7 +39,11 @@ pub async fn create_charge(State(site): State<Site>, caller: Caller, input: Inpu
 #[utoipa::path(get, path = "/charges", tag = "Charges", operation_id = "list_charges",
     params(PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
-pub async fn list_charges(State(site): State<Site>, caller: Caller, input: Input) -> Result<Listed<Charge>, Error> {
+pub async fn list_charges(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Listed<Charge>, Error> {
     Ok(Listed(charges::list(&site, &caller.0, input.paging().valid()?).await?))
 }
 
@@ -47,7 +55,11 @@ pub async fn list_charges(State(site): State<Site>, caller: Caller, input: Input
 #[utoipa::path(get, path = "/charges/search", tag = "Charges", operation_id = "search_charges",
     params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount"), PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
-pub async fn search_charges(State(site): State<Site>, caller: Caller, input: Input) -> Result<Listed<Charge>, Error> {
+pub async fn search_charges(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Listed<Charge>, Error> {
     let search = input.search(charges::search::SORTS, "created_at")?;
     Ok(Listed(charges::search(&site, &caller.0, search).await?))
 }
@@ -58,7 +70,11 @@ pub async fn search_charges(State(site): State<Site>, caller: Caller, input: Inp
 #[utoipa::path(get, path = "/charges/{charge_token}", tag = "Charges", operation_id = "get_charge",
     params(("charge_token" = String, Path, description = "Charge token")),
     responses((status = 200, description = "The charge", body = Envelope<Charge>), (status = 404, description = "not_found")))]
-pub async fn get_charge(State(site): State<Site>, caller: Caller, Path(token): Path<String>) -> Result<Shown<Charge>, Error> {
+pub async fn get_charge(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+) -> Result<Shown<Charge>, Error> {
     Ok(Shown(charges::show(&site, &caller.0, &token).await?))
 }
 
@@ -73,7 +89,12 @@ pub async fn get_charge(State(site): State<Site>, caller: Caller, Path(token): P
         (status = 404, description = "not_found"),
         (status = 502, description = "gateway_error"),
     ))]
-pub async fn void_charge(State(site): State<Site>, caller: Caller, Path(token): Path<String>, _input: Input) -> Result<Shown<Charge>, Error> {
+pub async fn void_charge(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<Charge>, Error> {
     Ok(Shown(charges::void(&site.ctx, &caller.0, &token).await?))
 }
 
@@ -89,6 +110,11 @@ pub async fn void_charge(State(site): State<Site>, caller: Caller, Path(token): 
         (status = 404, description = "not_found"),
         (status = 502, description = "gateway_error"),
     ))]
-pub async fn capture_charge(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<Shown<Charge>, Error> {
+pub async fn capture_charge(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<Shown<Charge>, Error> {
     Ok(Shown(charges::capture(&site.ctx, &caller.0, &token, input.params::<Capture>()).await?))
 }

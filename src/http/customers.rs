@@ -3,7 +3,9 @@
 use axum::extract::{FromRequest, Path, Request, State};
 
 use super::Site;
-use super::answer::{Created, CreatedFrom, Deleted, Envelope, EnvelopeWithIp, Listed, ListedShort, LongList, ShortList, Shown};
+use super::answer::{
+    Created, CreatedFrom, Deleted, Envelope, EnvelopeWithIp, Listed, ListedShort, LongList, ShortList, Shown,
+};
 use super::auth::{Browser, Caller, ip_address};
 use super::document::{AddedCard, PageParameters};
 use super::extract::Input;
@@ -21,7 +23,11 @@ use crate::views::subscription::Subscription;
 #[utoipa::path(post, path = "/customers", tag = "Customers", operation_id = "create_customer",
     request_body(content((NewCustomer = "application/json"), (NewCustomer = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The customer", body = Envelope<Customer>), (status = 422, description = "invalid_resource")))]
-pub async fn create_customer(State(site): State<Site>, caller: Caller, request: Request) -> Result<Created<Customer>, Error> {
+pub async fn create_customer(
+    State(site): State<Site>,
+    caller: Caller,
+    request: Request,
+) -> Result<Created<Customer>, Error> {
     let ip_address = ip_address(&request, &site);
     let input = Input::from_request(request, &site).await?;
     Ok(Created(customers::create(&site, &caller.0, ip_address, input.params::<NewCustomer>()).await?))
@@ -33,7 +39,11 @@ pub async fn create_customer(State(site): State<Site>, caller: Caller, request: 
 #[utoipa::path(get, path = "/customers", tag = "Customers", operation_id = "list_customers",
     params(PageParameters),
     responses((status = 200, description = "A page of customers", body = LongList<Customer>), (status = 422, description = "invalid_resource")))]
-pub async fn list_customers(State(site): State<Site>, caller: Caller, input: Input) -> Result<Listed<Customer>, Error> {
+pub async fn list_customers(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Listed<Customer>, Error> {
     Ok(Listed(customers::list(&site, &caller.0, input.paging().valid()?).await?))
 }
 
@@ -43,7 +53,11 @@ pub async fn list_customers(State(site): State<Site>, caller: Caller, input: Inp
 #[utoipa::path(get, path = "/customers/{customer_token}", tag = "Customers", operation_id = "get_customer",
     params(("customer_token" = String, Path, description = "Customer token")),
     responses((status = 200, description = "The customer", body = Envelope<Customer>), (status = 404, description = "not_found")))]
-pub async fn get_customer(State(site): State<Site>, caller: Caller, Path(token): Path<String>) -> Result<Shown<Customer>, Error> {
+pub async fn get_customer(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+) -> Result<Shown<Customer>, Error> {
     Ok(Shown(customers::show(&site, &caller.0, &token).await?))
 }
 
@@ -60,7 +74,12 @@ pub async fn get_customer(State(site): State<Site>, caller: Caller, Path(token):
         (status = 404, description = "not_found"),
         (status = 422, description = "invalid_resource, too_many_card_parameters"),
     ))]
-pub async fn update_customer(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<Shown<Customer>, Error> {
+pub async fn update_customer(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<Shown<Customer>, Error> {
     Ok(Shown(customers::update(&site, &caller.0, &token, input.params::<CustomerChanges>()).await?))
 }
 
@@ -70,7 +89,12 @@ pub async fn update_customer(State(site): State<Site>, caller: Caller, Path(toke
 #[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers", operation_id = "delete_customer",
     params(("customer_token" = String, Path, description = "Customer token")),
     responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
-pub async fn delete_customer(State(site): State<Site>, caller: Caller, Path(token): Path<String>, _input: Input) -> Result<Deleted, Error> {
+pub async fn delete_customer(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Deleted, Error> {
     customers::delete(&site, &caller.0, &token).await?;
     Ok(Deleted)
 }
@@ -85,7 +109,12 @@ pub async fn delete_customer(State(site): State<Site>, caller: Caller, Path(toke
         (status = 404, description = "not_found"),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn list_customer_charges(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<Listed<Charge>, Error> {
+pub async fn list_customer_charges(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<Listed<Charge>, Error> {
     Ok(Listed(customers::list_charges(&site, &caller.0, &token, input.paging()).await?))
 }
 
@@ -99,7 +128,12 @@ pub async fn list_customer_charges(State(site): State<Site>, caller: Caller, Pat
         (status = 404, description = "not_found"),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn list_customer_cards(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<Listed<Card>, Error> {
+pub async fn list_customer_cards(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<Listed<Card>, Error> {
     Ok(Listed(customers::list_cards(&site, &caller.0, &token, input.paging()).await?))
 }
 
@@ -116,7 +150,11 @@ pub async fn list_customer_cards(State(site): State<Site>, caller: Caller, Path(
         (status = 404, description = "not_found"),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn create_customer_card(State(site): State<Site>, Path(token): Path<String>, browser: Browser) -> Result<CreatedFrom<Card>, Error> {
+pub async fn create_customer_card(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    browser: Browser,
+) -> Result<CreatedFrom<Card>, Error> {
     let input = &browser.input;
     let addition = Addition { stored: input.params(), new: || input.params() };
     let card = customers::add_card(&site, &browser.account, &token, addition).await?;
@@ -133,7 +171,12 @@ pub async fn create_customer_card(State(site): State<Site>, Path(token): Path<St
         (status = 400, description = "cannot_delete_primary_card"),
         (status = 404, description = "not_found"),
     ))]
-pub async fn delete_customer_card(State(site): State<Site>, caller: Caller, Path((token, card)): Path<(String, String)>, _input: Input) -> Result<Deleted, Error> {
+pub async fn delete_customer_card(
+    State(site): State<Site>,
+    caller: Caller,
+    Path((token, card)): Path<(String, String)>,
+    _input: Input,
+) -> Result<Deleted, Error> {
     customers::delete_card(&site, &caller.0, &token, &card).await?;
     Ok(Deleted)
 }
@@ -148,6 +191,11 @@ pub async fn delete_customer_card(State(site): State<Site>, caller: Caller, Path
         (status = 404, description = "not_found"),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn list_customer_subscriptions(State(site): State<Site>, caller: Caller, Path(token): Path<String>, input: Input) -> Result<ListedShort<Subscription>, Error> {
+pub async fn list_customer_subscriptions(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<ListedShort<Subscription>, Error> {
     Ok(ListedShort(customers::list_subscriptions(&site, &caller.0, &token, input.paging()).await?))
 }

@@ -135,17 +135,20 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// The tags in the order of the specification's sections.
 const TAGS: &[(&str, &str)] = &[
     ("Cards", "Stores card details in exchange for a single-use card token."),
-    ("Charges", "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them."),
+    (
+        "Charges",
+        "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them.",
+    ),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
     ("Balance", "What the account owns."),
     ("Events", "What happened."),
 ];
 
 /// What the annotations say, with everything that holds for all operations.
-pub fn finished(api: OpenApi) -> OpenApi {
-    let unfinished = api.clone();
-    // Passes over JSON: one shape instead of utoipa's many.
-    let Ok(mut document) = serde_json::to_value(api) else { return unfinished };
+pub fn finished(api: &OpenApi) -> Value {
+    // Passes over JSON: one shape instead of utoipa's many. The document is the same at every start, so a test
+    // sees what does not fit.
+    let mut document = serde_json::to_value(api).expect("the document is JSON");
     head(&mut document);
     components(&mut document);
     for (method, operation) in operations(&mut document) {
@@ -157,13 +160,12 @@ pub fn finished(api: OpenApi) -> OpenApi {
     }
     references(&mut document);
     head_operations(&mut document);
-    serde_json::from_value(document).unwrap_or(unfinished)
+    document
 }
 
 /// The document as it is committed and served.
-pub fn yaml(api: &OpenApi) -> String {
-    // It came from JSON a moment ago; YAML can say all that JSON can.
-    api.to_yaml().unwrap_or_default()
+pub fn yaml(document: &Value) -> String {
+    yaml_serde::to_string(document).expect("YAML can say all that JSON can")
 }
 
 fn head(document: &mut Value) {
@@ -174,7 +176,8 @@ fn head(document: &mut Value) {
         "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
     });
     document["servers"] = json!([{ "url": "/" }]);
-    document["tags"] = TAGS.iter().map(|(name, description)| json!({ "name": name, "description": description })).collect();
+    document["tags"] =
+        TAGS.iter().map(|(name, description)| json!({ "name": name, "description": description })).collect();
     document["security"] = json!([{ "secret_key": [] }]);
 }
 
@@ -220,16 +223,14 @@ fn errors(operation: &mut Map<String, Value>) {
     for (status, code) in EVERYWHERE {
         let response = responses.entry(*status).or_insert_with(|| json!({ "description": "" }));
         let said = response["description"].as_str().unwrap_or_default();
-        response["description"] = if said.is_empty() { (*code).into() } else { format!("{said}, {code}").into() };
+        response["description"] =
+            if said.is_empty() { (*code).into() } else { format!("{said}, {code}").into() };
     }
     responses.sort_keys();
     for (status, response) in responses.iter_mut() {
         if status.as_str() >= "400" {
-            response["content"] = json!({ "application/json; charset=utf-8": { "schema": { "$ref": "#/components/schemas/ErrorBody" } } });
-        } else if let Some(content) = response.get_mut("content").and_then(Value::as_object_mut)
-            && let Some(json) = content.remove("application/json")
-        {
-            content.insert("application/json; charset=utf-8".into(), json);
+            response["content"] =
+                json!({ "application/json": { "schema": { "$ref": "#/components/schemas/ErrorBody" } } });
         }
     }
 }
@@ -237,7 +238,13 @@ fn errors(operation: &mut Map<String, Value>) {
 /// Nested form fields are written name[key], which the document calls deepObject.
 fn nested_forms(operation: &mut Map<String, Value>) {
     let nested: &[&str] = &["card", "metadata", "platform_adjustment"];
-    let Some(form) = operation.get_mut("requestBody").and_then(|body| body.pointer_mut("/content")).and_then(|content| content.get_mut(FORM)) else { return };
+    let Some(form) = operation
+        .get_mut("requestBody")
+        .and_then(|body| body.pointer_mut("/content"))
+        .and_then(|content| content.get_mut(FORM))
+    else {
+        return;
+    };
     let reference = form["schema"].to_string();
     let names = match () {
         () if reference.contains("NewCharge") => nested,
@@ -245,7 +252,10 @@ fn nested_forms(operation: &mut Map<String, Value>) {
         () => &[],
     };
     if !names.is_empty() {
-        form["encoding"] = names.iter().map(|name| ((*name).to_owned(), json!({ "style": "deepObject", "explode": true }))).collect();
+        form["encoding"] = names
+            .iter()
+            .map(|name| ((*name).to_owned(), json!({ "style": "deepObject", "explode": true })))
+            .collect();
     }
 }
 
@@ -289,8 +299,12 @@ fn head_operations(document: &mut Value) {
         let Some(mut head) = path.get("get").cloned() else { continue };
         let id = head["operationId"].as_str().unwrap_or_default().to_owned();
         head["operationId"] = format!("head_{}", id.trim_start_matches("get_")).into();
-        head["summary"] = format!("{} (headers only)", head["summary"].as_str().unwrap_or_default().trim_end_matches('.')).into();
-        for response in head["responses"].as_object_mut().into_iter().flat_map(|responses| responses.values_mut()) {
+        head["summary"] =
+            format!("{} (headers only)", head["summary"].as_str().unwrap_or_default().trim_end_matches('.'))
+                .into();
+        for response in
+            head["responses"].as_object_mut().into_iter().flat_map(|responses| responses.values_mut())
+        {
             if let Some(response) = response.as_object_mut() {
                 response.remove("content");
             }

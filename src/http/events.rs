@@ -17,7 +17,11 @@ use crate::views::event::Event;
 #[utoipa::path(get, path = "/events", tag = "Events", operation_id = "list_events",
     params(PageParameters),
     responses((status = 200, description = "A page of events", body = ShortList<Event>), (status = 422, description = "invalid_resource")))]
-pub async fn list_events(State(site): State<Site>, caller: Caller, input: Input) -> Result<ListedShort<Event>, Error> {
+pub async fn list_events(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<ListedShort<Event>, Error> {
     Ok(ListedShort(events::list(&site, &caller.0, input.paging().valid()?).await?))
 }
 
@@ -27,6 +31,10 @@ pub async fn list_events(State(site): State<Site>, caller: Caller, input: Input)
 #[utoipa::path(get, path = "/events/{event_token}", tag = "Events", operation_id = "get_event",
     params(("event_token" = String, Path, description = "Event token")),
     responses((status = 200, description = "The event", body = Envelope<Event>), (status = 404, description = "resource_not_found")))]
-pub async fn get_event(State(site): State<Site>, caller: Caller, Path(token): Path<String>) -> Result<Shown<Event>, Error> {
+pub async fn get_event(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+) -> Result<Shown<Event>, Error> {
     Ok(Shown(events::show(&site, &caller.0, &token).await?))
 }

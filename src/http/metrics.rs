@@ -17,7 +17,8 @@ const REQUESTS: &str = "card_payments_requests_total";
 const REQUEST_SECONDS: &str = "card_payments_request_duration_seconds";
 const DUE: &str = "card_payments_due_work";
 const POOL: &str = "card_payments_database_connections";
-const BUCKETS_SECONDS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+const BUCKETS_SECONDS: &[f64] =
+    &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
 impl Metrics {
     /// Begin to collect, once a process.
@@ -57,6 +58,7 @@ fn as_float(n: u64) -> f64 {
 /// Count one request.
 pub fn count_request(method: &Method, route: &str, status: u16, took: Duration) {
     let (method, route) = (method.as_str().to_owned(), route.to_owned());
-    metrics::counter!(REQUESTS, "method" => method, "route" => route.clone(), "status" => status.to_string()).increment(1);
+    metrics::counter!(REQUESTS, "method" => method, "route" => route.clone(), "status" => status.to_string())
+        .increment(1);
     metrics::histogram!(REQUEST_SECONDS, "route" => route).record(took.as_secs_f64());
 }

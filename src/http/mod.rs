@@ -21,7 +21,6 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use tower::ServiceBuilder;
-use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -72,9 +71,9 @@ fn operations() -> OpenApiRouter<Site> {
 }
 
 /// The document, finished.
-pub fn openapi() -> OpenApi {
+pub fn openapi() -> serde_json::Value {
     let (_, api) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
-    document::finished(api)
+    document::finished(&api)
 }
 
 /// Metrics alone, for a listener of the operator's.
@@ -94,6 +93,7 @@ pub fn router(site: Site) -> Router {
         .layer(from_fn_with_state(site.clone(), observe::observe))
         .with_state(site);
     // Around the router, because these decide which route it is.
-    let around = ServiceBuilder::new().layer(from_fn(paths::normalise)).layer(from_fn(browser::serve_browsers));
+    let around =
+        ServiceBuilder::new().layer(from_fn(paths::normalise)).layer(from_fn(browser::serve_browsers));
     Router::new().fallback_service(around.service(routed))
 }

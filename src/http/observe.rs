@@ -23,7 +23,10 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().map_or_else(|| "unmatched".into(), |path| path.as_str().to_owned());
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or_else(|| "unmatched".into(), |path| path.as_str().to_owned());
     let id = given_id(request.headers()).unwrap_or_else(|| site.ids.random().to_string());
     let under_way = Arc::new(UnderWay::new(id));
     let mut response = timing::keep(Arc::clone(&under_way), async {

@@ -34,7 +34,14 @@ mod tests {
 
     #[test]
     fn every_accepted_spelling_becomes_the_plain_one() {
-        for spelled in ["/1/charges", "/1/charges/", "//1//charges", "/1/charges.json", "/1/charges.json/", "/1/charges//"] {
+        for spelled in [
+            "/1/charges",
+            "/1/charges/",
+            "//1//charges",
+            "/1/charges.json",
+            "/1/charges.json/",
+            "/1/charges//",
+        ] {
             let uri = normalised(&format!("{spelled}?page=2").parse().unwrap()).unwrap();
             assert_eq!(uri, "/1/charges?page=2", "{spelled}");
         }

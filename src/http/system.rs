@@ -6,10 +6,10 @@ use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use ipnet::IpNet;
-use utoipa::openapi::OpenApi;
+use serde_json::Value;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{Site, document};
+use super::{Site, document::yaml};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
 
@@ -27,17 +27,20 @@ pub struct Index {
 }
 
 /// The routes beside /1.
-pub fn routes(api: &OpenApi) -> Router<Site> {
-    let yaml = document::yaml(api);
+pub fn routes(document: &Value) -> Router<Site> {
+    let yaml = yaml(document);
     // No badge of somebody else's validator: the page works offline.
-    let page = Config::from("/openapi.json").validator_url("none").try_it_out_enabled(true).persist_authorization(true);
+    let page = Config::from("/openapi.json")
+        .validator_url("none")
+        .try_it_out_enabled(true)
+        .persist_authorization(true);
     Router::new()
         .route("/", get(index))
         .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .merge(SwaggerUi::new("/docs").url("/openapi.json", api.clone()).config(page))
+        .merge(SwaggerUi::new("/docs").external_url_unchecked("/openapi.json", document.clone()).config(page))
 }
 
 /// What an operator's own listener answers.

@@ -63,7 +63,11 @@ fn country(text: &str) -> Result<(), validator::ValidationError> {
         2 => rust_iso3166::from_alpha2(&text.to_ascii_uppercase()).is_some(),
         _ => true,
     };
-    if known { Ok(()) } else { Err(validator::ValidationError::new("country").with_message("is not valid".into())) }
+    if known {
+        Ok(())
+    } else {
+        Err(validator::ValidationError::new("country").with_message("is not valid".into()))
+    }
 }
 
 /// What the endpoints of browsers may carry instead of Basic credentials.

@@ -19,16 +19,10 @@ use super::{
 pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, Findings) {
     let mut absent = Vec::new();
     loop {
-        let mut findings = Findings {
-            absent,
-            ..Findings::default()
-        };
+        let mut findings = Findings { absent, ..Findings::default() };
         let root = Node {
             value: Some(tree),
-            path: Path {
-                parent: None,
-                name: "",
-            },
+            path: Path { parent: None, name: "" },
             optional: false,
             quiet: false,
             findings: &mut findings,
@@ -140,11 +134,7 @@ impl<'n> Node<'n> {
 
     fn object(&mut self) -> Result<Option<&'n Map<String, Value>>, Stop> {
         // An empty request is a request all the same; an empty object inside it is none.
-        let value = if self.path.parent.is_none() {
-            self.value
-        } else {
-            self.present()?
-        };
+        let value = if self.path.parent.is_none() { self.value } else { self.present()? };
         let object = value.and_then(Value::as_object);
         if value.is_some() && object.is_none() {
             self.refuse(values::INVALID);
@@ -179,19 +169,14 @@ impl<'de> Deserializer<'de> for Node<'_> {
         visitor: V,
     ) -> Result<V::Value, Stop> {
         let placeholder = names.first().copied().unwrap_or_default();
-        visitor.visit_enum(
-            self.scalar(placeholder, |value| values::choice(value, names))?
-                .into_deserializer(),
-        )
+        visitor
+            .visit_enum(self.scalar(placeholder, |value| values::choice(value, names))?.into_deserializer())
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
         match self.value {
             None | Some(Value::Null) => visitor.visit_none(),
-            Some(_) => visitor.visit_some(Self {
-                optional: true,
-                ..self
-            }),
+            Some(_) => visitor.visit_some(Self { optional: true, ..self }),
         }
     }
 
@@ -234,11 +219,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         } else {
             self.object()?
         };
-        let ahead: Vec<_> = entries
-            .into_iter()
-            .flatten()
-            .filter(|(_, value)| !value.is_null())
-            .collect();
+        let ahead: Vec<_> = entries.into_iter().flatten().filter(|(_, value)| !value.is_null()).collect();
         visitor.visit_map(Entries {
             ahead: ahead.into_iter(),
             value: None,
@@ -257,25 +238,16 @@ impl<'de> Deserializer<'de> for Node<'_> {
             self.refuse(predicate);
             Vec::new()
         });
-        visitor.visit_seq(Items {
-            ahead: items.into_iter(),
-            path: self.path,
-            findings: self.findings,
-        })
+        visitor.visit_seq(Items { ahead: items.into_iter(), path: self.path, findings: self.findings })
     }
 
     fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
         match self.value {
-            Some(value) if !values::is_unfit(value) => value
-                .clone()
-                .deserialize_any(visitor)
-                .map_err(de::Error::custom),
+            Some(value) if !values::is_unfit(value) => {
+                value.clone().deserialize_any(visitor).map_err(de::Error::custom)
+            }
             found => {
-                self.refuse(if found.is_some() {
-                    values::INVALID
-                } else {
-                    values::BLANK
-                });
+                self.refuse(if found.is_some() { values::INVALID } else { values::BLANK });
                 visitor.visit_unit()
             }
         }
@@ -300,10 +272,7 @@ struct Fields<'n> {
 impl<'de> de::MapAccess<'de> for Fields<'_> {
     type Error = Stop;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Stop> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Stop> {
         let Some(name) = self.ahead.next() else {
             return Ok(None);
         };
@@ -312,23 +281,10 @@ impl<'de> de::MapAccess<'de> for Fields<'_> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Stop> {
-        let path = Path {
-            parent: Some(self.path),
-            name: self.name,
-        };
-        let absent =
-            !self.findings.absent.is_empty() && self.findings.absent.contains(&path.to_string());
-        let value = self
-            .object
-            .and_then(|object| object.get(self.name))
-            .filter(|_| !absent);
-        seed.deserialize(Node {
-            value,
-            path,
-            optional: false,
-            quiet: self.quiet,
-            findings: self.findings,
-        })
+        let path = Path { parent: Some(self.path), name: self.name };
+        let absent = !self.findings.absent.is_empty() && self.findings.absent.contains(&path.to_string());
+        let value = self.object.and_then(|object| object.get(self.name)).filter(|_| !absent);
+        seed.deserialize(Node { value, path, optional: false, quiet: self.quiet, findings: self.findings })
     }
 }
 
@@ -343,10 +299,7 @@ struct Entries<'n> {
 impl<'de> de::MapAccess<'de> for Entries<'_> {
     type Error = Stop;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Stop> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Stop> {
         let Some((key, value)) = self.ahead.next() else {
             return Ok(None);
         };
@@ -375,10 +328,7 @@ struct Items<'n> {
 impl<'de> de::SeqAccess<'de> for Items<'_> {
     type Error = Stop;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Stop> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Stop> {
         let Some(value) = self.ahead.next() else {
             return Ok(None);
         };

@@ -19,11 +19,7 @@ pub(super) fn note(errors: &ValidationErrors, path: &str, findings: &mut Finding
     errors.sort_by_key(|(field, _)| *field);
     for (field, kind) in errors {
         let param = |name: &str| {
-            if path.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{path}.{name}")
-            }
+            if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
         };
         match kind {
             ValidationErrorsKind::Field(found) => {
@@ -58,12 +54,8 @@ fn parameter(field: &str, path: &str, findings: &Findings) -> String {
     let field = field.trim_start_matches("r#");
     let declared: Vec<_> = findings.faults.fields(path).collect();
     let same = |name: &&&str| name.to_ascii_lowercase() == field.replace('_', "");
-    if declared.contains(&field) {
-        field
-    } else {
-        declared.iter().find(same).copied().unwrap_or(field)
-    }
-    .to_owned()
+    if declared.contains(&field) { field } else { declared.iter().find(same).copied().unwrap_or(field) }
+        .to_owned()
 }
 
 /// Of the error's parameters only the bounds are told: the rejected value is among them and must
@@ -74,16 +66,9 @@ fn predicate(error: &ValidationError) -> Cow<'static, str> {
     }
     let value = error.params.get("value");
     let limit = |name: &str| error.params.get(name).filter(|limit| limit.is_number());
-    match (
-        error.code.as_ref(),
-        limit("min"),
-        limit("max"),
-        limit("equal"),
-    ) {
+    match (error.code.as_ref(), limit("min"), limit("max"), limit("equal")) {
         ("email", ..) => "is not formatted properly".into(),
-        ("length", _, _, Some(size)) => {
-            format!("is the wrong length (should be {size} characters)").into()
-        }
+        ("length", _, _, Some(size)) => format!("is the wrong length (should be {size} characters)").into(),
         ("length", _, Some(max), _) if value.is_some_and(Value::is_array) => {
             format!("has too many items (maximum is {max})").into()
         }
@@ -91,26 +76,17 @@ fn predicate(error: &ValidationError) -> Cow<'static, str> {
             format!("is too short (minimum is {min} characters)").into()
         }
         ("length", _, Some(max), _) => format!("is too long (maximum is {max} characters)").into(),
-        ("range", Some(min), _, _) if is_less(value, min) => {
-            format!("must be at least {min}").into()
-        }
+        ("range", Some(min), _, _) if is_less(value, min) => format!("must be at least {min}").into(),
         ("range", _, Some(max), _) => format!("must be at most {max}").into(),
         _ => "is not valid".into(),
     }
 }
 
 fn is_shorter(value: Option<&Value>, min: &Value) -> bool {
-    let length = value
-        .and_then(Value::as_str)
-        .map(|text| text.chars().count() as u64);
-    length
-        .zip(min.as_u64())
-        .is_some_and(|(length, min)| length < min)
+    let length = value.and_then(Value::as_str).map(|text| text.chars().count() as u64);
+    length.zip(min.as_u64()).is_some_and(|(length, min)| length < min)
 }
 
 fn is_less(value: Option<&Value>, min: &Value) -> bool {
-    value
-        .and_then(Value::as_f64)
-        .zip(min.as_f64())
-        .is_some_and(|(value, min)| value < min)
+    value.and_then(Value::as_f64).zip(min.as_f64()).is_some_and(|(value, min)| value < min)
 }

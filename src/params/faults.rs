@@ -17,11 +17,7 @@ impl Faults {
     /// Notes a fault, once: `faults.add("card.number", "can't be blank")`.
     pub fn add(&mut self, param: &str, predicate: impl Into<Cow<'static, str>>) {
         let predicate = predicate.into();
-        if !self
-            .found
-            .iter()
-            .any(|(known, said)| known == param && *said == predicate)
-        {
+        if !self.found.iter().any(|(known, said)| known == param && *said == predicate) {
             self.found.push((param.to_owned(), predicate));
         }
     }
@@ -48,19 +44,15 @@ impl Faults {
     /// Parameter and predicate, in declared order; parameters that no struct declares come last, as
     /// they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut sorted: Vec<_> = self
-            .found
-            .iter()
-            .map(|(param, predicate)| (param.as_str(), predicate.as_ref()))
-            .collect();
+        let mut sorted: Vec<_> =
+            self.found.iter().map(|(param, predicate)| (param.as_str(), predicate.as_ref())).collect();
         sorted.sort_by_cached_key(|(param, _)| self.rank(param));
         sorted.into_iter()
     }
 
     /// The faults as the API tells them, in declared order.
     pub fn messages(&self) -> impl Iterator<Item = Message> {
-        self.iter()
-            .map(|(param, predicate)| Message::new(param, predicate))
+        self.iter().map(|(param, predicate)| Message::new(param, predicate))
     }
 
     /// Learns the fields of the struct at `path`.
@@ -80,10 +72,7 @@ impl Faults {
     /// `card.number`.
     fn rank(&self, param: &str) -> Vec<usize> {
         let mut parent = "";
-        let ends = param
-            .match_indices('.')
-            .map(|(dot, _)| dot)
-            .chain([param.len()]);
+        let ends = param.match_indices('.').map(|(dot, _)| dot).chain([param.len()]);
         ends.map(|end| {
             let name = param[parent.len()..end].trim_start_matches('.');
             let position = self.fields(parent).position(|field| field == name);
@@ -131,13 +120,7 @@ impl Message {
 fn humanised(param: &str) -> String {
     let words: Vec<_> = param
         .split(['.', '_'])
-        .map(|word| {
-            if matches!(word, "bsb" | "url") {
-                word.to_uppercase()
-            } else {
-                word.to_owned()
-            }
-        })
+        .map(|word| if matches!(word, "bsb" | "url") { word.to_uppercase() } else { word.to_owned() })
         .collect();
     let mut sentence = words.join(" ");
     if let Some(first) = sentence.get_mut(..1)
@@ -158,11 +141,7 @@ mod tests {
             ("card.number", "card_number_invalid", "Card number is bad"),
             ("ip_address", "ip_address_invalid", "Ip address is bad"),
             ("bsb", "bsb_invalid", "BSB is bad"),
-            (
-                "bank_account.bsb",
-                "bank_account_bsb_invalid",
-                "Bank account BSB is bad",
-            ),
+            ("bank_account.bsb", "bank_account_bsb_invalid", "Bank account BSB is bad"),
             ("url", "url_invalid", "URL is bad"),
             (
                 "three_d_secure.callback_url",
@@ -174,20 +153,12 @@ mod tests {
                 "source_header_publicKeyHash_invalid",
                 "Source header publicKeyHash is bad",
             ),
-            (
-                "publicKeyHash",
-                "publicKeyHash_invalid",
-                "publicKeyHash is bad",
-            ),
+            ("publicKeyHash", "publicKeyHash_invalid", "publicKeyHash is bad"),
             ("items[0]", "items[0]_invalid", "Items[0] is bad"),
         ] {
             let told = Message::new(param, "is bad");
             assert_eq!(
-                (
-                    told.param.as_str(),
-                    told.code.as_str(),
-                    told.message.as_str()
-                ),
+                (told.param.as_str(), told.code.as_str(), told.message.as_str()),
                 (param, code, message)
             );
         }
@@ -195,10 +166,7 @@ mod tests {
 
     #[test]
     fn a_bad_url_of_a_webhook_endpoint_is_told_by_the_bare_parameter() {
-        assert_eq!(
-            Message::new("url", "is not a valid URL").message,
-            "url is not a valid URL"
-        );
+        assert_eq!(Message::new("url", "is not a valid URL").message, "url is not a valid URL");
         assert_eq!(
             Message::new("business.url", "is not a valid URL").message,
             "Business URL is not a valid URL"
@@ -210,34 +178,16 @@ mod tests {
         let mut faults = Faults::default();
         faults.declare(String::new(), &["email", "card", "amount"]);
         faults.declare("card".to_owned(), &["number", "name"]);
-        for param in [
-            "zebra",
-            "amount",
-            "card.ghost",
-            "card.name",
-            "apple",
-            "card.number",
-            "card",
-            "email",
-            "amount",
-        ] {
+        for param in
+            ["zebra", "amount", "card.ghost", "card.name", "apple", "card.number", "card", "email", "amount"]
+        {
             faults.add(param, "is bad");
         }
         faults.add("amount", "is worse");
         let told: Vec<_> = faults.iter().map(|(param, _)| param).collect();
         assert_eq!(
             told,
-            [
-                "email",
-                "card",
-                "card.number",
-                "card.name",
-                "card.ghost",
-                "amount",
-                "amount",
-                "zebra",
-                "apple"
-            ]
+            ["email", "card", "card.number", "card.name", "card.ghost", "amount", "amount", "zebra", "apple"]
         );
         assert!(faults.has("card") && !faults.has("number"));
     }

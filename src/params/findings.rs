@@ -18,9 +18,7 @@ impl Findings {
     /// Whether the value at `param`, or something that holds it, was made up.
     pub(super) fn made_up(&self, param: &str) -> bool {
         self.placeholders.iter().any(|made_up| {
-            param
-                .strip_prefix(made_up.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            param.strip_prefix(made_up.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     }
 }

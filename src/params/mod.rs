@@ -39,11 +39,7 @@ pub struct Params<T> {
 impl<T> Params<T> {
     /// The value, if nothing is wrong with it.
     pub fn valid(self) -> Result<T, Faults> {
-        if self.faults.is_empty() {
-            Ok(self.value)
-        } else {
-            Err(self.faults)
-        }
+        if self.faults.is_empty() { Ok(self.value) } else { Err(self.faults) }
     }
 }
 
@@ -59,10 +55,7 @@ pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
     if let Err(errors) = value.validate() {
         complaints::note(&errors, "", &mut findings);
     }
-    Params {
-        value,
-        faults: findings.faults,
-    }
+    Params { value, faults: findings.faults }
 }
 
 /// The trimmed text, if there is any. For optional choices and tokens, where blank means absent.

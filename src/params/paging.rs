@@ -31,18 +31,13 @@ impl Paging {
     pub fn read(tree: &Value) -> Params<Self> {
         let Params { value, faults } = read::<Asked>(tree);
         let number = |asked: Option<i64>| {
-            asked
-                .and_then(|number| u64::try_from(number).ok())
-                .filter(|number| *number > 0)
+            asked.and_then(|number| u64::try_from(number).ok()).filter(|number| *number > 0)
         };
         let paging = Self {
             page: number(value.page).unwrap_or(1),
             per_page: number(value.per_page).unwrap_or(PER_PAGE_DEFAULT),
         };
-        Params {
-            value: paging,
-            faults,
-        }
+        Params { value: paging, faults }
     }
 
     /// How many records come before the page. It fits a signed 64-bit column offset: integers are
@@ -59,20 +54,10 @@ mod tests {
 
     #[test]
     fn blank_and_zero_pages_are_the_first() {
-        for sent in [
-            json!({}),
-            json!({ "page": "", "per_page": " " }),
-            json!({ "page": 0 }),
-            json!({ "page": null }),
-        ] {
-            assert_eq!(
-                Paging::read(&sent).valid().unwrap(),
-                Paging {
-                    page: 1,
-                    per_page: 25
-                },
-                "{sent}"
-            );
+        for sent in
+            [json!({}), json!({ "page": "", "per_page": " " }), json!({ "page": 0 }), json!({ "page": null })]
+        {
+            assert_eq!(Paging::read(&sent).valid().unwrap(), Paging { page: 1, per_page: 25 }, "{sent}");
         }
     }
 
@@ -85,10 +70,7 @@ mod tests {
         ] {
             let faults = Paging::read(&json!({ "page": page })).faults;
             assert_eq!(
-                faults
-                    .messages()
-                    .map(|told| (told.code, told.message))
-                    .collect::<Vec<_>>(),
+                faults.messages().map(|told| (told.code, told.message)).collect::<Vec<_>>(),
                 [("page_invalid".to_owned(), said.to_owned())]
             );
         }
@@ -96,11 +78,9 @@ mod tests {
 
     #[test]
     fn a_page_holds_one_to_five_hundred_records() {
-        for (per_page, said) in [
-            (0, "must be at least 1"),
-            (-5, "must be at least 1"),
-            (501, "must be at most 500"),
-        ] {
+        for (per_page, said) in
+            [(0, "must be at least 1"), (-5, "must be at least 1"), (501, "must be at most 500")]
+        {
             let faults = Paging::read(&json!({ "per_page": per_page })).faults;
             assert_eq!(faults.iter().collect::<Vec<_>>(), [("per_page", said)]);
         }
@@ -108,17 +88,9 @@ mod tests {
 
     #[test]
     fn the_offset_of_the_last_conceivable_page_fits_a_column() {
-        let paging = Paging::read(&json!({ "page": 9_007_199_254_740_991_i64, "per_page": 500 }))
-            .valid()
-            .unwrap();
+        let paging =
+            Paging::read(&json!({ "page": 9_007_199_254_740_991_i64, "per_page": 500 })).valid().unwrap();
         assert!(i64::try_from(paging.offset()).is_ok());
-        assert_eq!(
-            Paging {
-                page: 3,
-                per_page: 25
-            }
-            .offset(),
-            50
-        );
+        assert_eq!(Paging { page: 3, per_page: 25 }.offset(), 50);
     }
 }

@@ -28,20 +28,13 @@ pub fn http_url(text: &str) -> Result<(), ValidationError> {
         scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
     });
     let clean = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
-    let hosted =
-        Url::parse(text).is_ok_and(|url| url.host_str().is_some_and(|host| !host.is_empty()));
-    check(
-        text.is_empty() || spelled && clean && hosted,
-        "is not a valid URL",
-    )
+    let hosted = Url::parse(text).is_ok_and(|url| url.host_str().is_some_and(|host| !host.is_empty()));
+    check(text.is_empty() || spelled && clean && hosted, "is not a valid URL")
 }
 
 /// An IPv4 or IPv6 address. Silent on blank text.
 pub fn ip_address(text: &str) -> Result<(), ValidationError> {
-    check(
-        text.is_empty() || text.parse::<IpAddr>().is_ok(),
-        "is not formatted properly",
-    )
+    check(text.is_empty() || text.parse::<IpAddr>().is_ok(), "is not formatted properly")
 }
 
 /// Metadata: few and short, and nothing nested. The first broken rule speaks.
@@ -49,24 +42,14 @@ pub fn metadata(metadata: &Map<String, Value>) -> Result<(), ValidationError> {
     let fits = |text: &str, max: usize| text.chars().nth(max).is_none();
     let texts: Vec<_> = metadata_text(metadata).collect();
     let no_nul = |(key, text): &(String, String)| !key.contains('\0') && !text.contains('\0');
+    check(texts.len() == metadata.len() && texts.iter().all(no_nul), "is not valid")?;
+    check(texts.len() <= METADATA_ITEMS_MAX, "has too many items (maximum is 25)")?;
     check(
-        texts.len() == metadata.len() && texts.iter().all(no_nul),
-        "is not valid",
-    )?;
-    check(
-        texts.len() <= METADATA_ITEMS_MAX,
-        "has too many items (maximum is 25)",
-    )?;
-    check(
-        texts
-            .iter()
-            .all(|(key, _)| fits(key, METADATA_KEY_CHARACTERS_MAX)),
+        texts.iter().all(|(key, _)| fits(key, METADATA_KEY_CHARACTERS_MAX)),
         "is too long (maximum is 50 characters)",
     )?;
     check(
-        texts
-            .iter()
-            .all(|(_, text)| fits(text, METADATA_VALUE_CHARACTERS_MAX)),
+        texts.iter().all(|(_, text)| fits(text, METADATA_VALUE_CHARACTERS_MAX)),
         "is too long (maximum is 500 characters)",
     )
 }
@@ -85,11 +68,7 @@ pub fn metadata_text(metadata: &Map<String, Value>) -> impl Iterator<Item = (Str
 }
 
 fn check(kept: bool, predicate: &'static str) -> Result<(), ValidationError> {
-    if kept {
-        Ok(())
-    } else {
-        Err(ValidationError::new("rule").with_message(predicate.into()))
-    }
+    if kept { Ok(()) } else { Err(ValidationError::new("rule").with_message(predicate.into())) }
 }
 
 #[cfg(test)]
@@ -104,12 +83,9 @@ mod tests {
 
     #[test]
     fn a_url_is_http_and_right_as_it_is() {
-        for good in [
-            "http://example.com",
-            "HTTPS://example.com:8443/a?b=c",
-            "http://[::1]/",
-            "http://127.0.0.1",
-        ] {
+        for good in
+            ["http://example.com", "HTTPS://example.com:8443/a?b=c", "http://[::1]/", "http://127.0.0.1"]
+        {
             assert!(http_url(good).is_ok(), "{good}");
         }
         for bad in [
@@ -136,21 +112,12 @@ mod tests {
     fn metadata_is_few_short_and_flat() {
         let many: Map<_, _> = (0..26).map(|key| (key.to_string(), json!(1))).collect();
         for (sent, said) in [
-            (
-                json!({ "a": 1, "b": true, "c": "é".repeat(500), "é".repeat(50): "" }),
-                None,
-            ),
+            (json!({ "a": 1, "b": true, "c": "é".repeat(500), "é".repeat(50): "" }), None),
             (json!({ "a": {} }), Some("is not valid")),
             (json!({ "a\0": "" }), Some("is not valid")),
             (many.into(), Some("has too many items (maximum is 25)")),
-            (
-                json!({ "é".repeat(51): "" }),
-                Some("is too long (maximum is 50 characters)"),
-            ),
-            (
-                json!({ "a": "é".repeat(501) }),
-                Some("is too long (maximum is 500 characters)"),
-            ),
+            (json!({ "é".repeat(51): "" }), Some("is too long (maximum is 50 characters)")),
+            (json!({ "a": "é".repeat(501) }), Some("is too long (maximum is 500 characters)")),
         ] {
             let error = metadata(sent.as_object().unwrap()).err();
             assert_eq!(error.and_then(|error| error.message).as_deref(), said);
@@ -159,14 +126,7 @@ mod tests {
 
     #[test]
     fn numbers_and_booleans_in_metadata_become_text() {
-        let kept: Vec<_> =
-            metadata_text(json!({ "b": 1, "a": true }).as_object().unwrap()).collect();
-        assert_eq!(
-            kept,
-            [
-                ("b".to_owned(), "1".to_owned()),
-                ("a".to_owned(), "true".to_owned())
-            ]
-        );
+        let kept: Vec<_> = metadata_text(json!({ "b": 1, "a": true }).as_object().unwrap()).collect();
+        assert_eq!(kept, [("b".to_owned(), "1".to_owned()), ("a".to_owned(), "true".to_owned())]);
     }
 }

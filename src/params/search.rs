@@ -41,10 +41,7 @@ impl Search {
         sorts: &'static [&'static str],
         default_sort: impl Into<Option<&'static str>>,
     ) -> Params<Self> {
-        let Params {
-            value: asked,
-            mut faults,
-        } = read::<Asked>(tree);
+        let Params { value: asked, mut faults } = read::<Asked>(tree);
         let paging = Paging::read(tree);
         faults.append(paging.faults);
 
@@ -61,14 +58,10 @@ impl Search {
 
         let sort = match filled(asked.sort.as_deref()) {
             None => default_sort.into(),
-            Some(name) => sorts
-                .iter()
-                .copied()
-                .find(|sort| *sort == name)
-                .or_else(|| {
-                    faults.add("sort", UNLISTED);
-                    None
-                }),
+            Some(name) => sorts.iter().copied().find(|sort| *sort == name).or_else(|| {
+                faults.add("sort", UNLISTED);
+                None
+            }),
         };
         let direction = filled(asked.direction.as_deref()).unwrap_or("1");
         if !matches!(direction, "1" | "-1") {
@@ -77,14 +70,7 @@ impl Search {
 
         let query = filled(asked.query.as_deref()).map(str::to_owned);
         Params {
-            value: Self {
-                query,
-                from,
-                to,
-                sort,
-                ascending: direction != "-1",
-                paging: paging.value,
-            },
+            value: Self { query, from, to, sort, ascending: direction != "-1", paging: paging.value },
             faults,
         }
     }
@@ -93,30 +79,13 @@ impl Search {
 /// A day stands for its first moment, in UTC; so does a time that names no offset.
 fn moment(text: &str) -> Option<DateTime<Utc>> {
     let day = |format| {
-        NaiveDate::parse_from_str(text, format)
-            .ok()
-            .map(|day| day.and_time(NaiveTime::MIN).and_utc())
+        NaiveDate::parse_from_str(text, format).ok().map(|day| day.and_time(NaiveTime::MIN).and_utc())
     };
-    let day = || {
-        ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"]
-            .into_iter()
-            .find_map(day)
-    };
-    let time = || {
-        text.parse::<DateTime<FixedOffset>>()
-            .ok()
-            .map(|time| time.to_utc())
-    };
-    let local = || {
-        text.parse::<NaiveDateTime>()
-            .ok()
-            .map(|time| time.and_utc())
-    };
+    let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
+    let time = || text.parse::<DateTime<FixedOffset>>().ok().map(|time| time.to_utc());
+    let local = || text.parse::<NaiveDateTime>().ok().map(|time| time.and_utc());
     // Times are compared as text in one of the databases, which other years would break.
-    day()
-        .or_else(time)
-        .or_else(local)
-        .filter(|moment| (0..=9999).contains(&moment.year()))
+    day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
 }
 
 #[cfg(test)]
@@ -133,26 +102,16 @@ mod tests {
             ("2011-03-25", "2011-03-25T00:00:00Z"),
             ("Mar 25, 2011", "2011-03-25T00:00:00Z"),
             ("2011-03-25T10:11:12Z", "2011-03-25T10:11:12Z"),
-            (
-                "2011-03-25T10:11:12.123456789+10:00",
-                "2011-03-25T00:11:12.123456789Z",
-            ),
+            ("2011-03-25T10:11:12.123456789+10:00", "2011-03-25T00:11:12.123456789Z"),
             ("2011-03-25T10:11:12.5", "2011-03-25T10:11:12.5Z"),
             ("+002020-01-01T00:00:00.000000000Z", "2020-01-01T00:00:00Z"),
         ] {
-            let search = Search::read(
-                &json!({ "start_date": text, "end_date": format!(" {text} ") }),
-                SORTS,
-                None,
-            )
-            .valid()
-            .unwrap();
+            let search =
+                Search::read(&json!({ "start_date": text, "end_date": format!(" {text} ") }), SORTS, None)
+                    .valid()
+                    .unwrap();
             let wanted = moment_read.parse::<DateTime<Utc>>().unwrap();
-            assert_eq!(
-                (search.from, search.to),
-                (Some(wanted), Some(wanted)),
-                "{text}"
-            );
+            assert_eq!((search.from, search.to), (Some(wanted), Some(wanted)), "{text}");
         }
     }
 
@@ -184,10 +143,7 @@ mod tests {
             json!({ "query": " ", "start_date": "", "end_date": " ", "sort": "", "direction": "", "page": "", "per_page": "" }),
         ] {
             let search = Search::read(&sent, SORTS, "created_at").valid().unwrap();
-            let paging = Paging {
-                page: 1,
-                per_page: 25,
-            };
+            let paging = Paging { page: 1, per_page: 25 };
             assert_eq!(
                 search,
                 Search {
@@ -220,21 +176,10 @@ mod tests {
     #[test]
     fn all_faults_of_a_search_are_told_in_order() {
         let sent = json!({ "per_page": 0, "page": "x", "direction": "up", "sort": "id", "end_date": "x", "start_date": "x", "query": { "a": 1 } });
-        let codes: Vec<_> = Search::read(&sent, SORTS, None)
-            .faults
-            .messages()
-            .map(|told| told.code)
-            .collect();
-        let wanted = [
-            "query",
-            "start_date",
-            "end_date",
-            "sort",
-            "direction",
-            "page",
-            "per_page",
-        ]
-        .map(|param| format!("{param}_invalid"));
+        let codes: Vec<_> =
+            Search::read(&sent, SORTS, None).faults.messages().map(|told| told.code).collect();
+        let wanted = ["query", "start_date", "end_date", "sort", "direction", "page", "per_page"]
+            .map(|param| format!("{param}_invalid"));
         assert_eq!(codes, wanted);
     }
 }

@@ -82,24 +82,14 @@ fn with(changes: &Value) -> Params<Sample> {
 }
 
 fn told(params: &Params<Sample>) -> Vec<String> {
-    params
-        .faults
-        .iter()
-        .map(|(param, predicate)| format!("{param} {predicate}"))
-        .collect()
+    params.faults.iter().map(|(param, predicate)| format!("{param} {predicate}")).collect()
 }
 
 #[test]
 fn numbers_and_booleans_may_be_text_and_text_may_be_a_number() {
     let sample = with(&json!({ "amount": "0100", "capture": "True", "reference": 12, "permissions": "one", "unknown": [1] })).valid().unwrap();
-    assert_eq!(
-        (sample.amount, sample.capture, sample.reference.as_deref()),
-        (100, Some(true), Some("12"))
-    );
-    assert_eq!(
-        (sample.permissions, sample.interval),
-        (vec!["one".to_owned()], Interval::Day)
-    );
+    assert_eq!((sample.amount, sample.capture, sample.reference.as_deref()), (100, Some(true), Some("12")));
+    assert_eq!((sample.permissions, sample.interval), (vec!["one".to_owned()], Interval::Day));
     let card = Card {
         number: "4200000000000000".to_owned(),
         expiry_month: 5,
@@ -174,20 +164,14 @@ fn a_fault_that_only_the_service_sees_finds_its_place() {
 fn blank_is_absent_for_all_but_optional_text() {
     let blank = json!({ "capture": "", "fallback": " ", "count": " ", "spare": {}, "header": "", "metadata": {}, "labels": "", "reference": "  ", "tags": [""] });
     let sample = with(&blank).valid().unwrap();
-    assert_eq!(
-        (sample.capture, sample.fallback, sample.count),
-        (None, None, None)
-    );
+    assert_eq!((sample.capture, sample.fallback, sample.count), (None, None, None));
     assert!(
         sample.spare.is_none()
             && sample.header.is_none()
             && sample.metadata.is_none()
             && sample.labels.is_none()
     );
-    assert_eq!(
-        (sample.reference.as_deref(), sample.tags),
-        (Some(""), Some(vec![]))
-    );
+    assert_eq!((sample.reference.as_deref(), sample.tags), (Some(""), Some(vec![])));
 }
 
 #[test]
@@ -199,10 +183,7 @@ fn null_is_absent_everywhere_but_in_a_patch() {
             && sample.spare.is_none()
             && sample.tags.is_none()
     );
-    assert_eq!(
-        (sample.metadata, sample.card_token),
-        (Some(Map::new()), Patch::Blank)
-    );
+    assert_eq!((sample.metadata, sample.card_token), (Some(Map::new()), Patch::Blank));
     assert_eq!(
         told(&with(&json!({ "amount": null, "permissions": null }))),
         ["amount can't be blank", "permissions can't be blank"]
@@ -211,17 +192,10 @@ fn null_is_absent_everywhere_but_in_a_patch() {
 
 #[test]
 fn a_patch_tells_absent_from_blank() {
-    let wishes = |changes: Value| {
-        with(&changes)
-            .valid()
-            .map(|sample| (sample.card_token, sample.limit))
-            .unwrap()
-    };
+    let wishes =
+        |changes: Value| with(&changes).valid().map(|sample| (sample.card_token, sample.limit)).unwrap();
     assert_eq!(wishes(json!({})), (Patch::Absent, Patch::Absent));
-    assert_eq!(
-        wishes(json!({ "card_token": " ", "limit": "" })),
-        (Patch::Blank, Patch::Blank)
-    );
+    assert_eq!(wishes(json!({ "card_token": " ", "limit": "" })), (Patch::Blank, Patch::Blank));
     assert_eq!(
         wishes(json!({ "card_token": "card_x", "limit": "5" })),
         (Patch::Value("card_x".to_owned()), Patch::Value(5))
@@ -233,10 +207,7 @@ fn a_blank_inside_an_optional_object_does_not_lose_the_object() {
     let spare = json!({ "number": "", "expiry_month": "", "name": "A", "address_line2": "" });
     assert_eq!(
         told(&with(&json!({ "spare": spare }))),
-        [
-            "spare.number can't be blank",
-            "spare.expiry_month can't be blank"
-        ]
+        ["spare.number can't be blank", "spare.expiry_month can't be blank"]
     );
 }
 
@@ -247,20 +218,13 @@ fn nul_characters_are_refused_wherever_they_are_kept() {
     );
     assert_eq!(
         told(&params),
-        [
-            "reference is not valid",
-            "tags is not valid",
-            "metadata is not valid",
-            "labels is not valid"
-        ]
+        ["reference is not valid", "tags is not valid", "metadata is not valid", "labels is not valid"]
     );
 }
 
 #[test]
 fn lists_may_be_indexed() {
-    let sample = with(&json!({ "permissions": { "1": "b", "0": "a" } }))
-        .valid()
-        .unwrap();
+    let sample = with(&json!({ "permissions": { "1": "b", "0": "a" } })).valid().unwrap();
     assert_eq!(sample.permissions, ["a", "b"]);
 }
 
@@ -278,17 +242,11 @@ fn anything() -> impl Strategy<Value = Value> {
     let names = "email|amount|capture|interval|fallback|reference|count|card|spare|header|permissions|tags|metadata|labels|card_token|limit|type|number|name\
         |expiry_month|address_line2|publicKeyHash|0|1|\0|\\$serde_json::private::RawValue|[a-z]";
     leaf.prop_recursive(4, 40, 12, move |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            fields(names, inner)
-        ]
+        prop_oneof![prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from), fields(names, inner)]
     })
 }
 
-fn fields(
-    names: &'static str,
-    value: impl Strategy<Value = Value>,
-) -> impl Strategy<Value = Value> {
+fn fields(names: &'static str, value: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     prop::collection::vec((names, value), 0..12)
         .prop_map(|fields| Value::Object(fields.into_iter().collect()))
 }

@@ -41,9 +41,7 @@ pub(super) fn integer(value: &Value) -> Result<i64, &'static str> {
         return Ok(integer);
     }
     // Rust also reads "inf" and "NaN", which nobody means as a number here.
-    let plain = text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     Err(match text.parse::<f64>() {
         Ok(number) if plain && number > INTEGER_MAX_AS_FLOAT => TOO_LARGE,
         Ok(number) if plain && number < -INTEGER_MAX_AS_FLOAT => TOO_SMALL,
@@ -54,10 +52,7 @@ pub(super) fn integer(value: &Value) -> Result<i64, &'static str> {
 
 /// true, false, 1 or 0, in any case.
 pub(super) fn boolean(value: &Value) -> Result<bool, &'static str> {
-    match text(value)
-        .map(|text| text.trim().to_ascii_lowercase())
-        .as_deref()
-    {
+    match text(value).map(|text| text.trim().to_ascii_lowercase()).as_deref() {
         Ok("true" | "1") => Ok(true),
         Ok("false" | "0") => Ok(false),
         _ => Err(UNLISTED),
@@ -79,16 +74,9 @@ pub(super) fn text(value: &Value) -> Result<String, &'static str> {
 }
 
 /// One of the names that the type lists.
-pub(super) fn choice(
-    value: &Value,
-    names: &'static [&'static str],
-) -> Result<&'static str, &'static str> {
+pub(super) fn choice(value: &Value, names: &'static [&'static str]) -> Result<&'static str, &'static str> {
     let text = text(value).map_err(|_| UNLISTED)?;
-    names
-        .iter()
-        .copied()
-        .find(|name| *name == text.trim())
-        .ok_or(UNLISTED)
+    names.iter().copied().find(|name| *name == text.trim()).ok_or(UNLISTED)
 }
 
 /// The items of a list, however it was sent: as `a[]=x`, by index as `a[0]=x`, or as a single
@@ -97,12 +85,8 @@ pub(super) fn items(value: &Value) -> Result<Vec<&Value>, &'static str> {
     let mut items: Vec<&Value> = match value {
         Value::Array(items) => items.iter().collect(),
         Value::Object(fields) => {
-            let indexed = fields
-                .iter()
-                .map(|(key, item)| key.parse::<u32>().map(|index| (index, item)));
-            let mut indexed = indexed
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|_| INVALID)?;
+            let indexed = fields.iter().map(|(key, item)| key.parse::<u32>().map(|index| (index, item)));
+            let mut indexed = indexed.collect::<Result<Vec<_>, _>>().map_err(|_| INVALID)?;
             indexed.sort_by_key(|(index, _)| *index);
             indexed.into_iter().map(|(_, item)| item).collect()
         }
@@ -118,9 +102,9 @@ pub(super) fn is_unfit(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
         Value::Array(items) => items.iter().any(is_unfit),
-        Value::Object(fields) => fields.iter().any(|(key, value)| {
-            key.contains('\0') || key.starts_with("$serde_json::") || is_unfit(value)
-        }),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| key.contains('\0') || key.starts_with("$serde_json::") || is_unfit(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -162,13 +146,7 @@ mod tests {
 
     #[test]
     fn a_boolean_may_be_text_in_any_case() {
-        for sent in [
-            json!(true),
-            json!("True"),
-            json!("1"),
-            json!(1),
-            json!(" TRUE "),
-        ] {
+        for sent in [json!(true), json!("True"), json!("1"), json!(1), json!(" TRUE ")] {
             assert_eq!(boolean(&sent), Ok(true), "{sent}");
         }
         for sent in [json!("yes"), json!(2), json!(1.0), json!({ "a": 1 })] {
@@ -178,11 +156,7 @@ mod tests {
 
     #[test]
     fn a_list_may_be_indexed_or_single() {
-        for sent in [
-            json!({ "10": "b", "9": "a" }),
-            json!(["", "a", "b"]),
-            json!(["a", null, "b"]),
-        ] {
+        for sent in [json!({ "10": "b", "9": "a" }), json!(["", "a", "b"]), json!(["a", null, "b"])] {
             assert_eq!(items(&sent), Ok(vec![&json!("a"), &json!("b")]), "{sent}");
         }
         assert_eq!(items(&json!("a")), Ok(vec![&json!("a")]));

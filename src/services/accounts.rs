@@ -79,47 +79,76 @@ pub async fn open(ctx: &Context, key: &Secret) -> Result<Opened, Error> {
 
 async fn look_up(ctx: &Context, hash: [u8; 32]) -> Result<Option<KeyEntry>, Error> {
     let row = api_key::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
-    Ok(row.map(|row| KeyEntry { hash, account: row.account_id, kind: row.kind, valid_until: row.valid_until }))
+    Ok(row.map(|row| KeyEntry {
+        hash,
+        account: row.account_id,
+        kind: row.kind,
+        valid_until: row.valid_until,
+    }))
 }
 
-/// The first account of an empty test database: every switch on and the opening deposit. A given key is added
-/// to it at every start (design, runtime interface); what is not given is the key it has, or a fresh one.
-/// Shows the pair to use.
-pub async fn first(ctx: &Context, secret: Option<Secret>, publishable: Option<Secret>) -> Result<Keys, Error> {
-    let wall = ctx.clock.now();
+/// The first account of an empty test database. A given key is added to it at every start (design, runtime
+/// interface); what is not given is the key it has, or a fresh one. Shows the pair to use.
+pub async fn first(
+    ctx: &Context,
+    secret: Option<Secret>,
+    publishable: Option<Secret>,
+) -> Result<Keys, Error> {
     let oldest = account::Entity::find().order_by_asc(account::Column::Id).limit(1);
     let existing = oldest.one(ctx.store.read()).await?;
     let known = match &existing {
         Some(account) => shown_keys(ctx, account.id).await?,
         None => Keys::mint(),
     };
-    let keys = Keys { secret: secret.unwrap_or(known.secret), publishable: publishable.unwrap_or(known.publishable) };
-    let new = existing.is_none();
-    let account = existing.unwrap_or_else(|| opening(ctx.ids.token(), "First account", wall));
-    let rows = [(KeyKind::Secret, &keys.secret), (KeyKind::Publishable, &keys.publishable)]
-        .map(|(kind, key)| key_row(&ctx.vault, account.id, kind, key, wall));
+    let keys = Keys {
+        secret: secret.unwrap_or(known.secret),
+        publishable: publishable.unwrap_or(known.publishable),
+    };
+    match existing {
+        None => create(ctx, "First account", &keys).await?,
+        Some(account) => {
+            let rows = key_rows(ctx, account.id, &keys);
+            ctx.store.write(rows, |tx, rows| add_keys(tx, rows).boxed()).await?;
+        }
+    }
+    Ok(keys)
+}
+
+/// An account of its own: every switch on, the opening deposit, and these keys.
+pub async fn create(ctx: &Context, business_name: &str, keys: &Keys) -> Result<(), Error> {
+    let account = opening(ctx.ids.token(), business_name, ctx.clock.now());
+    let rows = key_rows(ctx, account.id, keys);
     ctx.store
-        .write((account, rows, new), |tx, (account, rows, new)| {
+        .write((account, rows), |tx, (account, rows)| {
             async move {
-                for row in rows {
-                    match api_key::Entity::find_by_id(row.hash.clone()).one(tx).await? {
-                        Some(known) if known.account_id != account.id => {
-                            return Err(Error::internal("a configured API key belongs to another account"));
-                        }
-                        Some(_) => {}
-                        None => tx.append(row),
-                    }
-                }
-                if *new {
-                    tx.append(account);
-                    open_with_deposit(tx, account);
-                }
+                add_keys(tx, rows).await?;
+                tx.append(account);
+                open_with_deposit(tx, account);
                 Ok(())
             }
             .boxed()
         })
-        .await?;
-    Ok(keys)
+        .await
+}
+
+fn key_rows(ctx: &Context, account: AccountToken, keys: &Keys) -> [api_key::Model; 2] {
+    let wall = ctx.clock.now();
+    [(KeyKind::Secret, &keys.secret), (KeyKind::Publishable, &keys.publishable)]
+        .map(|(kind, key)| key_row(&ctx.vault, account, kind, key, wall))
+}
+
+/// Add the keys that are not there yet.
+async fn add_keys(tx: &Tx, rows: &[api_key::Model]) -> Result<(), Error> {
+    for row in rows {
+        match api_key::Entity::find_by_id(row.hash.clone()).one(tx).await? {
+            Some(known) if known.account_id != row.account_id => {
+                return Err(Error::internal("a configured API key belongs to another account"));
+            }
+            Some(_) => {}
+            None => tx.append(row),
+        }
+    }
+    Ok(())
 }
 
 /// An account with every switch on, as the first one and those of the sandbox begin.
@@ -152,11 +181,28 @@ fn open_with_deposit(tx: &Tx, account: &account::Model) {
         available_at: account.created_at,
         created_at: account.created_at,
     });
-    let entry = Entry { account: account.id, kind: EntryKind::Deposit, source: id.to_string(), now: account.created_at };
-    ledger::record(tx, &entry, account.created_at.day(), OPENING_DEPOSIT_CENTS, &[(Book::Deposits, -OPENING_DEPOSIT_CENTS)]);
+    let entry = Entry {
+        account: account.id,
+        kind: EntryKind::Deposit,
+        source: id.to_string(),
+        now: account.created_at,
+    };
+    ledger::record(
+        tx,
+        &entry,
+        account.created_at.day(),
+        OPENING_DEPOSIT_CENTS,
+        &[(Book::Deposits, -OPENING_DEPOSIT_CENTS)],
+    );
 }
 
-fn key_row(vault: &Vault, account: AccountToken, kind: KeyKind, key: &Secret, now: Timestamp) -> api_key::Model {
+fn key_row(
+    vault: &Vault,
+    account: AccountToken,
+    kind: KeyKind,
+    key: &Secret,
+    now: Timestamp,
+) -> api_key::Model {
     let hash = vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]).to_vec();
     let sealed = vault.seal(&key_context(account, kind), key.expose().as_bytes());
     api_key::Model {
@@ -183,8 +229,12 @@ async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<Keys, Error>
         .all(ctx.store.read())
         .await?;
     let youngest = |kind| {
-        let row = rows.iter().find(|row| row.kind == kind).ok_or_else(|| Error::internal("an account without keys"))?;
-        let plain = ctx.vault.open(&key_context(account, kind), row.sealed_by, &row.sealed).map_err(sealed_shut)?;
+        let row = rows
+            .iter()
+            .find(|row| row.kind == kind)
+            .ok_or_else(|| Error::internal("an account without keys"))?;
+        let plain =
+            ctx.vault.open(&key_context(account, kind), row.sealed_by, &row.sealed).map_err(sealed_shut)?;
         String::from_utf8(plain.to_vec()).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
     };
     Ok(Keys { secret: youngest(KeyKind::Secret)?, publishable: youngest(KeyKind::Publishable)? })

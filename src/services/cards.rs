@@ -28,7 +28,11 @@ pub struct Presented {
 /// Store a card in exchange for a single-use token.
 ///
 /// Refusals: `invalid_resource`.
-pub async fn store(ctx: &Context, account: &Account, params: Params<NewCard>) -> Result<views::card::Card, Error> {
+pub async fn store(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewCard>,
+) -> Result<views::card::Card, Error> {
     let Params { value, mut faults } = params;
     let card = present(ctx, account, &value, "", &mut faults);
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
@@ -62,16 +66,30 @@ pub async fn find(ctx: &Context, account: &Account, id: CardToken) -> Result<Opt
 }
 
 /// The primary card of the customer that the card belongs to.
-pub async fn primary_beside(ctx: &Context, account: &Account, card: &card::Model) -> Result<Option<CardToken>, Error> {
+pub async fn primary_beside(
+    ctx: &Context,
+    account: &Account,
+    card: &card::Model,
+) -> Result<Option<CardToken>, Error> {
     let Some(customer) = card.customer_id else { return Ok(None) };
-    let row = customer::Entity::owned_by(account.id()).filter(customer::Column::Id.eq(customer)).one(ctx.store.read()).await?;
+    let row = customer::Entity::owned_by(account.id())
+        .filter(customer::Column::Id.eq(customer))
+        .one(ctx.store.read())
+        .await?;
     Ok(row.map(|row| row.primary_card_id))
 }
 
 /// Check a card's parameters, whose names begin with `at`, and make its row: unused, without ciphertexts.
-pub fn present(ctx: &Context, account: &Account, card: &NewCard, at: &str, faults: &mut Faults) -> Option<Presented> {
+pub fn present(
+    ctx: &Context,
+    account: &Account,
+    card: &NewCard,
+    at: &str,
+    faults: &mut Faults,
+) -> Option<Presented> {
     let fault = |faults: &mut Faults, param: &str, predicate| faults.add(&format!("{at}{param}"), predicate);
-    let number = CardNumber::parse(&card.number).and_then(|number| Some((ctx.acquirer.card(&number)?, number)));
+    let number =
+        CardNumber::parse(&card.number).and_then(|number| Some((ctx.acquirer.card(&number)?, number)));
     if number.is_none() && !card.number.expose().trim().is_empty() {
         fault(faults, "number", "is not valid");
     }
@@ -136,10 +154,14 @@ pub fn seal(ctx: &Context, card: Presented) -> card::Model {
 pub fn unseal(ctx: &Context, row: &card::Model) -> Result<(Secret, Option<Secret>), Error> {
     let open = |sealed: &[u8], what| {
         let key = row.sealed_by.ok_or_else(|| Error::internal("a ciphertext without its key's id"))?;
-        let plain = ctx.vault.open(&context(row, what), key, sealed).map_err(|error| Error::internal(format!("the vault: {error}")))?;
+        let plain = ctx
+            .vault
+            .open(&context(row, what), key, sealed)
+            .map_err(|error| Error::internal(format!("the vault: {error}")))?;
         std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("digits are no text"))
     };
-    let number = row.number_sealed.as_deref().ok_or_else(|| Error::internal("the number of this card is erased"))?;
+    let number =
+        row.number_sealed.as_deref().ok_or_else(|| Error::internal("the number of this card is erased"))?;
     let cvc = row.cvc_sealed.as_deref().map(|sealed| open(sealed, Digits::Cvc)).transpose()?;
     Ok((open(number, Digits::Number)?, cvc))
 }
@@ -163,7 +185,8 @@ pub async fn reserve(tx: &Tx, account: AccountToken, id: CardToken, now: Timesta
 
 /// The acquirer has answered: the token is spent and its digits go.
 pub async fn consume(tx: &Tx, account: AccountToken, id: CardToken) -> Result<bool, Error> {
-    let spent = erased(from(account, id, CardState::Reserved)).col_expr(Column::State, state(CardState::Used));
+    let spent =
+        erased(from(account, id, CardState::Reserved)).col_expr(Column::State, state(CardState::Used));
     moved(tx, spent).await
 }
 
@@ -173,7 +196,13 @@ pub async fn release(tx: &Tx, account: AccountToken, id: CardToken) -> Result<bo
 }
 
 /// Give an unused token to a customer. It keeps its number, never its cvc. False as for [`reserve`].
-pub async fn attach(tx: &Tx, account: AccountToken, id: CardToken, customer: CustomerToken, now: Timestamp) -> Result<bool, Error> {
+pub async fn attach(
+    tx: &Tx,
+    account: AccountToken,
+    id: CardToken,
+    customer: CustomerToken,
+    now: Timestamp,
+) -> Result<bool, Error> {
     let attached = from(account, id, CardState::Unused)
         .filter(Column::ExpiresAt.gt(now))
         .col_expr(Column::State, state(CardState::Attached))
@@ -193,8 +222,15 @@ pub async fn expire(tx: &Tx, seen: &card::Model) -> Result<bool, Error> {
 }
 
 /// Delete a customer's card, or all of them.
-pub async fn delete_of_customer(tx: &Tx, account: AccountToken, customer: CustomerToken, only: Option<CardToken>) -> Result<u64, Error> {
-    let mut gone = card::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::CustomerId.eq(customer));
+pub async fn delete_of_customer(
+    tx: &Tx,
+    account: AccountToken,
+    customer: CustomerToken,
+    only: Option<CardToken>,
+) -> Result<u64, Error> {
+    let mut gone = card::Entity::delete_many()
+        .filter(Column::AccountId.eq(account))
+        .filter(Column::CustomerId.eq(customer));
     if let Some(card) = only {
         gone = gone.filter(Column::Id.eq(card));
     }
@@ -202,7 +238,11 @@ pub async fn delete_of_customer(tx: &Tx, account: AccountToken, customer: Custom
 }
 
 /// A card inside a unit of work.
-pub async fn in_unit(db: &impl ConnectionTrait, account: AccountToken, id: CardToken) -> Result<Option<card::Model>, Error> {
+pub async fn in_unit(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    id: CardToken,
+) -> Result<Option<card::Model>, Error> {
     Ok(card::Entity::owned_by(account).filter(Column::Id.eq(id)).one(db).await?)
 }
 

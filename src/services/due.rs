@@ -5,7 +5,9 @@ use entity::card::{self, CardState};
 use entity::{Timestamp, account, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
+use sea_orm::{
+    ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
+};
 
 use super::cards;
 use super::charges::settle;
@@ -40,7 +42,11 @@ pub async fn run(ctx: &Context, kind: Kind) -> Result<usize, Error> {
     let wall = ctx.clock.now();
     match kind {
         Kind::UnsettledCharge => {
-            let due = unsettled(wall).order_by_asc(charge::Column::SettleAfter).limit(DUE_BATCH).all(ctx.store.read()).await?;
+            let due = unsettled(wall)
+                .order_by_asc(charge::Column::SettleAfter)
+                .limit(DUE_BATCH)
+                .all(ctx.store.read())
+                .await?;
             let found = due.len();
             for row in due {
                 settle::settle(ctx, row).await?;
@@ -79,7 +85,8 @@ fn expired(wall: Timestamp) -> Select<card::Entity> {
     let mut due = card::Entity::find()
         .filter(card::Column::State.eq(CardState::Unused))
         .filter(Expr::col((card::Entity, card::Column::ExpiresAt)).lte(now));
-    let its_account = Expr::col((account::Entity, account::Column::Id)).equals((card::Entity, card::Column::AccountId));
+    let its_account =
+        Expr::col((account::Entity, account::Column::Id)).equals((card::Entity, card::Column::AccountId));
     QueryTrait::query(&mut due).inner_join(account::Entity, its_account);
     due
 }

@@ -14,14 +14,30 @@ use crate::store::Tx;
 use crate::views;
 
 /// Record that something happened to `record`, as the API shows it at this moment.
-pub fn record(tx: &Tx, account: AccountToken, now: Timestamp, what: EventType, record: &impl Serialize) -> Result<(), Error> {
-    tx.append(&event::Model { account_id: account, id: tx.token(), r#type: what, data: JsonText::of(record)?, created_at: now });
+pub fn record(
+    tx: &Tx,
+    account: AccountToken,
+    now: Timestamp,
+    what: EventType,
+    record: &impl Serialize,
+) -> Result<(), Error> {
+    tx.append(&event::Model {
+        account_id: account,
+        id: tx.token(),
+        r#type: what,
+        data: JsonText::of(record)?,
+        created_at: now,
+    });
     tx.count(account, Counted::Events, 1);
     Ok(())
 }
 
 /// The account's events, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<views::event::Event>, Error> {
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    paging: Paging,
+) -> Result<Page<views::event::Event>, Error> {
     let events = List::newest_first(account.id(), event::Entity::owned_by(account.id()));
     Ok(events.counted(ctx, Counted::Events, paging).await?.map(views::event::Event::from))
 }
@@ -31,6 +47,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::event::Event, Error> {
     let id: EventToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let row = event::Entity::owned_by(account.id()).filter(event::Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let row =
+        event::Entity::owned_by(account.id()).filter(event::Column::Id.eq(id)).one(ctx.store.read()).await?;
     Ok(row.ok_or(ErrorCode::RecordNotFound)?.into())
 }

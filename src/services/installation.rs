@@ -49,7 +49,9 @@ pub async fn claim(store: &Store, environment: Environment) -> Result<(), Instal
         })
         .await?;
     match found {
-        Some(found) if found.value != environment.name() => Err(ConnectError::Environment(found.value).into()),
+        Some(found) if found.value != environment.name() => {
+            Err(ConnectError::Environment(found.value).into())
+        }
         _ => Ok(()),
     }
 }
@@ -61,13 +63,20 @@ pub async fn answers(ctx: &Context) -> Result<(), Error> {
 }
 
 /// Open the database's keys; an empty database gets its first ones.
-pub async fn vault(store: &Store, operator: &OperatorKeys, ids: &Ids, now: Timestamp) -> Result<Vault, InstallationError> {
+pub async fn vault(
+    store: &Store,
+    operator: &OperatorKeys,
+    ids: &Ids,
+    now: Timestamp,
+) -> Result<Vault, InstallationError> {
     let purposes = [DATA].into_iter().chain(Purpose::ALL.iter().map(|purpose| purpose.name()));
-    let fresh: Vec<vault_key::Model> = purposes.map(|purpose| wrapped(operator, ids.next(), purpose, now)).collect();
+    let fresh: Vec<vault_key::Model> =
+        purposes.map(|purpose| wrapped(operator, ids.next(), purpose, now)).collect();
     let rows = store
         .write(fresh, |tx, fresh| {
             async move {
-                let mut rows = vault_key::Entity::find().order_by_desc(vault_key::Column::CreatedAt).all(tx).await?;
+                let mut rows =
+                    vault_key::Entity::find().order_by_desc(vault_key::Column::CreatedAt).all(tx).await?;
                 if rows.is_empty() {
                     fresh.iter().for_each(|key| tx.append(key));
                     rows.clone_from(fresh);
@@ -82,7 +91,8 @@ pub async fn vault(store: &Store, operator: &OperatorKeys, ids: &Ids, now: Times
         operator.unwrap(&context(row.id, &row.purpose), &wrapped)
     };
     let hash_key = |purpose: Purpose| {
-        let row = rows.iter().find(|row| row.purpose == purpose.name()).ok_or(InstallationError::KeyMissing)?;
+        let row =
+            rows.iter().find(|row| row.purpose == purpose.name()).ok_or(InstallationError::KeyMissing)?;
         Ok::<_, InstallationError>(open(row)?)
     };
     let hash_keys = HashKeys {
@@ -102,7 +112,13 @@ pub async fn vault(store: &Store, operator: &OperatorKeys, ids: &Ids, now: Times
 
 fn wrapped(operator: &OperatorKeys, id: Uuid, purpose: &str, created_at: Timestamp) -> vault_key::Model {
     let wrapped = operator.wrap(&context(id, purpose), &Key::random());
-    vault_key::Model { id, purpose: purpose.into(), wrapped_by: wrapped.by, wrapped: wrapped.bytes, created_at }
+    vault_key::Model {
+        id,
+        purpose: purpose.into(),
+        wrapped_by: wrapped.by,
+        wrapped: wrapped.bytes,
+        created_at,
+    }
 }
 
 /// A wrapped key opens only as what it was filed under.

@@ -49,7 +49,12 @@ impl<E: Listed> List<E> {
     }
 
     /// A page of the whole list, whose size is kept in a counter.
-    pub async fn counted(self, ctx: &Context, what: Counted, paging: Paging) -> Result<Page<E::Model>, Error> {
+    pub async fn counted(
+        self,
+        ctx: &Context,
+        what: Counted,
+        paging: Paging,
+    ) -> Result<Page<E::Model>, Error> {
         // PostgreSQL sums BIGINT to NUMERIC.
         let total = Expr::col(counter::Column::N).sum().if_null(0).cast_as("BIGINT");
         let size = counter::Entity::owned_by(self.account)
@@ -66,7 +71,12 @@ impl<E: Listed> List<E> {
         self.fetch(ctx, size, paging).await
     }
 
-    async fn fetch(self, ctx: &Context, size: SelectStatement, paging: Paging) -> Result<Page<E::Model>, Error> {
+    async fn fetch(
+        self,
+        ctx: &Context,
+        size: SelectStatement,
+        paging: Paging,
+    ) -> Result<Page<E::Model>, Error> {
         let (sizes, records) = (Alias::new("sizes"), Alias::new("records"));
         // A list of one row, so the only way to join the page to it keeps the page's order.
         let statement = Query::select()
@@ -89,7 +99,9 @@ impl<E: Listed> List<E> {
 
     /// Deep pages choose their ids by the index alone and look at the chosen rows only.
     fn page(self, paging: Paging) -> SelectStatement {
-        let ordered = |rows: Select<E>| self.order.iter().fold(rows, |rows, (column, order)| rows.order_by(*column, order.clone()));
+        let ordered = |rows: Select<E>| {
+            self.order.iter().fold(rows, |rows, (column, order)| rows.order_by(*column, order.clone()))
+        };
         let chosen = ordered(self.rows).limit(paging.per_page).offset(paging.offset());
         if paging.offset() == 0 {
             return chosen.into_query();

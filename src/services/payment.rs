@@ -71,11 +71,21 @@ impl Found {
 }
 
 /// Find the card that pays. `None` means that `faults` says why there is none.
-pub async fn find(ctx: &Context, account: &Account, offered: &Offered<'_>, faults: &mut Faults) -> Result<Option<Found>, Error> {
+pub async fn find(
+    ctx: &Context,
+    account: &Account,
+    offered: &Offered<'_>,
+    faults: &mut Faults,
+) -> Result<Option<Found>, Error> {
     let card_token = filled(offered.card_token);
     let source = filled(offered.payment_source_token);
     let customer = filled(offered.customer_token);
-    let named = [offered.card.is_some() || faults.has("card"), card_token.is_some(), source.is_some(), customer.is_some()];
+    let named = [
+        offered.card.is_some() || faults.has("card"),
+        card_token.is_some(),
+        source.is_some(),
+        customer.is_some(),
+    ];
     if named.iter().filter(|named| **named).count() != 1 {
         faults.add("card", EXACTLY_ONE);
         return Ok(None);
@@ -95,10 +105,16 @@ pub async fn find(ctx: &Context, account: &Account, offered: &Offered<'_>, fault
     Ok(None)
 }
 
-const EXACTLY_ONE: &str = "Exactly one of card, card_token, payment_source_token or customer_token is required";
+const EXACTLY_ONE: &str =
+    "Exactly one of card, card_token, payment_source_token or customer_token is required";
 const UNKNOWN: &str = "is not valid";
 
-fn inline(ctx: &Context, account: &Account, card: &NewCard, faults: &mut Faults) -> Result<Option<Found>, Error> {
+fn inline(
+    ctx: &Context,
+    account: &Account,
+    card: &NewCard,
+    faults: &mut Faults,
+) -> Result<Option<Found>, Error> {
     let Some(presented) = cards::present(ctx, account, card, "card.", faults) else { return Ok(None) };
     let cards::Presented { mut row, number, cvc } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
@@ -106,7 +122,12 @@ fn inline(ctx: &Context, account: &Account, card: &NewCard, faults: &mut Faults)
     payer(row, None, number, Some(cvc), TokenUse::Inline).map(Some)
 }
 
-async fn stored(ctx: &Context, account: &Account, token: &str, faults: &mut Faults) -> Result<Option<Found>, Error> {
+async fn stored(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    faults: &mut Faults,
+) -> Result<Option<Found>, Error> {
     let row = match token.parse() {
         Ok(id) => cards::find(ctx, account, id).await?,
         Err(_) => None,
@@ -130,9 +151,19 @@ async fn stored(ctx: &Context, account: &Account, token: &str, faults: &mut Faul
     }
 }
 
-async fn of_customer(ctx: &Context, account: &Account, token: &str, faults: &mut Faults) -> Result<Option<Found>, Error> {
+async fn of_customer(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    faults: &mut Faults,
+) -> Result<Option<Found>, Error> {
     let customer = match token.parse::<CustomerToken>() {
-        Ok(id) => customer::Entity::owned_by(account.id()).filter(customer::Column::Id.eq(id)).one(ctx.store.read()).await?,
+        Ok(id) => {
+            customer::Entity::owned_by(account.id())
+                .filter(customer::Column::Id.eq(id))
+                .one(ctx.store.read())
+                .await?
+        }
         Err(_) => None,
     };
     let card = match &customer {
@@ -148,7 +179,13 @@ async fn of_customer(ctx: &Context, account: &Account, token: &str, faults: &mut
     payer(card, Some(customer.primary_card_id), number, cvc, TokenUse::Again(customer.id)).map(Some)
 }
 
-fn payer(card: card::Model, primary: Option<CardToken>, number: Secret, cvc: Option<Secret>, token: TokenUse) -> Result<Found, Error> {
+fn payer(
+    card: card::Model,
+    primary: Option<CardToken>,
+    number: Secret,
+    cvc: Option<Secret>,
+    token: TokenUse,
+) -> Result<Found, Error> {
     let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
     Ok(Found::Payer(Box::new(Payer { card, shown, number, cvc, token })))
 }

@@ -31,7 +31,8 @@ impl WordTable {
         const HOW_MANY: u32 = 6400;
         let bytes = account.id().into_bytes();
         // The last bytes of a UUIDv7 are the random ones.
-        let mut random = u64::from_be_bytes([0, 0, bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]);
+        let mut random =
+            u64::from_be_bytes([0, 0, bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]]);
         (0..3)
             .filter_map(|_| {
                 let digit = u32::try_from(random % u64::from(HOW_MANY)).ok()?;
@@ -115,12 +116,20 @@ impl Appended {
 
     fn upsert<M: ModelTrait>(&mut self, row: &M, conflict: &'static str) {
         self.row(row);
-        if let Some(table) = self.tables.iter_mut().find(|table| table.name == EntityName::table_name(&M::Entity::default())) {
+        if let Some(table) =
+            self.tables.iter_mut().find(|table| table.name == EntityName::table_name(&M::Entity::default()))
+        {
             table.conflict = conflict;
         }
     }
 
-    fn push(&mut self, name: &'static str, columns: impl FnOnce() -> Vec<&'static str>, row: Vec<Value>, conflict: &'static str) {
+    fn push(
+        &mut self,
+        name: &'static str,
+        columns: impl FnOnce() -> Vec<&'static str>,
+        row: Vec<Value>,
+        conflict: &'static str,
+    ) {
         match self.tables.iter_mut().find(|table| table.name == name) {
             Some(table) => table.rows.push(row),
             None => self.tables.push(Table { name, columns: columns(), rows: vec![row], conflict }),
@@ -128,7 +137,8 @@ impl Appended {
     }
 }
 
-const COUNT_CONFLICT: &str = " ON CONFLICT (account_id, kind, slot) DO UPDATE SET n = counters.n + excluded.n";
+const COUNT_CONFLICT: &str =
+    " ON CONFLICT (account_id, kind, slot) DO UPDATE SET n = counters.n + excluded.n";
 const CREDIT_CONFLICT: &str =
     " ON CONFLICT (account_id, available_on, slot) DO UPDATE SET amount = balances.amount + excluded.amount";
 
@@ -169,7 +179,13 @@ fn all_in_one(tables: &[Table]) -> Option<Statement> {
     Some(Statement::from_sql_and_values(DbBackend::Postgres, sql, values))
 }
 
-fn insert(sql: &mut String, values: &mut Vec<Value>, table: &Table, rows: &[Vec<Value>], mark: impl Fn(usize) -> String) {
+fn insert(
+    sql: &mut String,
+    values: &mut Vec<Value>,
+    table: &Table,
+    rows: &[Vec<Value>],
+    mark: impl Fn(usize) -> String,
+) {
     let _ = write!(sql, "INSERT INTO {} ({}) VALUES ", table.name, table.columns.join(", "));
     for (n, row) in rows.iter().enumerate() {
         sql.push_str(if n == 0 { "(" } else { ", (" });

@@ -69,7 +69,8 @@ fn collided(error: &DbErr) -> bool {
 
 /// The code of an error that the database itself answered with.
 fn answered(error: &DbErr) -> Option<String> {
-    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error else {
+    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error
+    else {
         return None;
     };
     match &**error {

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use entity::counter::Counted;
 use entity::{AccountToken, Day, Token};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, ModelTrait, QueryResult,
-    SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, ModelTrait,
+    QueryResult, SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -108,7 +108,6 @@ impl Tx {
     }
 
     async fn writing(&self) -> Result<&DatabaseTransaction, DbErr> {
-        self.wrote.store(true, Ordering::Relaxed);
         self.begin.statements.wrote();
         self.begun().await
     }
@@ -119,6 +118,7 @@ impl Tx {
             self.begin.statements.wrote();
             self.begun().await
         } else {
+            self.wrote.store(true, Ordering::Relaxed);
             self.writing().await
         }
     }
@@ -144,7 +144,9 @@ impl Tx {
             return Ok(());
         }
         let slot = match backend {
-            DbBackend::Postgres => self.begin.turn.fetch_add(1, Ordering::Relaxed).rem_euclid(i32::from(SLOTS)),
+            DbBackend::Postgres => {
+                self.begin.turn.fetch_add(1, Ordering::Relaxed).rem_euclid(i32::from(SLOTS))
+            }
             _ => 0,
         };
         let mut statements = appended.into_statements(backend, slot);
@@ -156,7 +158,12 @@ impl Tx {
             return self.begin.pool.execute_raw(statement).await.map(drop).map_err(Uncommitted::InDoubt);
         }
         for statement in statements {
-            self.writing().await.map_err(Uncommitted::Failed)?.execute_raw(statement).await.map_err(Uncommitted::Failed)?;
+            self.writing()
+                .await
+                .map_err(Uncommitted::Failed)?
+                .execute_raw(statement)
+                .await
+                .map_err(Uncommitted::Failed)?;
         }
         match self.begun.into_inner() {
             Some(begun) => begun.commit().await.map_err(Uncommitted::InDoubt),
@@ -189,10 +196,14 @@ impl ConnectionTrait for Tx {
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        self.writing().await?.execute_raw(statement).await
+        let done = self.writing().await?.execute_raw(statement).await?;
+        // A compare-and-set that lost has changed nothing, so its unit may still refuse.
+        self.wrote.fetch_or(done.rows_affected() > 0, Ordering::Relaxed);
+        Ok(done)
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.wrote.store(true, Ordering::Relaxed);
         self.writing().await?.execute_unprepared(sql).await
     }
 

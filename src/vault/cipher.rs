@@ -13,33 +13,15 @@ const NONCE_BYTES: usize = 12;
 pub(super) fn seal(key: &Key, context: &[u8], plain: &[u8]) -> Vec<u8> {
     let nonce = random::<NONCE_BYTES>();
     let ciphertext = cipher(key)
-        .encrypt(
-            &Nonce::from(nonce),
-            Payload {
-                msg: plain,
-                aad: context,
-            },
-        )
+        .encrypt(&Nonce::from(nonce), Payload { msg: plain, aad: context })
         .expect("nothing that is sealed has 64 GiB");
     [&nonce[..], &ciphertext].concat()
 }
 
-pub(super) fn open(
-    key: &Key,
-    context: &[u8],
-    bytes: &[u8],
-) -> Result<Zeroizing<Vec<u8>>, VaultError> {
-    let (nonce, ciphertext) = bytes
-        .split_first_chunk::<NONCE_BYTES>()
-        .ok_or(VaultError::NotAuthentic)?;
+pub(super) fn open(key: &Key, context: &[u8], bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
+    let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_BYTES>().ok_or(VaultError::NotAuthentic)?;
     cipher(key)
-        .decrypt(
-            &Nonce::from(*nonce),
-            Payload {
-                msg: ciphertext,
-                aad: context,
-            },
-        )
+        .decrypt(&Nonce::from(*nonce), Payload { msg: ciphertext, aad: context })
         .map(Zeroizing::new)
         .map_err(|_| VaultError::NotAuthentic)
 }

@@ -107,11 +107,7 @@ impl Vault {
     ) -> Self {
         let id = current.0;
         let data_keys = older.into_iter().chain([current]).collect();
-        Self {
-            current: id,
-            data_keys,
-            hash_keys,
-        }
+        Self { current: id, data_keys, hash_keys }
     }
 
     /// The data key that seals now; rows of any other one wait to be encrypted anew.
@@ -123,31 +119,19 @@ impl Vault {
     /// so sealed bytes that were copied into another row stay closed.
     pub fn seal(&self, context: &[u8], plain: &[u8]) -> Sealed {
         let bytes = cipher::seal(&self.data_keys[&self.current], context, plain);
-        Sealed {
-            key: self.current,
-            bytes,
-        }
+        Sealed { key: self.current, bytes }
     }
 
     /// Opens what [`Self::seal`] made of the same context.
-    pub fn open(
-        &self,
-        context: &[u8],
-        key: Uuid,
-        bytes: &[u8],
-    ) -> Result<Zeroizing<Vec<u8>>, VaultError> {
-        let key = self
-            .data_keys
-            .get(&key)
-            .ok_or(VaultError::UnknownDataKey(key))?;
+    pub fn open(&self, context: &[u8], key: Uuid, bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
+        let key = self.data_keys.get(&key).ok_or(VaultError::UnknownDataKey(key))?;
         cipher::open(key, context, bytes)
     }
 
     /// HMAC-SHA256 over the parts, each behind its length: ("ab", "c") and ("a", "bc") differ.
     pub fn keyed_hash(&self, purpose: Purpose, parts: &[&[u8]]) -> [u8; 32] {
         let key = self.hash_keys.of(purpose);
-        let mut hash =
-            Hmac::<Sha256>::new_from_slice(key.bytes()).expect("HMAC takes keys of any length");
+        let mut hash = Hmac::<Sha256>::new_from_slice(key.bytes()).expect("HMAC takes keys of any length");
         for part in parts {
             hash.update(&(part.len() as u64).to_be_bytes());
             hash.update(part);
@@ -168,11 +152,7 @@ mod tests {
     }
 
     fn hash_keys() -> HashKeys {
-        HashKeys {
-            api_key: Key::from([1; 32]),
-            fingerprint: Key::from([2; 32]),
-            link: Key::from([3; 32]),
-        }
+        HashKeys { api_key: Key::from([1; 32]), fingerprint: Key::from([2; 32]), link: Key::from([3; 32]) }
     }
 
     fn vault() -> Vault {
@@ -180,27 +160,18 @@ mod tests {
     }
 
     fn rotated() -> Vault {
-        Vault::new(
-            (id(2), Key::from([8; 32])),
-            [(id(1), Key::from([7; 32]))],
-            hash_keys(),
-        )
+        Vault::new((id(2), Key::from([8; 32])), [(id(1), Key::from([7; 32]))], hash_keys())
     }
 
     fn opened(vault: &Vault, context: &[u8], sealed: &Sealed) -> Result<Vec<u8>, VaultError> {
-        vault
-            .open(context, sealed.key, &sealed.bytes)
-            .map(|plain| plain.to_vec())
+        vault.open(context, sealed.key, &sealed.bytes).map(|plain| plain.to_vec())
     }
 
     #[test]
     fn what_was_sealed_opens_in_its_context_only() {
         let sealed = vault().seal(CARD, NUMBER);
         assert_eq!(opened(&vault(), CARD, &sealed), Ok(NUMBER.to_vec()));
-        assert_eq!(
-            opened(&vault(), b"card number of card_2", &sealed),
-            Err(VaultError::NotAuthentic)
-        );
+        assert_eq!(opened(&vault(), b"card number of card_2", &sealed), Err(VaultError::NotAuthentic));
     }
 
     #[test]
@@ -209,26 +180,15 @@ mod tests {
         for at in 0..sealed.bytes.len() {
             let mut changed = sealed.clone();
             changed.bytes[at] ^= 1;
-            assert_eq!(
-                opened(&vault(), CARD, &changed),
-                Err(VaultError::NotAuthentic),
-                "byte {at}"
-            );
+            assert_eq!(opened(&vault(), CARD, &changed), Err(VaultError::NotAuthentic), "byte {at}");
         }
     }
 
     #[test]
     fn bytes_too_short_to_be_sealed_stay_closed() {
         for length in 0..28 {
-            let short = Sealed {
-                key: id(1),
-                bytes: vec![0; length],
-            };
-            assert_eq!(
-                opened(&vault(), CARD, &short),
-                Err(VaultError::NotAuthentic),
-                "{length} bytes"
-            );
+            let short = Sealed { key: id(1), bytes: vec![0; length] };
+            assert_eq!(opened(&vault(), CARD, &short), Err(VaultError::NotAuthentic), "{length} bytes");
         }
     }
 
@@ -243,18 +203,14 @@ mod tests {
         assert_eq!(opened(&rotated(), CARD, &old), Ok(NUMBER.to_vec()));
         let new = rotated().seal(CARD, NUMBER);
         assert_eq!(new.key, rotated().current());
-        assert_eq!(
-            opened(&vault(), CARD, &new),
-            Err(VaultError::UnknownDataKey(id(2)))
-        );
+        assert_eq!(opened(&vault(), CARD, &new), Err(VaultError::UnknownDataKey(id(2))));
     }
 
     #[test]
     fn a_hash_depends_on_its_purpose_and_on_where_its_parts_end() {
         let vault = vault();
-        let mut hashes: Vec<_> = Purpose::ALL
-            .map(|purpose| vault.keyed_hash(purpose, &[b"ab", b"c"]))
-            .to_vec();
+        let mut hashes: Vec<_> =
+            Purpose::ALL.map(|purpose| vault.keyed_hash(purpose, &[b"ab", b"c"])).to_vec();
         hashes.push(vault.keyed_hash(Purpose::Link, &[b"a", b"bc"]));
         hashes.push(vault.keyed_hash(Purpose::Link, &[b"abc"]));
         hashes.push(vault.keyed_hash(Purpose::Link, &[]));
@@ -273,10 +229,7 @@ mod tests {
         let bytes = b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\
             \x2c\xb3\xd9\x40\x2d\x39\xe9\x79\x47\x82\xd5\xac\xd2\x68\x5c\xca\
             \xac\x6a\x62\x1b\x98\xce\x85\x9f\x56\x09\x6c\x83\x72\xc7\x25\x5d";
-        let sealed = Sealed {
-            key: id(1),
-            bytes: bytes.to_vec(),
-        };
+        let sealed = Sealed { key: id(1), bytes: bytes.to_vec() };
         assert_eq!(opened(&vault(), CARD, &sealed), Ok(NUMBER.to_vec()));
         let hash = vault().keyed_hash(Purpose::Link, &[b"ab", b"c"]);
         assert_eq!(hash[..8], [0x35, 0x6d, 0xfb, 0x69, 0x6e, 0x4e, 0x76, 0x79]);
@@ -285,9 +238,6 @@ mod tests {
     #[test]
     fn no_key_is_printed() {
         let printed = format!("{:?}", vault());
-        assert!(
-            printed.contains("Key(***)") && !printed.contains("7, 7"),
-            "{printed}"
-        );
+        assert!(printed.contains("Key(***)") && !printed.contains("7, 7"), "{printed}");
     }
 }

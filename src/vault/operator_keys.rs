@@ -63,13 +63,7 @@ impl OperatorKeys {
     /// One new key.
     pub fn generate(id: &str) -> Self {
         debug_assert!(is_id(id), "a generated key parses again");
-        Self {
-            wrapping: OperatorKey {
-                id: id.to_owned(),
-                key: Key::random(),
-            },
-            former: Vec::new(),
-        }
+        Self { wrapping: OperatorKey { id: id.to_owned(), key: Key::random() }, former: Vec::new() }
     }
 
     /// The text that parses into these keys again, for a key file.
@@ -87,10 +81,7 @@ impl OperatorKeys {
     /// Wraps under the first key. `context` says which key it is, so that no two wrapped keys can be swapped.
     pub fn wrap(&self, context: &[u8], key: &Key) -> Wrapped {
         let OperatorKey { id, key: wrapping } = &self.wrapping;
-        Wrapped {
-            by: id.clone(),
-            bytes: cipher::seal(wrapping, context, key.bytes()),
-        }
+        Wrapped { by: id.clone(), bytes: cipher::seal(wrapping, context, key.bytes()) }
     }
 
     /// Opens what any of these keys wrapped in the same context.
@@ -100,9 +91,7 @@ impl OperatorKeys {
             .find(|candidate| candidate.id == wrapped.by)
             .ok_or_else(|| VaultError::UnknownOperatorKey(wrapped.by.clone()))?;
         let bytes = cipher::open(&by.key, context, &wrapped.bytes)?;
-        <[u8; 32]>::try_from(bytes.as_slice())
-            .map(Key::from)
-            .map_err(|_| VaultError::NotAuthentic)
+        <[u8; 32]>::try_from(bytes.as_slice()).map(Key::from).map_err(|_| VaultError::NotAuthentic)
     }
 
     fn all(&self) -> impl Iterator<Item = &OperatorKey> {
@@ -112,20 +101,14 @@ impl OperatorKeys {
 
 impl OperatorKey {
     fn parse(text: &str, position: usize) -> Result<Self, OperatorKeysError> {
-        let (id, base64) = text
-            .trim()
-            .split_once(':')
-            .ok_or(OperatorKeysError::NoId { position })?;
+        let (id, base64) = text.trim().split_once(':').ok_or(OperatorKeysError::NoId { position })?;
         if !is_id(id) {
             return Err(OperatorKeysError::NoId { position });
         }
         let id = id.to_owned();
         let decoded = STANDARD.decode(base64).map(Zeroizing::new).ok();
         match decoded.and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok()) {
-            Some(bytes) => Ok(Self {
-                id,
-                key: Key::from(bytes),
-            }),
+            Some(bytes) => Ok(Self { id, key: Key::from(bytes) }),
             None => Err(OperatorKeysError::NotAKey { id }),
         }
     }
@@ -139,9 +122,7 @@ impl OperatorKey {
 /// Shorter than a key's 43 characters: a key put where the id belongs is no id and is not told in an error.
 fn is_id(text: &str) -> bool {
     (1..=ID_CHARACTERS_MAX).contains(&text.len())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 impl FromStr for OperatorKeys {
@@ -157,19 +138,14 @@ impl FromStr for OperatorKeys {
             keys.push(key);
         }
         let wrapping = keys.remove(0);
-        Ok(Self {
-            wrapping,
-            former: keys,
-        })
+        Ok(Self { wrapping, former: keys })
     }
 }
 
 /// Ids only.
 impl fmt::Debug for OperatorKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.all().map(|key| &key.id))
-            .finish()
+        f.debug_list().entries(self.all().map(|key| &key.id)).finish()
     }
 }
 
@@ -188,9 +164,7 @@ mod tests {
     fn the_first_key_wraps_and_the_others_open() {
         let old = keys(A).wrap(b"data key 1", &Key::from([9; 32]));
         let both = keys(&format!("{B},{A}\n"));
-        let key = both
-            .unwrap(b"data key 1", &old)
-            .expect("a former key opens");
+        let key = both.unwrap(b"data key 1", &old).expect("a former key opens");
         assert_eq!(key.bytes(), &[9; 32]);
         let anew = both.wrap(b"data key 1", &key);
         assert_eq!((anew.by.as_str(), both.wrapping_id()), ("b", "b"));
@@ -201,33 +175,17 @@ mod tests {
     fn a_wrapped_key_opens_with_its_key_in_its_context_only() {
         let wrapped = keys(A).wrap(b"data key 1", &Key::from([9; 32]));
         let refusal = |keys: OperatorKeys, context: &[u8]| keys.unwrap(context, &wrapped).err();
-        assert_eq!(
-            refusal(keys(A), b"data key 2"),
-            Some(VaultError::NotAuthentic)
-        );
-        assert_eq!(
-            refusal(keys(B), b"data key 1"),
-            Some(VaultError::UnknownOperatorKey("a".into()))
-        );
-        assert_eq!(
-            refusal(keys(&B.replacen('b', "a", 1)), b"data key 1"),
-            Some(VaultError::NotAuthentic)
-        );
+        assert_eq!(refusal(keys(A), b"data key 2"), Some(VaultError::NotAuthentic));
+        assert_eq!(refusal(keys(B), b"data key 1"), Some(VaultError::UnknownOperatorKey("a".into())));
+        assert_eq!(refusal(keys(&B.replacen('b', "a", 1)), b"data key 1"), Some(VaultError::NotAuthentic));
     }
 
     #[test]
     fn a_generated_key_survives_its_file() {
         let generated = OperatorKeys::generate("first");
         let wrapped = generated.wrap(b"", &Key::from([9; 32]));
-        assert!(
-            keys(generated.to_text().expose())
-                .unwrap(b"", &wrapped)
-                .is_ok()
-        );
-        assert_eq!(
-            keys(&format!("{A},{B}")).to_text().expose(),
-            format!("{A},{B}")
-        );
+        assert!(keys(generated.to_text().expose()).unwrap(b"", &wrapped).is_ok());
+        assert_eq!(keys(&format!("{A},{B}")).to_text().expose(), format!("{A},{B}"));
     }
 
     #[test]
@@ -247,10 +205,7 @@ mod tests {
             ("a:AAEC".to_owned(), not_a_key("a")),
             (format!("a:{unpadded}"), not_a_key("a")),
             (format!("a:x{key}"), not_a_key("a")),
-            (
-                format!("{A},{A}"),
-                OperatorKeysError::IdTwice { id: "a".into() },
-            ),
+            (format!("{A},{A}"), OperatorKeysError::IdTwice { id: "a".into() }),
         ] {
             let refusal = text.parse::<OperatorKeys>().expect_err(&text);
             assert_eq!(refusal, error, "{text}");

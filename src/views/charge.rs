@@ -142,7 +142,9 @@ impl Charge {
             settlement_currency: Currency::Aud,
             active_chargebacks: false,
             metadata: row.metadata,
-            platform_adjustment: row.platform_adjustment.map(|amount| PlatformAdjustment { amount, currency: row.currency }),
+            platform_adjustment: row
+                .platform_adjustment
+                .map(|amount| PlatformAdjustment { amount, currency: row.currency }),
             platform_fees: row.platform_adjustment.map(|_| if captured { row.platform_fees } else { 0 }),
         }
     }

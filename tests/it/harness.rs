@@ -1,4 +1,38 @@
-//! What every test leans on.
+//! What every test leans on: a whole server without its socket, on either database, with a clock to move and
+//! every answer checked against the document.
 
+pub mod app;
+pub mod client;
 pub mod contract;
 pub mod postgres;
+
+pub use app::{App, Database};
+pub use client::{Answer, Client, card, charge};
+
+/// Rules of the API, each tested on both databases.
+///
+/// `rules! { async fn rule_as_a_sentence(app) { ... } }` with `app: &App`; the books are checked at the end.
+macro_rules! rules {
+    ($(async fn $name:ident($app:ident) $body:block)*) => {$(
+        mod $name {
+            use super::*;
+
+            async fn rule($app: &$crate::harness::App) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                let app = $crate::harness::App::start($crate::harness::Database::Sqlite).await.unwrap();
+                rule(&app).await;
+                app.check_books().await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                let Some(app) = $crate::harness::App::start($crate::harness::Database::Postgres).await else { return };
+                rule(&app).await;
+                app.check_books().await;
+            }
+        }
+    )*};
+}
+pub(crate) use rules;

@@ -3,5 +3,6 @@
 // Tells clippy that all of this is test code, the harness too: unwrap is allowed.
 #![cfg(test)]
 
+mod charges;
 mod harness;
 mod house;

@@ -37,15 +37,11 @@ impl Memory {
         fault: Option<Fault>,
     ) -> Option<Result<(), Failure>> {
         self.forget(now);
-        let done = Fate::Done {
-            reference: reference.to_owned(),
-        };
+        let done = Fate::Done { reference: reference.to_owned() };
         match (self.fate(key), fault) {
             (Some(Fate::Closed | Fate::Reversed { .. }), _) => Some(Err(Failure::Closed)),
             // A repeated call whose first answer was lost: "nothing happened" would be a lie.
-            (Some(Fate::Done { .. }), None | Some(Fault::GatewayError)) | (None, None) => {
-                Some(Ok(()))
-            }
+            (Some(Fate::Done { .. }), None | Some(Fault::GatewayError)) | (None, None) => Some(Ok(())),
             (None, Some(Fault::GatewayError)) => Some(Err(Failure::GatewayError)),
             (Some(Fate::Done { .. }) | None, Some(Fault::AnswerLost)) => {
                 self.remember(now, key, done);
@@ -63,13 +59,7 @@ impl Memory {
         self.forget(now);
         match self.fate(key).cloned() {
             Some(Fate::Done { reference } | Fate::Reversed { reference }) => {
-                self.remember(
-                    now,
-                    key,
-                    Fate::Reversed {
-                        reference: reference.clone(),
-                    },
-                );
+                self.remember(now, key, Fate::Reversed { reference: reference.clone() });
                 Settled::Done { reference }
             }
             Some(Fate::Closed) | None => self.close(now, key),
@@ -101,16 +91,9 @@ impl Memory {
     }
 
     fn forget(&mut self, now: Instant) {
-        while let Some((at, key)) = self
-            .order
-            .pop_front_if(|(at, _)| now.duration_since(*at) >= KEPT)
-        {
+        while let Some((at, key)) = self.order.pop_front_if(|(at, _)| now.duration_since(*at) >= KEPT) {
             // A key whose fate has changed since stands once more further back.
-            if self
-                .fates
-                .get(&key)
-                .is_some_and(|(latest, _)| *latest == at)
-            {
+            if self.fates.get(&key).is_some_and(|(latest, _)| *latest == at) {
                 self.fates.remove(&key);
             }
         }
@@ -129,9 +112,7 @@ mod tests {
     }
 
     fn done() -> Settled {
-        Settled::Done {
-            reference: REFERENCE.to_owned(),
-        }
+        Settled::Done { reference: REFERENCE.to_owned() }
     }
 
     #[test]
@@ -150,10 +131,7 @@ mod tests {
         let closing = start + Duration::from_secs(100);
         assert_eq!(memory.reverse(closing, &key()), done());
         let late = closing + JUST_KEPT;
-        assert_eq!(
-            memory.act(late, &key(), REFERENCE, None),
-            Some(Err(Failure::Closed))
-        );
+        assert_eq!(memory.act(late, &key(), REFERENCE, None), Some(Err(Failure::Closed)));
     }
 
     #[test]
@@ -172,10 +150,7 @@ mod tests {
     fn a_repeated_call_that_was_done_never_claims_that_nothing_happened() {
         let (mut memory, now) = (Memory::default(), Instant::now());
         memory.act(now, &key(), REFERENCE, Some(Fault::AnswerLost));
-        assert_eq!(
-            memory.act(now, &key(), REFERENCE, Some(Fault::GatewayError)),
-            Some(Ok(()))
-        );
+        assert_eq!(memory.act(now, &key(), REFERENCE, Some(Fault::GatewayError)), Some(Ok(())));
         assert_eq!(memory.act(now, &key(), REFERENCE, None), Some(Ok(())));
     }
 }

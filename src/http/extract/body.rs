@@ -15,8 +15,7 @@ pub(super) const LEVELS_MAX: usize = 6;
 /// How many parameters a request may have, counting each field and each item at every level.
 pub(super) const PAIRS_MAX: usize = 1000;
 
-pub(super) const TOO_DEEP: Unreadable =
-    Unreadable::Malformed("The parameters are nested too deeply");
+pub(super) const TOO_DEEP: Unreadable = Unreadable::Malformed("The parameters are nested too deeply");
 pub(super) const TOO_MANY: Unreadable = Unreadable::Malformed("There are too many parameters");
 const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
 const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
@@ -54,20 +53,11 @@ pub async fn tree(
     };
     merge(winner, &mut tree);
     let tree = Value::Object(tree);
-    if pairs(&tree, LEVELS_MAX)? > PAIRS_MAX {
-        Err(TOO_MANY)
-    } else {
-        Ok(tree)
-    }
+    if pairs(&tree, LEVELS_MAX)? > PAIRS_MAX { Err(TOO_MANY) } else { Ok(tree) }
 }
 
 async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
-    let essence = content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
         "" | "application/x-www-form-urlencoded" => form::read(&body),
         "application/json" => json(&body),
@@ -92,9 +82,7 @@ async fn multipart(content_type: &str, body: Bytes) -> Result<Map<String, Value>
         .map_err(|_| NO_MULTIPART)?;
     // The body is in memory already, whoever collected it has limited it.
     DefaultBodyLimit::disable().apply(&mut request);
-    let mut parts = Multipart::from_request(request, &())
-        .await
-        .map_err(|_| NO_MULTIPART)?;
+    let mut parts = Multipart::from_request(request, &()).await.map_err(|_| NO_MULTIPART)?;
     let mut form = Form::default();
     while let Some(part) = parts.next_field().await.map_err(|_| NO_MULTIPART)? {
         if part.file_name().is_some() {
@@ -103,10 +91,7 @@ async fn multipart(content_type: &str, body: Bytes) -> Result<Map<String, Value>
         let name = part.name().unwrap_or_default().to_owned();
         // Not `text()`, which mends what is not UTF-8.
         let bytes = part.bytes().await.map_err(|_| NO_MULTIPART)?;
-        form.insert(
-            &name,
-            String::from_utf8(bytes.into()).map_err(|_| NO_MULTIPART)?,
-        )?;
+        form.insert(&name, String::from_utf8(bytes.into()).map_err(|_| NO_MULTIPART)?)?;
     }
     Ok(form.tree)
 }
@@ -127,9 +112,8 @@ fn merge(winner: Map<String, Value>, tree: &mut Map<String, Value>) {
 
 /// How many fields and items there are, if they do not lie too deep.
 fn pairs(value: &Value, levels: usize) -> Result<usize, Unreadable> {
-    let below = |count: usize, value: &Value| {
-        Ok(count + 1 + pairs(value, levels.checked_sub(1).ok_or(TOO_DEEP)?)?)
-    };
+    let below =
+        |count: usize, value: &Value| Ok(count + 1 + pairs(value, levels.checked_sub(1).ok_or(TOO_DEEP)?)?);
     match value {
         Value::Array(_) | Value::Object(_) if levels == 0 => Err(TOO_DEEP),
         Value::Array(items) => items.iter().try_fold(0, below),
@@ -155,12 +139,7 @@ mod tests {
         content_type: Option<&str>,
         body: &str,
     ) -> Result<Value, Unreadable> {
-        block_on(tree(
-            method,
-            query,
-            content_type,
-            Bytes::copy_from_slice(body.as_bytes()),
-        ))
+        block_on(tree(method, query, content_type, Bytes::copy_from_slice(body.as_bytes())))
     }
 
     fn part(header: &str, text: &str) -> String {
@@ -177,63 +156,37 @@ mod tests {
         for (content_type, body) in [
             (None, "amount=400&card[name]=Zo%C3%AB"),
             (FORM, "amount=400&card%5Bname%5D=Zo%C3%AB"),
-            (
-                Some("Application/X-WWW-Form-Urlencoded; charset=UTF-8"),
-                "amount=400&card[name]=Zo%C3%AB",
-            ),
+            (Some("Application/X-WWW-Form-Urlencoded; charset=UTF-8"), "amount=400&card[name]=Zo%C3%AB"),
             (
                 Some("application/json; charset=utf-8"),
                 r#"{"amount":"1","amount":"400","card":{"name":"Zoë"}}"#,
             ),
             (MULTIPART, parts.as_str()),
         ] {
-            assert_eq!(
-                read(&Method::POST, None, content_type, body),
-                Ok(wanted.clone()),
-                "{content_type:?}"
-            );
+            assert_eq!(read(&Method::POST, None, content_type, body), Ok(wanted.clone()), "{content_type:?}");
         }
     }
 
     #[test]
     fn an_empty_body_of_any_type_is_an_empty_form() {
-        for content_type in [
-            None,
-            FORM,
-            JSON,
-            MULTIPART,
-            Some("application/octet-stream"),
-            Some("multipart/form-data"),
-        ] {
-            assert_eq!(
-                read(&Method::PUT, None, content_type, ""),
-                Ok(json!({})),
-                "{content_type:?}"
-            );
+        for content_type in
+            [None, FORM, JSON, MULTIPART, Some("application/octet-stream"), Some("multipart/form-data")]
+        {
+            assert_eq!(read(&Method::PUT, None, content_type, ""), Ok(json!({})), "{content_type:?}");
         }
     }
 
     #[test]
     fn a_body_of_another_type_is_not_read() {
-        for content_type in [
-            "application/octet-stream",
-            "text/plain",
-            "application/xml",
-            "nonsense",
-        ] {
-            assert_eq!(
-                read(&Method::POST, None, Some(content_type), "a=1"),
-                Err(Unreadable::MediaType)
-            );
+        for content_type in ["application/octet-stream", "text/plain", "application/xml", "nonsense"] {
+            assert_eq!(read(&Method::POST, None, Some(content_type), "a=1"), Err(Unreadable::MediaType));
         }
     }
 
     #[test]
     fn the_query_wins_where_a_request_only_reads_and_the_body_elsewhere() {
-        let (query, body) = (
-            Some("a=q&card[name]=q"),
-            r#"{"a":"b","card":{"name":"b","number":1},"c":null}"#,
-        );
+        let (query, body) =
+            (Some("a=q&card[name]=q"), r#"{"a":"b","card":{"name":"b","number":1},"c":null}"#);
         for method in [Method::GET, Method::HEAD, Method::DELETE] {
             assert_eq!(
                 read(&method, query, JSON, body),
@@ -246,10 +199,7 @@ mod tests {
                 Ok(json!({ "a": "b", "card": { "name": "b", "number": 1 }, "c": null }))
             );
         }
-        assert_eq!(
-            read(&Method::POST, Some("a=q"), JSON, r#"{"a":null}"#),
-            Ok(json!({ "a": "q" }))
-        );
+        assert_eq!(read(&Method::POST, Some("a=q"), JSON, r#"{"a":null}"#), Ok(json!({ "a": "q" })));
     }
 
     #[test]
@@ -270,10 +220,7 @@ mod tests {
         let deep = |levels: usize| "{\"a\":".repeat(levels) + "1" + &"}".repeat(levels);
         assert!(read(&Method::POST, None, JSON, &deep(6)).is_ok());
         assert_eq!(read(&Method::POST, None, JSON, &deep(7)), Err(TOO_DEEP));
-        assert_eq!(
-            read(&Method::POST, None, JSON, &deep(100_000)),
-            Err(NO_JSON)
-        );
+        assert_eq!(read(&Method::POST, None, JSON, &deep(100_000)), Err(NO_JSON));
         let wide = |items: usize| json!({ "a": vec![1; items] }).to_string();
         assert!(read(&Method::POST, None, JSON, &wide(999)).is_ok());
         assert_eq!(read(&Method::POST, None, JSON, &wide(1000)), Err(TOO_MANY));
@@ -282,10 +229,7 @@ mod tests {
     #[test]
     fn broken_multipart_is_refused() {
         for content_type in [MULTIPART, Some("multipart/form-data")] {
-            assert_eq!(
-                read(&Method::POST, None, content_type, "--x\r\nnothing"),
-                Err(NO_MULTIPART)
-            );
+            assert_eq!(read(&Method::POST, None, content_type, "--x\r\nnothing"), Err(NO_MULTIPART));
         }
     }
 

@@ -43,9 +43,7 @@ impl Form {
             _ if self.pairs > PAIRS_MAX => Err(TOO_MANY),
             _ if path.len() > LEVELS_MAX => Err(TOO_DEEP),
             [] | ["", ..] => Ok(()),
-            [first, ref rest @ ..] => {
-                insert(self.tree.entry(first).or_insert(Value::Null), rest, text)
-            }
+            [first, ref rest @ ..] => insert(self.tree.entry(first).or_insert(Value::Null), rest, text),
         }
     }
 }
@@ -55,9 +53,7 @@ impl Form {
 fn segments(name: &str) -> Vec<&str> {
     let nested = name.strip_suffix(']').and_then(|name| name.split_once('['));
     match nested {
-        Some((first, rest)) if !first.is_empty() => {
-            [first].into_iter().chain(rest.split("][")).collect()
-        }
+        Some((first, rest)) if !first.is_empty() => [first].into_iter().chain(rest.split("][")).collect(),
         _ => vec![name],
     }
 }
@@ -77,11 +73,7 @@ fn insert(slot: &mut Value, path: &[&str], text: String) -> Result<(), Unreadabl
         return Ok(());
     };
     if slot.is_null() || slot.as_str().is_some_and(|text| text.trim().is_empty()) {
-        *slot = if segment.is_empty() {
-            Value::Array(Vec::new())
-        } else {
-            Value::Object(Map::new())
-        };
+        *slot = if segment.is_empty() { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
     }
     if let Value::Array(items) = slot
         && segment.is_empty()
@@ -102,9 +94,7 @@ fn insert(slot: &mut Value, path: &[&str], text: String) -> Result<(), Unreadabl
 
 /// `a[][x]=1&a[][y]=2&a[][x]=3` are two objects: a new one begins where a name comes again.
 fn has(item: &Value, path: &[&str]) -> bool {
-    path.iter()
-        .try_fold(item, |value, name| value.get(name))
-        .is_some()
+    path.iter().try_fold(item, |value, name| value.get(name)).is_some()
 }
 
 fn decode(encoded: &[u8]) -> Result<String, Unreadable> {
@@ -122,9 +112,7 @@ fn decode(encoded: &[u8]) -> Result<String, Unreadable> {
 
 fn digit(byte: Option<u8>) -> Result<u8, Unreadable> {
     let value = byte.and_then(|byte| char::from(byte).to_digit(16));
-    value
-        .and_then(|value| u8::try_from(value).ok())
-        .ok_or(ENCODING)
+    value.and_then(|value| u8::try_from(value).ok()).ok_or(ENCODING)
 }
 
 #[cfg(test)]
@@ -148,10 +136,7 @@ mod tests {
         for (form, read) in [
             ("a[]=x&a[]=y", json!({ "a": ["x", "y"] })),
             ("a[0]=x&a[1]=y", json!({ "a": { "0": "x", "1": "y" } })),
-            (
-                "a[][x]=1&a[][y]=2&a[][x]=3",
-                json!({ "a": [{ "x": "1", "y": "2" }, { "x": "3" }] }),
-            ),
+            ("a[][x]=1&a[][y]=2&a[][x]=3", json!({ "a": [{ "x": "1", "y": "2" }, { "x": "3" }] })),
             (
                 "a[][x][y]=1&a[][x][z]=2&a[][x][y]=3",
                 json!({ "a": [{ "x": { "y": "1", "z": "2" } }, { "x": { "y": "3" } }] }),
@@ -167,10 +152,7 @@ mod tests {
     fn odd_names_are_plain_names() {
         for (form, read) in [
             ("&&=x&a", json!({ "a": "" })),
-            (
-                "[x]=1&a[b=2&a]=3",
-                json!({ "[x]": "1", "a[b": "2", "a]": "3" }),
-            ),
+            ("[x]=1&a[b=2&a]=3", json!({ "[x]": "1", "a[b": "2", "a]": "3" })),
             ("a=b=c", json!({ "a": "b=c" })),
         ] {
             assert_eq!(tree(form), Ok(read), "{form}");
@@ -184,25 +166,13 @@ mod tests {
 
     #[test]
     fn a_value_and_an_object_of_one_name_conflict_unless_one_is_blank() {
-        for form in [
-            "card=x&card[number]=1",
-            "card[number]=1&card=x",
-            "a[]=1&a=2",
-            "a[]=1&a[0]=2",
-            "a[b]=1&a[]=2",
-        ] {
+        for form in
+            ["card=x&card[number]=1", "card[number]=1&card=x", "a[]=1&a=2", "a[]=1&a[0]=2", "a[b]=1&a[]=2"]
+        {
             assert_eq!(tree(form), Err(CONFLICT), "{form}");
         }
-        for form in [
-            "card=&card[number]=1",
-            "card[number]=1&card=+",
-            "card[number]=1&card[]=",
-        ] {
-            assert_eq!(
-                tree(form),
-                Ok(json!({ "card": { "number": "1" } })),
-                "{form}"
-            );
+        for form in ["card=&card[number]=1", "card[number]=1&card=+", "card[number]=1&card[]="] {
+            assert_eq!(tree(form), Ok(json!({ "card": { "number": "1" } })), "{form}");
         }
     }
 

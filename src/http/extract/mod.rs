@@ -36,7 +36,11 @@ impl Input {
     }
 
     /// What to search for.
-    pub fn search(&self, sorts: &'static [&'static str], default_sort: &'static str) -> Result<Search, Faults> {
+    pub fn search(
+        &self,
+        sorts: &'static [&'static str],
+        default_sort: &'static str,
+    ) -> Result<Search, Faults> {
         Search::read(&self.0, sorts, default_sort).valid()
     }
 }
@@ -46,7 +50,8 @@ impl FromRequest<Site> for Input {
 
     async fn from_request(request: Request, _: &Site) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
-        let announced = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let announced =
+            parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         if announced.is_some_and(|length: usize| length > BODY_BYTES_MAX) {
             return Err(ErrorCode::PayloadTooLarge.into());
         }

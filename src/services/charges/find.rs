@@ -20,7 +20,11 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charg
 }
 
 /// The row a token names.
-pub(super) async fn by_token(db: &impl ConnectionTrait, account: &Account, token: &str) -> Result<charge::Model, Error> {
+pub(super) async fn by_token(
+    db: &impl ConnectionTrait,
+    account: &Account,
+    token: &str,
+) -> Result<charge::Model, Error> {
     let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = charge::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(db).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
@@ -34,8 +38,15 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
 }
 
 /// A customer's charges, newest first.
-pub async fn of_customer(ctx: &Context, account: &Account, customer: CustomerToken, paging: Paging) -> Result<Page<Charge>, Error> {
-    let rows = charge::Entity::owned_by(account.id()).filter(Column::CustomerId.eq(customer)).filter(charge::listed());
+pub async fn of_customer(
+    ctx: &Context,
+    account: &Account,
+    customer: CustomerToken,
+    paging: Paging,
+) -> Result<Page<Charge>, Error> {
+    let rows = charge::Entity::owned_by(account.id())
+        .filter(Column::CustomerId.eq(customer))
+        .filter(charge::listed());
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))
 }

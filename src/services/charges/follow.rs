@@ -22,9 +22,15 @@ use crate::views::charge::Charge;
 ///
 /// Refusals, first match wins: `not_found`, `bad_authorisation`, `already_captured`, `already_voided`,
 /// `authorisation_expired`, `invalid_capture_amount`; then the acquirer's, `gateway_error`.
-pub async fn capture(ctx: &Ctx, account: &Account, token: &str, params: Params<Capture>) -> Result<Charge, Error> {
+pub async fn capture(
+    ctx: &Ctx,
+    account: &Account,
+    token: &str,
+    params: Params<Capture>,
+) -> Result<Charge, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
-    next(Standing::at(account.now, &row), Action::Capture).map_err(|code| Error::from(code).about_charge(row.id))?;
+    next(Standing::at(account.now, &row), Action::Capture)
+        .map_err(|code| Error::from(code).about_charge(row.id))?;
     let amount = params.value.amount.as_deref().map(str::trim).filter(|amount| !amount.is_empty());
     // Whatever is not the amount is the wrong amount, number or not: no fault of the parameter's own.
     if params.faults.has("amount") || amount.is_some_and(|amount| amount.parse() != Ok(row.amount)) {
@@ -47,8 +53,14 @@ async fn follow(ctx: &Ctx, account: &Account, row: charge::Model, action: Action
     ctx.in_own_task(async move { in_three_steps(&task, &account, row, action).await }).await
 }
 
-async fn in_three_steps(ctx: &Context, account: &Account, row: charge::Model, action: Action) -> Result<Charge, Error> {
-    let intent = Intent { row, account: account.clone(), action, settle_after: ctx.clock.now() + SETTLE_AFTER };
+async fn in_three_steps(
+    ctx: &Context,
+    account: &Account,
+    row: charge::Model,
+    action: Action,
+) -> Result<Charge, Error> {
+    let intent =
+        Intent { row, account: account.clone(), action, settle_after: ctx.clock.now() + SETTLE_AFTER };
     let (row, step) = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
 
     let call = call(&row, action)?;
@@ -71,7 +83,11 @@ async fn in_three_steps(ctx: &Context, account: &Account, row: charge::Model, ac
     };
     let now = outcome.now;
     let row = ctx.store.write(outcome, |tx, outcome| outcome::record(tx, outcome).boxed()).await?;
-    if row.state == step.to { Ok(Charge::at(now, row)) } else { Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)) }
+    if row.state == step.to {
+        Ok(Charge::at(now, row))
+    } else {
+        Err(Error::from(ErrorCode::GatewayError).about_charge(row.id))
+    }
 }
 
 struct Intent {
@@ -111,7 +127,8 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move)
 /// The call in flight.
 fn call(row: &charge::Model, action: Action) -> Result<Follow, Error> {
     let reference = row.acquirer_reference.clone();
-    let reference = reference.ok_or_else(|| Error::internal("an authorised charge without the acquirer's reference"))?;
+    let reference =
+        reference.ok_or_else(|| Error::internal("an authorised charge without the acquirer's reference"))?;
     Ok(Follow { key: key(row, action), reference, amount: row.amount, currency: row.currency, fault: None })
 }
 

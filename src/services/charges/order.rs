@@ -50,7 +50,10 @@ pub async fn place(ctx: &Context, account: &Account, params: Params<NewCharge>) 
     if let Some((currency, rate)) = currency
         && !faults.has("amount")
     {
-        let (min, max) = (currency.charge_amount_min(), rate.amount_max(currency, account.settings().maximum_charge_cents));
+        let (min, max) = (
+            currency.charge_amount_min(),
+            rate.amount_max(currency, account.settings().maximum_charge_cents),
+        );
         if asked.amount < min {
             faults.add("amount", format!("must be at least {min}"));
         } else if asked.amount > max {
@@ -85,10 +88,21 @@ fn currency(ctx: &Context, asked: Option<&str>, faults: &mut Faults) -> Option<(
     taken
 }
 
-fn terms(account: &Account, asked: &NewCharge, (currency, rate): (Currency, Rate), payer: &Payer, faults: &mut Faults) -> Result<Terms, Error> {
+fn terms(
+    account: &Account,
+    asked: &NewCharge,
+    (currency, rate): (Currency, Rate),
+    payer: &Payer,
+    faults: &mut Faults,
+) -> Result<Terms, Error> {
     let settlement_amount = rate.settle_rounded_half_up(asked.amount, currency);
     let card = &payer.card;
-    let fees = account.pricing()?.fee_rounded_half_up(settlement_amount, currency, &card.issuing_country, card.scheme);
+    let fees = account.pricing()?.fee_rounded_half_up(
+        settlement_amount,
+        currency,
+        &card.issuing_country,
+        card.scheme,
+    );
     let adjustment = asked.platform_adjustment.as_ref();
     if let Some(NewPlatformAdjustment { currency: Some(other), .. }) = adjustment
         && filled(Some(other)).is_some_and(|other| Currency::parse(other) != Some(currency))
@@ -105,7 +119,13 @@ fn terms(account: &Account, asked: &NewCharge, (currency, rate): (Currency, Rate
     Ok(Terms { currency, rate, settlement_amount, fees, platform_adjustment, platform_fees })
 }
 
-fn order(ctx: &Context, account: &Account, asked: NewCharge, payer: Payer, terms: Terms) -> Result<Order, Error> {
+fn order(
+    ctx: &Context,
+    account: &Account,
+    asked: NewCharge,
+    payer: Payer,
+    terms: Terms,
+) -> Result<Order, Error> {
     let id: ChargeToken = ctx.ids.token();
     let customer_id: Option<CustomerToken> = match payer.token {
         TokenUse::Again(customer) => Some(customer),
@@ -141,7 +161,9 @@ fn order(ctx: &Context, account: &Account, asked: NewCharge, payer: Payer, terms
         email: asked.email,
         ip_address: asked.ip_address,
         reference: asked.reference,
-        metadata: JsonText::of(&metadata.into_iter().map(|(key, text)| (key, text.into())).collect::<Map<_, _>>())?,
+        metadata: JsonText::of(
+            &metadata.into_iter().map(|(key, text)| (key, text.into())).collect::<Map<_, _>>(),
+        )?,
         card: payer.shown,
         card_id: card.id,
         customer_id,

@@ -144,9 +144,18 @@ pub(super) async fn found(tx: &Tx, seen: &charge::Model) -> Result<charge::Model
 
 /// Charged = fees + the platform's share + what the merchant gets, on the day it becomes available.
 fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
-    let entry = Entry { account: row.account_id, kind: EntryKind::Charge, source: row.id.to_string(), now: outcome.now };
+    let entry = Entry {
+        account: row.account_id,
+        kind: EntryKind::Charge,
+        source: row.id.to_string(),
+        now: outcome.now,
+    };
     let available_on = (outcome.now + Span::days(outcome.settlement_delay_days.into())).day();
-    let others = [(Book::Charges, -row.settlement_amount), (Book::Fees, row.fees), (Book::Platform, row.platform_fees)];
+    let others = [
+        (Book::Charges, -row.settlement_amount),
+        (Book::Fees, row.fees),
+        (Book::Platform, row.platform_fees),
+    ];
     ledger::record(tx, &entry, available_on, row.entitlement, &others);
 }
 
@@ -154,7 +163,9 @@ fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
 pub(super) fn answer(now: Timestamp, row: charge::Model) -> Result<Charge, Error> {
     match row.failure {
         Some(failure) => Err(Error::from(ErrorCode::from(failure)).about_charge(row.id)),
-        None if row.state == ChargeState::Processing => Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
+        None if row.state == ChargeState::Processing => {
+            Err(Error::from(ErrorCode::GatewayError).about_charge(row.id))
+        }
         None => Ok(Charge::at(now, row)),
     }
 }

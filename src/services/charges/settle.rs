@@ -34,12 +34,16 @@ pub async fn settle(ctx: &Context, seen: charge::Model) -> Result<bool, Error> {
     let wall = ctx.clock.now();
     let claim = Claim { settle_after: wall + pause(wall, &seen), seen };
     // The attempt number fences off whoever made the call: from here on only this worker records its outcome.
-    let Some(row) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else { return Ok(false) };
+    let Some(row) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
+        return Ok(false);
+    };
     let verdict = match row.state {
         ChargeState::Processing => reversed(ctx, &creation_key(row.id)).await,
         ChargeState::Capturing => followed(ctx, &row, Action::Capture).await?,
         ChargeState::Voiding => followed(ctx, &row, Action::Void).await?,
-        ChargeState::Authorised | ChargeState::Captured | ChargeState::Voided | ChargeState::Failed => return Ok(false),
+        ChargeState::Authorised | ChargeState::Captured | ChargeState::Voided | ChargeState::Failed => {
+            return Ok(false);
+        }
     };
     let Some(verdict) = verdict else { return Ok(false) };
     let account = account::Entity::find_by_id(row.account_id).one(ctx.store.read()).await?;
@@ -81,7 +85,9 @@ fn pause(wall: Timestamp, row: &charge::Model) -> Span {
 }
 
 async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<Option<Verdict>, Error> {
-    let Ok(settled) = within_time(ctx, ctx.acquirer.settle(&follow::key(row, action))).await else { return Ok(None) };
+    let Ok(settled) = within_time(ctx, ctx.acquirer.settle(&follow::key(row, action))).await else {
+        return Ok(None);
+    };
     Ok(Some(match settled {
         Settled::NotDone => Verdict::Back,
         Settled::Done { .. } => {
@@ -91,7 +97,10 @@ async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<
     }))
 }
 
-async fn within_time<T>(ctx: &Context, call: impl Future<Output = Result<T, NoAnswer>>) -> Result<T, NoAnswer> {
+async fn within_time<T>(
+    ctx: &Context,
+    call: impl Future<Output = Result<T, NoAnswer>>,
+) -> Result<T, NoAnswer> {
     tokio::time::timeout(ctx.acquirer_answer, call).await.unwrap_or(Err(NoAnswer))
 }
 

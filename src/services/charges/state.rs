@@ -1,9 +1,9 @@
 //! The states of a charge: one total table of what a void or a capture does in each (specification, States
 //! and transitions, Charge; decisions 5).
 
+use entity::Timestamp;
 use entity::charge::{self, ChargeState};
 use entity::event::EventType;
-use entity::Timestamp;
 
 use crate::error::ErrorCode;
 
@@ -61,7 +61,9 @@ pub fn next(standing: Standing, action: Action) -> Result<Move, ErrorCode> {
         (Stored(Authorised), Capture) => {
             Ok(Move { through: Capturing, to: Captured, emits: EventType::ChargeCaptured })
         }
-        (Stored(Authorised), Void) => Ok(Move { through: Voiding, to: Voided, emits: EventType::ChargeVoided }),
+        (Stored(Authorised), Void) => {
+            Ok(Move { through: Voiding, to: Voided, emits: EventType::ChargeVoided })
+        }
         (Expired, Capture | Void) => Err(ErrorCode::AuthorisationExpired),
         // In flight refuses like done: the rival will most likely win.
         (Stored(Captured | Capturing), Capture | Void) => Err(ErrorCode::AlreadyCaptured),

@@ -31,7 +31,13 @@ impl Coming {
     }
 
     /// Give it to the customer. The parameter that named it is refused where its token was used meanwhile.
-    pub(super) async fn attach(&self, tx: &Tx, owner: &customer::Model, account: &Account, param: &str) -> Result<(), Error> {
+    pub(super) async fn attach(
+        &self,
+        tx: &Tx,
+        owner: &customer::Model,
+        account: &Account,
+        param: &str,
+    ) -> Result<(), Error> {
         match self {
             Self::New(row) => tx.append(row.as_ref()),
             Self::Unused(id) => {
@@ -51,7 +57,12 @@ const ONE_CARD: &str = "Exactly one of card or card_token is required";
 /// Store a customer with its first card, which is primary.
 ///
 /// Refusals: `invalid_resource`; a used or unknown card token is one.
-pub async fn create(ctx: &Context, account: &Account, ip_address: String, params: Params<NewCustomer>) -> Result<Customer, Error> {
+pub async fn create(
+    ctx: &Context,
+    account: &Account,
+    ip_address: String,
+    params: Params<NewCustomer>,
+) -> Result<Customer, Error> {
     let Params { value: asked, mut faults } = params;
     let id: CustomerToken = ctx.ids.token();
     let token = filled(asked.card_token.as_deref());
@@ -82,7 +93,11 @@ pub async fn create(ctx: &Context, account: &Account, ip_address: String, params
         ip_address,
         created_at: account.now,
     };
-    ctx.store.write((account.clone(), row, card), |tx, (account, row, card)| record(tx, account, row, card).boxed()).await
+    ctx.store
+        .write((account.clone(), row, card), |tx, (account, row, card)| {
+            record(tx, account, row, card).boxed()
+        })
+        .await
 }
 
 async fn record(tx: &Tx, account: &Account, row: &customer::Model, card: &Coming) -> Result<Customer, Error> {
@@ -97,7 +112,9 @@ async fn record(tx: &Tx, account: &Account, row: &customer::Model, card: &Coming
 /// The customer as it will stand: a card that came with the request is appended, so it is not found yet.
 pub(super) async fn shown(tx: &Tx, row: customer::Model, came: Option<&Coming>) -> Result<Customer, Error> {
     match came {
-        Some(Coming::New(card)) if card.id == row.primary_card_id => Ok(Customer::new(row, card.as_ref().clone())),
+        Some(Coming::New(card)) if card.id == row.primary_card_id => {
+            Ok(Customer::new(row, card.as_ref().clone()))
+        }
         _ => super::find::view(tx, row).await,
     }
 }

@@ -30,18 +30,28 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
     let customers = List::newest_first(account.id(), customer::Entity::owned_by(account.id()));
     let page = customers.counted(ctx, Counted::Customers, paging).await?;
     let primary_ids = page.records.iter().map(|row| row.primary_card_id);
-    let cards = card::Entity::owned_by(account.id()).filter(card::Column::Id.is_in(primary_ids)).all(ctx.store.read()).await?;
+    let cards = card::Entity::owned_by(account.id())
+        .filter(card::Column::Id.is_in(primary_ids))
+        .all(ctx.store.read())
+        .await?;
     let mut cards: HashMap<CardToken, card::Model> = cards.into_iter().map(|card| (card.id, card)).collect();
     // One that was deleted between the two looks is not on the page any more.
     let Page { records, count, paging } = page;
-    let records = records.into_iter().filter_map(|row| cards.remove(&row.primary_card_id).map(|card| Customer::new(row, card)));
+    let records = records
+        .into_iter()
+        .filter_map(|row| cards.remove(&row.primary_card_id).map(|card| Customer::new(row, card)));
     Ok(Page { records: records.collect(), count, paging })
 }
 
 /// The customer's charges, newest first.
 ///
 /// Refusals: `not_found`.
-pub async fn list_charges(ctx: &Context, account: &Account, token: &str, paging: Params<Paging>) -> Result<Page<Charge>, Error> {
+pub async fn list_charges(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    paging: Params<Paging>,
+) -> Result<Page<Charge>, Error> {
     let customer = by_token(ctx.store.read(), account, token).await?;
     charges::of_customer(ctx, account, customer.id, paging.valid()?).await
 }
@@ -49,7 +59,12 @@ pub async fn list_charges(ctx: &Context, account: &Account, token: &str, paging:
 /// The customer's cards, newest first.
 ///
 /// Refusals: `not_found`.
-pub async fn list_cards(ctx: &Context, account: &Account, token: &str, paging: Params<Paging>) -> Result<Page<Card>, Error> {
+pub async fn list_cards(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    paging: Params<Paging>,
+) -> Result<Page<Card>, Error> {
     let customer = by_token(ctx.store.read(), account, token).await?;
     let rows = card::Entity::owned_by(account.id()).filter(card::Column::CustomerId.eq(customer.id));
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
@@ -59,13 +74,22 @@ pub async fn list_cards(ctx: &Context, account: &Account, token: &str, paging: P
 /// The customer's subscriptions: none, as long as nothing is billed.
 ///
 /// Refusals: `not_found`.
-pub async fn list_subscriptions(ctx: &Context, account: &Account, token: &str, paging: Params<Paging>) -> Result<Page<Subscription>, Error> {
+pub async fn list_subscriptions(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    paging: Params<Paging>,
+) -> Result<Page<Subscription>, Error> {
     by_token(ctx.store.read(), account, token).await?;
     Ok(Page { records: Vec::new(), count: 0, paging: paging.valid()? })
 }
 
 /// The row a token names.
-pub(super) async fn by_token(db: &impl ConnectionTrait, account: &Account, token: &str) -> Result<customer::Model, Error> {
+pub(super) async fn by_token(
+    db: &impl ConnectionTrait,
+    account: &Account,
+    token: &str,
+) -> Result<customer::Model, Error> {
     let id: CustomerToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = customer::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(db).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
@@ -73,7 +97,10 @@ pub(super) async fn by_token(db: &impl ConnectionTrait, account: &Account, token
 
 /// A customer with its primary card.
 pub(super) async fn view(db: &impl ConnectionTrait, row: customer::Model) -> Result<Customer, Error> {
-    let primary = card::Entity::owned_by(row.account_id).filter(card::Column::Id.eq(row.primary_card_id)).one(db).await?;
+    let primary = card::Entity::owned_by(row.account_id)
+        .filter(card::Column::Id.eq(row.primary_card_id))
+        .one(db)
+        .await?;
     // Both go in one transaction; between the two looks a deletion may have happened.
     Ok(Customer::new(row, primary.ok_or(ErrorCode::NotFound)?))
 }

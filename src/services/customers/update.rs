@@ -43,7 +43,12 @@ enum Card {
 /// Change a customer. With none of the three card parameters its cards stay as they are.
 ///
 /// Refusals, first match wins: `not_found`, `too_many_card_parameters`, `invalid_resource`.
-pub async fn update(ctx: &Context, account: &Account, token: &str, params: Params<CustomerChanges>) -> Result<Customer, Error> {
+pub async fn update(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<CustomerChanges>,
+) -> Result<Customer, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value: mut asked, mut faults } = params;
     // Required at creation, so it is refused blank here too (decisions 1).
@@ -78,7 +83,11 @@ async fn card_change(
     } else if let Some(token) = card_token {
         (own_or_unused(ctx, account, row, token, "card_token", faults).await?, "card_token", true)
     } else if let Some(token) = primary_token {
-        (own_or_unused(ctx, account, row, token, "primary_card_token", faults).await?, "primary_card_token", false)
+        (
+            own_or_unused(ctx, account, row, token, "primary_card_token", faults).await?,
+            "primary_card_token",
+            false,
+        )
     } else {
         (None, "card", false)
     };

@@ -1,0 +1,171 @@
+//! A whole server without its socket.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use card_payments::acquirer::simulator::{Numbers, Simulator};
+use card_payments::app::Parts;
+use card_payments::clock::{Clock, Ids};
+use card_payments::config::{Environment, Secrets};
+use card_payments::http::Index;
+use card_payments::services::accounts::{self, Keys};
+use card_payments::services::{Ctx, due};
+use card_payments::store::{Location, Store};
+use card_payments::vault::OperatorKeys;
+use entity::{Span, Timestamp};
+use sea_orm::{ConnectionTrait, Statement};
+
+use super::client::Client;
+use super::contract::Contract;
+use super::postgres;
+
+/// Where a test's data is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Database {
+    Sqlite,
+    Postgres,
+}
+
+/// The document that every answer is checked against.
+pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::new(card_payments::http::openapi()));
+
+static MIGRATED: postgres::Template = postgres::Template::new("migrated");
+
+/// 2026-03-02T10:00:00Z, a Monday.
+const START: i64 = 1_772_445_600_000;
+
+/// A wall clock that stands still until it is moved.
+pub struct TestClock(AtomicI64);
+
+impl TestClock {
+    pub fn advance(&self, span: Span) {
+        self.0.fetch_add(span.millis(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// The server.
+pub struct App {
+    pub clock: Arc<TestClock>,
+    pub database: Database,
+    inner: card_payments::app::App,
+    keys: Keys,
+    // Removed when the test ends.
+    _folder: Option<tempfile::TempDir>,
+    _postgres: Option<postgres::Database>,
+}
+
+impl App {
+    /// A server on an empty database of its own. None where PostgreSQL is not there.
+    pub async fn start(database: Database) -> Option<Self> {
+        let (location, folder, copy) = match database {
+            Database::Sqlite => {
+                let folder = tempfile::tempdir().unwrap();
+                (Location::Sqlite { path: folder.path().join("test.db") }, Some(folder), None)
+            }
+            Database::Postgres => {
+                let copy = MIGRATED
+                    .database(async |url| {
+                        let location: Location = url.parse().unwrap();
+                        drop(Store::open(&location, Arc::new(Ids::default())).await.unwrap());
+                    })
+                    .await?;
+                (copy.url().parse().unwrap(), None, Some(copy))
+            }
+        };
+        let clock = Arc::new(TestClock(AtomicI64::new(START)));
+        let parts = Parts {
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            acquirer: Arc::new(Simulator::new(Numbers::TestCards)),
+            // The simulator answers at once or never.
+            acquirer_answer: Duration::from_millis(200),
+            environment: Environment::Test,
+            operator: OperatorKeys::generate("test"),
+        };
+        let index = Index {
+            base_url: "http://test".into(),
+            environment: "test",
+            trusted_proxies: Vec::new(),
+            metrics: true,
+        };
+        let inner = card_payments::app::App::open(&location, parts, Secrets::default(), index).await.unwrap();
+        let keys = inner.keys.clone().unwrap();
+        Some(Self { clock, database, inner, keys, _folder: folder, _postgres: copy })
+    }
+
+    /// The services' context, for what no request can do.
+    pub fn ctx(&self) -> &Ctx {
+        &self.inner.ctx
+    }
+
+    /// A caller with the first account's secret key.
+    pub fn client(&self) -> Client {
+        self.with_key(self.keys.secret.expose())
+    }
+
+    /// The first account's publishable key.
+    pub fn publishable_key(&self) -> &str {
+        self.keys.publishable.expose()
+    }
+
+    /// A caller with any key.
+    pub fn with_key(&self, key: &str) -> Client {
+        Client::new(self.inner.router.clone(), Some(key.into()))
+    }
+
+    /// A caller without a key.
+    pub fn anonymous(&self) -> Client {
+        Client::new(self.inner.router.clone(), None)
+    }
+
+    /// A caller of another account.
+    pub async fn stranger(&self) -> Client {
+        let keys = Keys::mint();
+        accounts::create(self.ctx(), "Stranger", &keys).await.unwrap();
+        self.with_key(keys.secret.expose())
+    }
+
+    /// Do all due work, as the workers would by now.
+    pub async fn do_due_work(&self) {
+        for &kind in due::Kind::ALL {
+            while due::run(self.ctx(), kind).await.unwrap() > 0 {}
+        }
+    }
+
+    /// One number from the database.
+    pub async fn number(&self, sql: &str) -> i64 {
+        let reader = self.ctx().store.read();
+        let statement = Statement::from_string(
+            reader.get_database_backend(),
+            format!("SELECT CAST(({sql}) AS BIGINT) AS n"),
+        );
+        reader.query_one_raw(statement).await.unwrap().unwrap().try_get("", "n").unwrap()
+    }
+
+    /// What no test may break: every entry sums to zero, balances are the sum of the merchant's postings,
+    /// counters are the numbers of rows.
+    pub async fn check_books(&self) {
+        let unbalanced = "SELECT COUNT(*) FROM (SELECT 1 AS one FROM postings GROUP BY account_id, entry_id, currency HAVING SUM(amount) <> 0) AS t";
+        assert_eq!(self.number(unbalanced).await, 0, "entries that do not sum to zero");
+        let apart = "SELECT COALESCE((SELECT SUM(amount) FROM balances), 0) - COALESCE((SELECT SUM(amount) FROM postings WHERE book = 'merchant'), 0)";
+        assert_eq!(self.number(apart).await, 0, "balances are not the sum of the merchant's postings");
+        let entries = "SELECT COUNT(*) FROM journal_entries WHERE kind = 'charge'";
+        let captured = "SELECT COUNT(*) FROM charges WHERE state = 'captured'";
+        assert_eq!(self.number(entries).await, self.number(captured).await, "one entry a captured charge");
+        let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
+        for (kind, rows) in [
+            ("charges", listed.as_str()),
+            ("customers", "SELECT COUNT(*) FROM customers"),
+            ("events", "SELECT COUNT(*) FROM events"),
+        ] {
+            let counted = format!("SELECT COALESCE(SUM(n), 0) FROM counters WHERE kind = '{kind}'");
+            assert_eq!(self.number(&counted).await, self.number(rows).await, "the counter of {kind}");
+        }
+    }
+}
