@@ -4,5 +4,6 @@
 #![cfg(test)]
 
 mod charges;
+mod documents;
 mod harness;
 mod house;
