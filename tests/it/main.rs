@@ -6,3 +6,4 @@
 mod charges;
 mod harness;
 mod house;
+mod requests;
