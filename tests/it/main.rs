@@ -7,3 +7,4 @@ mod charges;
 mod documents;
 mod harness;
 mod house;
+mod requests;
