@@ -5,9 +5,11 @@ pub mod app;
 pub mod client;
 pub mod contract;
 pub mod postgres;
+pub mod stored;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
+pub use stored::{fields, token, with};
 
 /// Rules of the API, each tested on both databases.
 ///

@@ -3,6 +3,12 @@
 // Tells clippy that all of this is test code, the harness too: unwrap is allowed.
 #![cfg(test)]
 
+mod cards;
 mod charges;
+mod customer_cards;
+mod customers;
+mod events;
 mod harness;
 mod house;
+mod races;
+mod secrets;
