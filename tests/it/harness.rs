@@ -5,7 +5,9 @@ pub mod app;
 pub mod client;
 pub mod contract;
 pub mod postgres;
+pub mod sending;
 pub mod stored;
+pub mod untouched;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};

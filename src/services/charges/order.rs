@@ -25,6 +25,7 @@ pub struct Order {
 }
 
 /// The money of a charge, settled in AUD cents.
+#[derive(Clone, Copy)]
 struct Terms {
     currency: Currency,
     rate: Rate,
