@@ -201,9 +201,9 @@ rules! {
     }
 
     async fn an_unknown_event_is_not_found(app) {
-        let stranger: Client = app.stranger().await;
+        let client: Client = app.client();
         for unknown in ["evt_AZqYv3rVcBKUQ1mHn7tKRw", "evt_", "nonsense"] {
-            let body = app.client().get(&format!("/1/events/{unknown}")).await.refused(404, "resource_not_found");
+            let body = client.get(&format!("/1/events/{unknown}")).await.refused(404, "resource_not_found");
             assert_eq!(body["error_description"], "The requested resource could not be found.");
         }
     }

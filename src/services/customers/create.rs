@@ -6,6 +6,7 @@ use entity::event::EventType;
 use entity::{CardToken, CustomerToken, customer};
 use futures::FutureExt;
 
+use super::find::view;
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::NewCustomer;
 use crate::params::{Faults, Params, filled};
@@ -18,19 +19,20 @@ use crate::views::customer::Customer;
 pub(super) enum Coming {
     /// It came with the request.
     New(Box<card::Model>),
-    /// Its unused token did.
-    Unused(CardToken),
+    /// Its token did.
+    Stored(CardToken),
 }
 
 impl Coming {
     pub(super) fn id(&self) -> CardToken {
         match self {
             Self::New(row) => row.id,
-            Self::Unused(id) => *id,
+            Self::Stored(id) => *id,
         }
     }
 
-    /// Give it to the customer. The parameter that named it is refused where its token was used meanwhile.
+    /// Give it to a customer that is there already. The parameter that named it is refused where its token was
+    /// used meanwhile.
     pub(super) async fn attach(
         &self,
         tx: &Tx,
@@ -39,14 +41,13 @@ impl Coming {
         param: &str,
     ) -> Result<(), Error> {
         match self {
-            Self::New(row) => tx.append(row.as_ref()),
-            Self::Unused(id) => {
-                if !cards::attach(tx, account.id(), *id, owner.id, account.now).await? {
-                    return Err(refused(param, USED));
-                }
+            Self::New(row) => cards::insert(tx, row).await,
+            Self::Stored(id) if cards::attach(tx, account.id(), *id, owner.id, account.now).await? => Ok(()),
+            Self::Stored(id) => {
+                let there = cards::in_unit(tx, account.id(), *id).await?.is_some();
+                Err(refused(param, if there { USED } else { UNKNOWN }))
             }
         }
-        Ok(())
     }
 }
 
@@ -101,22 +102,19 @@ pub async fn create(
 }
 
 async fn record(tx: &Tx, account: &Account, row: &customer::Model, card: &Coming) -> Result<Customer, Error> {
-    card.attach(tx, row, account, "card_token").await?;
+    match card {
+        // Nobody knows this customer yet, so nobody looks for its card before the commit.
+        Coming::New(card) => tx.append(card.as_ref()),
+        Coming::Stored(_) => card.attach(tx, row, account, "card_token").await?,
+    }
     tx.append(row);
     tx.count(row.account_id, Counted::Customers, 1);
-    let view = shown(tx, row.clone(), Some(card)).await?;
+    let view = match card {
+        Coming::New(card) => Customer::new(row.clone(), card.as_ref().clone()),
+        Coming::Stored(_) => view(tx, row.clone()).await?,
+    };
     events::record(tx, row.account_id, account.now, EventType::CustomerCreated, &view)?;
     Ok(view)
-}
-
-/// The customer as it will stand: a card that came with the request is appended, so it is not found yet.
-pub(super) async fn shown(tx: &Tx, row: customer::Model, came: Option<&Coming>) -> Result<Customer, Error> {
-    match came {
-        Some(Coming::New(card)) if card.id == row.primary_card_id => {
-            Ok(Customer::new(row, card.as_ref().clone()))
-        }
-        _ => super::find::view(tx, row).await,
-    }
 }
 
 /// A card that came with the request, sealed and made out to its customer: it keeps its number for charges
@@ -154,7 +152,7 @@ pub(super) async fn unused(
         Err(_) => None,
     };
     match found.map(|card| (card.state, card.id)) {
-        Some((CardState::Unused, id)) => return Ok(Some(Coming::Unused(id))),
+        Some((CardState::Unused, id)) => return Ok(Some(Coming::Stored(id))),
         Some((CardState::Reserved | CardState::Used | CardState::Attached, _)) => faults.add(param, USED),
         None => faults.add(param, UNKNOWN),
     }
