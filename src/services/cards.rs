@@ -3,7 +3,7 @@
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, UpdateMany};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany};
 
 use super::context::{Account, Context};
 use crate::card_number::{CardNumber, cvc_length};
@@ -173,13 +173,6 @@ enum Digits {
 /// A ciphertext opens only in its own row.
 fn context(row: &card::Model, what: Digits) -> Vec<u8> {
     format!("{what:?} of {} of {}", row.id, row.account_id).into_bytes()
-}
-
-/// Store a card of a customer that others know already. At once: whoever comes next may have to delete it, and
-/// does not see what is only appended.
-pub async fn insert(tx: &Tx, row: &card::Model) -> Result<(), Error> {
-    card::Entity::insert(row.clone().into_active_model()).exec_without_returning(tx).await?;
-    Ok(())
 }
 
 /// Hold an unused token for an attempt. False where it is not unused any more, or has expired.

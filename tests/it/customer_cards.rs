@@ -226,8 +226,8 @@ rules! {
         let (_, path, _) = with_two_cards(&client).await;
         let (other, _, second_of_other) = with_two_cards(&client).await;
         let mut tokens = unusable(app, &client).await;
-        tokens.push((token(&other["card"]).to_owned(), "is not valid"));
-        tokens.push((second_of_other, "is not valid"));
+        tokens.push((token(&other["card"]).to_owned(), "has already been used"));
+        tokens.push((second_of_other, "has already been used"));
         for (token, said) in tokens {
             for (param, name) in [("card_token", "Card token"), ("primary_card_token", "Primary card token")] {
                 let said = format!("{name} {said}");

@@ -2,7 +2,7 @@
 
 use futures::FutureExt;
 
-use super::create::{Coming, made_out, unused};
+use super::create::{Coming, made_out, stored};
 use super::find::by_token;
 use super::update::locked;
 use crate::error::{Error, ErrorCode};
@@ -32,7 +32,7 @@ pub async fn add_card(
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value, mut faults } = addition.stored;
     let coming = if let Some(token) = filled(value.card_token.as_deref()) {
-        unused(ctx, account, token, "card_token", &mut faults).await?
+        stored(ctx, account, token, None, "card_token", &mut faults).await?
     } else {
         let Params { value, faults: of_card } = (addition.new)();
         faults.append(of_card);

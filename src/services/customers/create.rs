@@ -41,7 +41,8 @@ impl Coming {
         param: &str,
     ) -> Result<(), Error> {
         match self {
-            Self::New(row) => cards::insert(tx, row).await,
+            // Inserted at once: a later unit of the same batch may remove it, or the customer with all its cards.
+            Self::New(row) => Ok(tx.insert(row.as_ref()).await?),
             Self::Stored(id) if cards::attach(tx, account.id(), *id, owner.id, account.now).await? => Ok(()),
             Self::Stored(id) => {
                 let there = cards::in_unit(tx, account.id(), *id).await?.is_some();
@@ -51,8 +52,8 @@ impl Coming {
     }
 }
 
-pub(super) const USED: &str = "has already been used";
-pub(super) const UNKNOWN: &str = "is not valid";
+const USED: &str = "has already been used";
+const UNKNOWN: &str = "is not valid";
 const ONE_CARD: &str = "Exactly one of card or card_token is required";
 
 /// Store a customer with its first card, which is primary.
@@ -69,8 +70,9 @@ pub async fn create(
     let token = filled(asked.card_token.as_deref());
     let card = match (&asked.card, token) {
         (Some(card), None) => presented(ctx, account, card, id, &mut faults),
-        (None, Some(token)) => unused(ctx, account, token, "card_token", &mut faults).await?,
-        (None, None) if faults.has("card") => None,
+        (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
+        // What is named but wrong is named.
+        (None, None) if faults.has("card") || faults.has("card_token") => None,
         (None, None) => {
             faults.add("card", "can't be blank");
             None
@@ -139,11 +141,13 @@ pub(super) fn made_out(ctx: &Context, presented: cards::Presented, owner: Custom
     row
 }
 
-/// An unused card token.
-pub(super) async fn unused(
+/// A stored card that can become this customer's: it is unused, or the customer's already. A customer that is yet
+/// to be made has none.
+pub(super) async fn stored(
     ctx: &Context,
     account: &Account,
     token: &str,
+    owner: Option<CustomerToken>,
     param: &str,
     faults: &mut Faults,
 ) -> Result<Option<Coming>, Error> {
@@ -151,16 +155,21 @@ pub(super) async fn unused(
         Ok(id) => cards::find(ctx, account, id).await?,
         Err(_) => None,
     };
-    match found.map(|card| (card.state, card.id)) {
-        Some((CardState::Unused, id)) => return Ok(Some(Coming::Stored(id))),
-        Some((CardState::Reserved | CardState::Used | CardState::Attached, _)) => faults.add(param, USED),
-        None => faults.add(param, UNKNOWN),
+    let Some(card) = found else {
+        faults.add(param, UNKNOWN);
+        return Ok(None);
+    };
+    let own = owner.is_some() && card.customer_id == owner;
+    if card.state == CardState::Unused || own {
+        return Ok(Some(Coming::Stored(card.id)));
     }
+    // Another customer's as well (decisions 6).
+    faults.add(param, USED);
     Ok(None)
 }
 
 /// One fault that only the unit of work could see.
-pub(super) fn refused(param: &str, predicate: &'static str) -> Error {
+fn refused(param: &str, predicate: &'static str) -> Error {
     let mut faults = Faults::default();
     faults.add(param, predicate);
     Error::Invalid(faults)

@@ -10,11 +10,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
-use crate::services::charges;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, Page};
 use crate::views::card::Card;
-use crate::views::charge::Charge;
 use crate::views::customer::Customer;
 use crate::views::subscription::Subscription;
 
@@ -66,19 +64,6 @@ pub async fn with_primary(
     Ok(seen.and_then(|(row, card)| Some((row, card?))))
 }
 
-/// The customer's charges, newest first.
-///
-/// Refusals: `not_found`.
-pub async fn list_charges(
-    ctx: &Context,
-    account: &Account,
-    token: &str,
-    paging: Params<Paging>,
-) -> Result<Page<Charge>, Error> {
-    let customer = by_token(ctx.store.read(), account, token).await?;
-    charges::of_customer(ctx, account, customer.id, paging.valid()?).await
-}
-
 /// The customer's cards, newest first.
 ///
 /// Refusals: `not_found`.
@@ -108,7 +93,7 @@ pub async fn list_subscriptions(
 }
 
 /// The row a token names.
-pub(super) async fn by_token(
+pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,
     token: &str,

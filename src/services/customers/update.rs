@@ -1,14 +1,13 @@
 //! PUT /customers/{token}.
 
 use entity::Owned;
-use entity::card::CardState;
 use entity::customer::{self, Column};
 use entity::event::EventType;
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect};
 
-use super::create::{Coming, UNKNOWN, gone, presented, unused};
+use super::create::{Coming, gone, presented, stored};
 use super::find::{by_token, view};
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::CustomerChanges;
@@ -70,10 +69,10 @@ async fn card_change(
     let (to, param, replace) = if let Some(card) = &asked.card {
         (presented(ctx, account, card, row.id, faults), "card", true)
     } else if let Some(token) = card_token {
-        (own_or_unused(ctx, account, row, token, "card_token", faults).await?, "card_token", true)
+        (stored(ctx, account, token, Some(row.id), "card_token", faults).await?, "card_token", true)
     } else if let Some(token) = primary_token {
         (
-            own_or_unused(ctx, account, row, token, "primary_card_token", faults).await?,
+            stored(ctx, account, token, Some(row.id), "primary_card_token", faults).await?,
             "primary_card_token",
             false,
         )
@@ -81,28 +80,6 @@ async fn card_change(
         (None, "card", false)
     };
     Ok(to.map_or(CardChange::Keep, |to| CardChange::Switch { to, param, replace }))
-}
-
-async fn own_or_unused(
-    ctx: &Context,
-    account: &Account,
-    row: &customer::Model,
-    token: &str,
-    param: &str,
-    faults: &mut Faults,
-) -> Result<Option<Coming>, Error> {
-    if let Ok(id) = token.parse()
-        && let Some(card) = cards::find(ctx, account, id).await?
-        && card.state == CardState::Attached
-    {
-        if card.customer_id == Some(row.id) {
-            return Ok(Some(Coming::Stored(id)));
-        }
-        // Another customer's (decisions 6).
-        faults.add(param, UNKNOWN);
-        return Ok(None);
-    }
-    unused(ctx, account, token, param, faults).await
 }
 
 struct Changes {
