@@ -104,6 +104,10 @@ impl Error {
 }
 
 /// Whether the database is away or busy, rather than at odds with a statement.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "libraries' faults, and they may add some: those are ours to look at"
+)]
 fn unavailable(error: &DbErr) -> bool {
     use sea_orm::RuntimeErr::SqlxError;
     use sea_orm::sqlx::Error as Sqlx;
@@ -120,17 +124,9 @@ fn unavailable(error: &DbErr) -> bool {
                     matches!(&*code, "5" | "6" | "57P01" | "57P02" | "57P03" | "53300")
                         || code.starts_with("08")
                 }),
-                #[expect(
-                    clippy::wildcard_enum_match_arm,
-                    reason = "sqlx may add faults; those are ours to look at"
-                )]
                 _ => false,
             }
         }
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "sea-orm may add faults; those are ours to look at"
-        )]
         _ => false,
     }
 }
