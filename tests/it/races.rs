@@ -204,12 +204,17 @@ rules! {
             let path = path(&customer);
             let requests = (0..32).map(|n| match n % 4 {
                 0 => Ask::Put(path.clone(), json!({ "card": card("4200000000000000") })),
-                1 => Ask::Get(path.clone()),
+                1 if n % 8 == 1 => Ask::Get(path.clone()),
+                1 => Ask::Get(format!("{path}/cards")),
                 2 => Ask::Post("/1/charges".into(), charge_by("customer_token", token(&customer))),
                 _ => Ask::Get("/1/customers?per_page=500".into()),
             });
             let answers = race(&client, requests).await;
             only(&answers, &[200, 201]);
+            for cards in answers.iter().skip(5).step_by(8) {
+                let cards = cards.ok(200);
+                assert_eq!((cards[0]["primary"].as_bool(), cards.as_array().unwrap().len()), (Some(true), 1));
+            }
             for listed in answers.iter().skip(3).step_by(4) {
                 let listed = listed.ok(200);
                 assert!(listed.as_array().unwrap().iter().any(|other| other["token"] == customer["token"]));

@@ -73,10 +73,18 @@ pub async fn list_cards(
     token: &str,
     paging: Params<Paging>,
 ) -> Result<Page<Card>, Error> {
-    let customer = by_token(ctx.store.read(), account, token).await?;
-    let rows = card::Entity::owned_by(account.id()).filter(card::Column::CustomerId.eq(customer.id));
-    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
-    Ok(page.map(|row| Card::new(row, Some(customer.primary_card_id))))
+    let mut customer = by_token(ctx.store.read(), account, token).await?;
+    let paging = paging.valid()?;
+    loop {
+        let rows = card::Entity::owned_by(account.id()).filter(card::Column::CustomerId.eq(customer.id));
+        let page = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
+        let primary = customer.primary_card_id;
+        customer = by_token(ctx.store.read(), account, token).await?;
+        // Where another card became primary meanwhile, the page may be without it.
+        if customer.primary_card_id == primary {
+            return Ok(page.map(|row| Card::new(row, Some(primary))));
+        }
+    }
 }
 
 /// The customer's subscriptions: none, as long as nothing is billed.
