@@ -2,8 +2,11 @@
 
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use entity::Span;
+use entity::{Span, account};
+use futures::FutureExt;
 use http::Method;
+use sea_orm::EntityTrait;
+use sea_orm::sea_query::Expr;
 use serde_json::{Value, json};
 
 use crate::harness::{App, Client, card, charge, fields, rules, token, with};
@@ -296,6 +299,23 @@ rules! {
         app.do_due_work().await;
         client.get(&path).await.not_found();
         assert_eq!(app.number("SELECT COUNT(*) FROM cards").await, 0, "erased");
+    }
+
+    async fn an_accounts_own_clock_decides_when_its_cards_expire(app) {
+        let stranger = app.stranger().await;
+        let stored = store(&app.client(), &card("4200000000000000")).await;
+        let path = format!("/1/cards/{}", token(&stored));
+        // There is no request yet that moves an account's clock.
+        app.ctx().store.write((), |tx, ()| async move {
+            let month = Expr::value(Span::days(31).millis());
+            let all = account::Entity::update_many().col_expr(account::Column::ClockOffset, month);
+            Ok(all.exec(tx).await?)
+        }.boxed()).await.unwrap();
+        let kept = store(&stranger, &card("4200000000000000")).await;
+        app.client().get(&path).await.not_found();
+        app.do_due_work().await;
+        assert_eq!(app.number("SELECT COUNT(*) FROM cards").await, 1, "erased");
+        stranger.get(&format!("/1/cards/{}", token(&kept))).await.ok(200);
     }
 
     async fn an_expired_token_is_refused_in_every_body(app) {

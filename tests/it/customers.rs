@@ -153,6 +153,18 @@ rules! {
         }
     }
 
+    async fn a_card_token_that_is_no_text_is_the_only_fault(app) {
+        let client = app.client();
+        let path = path(&created(&client).await);
+        for token in [json!({ "a": 1 }), json!(["a", "b"]), json!("a\0")] {
+            let fault = [("card_token", "Card token is not valid")];
+            let body = json!({ "email": "a@example.com", "card_token": token });
+            app.unchanged(client.post("/1/customers", &body)).await.faulty(&fault);
+            app.unchanged(client.put(&path, &body)).await.faulty(&fault);
+            app.unchanged(client.post(&format!("{path}/cards"), &body)).await.faulty(&fault);
+        }
+    }
+
     async fn emails_need_not_be_unique(app) {
         let (one, other) = (created(&app.client()).await, created(&app.client()).await);
         assert_ne!(one["token"], other["token"]);

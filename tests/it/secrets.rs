@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use card_payments::card_number::CardNumber;
 use card_payments::secret::Secret;
+use card_payments::services::accounts::Keys;
 use serde_json::{Value, json};
 
 use crate::customers::{charge_by, path};
@@ -151,8 +152,11 @@ rules! {
 #[test]
 fn a_debug_print_tells_nothing() {
     let number = CardNumber::parse(&Secret::from(NUMBERS[0])).unwrap();
-    let printed = format!("{number:?} {:?}", Secret::from(CVC));
-    assert!(!printed.contains(NUMBERS[0]) && !printed.contains(CVC), "{printed}");
+    let keys = Keys::mint();
+    let printed = format!("{number:?} {:?} {keys:?}", Secret::from(CVC));
+    for secret in [NUMBERS[0], CVC, keys.secret.expose(), keys.publishable.expose()] {
+        assert!(!printed.contains(secret), "{printed}");
+    }
 }
 
 /// Where log lines go.
@@ -199,8 +203,7 @@ async fn the_log_tells_no_number_code_or_key() {
     let app = App::start(Database::Sqlite).await.unwrap();
     all_kinds_of_requests(&app, &app.client()).await;
     let text = lines.text();
-    for line in ["route=\"/1/charges\"", "INSERT INTO"] {
-        assert!(text.windows(line.len()).any(|window| window == line.as_bytes()), "no log of {line}");
-    }
+    let line = b"route=\"/1/charges\"";
+    assert!(text.windows(line.len()).any(|window| window == line), "there is a log");
     assert_eq!(secrets_in(&app, &text), [""; 0]);
 }

@@ -33,6 +33,9 @@ pub async fn add_card(
     let Params { value, mut faults } = addition.stored;
     let coming = if let Some(token) = filled(value.card_token.as_deref()) {
         stored(ctx, account, token, None, "card_token", &mut faults).await?
+    } else if faults.has("card_token") {
+        // What is named but wrong is named: the parameters of a card are not asked for.
+        None
     } else {
         let Params { value, faults: of_card } = (addition.new)();
         faults.append(of_card);
