@@ -6,10 +6,12 @@ pub mod client;
 pub mod contract;
 pub mod postgres;
 pub mod sending;
+pub mod stored;
 pub mod untouched;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
+pub use stored::{fields, token, with};
 
 /// Rules of the API, each tested on both databases.
 ///

@@ -6,8 +6,14 @@
 mod answers;
 mod authentication;
 mod browsers;
+mod cards;
 mod charges;
+mod customer_cards;
+mod customers;
 mod documents;
+mod events;
 mod harness;
 mod house;
+mod races;
 mod requests;
+mod secrets;

@@ -106,7 +106,12 @@ impl App {
 
     /// A caller with the first account's secret key.
     pub fn client(&self) -> Client {
-        self.with_key(self.keys.secret.expose())
+        self.with_key(self.secret_key())
+    }
+
+    /// The first account's secret key.
+    pub fn secret_key(&self) -> &str {
+        self.keys.secret.expose()
     }
 
     /// The first account's publishable key.
