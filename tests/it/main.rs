@@ -3,6 +3,11 @@
 // Tells clippy that all of this is test code, the harness too: unwrap is allowed.
 #![cfg(test)]
 
+mod authorised_charges;
+mod charge_payers;
+mod charge_search;
 mod charges;
 mod harness;
 mod house;
+mod money;
+mod test_cards;
