@@ -7,7 +7,7 @@ use entity::Span;
 /// Decisions 1: "over 1 MiB: 413".
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Decisions 1: request time-out.
-pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+pub const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Decisions 1, "sizes of values".
 pub const TEXT_LENGTH_MAX: u64 = 1000;

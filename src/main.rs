@@ -48,16 +48,16 @@ fn main() -> ExitCode {
     let command = command.unwrap_or_else(|| Command::Serve(Box::new(serve)));
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return failed(&error.into()),
+        Err(error) => return failed(&error),
     };
     match runtime.block_on(run(command, database)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(&error),
+        Err(error) => failed(&*error),
     }
 }
 
 /// One clear line for the operator.
-fn failed(error: &Box<dyn std::error::Error>) -> ExitCode {
+fn failed(error: &dyn std::error::Error) -> ExitCode {
     eprintln!("error: {error}");
     ExitCode::FAILURE
 }

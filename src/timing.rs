@@ -17,6 +17,7 @@ tokio::task_local! {
 pub struct UnderWay {
     /// The caller's id if well-formed, else a new one.
     pub id: String,
+    route: OnceLock<String>,
     account: OnceLock<AccountToken>,
     // Microseconds.
     database: AtomicU64,
@@ -36,6 +37,11 @@ impl UnderWay {
     /// A request that has just begun.
     pub fn new(id: String) -> Self {
         Self { id, ..Self::default() }
+    }
+
+    /// The template of its path, once the router knows it.
+    pub fn route(&self) -> &str {
+        self.route.get().map_or("unmatched", String::as_str)
     }
 
     /// The account it acts for, once its secret key is known.
@@ -76,7 +82,8 @@ pub fn handed_on<F: Future>(work: F) -> impl Future<Output = F::Output> {
 pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
     let began = Instant::now();
     let output = work.await;
-    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    // At least one: a wait that was too short to measure was a wait.
+    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
     // Work of no request (a worker's) has nobody to tell.
     let _ = UNDER_WAY.try_with(|request| request.of(wait).fetch_add(micros, Ordering::Relaxed));
     output
@@ -85,6 +92,11 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
 /// The id of the request under way.
 pub fn request_id() -> String {
     UNDER_WAY.try_with(|request| request.id.clone()).unwrap_or_default()
+}
+
+/// The router has found the path's template.
+pub fn follows(route: &str) {
+    let _ = UNDER_WAY.try_with(|request| request.route.set(route.to_owned()));
 }
 
 /// A secret key has opened this account.

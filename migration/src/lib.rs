@@ -37,9 +37,10 @@ impl MigratorTrait for Migrator {
 /// Run a step's statements. `UUID` and `BYTES` become the database's own types; `CLUSTERED` keeps a narrow
 /// SQLite table in its primary key instead of beside it.
 pub(crate) async fn step(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
-    let spelling = match manager.get_database_backend() {
-        DbBackend::Postgres => [("BYTES", "BYTEA"), ("UUID", "UUID"), (" CLUSTERED", "")],
-        _ => [("BYTES", "BLOB"), ("UUID", "BLOB"), (" CLUSTERED", " WITHOUT ROWID")],
+    let spelling = if manager.get_database_backend() == DbBackend::Postgres {
+        [("BYTES", "BYTEA"), ("UUID", "UUID"), (" CLUSTERED", "")]
+    } else {
+        [("BYTES", "BLOB"), ("UUID", "BLOB"), (" CLUSTERED", " WITHOUT ROWID")]
     };
     let sql = spelling.iter().fold(sql.to_owned(), |sql, (word, spelled)| sql.replace(word, spelled));
     for statement in sql.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {

@@ -50,12 +50,13 @@ CREATE INDEX charges_unsettled ON charges (settle_after) WHERE settle_after IS N
 /// Words are found by trigrams on both databases. SQLite's table carries the id, and in front of the text a
 /// short code of the account, so that nobody scans another account's matches.
 fn search(backend: DbBackend) -> String {
-    match backend {
-        DbBackend::Postgres => format!(
+    if backend == DbBackend::Postgres {
+        format!(
             "CREATE EXTENSION IF NOT EXISTS pg_trgm;
              CREATE EXTENSION IF NOT EXISTS btree_gin;
              CREATE INDEX charges_by_words ON charges USING gin (account_id, search_text gin_trgm_ops) WHERE {LISTED};"
-        ),
-        _ => "CREATE VIRTUAL TABLE charges_search USING fts5 (text, id UNINDEXED, tokenize = 'trigram', columnsize = 0);".into(),
+        )
+    } else {
+        "CREATE VIRTUAL TABLE charges_search USING fts5 (text, id UNINDEXED, tokenize = 'trigram', columnsize = 0);".into()
     }
 }

@@ -5,13 +5,14 @@ pub mod catalogue;
 
 use std::borrow::Cow;
 
-use entity::FailureCode;
+use entity::{ChargeToken, FailureCode};
 use sea_orm::DbErr;
 use serde::Serialize;
 
 pub use catalogue::ErrorCode;
 
 use crate::params::{Faults, Message};
+use crate::vault::VaultError;
 
 /// Why a request is not done.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +57,7 @@ impl Error {
 
     /// The same refusal, naming the charge it is about.
     #[must_use]
-    pub fn about_charge(mut self, charge: impl ToString) -> Self {
+    pub fn about_charge(mut self, charge: ChargeToken) -> Self {
         if let Self::Refused(refusal) = &mut self {
             refusal.charge_token = Some(charge.to_string());
         }
@@ -86,7 +87,7 @@ impl Error {
         match self {
             Self::Refused(refusal) => {
                 if let Some(description) = &refusal.description {
-                    body.error_description = description.clone();
+                    body.error_description.clone_from(description);
                 }
                 body.charge_token.clone_from(&refusal.charge_token);
             }
@@ -125,9 +126,10 @@ impl From<FailureCode> for ErrorCode {
 
 /// What a failed record shows as its message.
 pub fn failure_message(failure: FailureCode) -> &'static str {
-    match failure {
-        FailureCode::ThreeDSecureNotCompleted => "The 3-D Secure verification was not completed",
-        declined => ErrorCode::from(declined).description(),
+    if failure == FailureCode::ThreeDSecureNotCompleted {
+        "The 3-D Secure verification was not completed"
+    } else {
+        ErrorCode::from(failure).description()
     }
 }
 
@@ -161,6 +163,12 @@ impl From<Refusal> for Error {
 impl From<ErrorCode> for Error {
     fn from(code: ErrorCode) -> Self {
         Refusal::from(code).into()
+    }
+}
+
+impl From<VaultError> for Error {
+    fn from(error: VaultError) -> Self {
+        Self::internal(format!("the vault: {error}"))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Cards (specification, Endpoints, Cards).
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use super::Site;
 use super::answer::{CreatedFrom, Envelope, EnvelopeWithIp, Shown};
 use super::auth::{Browser, Caller};
 use super::document::BrowserCard;
+use super::extract::Path;
 use crate::error::Error;
 use crate::services::cards;
 use crate::views::card::Card;

@@ -1,12 +1,12 @@
 //! Charges (specification, Endpoints, Charges).
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use super::Site;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::Caller;
 use super::document::{PageParameters, SearchParameters};
-use super::extract::Input;
+use super::extract::{Input, Path};
 use crate::error::Error;
 use crate::params::charge::{Capture, NewCharge};
 use crate::services::charges;

@@ -1,6 +1,6 @@
 //! Customers (specification, Endpoints, Customers).
 
-use axum::extract::{FromRequest, Path, Request, State};
+use axum::extract::{FromRequest, Request, State};
 
 use super::Site;
 use super::answer::{
@@ -8,7 +8,7 @@ use super::answer::{
 };
 use super::auth::{Browser, Caller, ip_address};
 use super::document::{AddedCard, PageParameters};
-use super::extract::Input;
+use super::extract::{Input, Path};
 use crate::error::Error;
 use crate::params::customer::{CustomerChanges, NewCustomer};
 use crate::services::customers::{self, cards::Addition};

@@ -1,12 +1,12 @@
 //! Events (specification, Endpoints, Events).
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use super::Site;
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::auth::Caller;
 use super::document::PageParameters;
-use super::extract::Input;
+use super::extract::{Input, Path};
 use crate::error::Error;
 use crate::services::events;
 use crate::views::event::Event;

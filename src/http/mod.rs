@@ -90,10 +90,12 @@ pub fn router(site: Site) -> Router {
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(site.clone(), observe::observe))
-        .with_state(site);
-    // Around the router, because these decide which route it is.
-    let around =
-        ServiceBuilder::new().layer(from_fn(paths::normalise)).layer(from_fn(browser::serve_browsers));
+        .layer(from_fn(observe::answer_anyway))
+        .with_state(site.clone());
+    // Around the router, because these decide which route it is; and around these, because they answer too.
+    let around = ServiceBuilder::new()
+        .layer(from_fn_with_state(site, observe::observe))
+        .layer(from_fn(paths::normalise))
+        .layer(from_fn(browser::serve_browsers));
     Router::new().fallback_service(around.service(routed))
 }

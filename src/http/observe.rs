@@ -1,6 +1,7 @@
 //! Around every request: its id, its time-out, its headers, its line in the log, its place in the metrics. No
 //! body, no query string and no key is ever logged.
 
+use std::fmt::Write;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,27 +24,14 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = request.method().clone();
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or_else(|| "unmatched".into(), |path| path.as_str().to_owned());
     let id = given_id(request.headers()).unwrap_or_else(|| site.ids.random().to_string());
     let under_way = Arc::new(UnderWay::new(id));
-    let mut response = timing::keep(Arc::clone(&under_way), async {
-        // A panic unwinds out of the request's own future only; what it shares with others are locks that
-        // recover from it and the database, which rolls back.
-        let run = AssertUnwindSafe(next.run(request)).catch_unwind();
-        match tokio::time::timeout(REQUEST_TIMEOUT, run).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(_)) => ErrorCode::InternalError.into_response(),
-            Err(_) => ErrorCode::GatewayTimeout.into_response(),
-        }
-    })
-    .await;
+    let mut response = timing::keep(Arc::clone(&under_way), next.run(request)).await;
     let took = began.elapsed();
     finish(response.headers_mut(), &under_way, took);
     let status = response.status().as_u16();
-    super::metrics::count_request(&method, &route, status, took);
+    let route = under_way.route();
+    super::metrics::count_request(&method, route, status, took);
     tracing::info!(
         request_id = %under_way.id,
         method = %method,
@@ -53,6 +41,22 @@ pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> 
         account = under_way.account().map(tracing::field::display),
     );
     response
+}
+
+/// Answer whatever happens. Around the routes alone, so that such an answer reaches a script tag as one that it
+/// can read.
+pub async fn answer_anyway(request: Request, next: Next) -> Response {
+    if let Some(path) = request.extensions().get::<MatchedPath>() {
+        timing::follows(path.as_str());
+    }
+    // A panic unwinds out of the request's own future only; what it shares with others are locks that recover
+    // from it and the database, which rolls back.
+    let run = AssertUnwindSafe(next.run(request)).catch_unwind();
+    match tokio::time::timeout(REQUEST_TIMEOUT, run).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => ErrorCode::InternalError.into_response(),
+        Err(_) => ErrorCode::GatewayTimeout.into_response(),
+    }
 }
 
 /// The caller's own id, if it is one: 1 to 128 characters that need no quoting anywhere.
@@ -74,7 +78,8 @@ fn finish(headers: &mut HeaderMap, under_way: &UnderWay, took: Duration) {
         let app = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_sub(database + acquirer);
         let mut timing = format!("app;dur={app}, db;dur={database}");
         if under_way.waited(Wait::Acquirer) {
-            timing.push_str(&format!(", acquirer;dur={acquirer}"));
+            // Writing to a String cannot fail.
+            let _ = write!(timing, ", acquirer;dur={acquirer}");
         }
         if let Ok(timing) = HeaderValue::from_str(&timing) {
             headers.insert(SERVER_TIMING, timing);

@@ -58,7 +58,6 @@ pub struct NewCard {
 fn country(text: &str) -> Result<(), validator::ValidationError> {
     let text = text.trim();
     let known = match text.chars().count() {
-        0 => true,
         1 => false,
         2 => rust_iso3166::from_alpha2(&text.to_ascii_uppercase()).is_some(),
         _ => true,

@@ -46,7 +46,7 @@ pub struct NewCustomer {
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct CustomerChanges {
     /// E-mail address; may not be cleared.
-    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"), custom(function = "rules::email"))]
     #[schema(max_length = 255)]
     pub email: Option<String>,
     /// Given name.

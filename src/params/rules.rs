@@ -14,6 +14,11 @@ pub const METADATA_KEY_CHARACTERS_MAX: usize = 50;
 /// Spec, Limits: metadata.
 pub const METADATA_VALUE_CHARACTERS_MAX: usize = 500;
 
+/// Text that is required at creation, where a change sends it (decisions, chapter 1).
+pub fn not_blank(text: &str) -> Result<(), ValidationError> {
+    check(!text.trim().is_empty(), super::values::BLANK)
+}
+
 /// An e-mail address. Speaks on blank text too: decisions, chapter 3, a blank e-mail has both
 /// faults.
 pub fn email(text: &str) -> Result<(), ValidationError> {

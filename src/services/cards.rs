@@ -96,7 +96,8 @@ pub fn present(
     let cvc = card.cvc.expose().trim();
     let cvc_digits = number.as_ref().map(|(info, _)| cvc_length(info.scheme));
     let right_length = cvc_digits.map_or((3..=4).contains(&cvc.len()), |digits| cvc.len() == digits);
-    if !cvc.is_empty() && !(right_length && cvc.bytes().all(|digit| digit.is_ascii_digit())) {
+    let right = right_length && cvc.bytes().all(|digit| digit.is_ascii_digit());
+    if !cvc.is_empty() && !right {
         fault(faults, "cvc", "is not valid");
     }
     let expiry = expiry(card);
@@ -154,10 +155,7 @@ pub fn seal(ctx: &Context, card: Presented) -> card::Model {
 pub fn unseal(ctx: &Context, row: &card::Model) -> Result<(Secret, Option<Secret>), Error> {
     let open = |sealed: &[u8], what| {
         let key = row.sealed_by.ok_or_else(|| Error::internal("a ciphertext without its key's id"))?;
-        let plain = ctx
-            .vault
-            .open(&context(row, what), key, sealed)
-            .map_err(|error| Error::internal(format!("the vault: {error}")))?;
+        let plain = ctx.vault.open(&context(row, what), key, sealed)?;
         std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("digits are no text"))
     };
     let number =

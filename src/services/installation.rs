@@ -78,7 +78,9 @@ pub async fn vault(
                 let mut rows =
                     vault_key::Entity::find().order_by_desc(vault_key::Column::CreatedAt).all(tx).await?;
                 if rows.is_empty() {
-                    fresh.iter().for_each(|key| tx.append(key));
+                    for key in fresh {
+                        tx.append(key);
+                    }
                     rows.clone_from(fresh);
                 }
                 Ok(rows)

@@ -78,13 +78,17 @@ impl<E: Listed> List<E> {
         paging: Paging,
     ) -> Result<Page<E::Model>, Error> {
         let (sizes, records) = (Alias::new("sizes"), Alias::new("records"));
-        // A list of one row, so the only way to join the page to it keeps the page's order.
-        let statement = Query::select()
+        // The order once more: that of a subquery is not the statement's.
+        let order = self.order.clone();
+        let mut statement = Query::select()
             .column((sizes.clone(), Alias::new(TOTAL)))
             .column((records.clone(), Asterisk))
             .from_subquery(size, sizes)
-            .join_subquery(JoinType::LeftJoin, self.page(paging), records, Expr::cust("TRUE"))
+            .join_subquery(JoinType::LeftJoin, self.page(paging), records.clone(), Expr::cust("TRUE"))
             .take();
+        for (column, order) in order {
+            statement.order_by((records.clone(), column), order);
+        }
         let rows = ctx.store.read().query_all(&statement).await?;
         let count = rows.first().map(|row| row.try_get::<i64>("", TOTAL)).transpose()?.unwrap_or_default();
         let mut found = Vec::with_capacity(rows.len());

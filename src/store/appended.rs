@@ -108,9 +108,10 @@ impl Appended {
         for ((account_id, available_on), amount) in std::mem::take(&mut self.credits) {
             self.upsert(&balance::Model { account_id, available_on, slot, amount }, CREDIT_CONFLICT);
         }
-        match backend {
-            DbBackend::Postgres => all_in_one(&self.tables).into_iter().collect(),
-            _ => self.tables.iter().flat_map(one_by_one).collect(),
+        if backend == DbBackend::Postgres {
+            all_in_one(&self.tables).into_iter().collect()
+        } else {
+            self.tables.iter().flat_map(one_by_one).collect()
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use migration::Migrator;
-use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbErr, Statement};
+use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, Statement};
 
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,15 +143,12 @@ fn postgres(url: &str) -> ConnectOptions {
 /// A database with tables, none of them our record of migrations, is somebody else's.
 async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
     let backend = connection.get_database_backend();
-    let sql = match backend {
-        sea_orm::DbBackend::Postgres => {
-            "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours
+    let sql = if backend == DbBackend::Postgres {
+        "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours
              FROM pg_tables WHERE schemaname = current_schema()"
-        }
-        _ => {
-            "SELECT count(*) AS tables, count(*) FILTER (WHERE name = 'seaql_migrations') AS ours
+    } else {
+        "SELECT count(*) AS tables, count(*) FILTER (WHERE name = 'seaql_migrations') AS ours
              FROM sqlite_master WHERE type = 'table'"
-        }
     };
     let row = connection.query_one_raw(Statement::from_string(backend, sql)).await?;
     let (tables, ours) = match row {

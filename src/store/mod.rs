@@ -96,15 +96,12 @@ impl Store {
     /// Connections of the read pool: open, and idle among them.
     pub fn pool(&self) -> (u32, usize) {
         let pool = self.reader.inner();
-        match self.backend() {
-            DbBackend::Postgres => {
-                let pool = pool.get_postgres_connection_pool();
-                (pool.size(), pool.num_idle())
-            }
-            _ => {
-                let pool = pool.get_sqlite_connection_pool();
-                (pool.size(), pool.num_idle())
-            }
+        if self.backend() == DbBackend::Postgres {
+            let pool = pool.get_postgres_connection_pool();
+            (pool.size(), pool.num_idle())
+        } else {
+            let pool = pool.get_sqlite_connection_pool();
+            (pool.size(), pool.num_idle())
         }
     }
 }

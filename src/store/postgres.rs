@@ -73,8 +73,5 @@ fn answered(error: &DbErr) -> Option<String> {
     else {
         return None;
     };
-    match &**error {
-        sqlx::Error::Database(answer) => answer.code().map(Into::into),
-        _ => None,
-    }
+    if let sqlx::Error::Database(answer) = &**error { answer.code().map(Into::into) } else { None }
 }

@@ -143,11 +143,10 @@ impl Tx {
         if appended.is_empty() && !self.begun.initialized() {
             return Ok(());
         }
-        let slot = match backend {
-            DbBackend::Postgres => {
-                self.begin.turn.fetch_add(1, Ordering::Relaxed).rem_euclid(i32::from(SLOTS))
-            }
-            _ => 0,
+        let slot = if backend == DbBackend::Postgres {
+            self.begin.turn.fetch_add(1, Ordering::Relaxed).rem_euclid(i32::from(SLOTS))
+        } else {
+            0
         };
         let mut statements = appended.into_statements(backend, slot);
         self.begin.statements.committed();

@@ -14,7 +14,7 @@ pub struct Event {
     #[schema(example = "charge.captured")]
     r#type: &'static str,
     /// The affected record as the API showed it at that moment, for example a Charge.
-    #[schema(value_type = Object)]
+    #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]
     data: JsonText,
     /// When.
     #[schema(value_type = String, format = DateTime)]

@@ -42,7 +42,7 @@ rules! {
         described(app, "something else").await;
         for query in [
             "Blue bicycle", "blue BICYCLE", "cycl", "fritz@zebra", "ZEBRA", "magenta", "0210", "mina qua",
-            "  bicycle  ", "c", "ee", "Q",
+            "  bicycle  ", "c", "yc", "Q",
         ] {
             let hits = found(app, query).await;
             assert!(hits.contains(&charge), "{query}");

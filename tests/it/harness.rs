@@ -7,6 +7,8 @@ pub mod contract;
 pub mod given;
 pub mod line;
 pub mod postgres;
+pub mod sending;
+pub mod untouched;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};

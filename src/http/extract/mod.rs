@@ -3,8 +3,11 @@
 pub mod body;
 mod form;
 
-use axum::extract::{FromRequest, Request};
+use axum::extract::path::ErrorKind;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header;
+use axum::http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -15,6 +18,27 @@ use super::Site;
 use crate::error::{Error, ErrorCode};
 use crate::limits::BODY_BYTES_MAX;
 use crate::params::{self, Faults, Paging, Params, Search};
+
+/// The tokens in a path.
+pub struct Path<T>(pub T);
+
+impl<T: DeserializeOwned + Default + Send> FromRequestParts<Site> for Path<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
+        match axum::extract::Path::from_request_parts(parts, site).await {
+            Ok(axum::extract::Path(tokens)) => Ok(Self(tokens)),
+            // A malformed token is an unknown one (decisions 1), and what is not even UTF-8 is as malformed as
+            // no text at all.
+            Err(PathRejection::FailedToDeserializePathParams(error))
+                if matches!(error.kind(), ErrorKind::InvalidUtf8InPathParam { .. }) =>
+            {
+                Ok(Self(T::default()))
+            }
+            Err(error) => Err(Error::internal(error.to_string())),
+        }
+    }
+}
 
 /// The parameters of a request, from its body and its query, as one tree.
 pub struct Input(Value);

@@ -1,6 +1,8 @@
 //! The states of a charge: one total table of what a void or a capture does in each (specification, States
 //! and transitions, Charge; decisions 5).
 
+use std::fmt::Write;
+
 use entity::Timestamp;
 use entity::charge::{self, ChargeState};
 use entity::event::EventType;
@@ -39,9 +41,10 @@ pub enum Standing {
 impl Standing {
     /// At an instant of the account's clock.
     pub fn at(now: Timestamp, row: &charge::Model) -> Self {
-        match row.state {
-            ChargeState::Authorised if row.expires_at <= now => Self::Expired,
-            state => Self::Stored(state),
+        if row.state == ChargeState::Authorised && row.expires_at <= now {
+            Self::Expired
+        } else {
+            Self::Stored(row.state)
         }
     }
 
@@ -75,6 +78,7 @@ pub fn next(standing: Standing, action: Action) -> Result<Move, ErrorCode> {
 
 /// The table as text, one line a cell.
 pub fn table() -> String {
+    // Writing to a String cannot fail.
     let mut lines = String::new();
     for standing in Standing::all() {
         for action in [Action::Capture, Action::Void] {
@@ -89,7 +93,7 @@ pub fn table() -> String {
                 }
                 Err(refusal) => format!("refused: {}", refusal.code()),
             };
-            lines.push_str(&format!("{from} + {action_name} -> {cell}\n"));
+            let _ = writeln!(lines, "{from} + {action_name} -> {cell}");
         }
     }
     lines

@@ -51,10 +51,6 @@ pub async fn update(
 ) -> Result<Customer, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value: mut asked, mut faults } = params;
-    // Required at creation, so it is refused blank here too (decisions 1).
-    if asked.email.as_deref().is_some_and(|email| email.trim().is_empty()) {
-        faults.add("email", "can't be blank");
-    }
     let change = card_change(ctx, account, &row, &asked, &mut faults).await?;
     if !faults.is_empty() {
         return Err(faults.into());

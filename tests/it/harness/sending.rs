@@ -1,0 +1,90 @@
+//! Requests as libraries in the field spell them: bodies of any type, or of none.
+
+use axum::body::Body;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{Method, header};
+use serde_json::Value;
+
+use super::{Answer, Client};
+
+pub const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
+pub const JSON: Option<&str> = Some("application/json");
+pub const MULTIPART: Option<&str> = Some("multipart/form-data; boundary=parting");
+
+/// A body of this type, or of none.
+pub async fn send(
+    client: &Client,
+    method: Method,
+    path: &str,
+    content_type: Option<&str>,
+    body: impl Into<Body>,
+) -> Answer {
+    let mut request = client.request(method, path);
+    if let Some(content_type) = content_type {
+        request = request.header(header::CONTENT_TYPE, content_type);
+    }
+    client.send(request.body(body.into()).unwrap()).await
+}
+
+/// An answer of which the document says nothing, with any headers.
+pub async fn ask(client: &Client, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
+    let request = headers
+        .iter()
+        .fold(client.request(method, path), |request, (name, value)| request.header(*name, *value));
+    client.send_unchecked(request.body(Body::empty()).unwrap()).await
+}
+
+/// A JSON body beside any headers.
+pub async fn post_with(client: &Client, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+    let request = client.request(Method::POST, path).header(header::CONTENT_TYPE, "application/json");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    client.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+/// Basic credentials of any text.
+pub fn basic(credentials: &str) -> String {
+    format!("Basic {}", STANDARD.encode(credentials))
+}
+
+/// The parameters as a form names them: nested ones name[key].
+pub fn pairs(parameters: &Value) -> Vec<(String, String)> {
+    fn walk(name: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    let name = if name.is_empty() { key.clone() } else { format!("{name}[{key}]") };
+                    walk(&name, value, pairs);
+                }
+            }
+            Value::String(text) => pairs.push((name.to_owned(), text.clone())),
+            other => pairs.push((name.to_owned(), other.to_string())),
+        }
+    }
+    let mut list = Vec::new();
+    walk("", parameters, &mut list);
+    list
+}
+
+/// A form, or the query of the same parameters; the brackets as they are, or encoded.
+pub fn form(parameters: &Value, raw_brackets: bool) -> String {
+    let encode = |text: &str| {
+        text.bytes().fold(String::new(), |encoded, byte| match byte {
+            b'[' | b']' if raw_brackets => encoded + &char::from(byte).to_string(),
+            byte if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) => {
+                encoded + &char::from(byte).to_string()
+            }
+            byte => encoded + &format!("%{byte:02X}"),
+        })
+    };
+    let pairs = pairs(parameters).into_iter();
+    pairs.map(|(name, text)| format!("{}={}", encode(&name), encode(&text))).collect::<Vec<_>>().join("&")
+}
+
+/// A body for the boundary of [`MULTIPART`].
+pub fn multipart(parameters: &Value) -> String {
+    let parts = pairs(parameters).into_iter().map(|(name, text)| {
+        format!("--parting\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")
+    });
+    parts.collect::<String>() + "--parting--\r\n"
+}

@@ -1,0 +1,9 @@
+//! What a request may look like (specification, Conventions; decisions 1 and 3).
+
+mod anything;
+mod encodings;
+mod faults;
+mod limits;
+mod merging;
+mod texts;
+mod values;
