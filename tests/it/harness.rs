@@ -7,6 +7,7 @@ pub mod contract;
 pub mod given;
 pub mod line;
 pub mod postgres;
+pub mod process;
 pub mod sending;
 pub mod untouched;
 

@@ -11,6 +11,7 @@ mod documents;
 mod harness;
 mod house;
 mod money;
+mod process;
 mod requests;
 mod store;
 mod test_cards;

@@ -76,8 +76,7 @@ async fn together(app: &App, units: &[Ends]) -> Vec<Result<(), Error>> {
 
 async fn kept(app: &App) -> Vec<String> {
     let rows = installation::Entity::find().all(app.ctx().store.read()).await.unwrap();
-    let mut names: Vec<_> =
-        rows.into_iter().filter(|row| row.value == "unit").map(|row| row.name).collect();
+    let mut names: Vec<_> = rows.into_iter().filter(|row| row.value == "unit").map(|row| row.name).collect();
     names.sort();
     names
 }

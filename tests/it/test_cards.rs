@@ -71,8 +71,8 @@ const ACCEPTED: [(&str, &str); 3] = [
 /// Decisions 4: the scheme, by prefix.
 fn scheme(number: &str) -> &'static str {
     match (number.len(), number[..2].parse().unwrap()) {
-        (16, 40..50) => "visa",
-        (16, 51..56) => "master",
+        (16, 40..=49) => "visa",
+        (16, 51..=55) => "master",
         (15, _) => "american_express",
         (16, 35) => "jcb",
         (16, _) => "discover",

@@ -38,7 +38,11 @@ async fn is_failed(client: &Client, charge: &str) {
 
 async fn is_pending(client: &Client, charge: &str) {
     let charge = client.charge(charge).await;
-    assert_eq!((&charge["success"], &charge["status_message"]), (&json!(false), &json!("Pending")), "{charge}");
+    assert_eq!(
+        (&charge["success"], &charge["status_message"]),
+        (&json!(false), &json!("Pending")),
+        "{charge}"
+    );
     assert_eq!((&charge["captured"], &charge["total_fees"]), (&json!(false), &Value::Null));
     assert_eq!(client.listed().await, 0);
 }

@@ -62,7 +62,8 @@ pub async fn place(ctx: &Context, account: &Account, params: Params<NewCharge>) 
         }
     }
     if let (Some((currency, _)), Some(adjustment)) = (currency, &asked.platform_adjustment)
-        && filled(adjustment.currency.as_deref()).is_some_and(|other| Currency::parse(other) != Some(currency))
+        && filled(adjustment.currency.as_deref())
+            .is_some_and(|other| Currency::parse(other) != Some(currency))
     {
         faults.add("platform_adjustment.currency", "must be the currency of the charge");
     }

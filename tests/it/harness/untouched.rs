@@ -6,7 +6,9 @@ use super::App;
 /// attempts included.
 pub async fn everything(app: &App) -> String {
     let mut seen = String::new();
-    for path in ["/1/charges?per_page=500", "/1/customers?per_page=500", "/1/events?per_page=500", "/1/balance"] {
+    for path in
+        ["/1/charges?per_page=500", "/1/customers?per_page=500", "/1/events?per_page=500", "/1/balance"]
+    {
         seen += &app.client().get(path).await.ok(200).to_string();
     }
     for table in ["charges", "customers", "cards", "events", "journal_entries", "postings"] {

@@ -30,7 +30,11 @@ fn humanised(name: &str) -> String {
 async fn refused(app: &App, path: &str, request: &Value, name: &str, predicate: &str) {
     let before = everything(app).await;
     for answer in [app.client().post(path, request).await, app.client().post_form(path, request).await] {
-        assert_eq!(answer.faults(), [(name.to_owned(), format!("{} {predicate}", humanised(name)))], "{path}");
+        assert_eq!(
+            answer.faults(),
+            [(name.to_owned(), format!("{} {predicate}", humanised(name)))],
+            "{path}"
+        );
     }
     assert_eq!(everything(app).await, before);
 }
