@@ -167,8 +167,7 @@ fn banner(index: &Index, keys: Option<&Keys>) {
 
 /// Listen to signals from now on; what is returned waits for SIGTERM or SIGINT.
 fn stopped() -> std::io::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}

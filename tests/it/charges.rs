@@ -280,6 +280,11 @@ rules! {
         ] {
             app.invalid("/1/charges", &charge_with(400, json!({ "platform_adjustment": sent })), &[(param, message)]).await;
         }
+        // Of 600 - 47 AUD cents: 368 US cents are 552, and 369 are 554.
+        let of = |amount: i64| charge_with(400, json!({ "currency": "USD", "platform_adjustment": { "amount": amount } }));
+        app.invalid("/1/charges", &of(369), &[(param, "Platform adjustment amount must be at most 368")]).await;
+        let charged = app.client().post("/1/charges", &of(368)).await.ok(201);
+        assert_eq!((&charged["platform_fees"], &charged["merchant_entitlement"]), (&json!(552), &json!(1)));
     }
 
     async fn a_charge_of_nobody_or_of_somebody_else_is_not_found(app) {

@@ -294,6 +294,27 @@ async fn a_postgresql_database_of_somebody_else_is_left_alone() {
     database.execute_unprepared("SELECT 1 FROM seaql_migrations").await.unwrap_err();
 }
 
+#[tokio::test]
+async fn copies_on_one_postgresql_database_are_one_service() {
+    static EMPTY: Template = Template::new("empty");
+    let Some(database) = EMPTY.database(async |_| {}).await else { return };
+    let (one, other) = (folder(), folder());
+    let key = vault_key();
+    let start = |data: &tempfile::TempDir| {
+        let mut command = program(data.path());
+        command.env("CARD_PAYMENTS_DATABASE_URL", database.url()).env("CARD_PAYMENTS_VAULT_KEY", &key);
+        Process::start(&mut command)
+    };
+    let (one, other) = (start(&one), start(&other));
+    assert_eq!(one.keys(), other.keys());
+    let (secret, _) = one.keys();
+    let charge = one.pay(&secret).ok(201);
+    assert_eq!(other.ask("GET", "/1/charges", Some(&secret), "").ok(200), json!([charge]));
+    for server in [one, other] {
+        assert!(!server.stopped().contains(database.url()), "the database's address holds a password");
+    }
+}
+
 #[test]
 fn a_database_belongs_to_one_environment() {
     let data = folder();

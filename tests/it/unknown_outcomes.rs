@@ -210,6 +210,22 @@ rules! {
         assert_eq!(app.events().await, ["charge.authorised", "charge.voided"]);
     }
 
+    async fn an_authorisation_that_runs_out_during_its_capture_is_captured_or_expired(app, line) {
+        let client = app.client();
+        let (done, not_done) = (client.authorised(400).await, client.authorised(400).await);
+        app.clock.advance(Span::days(7));
+        app.clock.advance(Span::seconds(-1));
+        line.carry(Carries::Call);
+        unknown(&client.put_charge(&done, "capture").await);
+        line.carry(Carries::Nothing);
+        unknown(&client.put_charge(&not_done, "capture").await);
+        settled_when_due(app).await;
+        assert_eq!(client.charge(&done).await["captured"], true);
+        assert_eq!(client.charge(&done).await["captured_at"], "2026-03-09T10:00:29Z");
+        assert_eq!(client.charge(&not_done).await["authorisation_expired"], true);
+        app.unchanged_by(client.put_charge(&not_done, "capture"), 400, "authorisation_expired").await;
+    }
+
     async fn a_follow_up_that_is_refused_goes_back_at_once(app, line) {
         let client = app.client();
         for verb in ["capture", "void"] {
