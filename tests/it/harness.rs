@@ -24,15 +24,13 @@ pub use line::Line;
 /// `line: &Line`.
 macro_rules! rules {
     ($(async fn $name:ident($app:ident, $line:ident) $body:block)*) => {$(
+        async fn $name($app: &mut $crate::harness::App, $line: &$crate::harness::Line) $body
+
         mod $name {
-            use super::*;
-
-            async fn rule($app: &mut $crate::harness::App, $line: &$crate::harness::Line) $body
-
             async fn on(database: $crate::harness::Database) {
                 let line = std::sync::Arc::new($crate::harness::Line::default());
                 let Some(mut app) = line.clone().start(database).await else { return };
-                rule(&mut app, &line).await;
+                super::$name(&mut app, &line).await;
                 app.check_books().await;
             }
 
@@ -48,22 +46,20 @@ macro_rules! rules {
         }
     )*};
     ($(async fn $name:ident($app:ident) $body:block)*) => {$(
+        async fn $name($app: &$crate::harness::App) $body
+
         mod $name {
-            use super::*;
-
-            async fn rule($app: &$crate::harness::App) $body
-
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
                 let app = $crate::harness::App::start($crate::harness::Database::Sqlite).await.unwrap();
-                rule(&app).await;
+                super::$name(&app).await;
                 app.check_books().await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
                 let Some(app) = $crate::harness::App::start($crate::harness::Database::Postgres).await else { return };
-                rule(&app).await;
+                super::$name(&app).await;
                 app.check_books().await;
             }
         }

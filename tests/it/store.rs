@@ -45,7 +45,9 @@ async fn act(tx: &Tx, name: &str, ends: Ends) -> Result<(), Error> {
             let sql = format!("INSERT INTO installation (name, value) VALUES ('{name}', 'unit')");
             tx.execute_unprepared(&sql).await?;
         }
-        Ends::Failing => drop(tx.execute_unprepared("this is no SQL").await?),
+        Ends::Failing => {
+            tx.execute_unprepared("this is no SQL").await?;
+        }
     }
     match ends {
         Ends::Appending | Ends::Writing | Ends::Failing => Ok(()),

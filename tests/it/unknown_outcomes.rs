@@ -5,7 +5,7 @@ use entity::Span;
 use serde_json::{Value, json};
 
 use crate::harness::line::Carries;
-use crate::harness::{Answer, App, Client, card, charge, charge_with, rules};
+use crate::harness::{Answer, App, Client, Database, card, charge, charge_with, rules};
 
 const SENTENCE: &str = "An upstream error occurred while processing the transaction. Please try again.";
 /// Decisions 5: a worker settles a call once thirty seconds of wall clock have passed since its intent.
@@ -321,6 +321,26 @@ rules! {
         line.carry(Carries::Both);
         client.charge_by(&card).await.ok(201);
         client.put_charge(&authorised, "capture").await.ok(200);
+    }
+
+    async fn the_only_server_of_a_sqlite_file_settles_what_the_last_one_left_at_once(app, line) {
+        let client = app.client();
+        line.carry(Carries::Call);
+        line.settle(false);
+        let charge = unknown(&client.post("/1/charges", &charge(400)).await);
+        line.settle(true);
+        app.restart().await;
+        app.do_due_work().await;
+        let client = app.client();
+        match app.database {
+            Database::Sqlite => is_failed(&client, &charge).await,
+            // A copy that starts beside others leaves their live payments alone.
+            Database::Postgres => is_pending(&client, &charge).await,
+        }
+        app.clock.advance(SETTLE_AFTER);
+        app.do_due_work().await;
+        is_failed(&client, &charge).await;
+        assert_eq!(app.events().await, ["charge.failed"]);
     }
 
     async fn a_payment_under_way_is_seen_by_nobody(app, line) {

@@ -49,15 +49,20 @@ impl Process {
             stderr.read_to_string(&mut text).unwrap();
             text
         });
-        let mut banner = Vec::new();
-        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-            let line = line.unwrap();
-            if let Some(address) = line.strip_prefix("Listening on http://") {
-                return Self { child, banner, address: address.parse().unwrap(), stderr: Some(stderr) };
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let (mut banner, mut address) = (Vec::new(), None);
+        for line in lines.by_ref() {
+            if let Some(listening) = line.strip_prefix("Listening on http://") {
+                address = Some(listening.parse().unwrap());
+                break;
             }
             banner.push(line);
         }
-        panic!("it does not listen: {banner:?}, {}", stderr.join().unwrap());
+        let Some(address) = address else {
+            child.wait().unwrap();
+            panic!("it does not listen: {banner:?}, {}", stderr.join().unwrap());
+        };
+        Self { child, banner, address, stderr: Some(stderr) }
     }
 
     /// The keys that it printed: secret, publishable.

@@ -17,7 +17,7 @@ struct Sent {
 
 /// Names that mean something, and others.
 fn name() -> impl Strategy<Value = String> {
-    const KNOWN: &[&str] = &[
+    let known = [
         "email",
         "description",
         "amount",
@@ -54,12 +54,12 @@ fn name() -> impl Strategy<Value = String> {
         "$serde_json::private::Number",
         "$card_payments::Patch",
     ];
-    prop_oneof![6 => prop::sample::select(KNOWN).prop_map(str::to_owned), 1 => any::<String>()]
+    prop_oneof![6 => prop::sample::select(&known[..]).prop_map(str::to_owned), 1 => any::<String>()]
 }
 
 /// Texts at the edges of what some reader takes for something.
 fn text() -> impl Strategy<Value = String> {
-    const EDGES: &[&str] = &[
+    let edges = [
         "",
         " ",
         "\0",
@@ -90,7 +90,7 @@ fn text() -> impl Strategy<Value = String> {
         "\u{feff}",
         "\u{10ffff}",
     ];
-    prop_oneof![4 => prop::sample::select(EDGES).prop_map(str::to_owned), 1 => any::<String>(), 1 => any::<i64>().prop_map(|n| n.to_string())]
+    prop_oneof![4 => prop::sample::select(&edges[..]).prop_map(str::to_owned), 1 => any::<String>(), 1 => any::<i64>().prop_map(|n| n.to_string())]
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -143,7 +143,7 @@ fn pairs() -> impl Strategy<Value = String> {
 }
 
 fn sent() -> impl Strategy<Value = Sent> {
-    const TYPES: &[&str] = &[
+    let types = [
         "application/json",
         "application/x-www-form-urlencoded",
         "multipart/form-data; boundary=x",
@@ -152,7 +152,7 @@ fn sent() -> impl Strategy<Value = Sent> {
         "text/plain",
     ];
     let content_type = prop_oneof![
-        8 => prop::sample::select(TYPES).prop_map(|name| Some(name.as_bytes().to_vec())),
+        8 => prop::sample::select(&types[..]).prop_map(|name| Some(name.as_bytes().to_vec())),
         1 => Just(None),
         1 => vec(any::<u8>(), 0..30).prop_map(Some),
     ];
