@@ -41,6 +41,8 @@ pub const ACQUIRER_ANSWER: Duration = Duration::from_secs(20);
 pub const ACQUIRER_CALL_START: Span = Span::seconds(5);
 /// Decisions 5: wall clock from an intent to the moment a worker may settle it.
 pub const SETTLE_AFTER: Span = Span::seconds(30);
+/// Decisions 5, "growing pauses": thirty seconds, then twice as long each time, up to about an hour.
+pub const SETTLE_PAUSE_DOUBLINGS_MAX: u32 = 7;
 
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;

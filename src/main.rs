@@ -95,13 +95,13 @@ async fn run(
 async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), Box<dyn std::error::Error>> {
     log(&options.log)?;
     let secrets = Secrets::from_environment()?;
-    let parts = Parts::configured(&options, &database, &secrets)?;
-    // The port first: a server that cannot listen changes nothing.
+    // The ports before the data directory: a server that cannot listen changes nothing.
     let listener = bind(options.listen).await?;
     let admin = match options.admin_listen {
         Some(address) => Some(bind(address).await?),
         None => None,
     };
+    let parts = Parts::configured(&options, &database, &secrets)?;
     let address = listener.local_addr()?;
     let base_url = options.base_url.unwrap_or_else(|| format!("http://{address}"));
     let index = Index {
@@ -117,10 +117,12 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         let router = app.admin();
         tokio::spawn(async move { axum::serve(admin, router).await });
     }
+    // Whoever reads that it listens may stop it at once.
+    let stopped = stopped()?;
     banner(&index, app.keys.as_ref());
     println!("Listening on http://{address}");
     let service = app.router.clone().into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(stopped()).await?;
+    axum::serve(listener, service).with_graceful_shutdown(stopped).await?;
     // Payments that a hung-up caller left under way.
     app.ctx.tasks.close();
     if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_err() {
@@ -139,6 +141,8 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 
 /// Text on a terminal, JSON otherwise; always stderr.
 fn log(filter: &str) -> Result<(), Box<dyn std::error::Error>> {
+    // That a start found its schema as it should be is no news; a filter that names the target hears of it.
+    let filter = format!("sea_orm_migration=warn,{filter}");
     let filter = EnvFilter::try_new(filter).map_err(|error| format!("CARD_PAYMENTS_LOG: {error}"))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
@@ -166,16 +170,14 @@ fn banner(index: &Index, keys: Option<&Keys>) {
     }
 }
 
-/// SIGTERM or SIGINT.
-async fn stopped() {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    tracing::info!("stopping");
+/// Listen to signals from now on; what is returned waits for SIGTERM or SIGINT.
+fn stopped() -> std::io::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping");
+    })
 }

@@ -1,7 +1,7 @@
 //! Opening a database: where it is, its pools, its schema, and whether it is ours.
 
 use std::fs::{File, TryLockError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use migration::Migrator;
@@ -87,6 +87,7 @@ pub(super) struct Pools {
 pub(super) async fn open(location: &Location) -> Result<Pools, ConnectError> {
     let pools = match location {
         Location::Sqlite { path } => {
+            refuse_foreign_file(path).await?;
             let url = format!("sqlite://{}?mode=rwc", path.display());
             // The writer first: it makes the file and turns on the write-ahead log.
             let write = Database::connect(sqlite(&url, 1)).await?;
@@ -156,6 +157,17 @@ fn sqlite(url: &str, connections: u32) -> ConnectOptions {
 
 fn postgres(url: &str) -> ConnectOptions {
     options(url, POSTGRES_CONNECTIONS)
+}
+
+/// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
+async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let looker = Database::connect(options(&format!("sqlite://{}?mode=rw", path.display()), 1)).await?;
+    let refused = refuse_foreign(&looker).await;
+    looker.close().await?;
+    refused
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.

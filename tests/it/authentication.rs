@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::answers::{operations, unknown};
 use crate::harness::sending::{FORM, JSON, ask, basic, form, post_with, send};
-use crate::harness::untouched::everything;
 use crate::harness::{Answer, App, Client, card, charge, rules};
 
 /// Paths that publishable keys open, with POST.
@@ -46,7 +45,7 @@ async fn a_customer(client: &Client) -> (String, String) {
 
 rules! {
     async fn without_credentials_every_operation_is_a_401(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for operation in operations() {
             for token in [unknown("cus_"), "x".into()] {
                 let path = operation.at(&token);
@@ -59,7 +58,7 @@ rules! {
                 }
             }
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn only_the_user_name_counts(app) {
@@ -82,7 +81,7 @@ rules! {
 
     async fn a_wrong_key_is_a_401(app) {
         let key = secret(app);
-        let before = everything(app).await;
+        let before = app.rows().await;
         for credentials in [
             String::new(),
             ":".into(),
@@ -104,7 +103,7 @@ rules! {
             unauthorised(&get_as(app, header.as_bytes()).await, header);
         }
         unauthorised(&get_as(app, b"Basic \xff").await, "no text");
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_publishable_key_is_no_user_name(app) {
@@ -112,7 +111,7 @@ rules! {
         for path in ["/1/charges", "/1/customers", "/1/events", "/1/balance", "/1/cards/card_x"] {
             unauthorised(&publishable.get(path).await, path);
         }
-        let before = everything(app).await;
+        let before = app.rows().await;
         for (path, parameters) in [
             ("/1/charges", charge(400)),
             ("/1/cards", card("4200000000000000")),
@@ -121,7 +120,7 @@ rules! {
         ] {
             unauthorised(&publishable.post(path, &parameters).await, path);
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_publishable_key_opens_the_endpoints_of_browsers_from_body_or_query(app) {
@@ -156,15 +155,15 @@ rules! {
         post_with(&app.client(), "/1/cards", &[], &with_key(card("4200000000000000"), "pk_nobody"))
             .await
             .ok(201);
-        let before = everything(app).await;
+        let before = app.rows().await;
         let header = basic("nobody-has-this:");
         let answer = post_with(&app.anonymous(), "/1/cards", &[("authorization", &header)], &with).await;
         unauthorised(&answer, "a wrong user beside a right parameter");
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_publishable_key_opens_nothing_else(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for operation in operations() {
             if operation.method == Method::HEAD
                 || operation.method == Method::POST && OF_BROWSERS.contains(&operation.path.as_str())
@@ -179,11 +178,11 @@ rules! {
             let path = format!("{path}?publishable_api_key={}", app.publishable_key());
             unauthorised(&send(&app.anonymous(), operation.method.clone(), &path, None, "").await, &path);
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn no_other_key_is_a_publishable_key(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let key = secret(app);
         for wrong in [
             json!(key),
@@ -206,7 +205,7 @@ rules! {
                 &wrong.to_string(),
             );
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn the_route_is_looked_for_before_the_credentials(app) {
@@ -216,7 +215,7 @@ rules! {
     }
 
     async fn the_credentials_are_looked_at_before_the_body(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for client in [app.anonymous(), app.with_key("nobody-has-this")] {
             for path in ["/1/charges", "/1/customers"] {
                 unauthorised(&send(&client, Method::POST, path, JSON, "{").await, "unparseable");
@@ -233,11 +232,11 @@ rules! {
             &send(&wrong, Method::POST, "/1/cards", JSON, "{").await,
             "a wrong user and an unparseable body",
         );
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn where_the_publishable_key_may_be_in_the_body_the_body_is_read_first(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for path in ["/1/cards", "/1/customers/cus_x/cards"] {
             let client = app.anonymous();
             send(&client, Method::POST, path, JSON, "{").await.refused(400, "bad_request");
@@ -250,7 +249,7 @@ rules! {
                 .refused(413, "payload_too_large");
             unauthorised(&send(&client, Method::POST, path, JSON, "{}").await, "readable, but without a key");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn the_record_in_the_path_is_looked_for_before_the_shape_of_the_request(app) {
@@ -281,7 +280,7 @@ rules! {
         let authorised = client.post("/1/charges", &authorised).await.ok(201);
         let authorised = authorised["token"].as_str().unwrap();
         let event = client.get("/1/events").await.ok(200)[0]["token"].as_str().unwrap().to_owned();
-        let before = everything(app).await;
+        let before = app.rows().await;
 
         for path in [
             format!("/1/cards/{single}"),
@@ -320,7 +319,7 @@ rules! {
             .await
             .faults();
         assert_eq!(faults[0].0, "card_token");
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn nothing_of_another_account_is_listed_found_or_counted(app) {

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::answers::operations;
 use crate::harness::sending::{ask, form};
-use crate::harness::untouched::everything;
 use crate::harness::{Answer, App, card, rules};
 
 const ORIGIN: (&str, &str) = ("origin", "https://shop.example");
@@ -73,7 +72,7 @@ rules! {
 
     async fn a_preflight_is_answered_without_credentials(app) {
         let customer = a_customer(app).await;
-        let before = everything(app).await;
+        let before = app.rows().await;
         for path in [
             "/1/cards".to_owned(),
             "/1/cards.json".to_owned(),
@@ -98,7 +97,7 @@ rules! {
             }
             assert!(answer.headers.get("access-control-allow-credentials").is_none());
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn options_without_a_preflights_headers_is_a_wrong_method(app) {
@@ -163,7 +162,7 @@ rules! {
 
     async fn a_script_tag_is_told_of_errors_in_a_200(app) {
         let customer = a_customer(app).await;
-        let before = everything(app).await;
+        let before = app.rows().await;
         let key = app.publishable_key();
         for (path, error) in [
             ("/1/cards?callback=F&_method=POST".to_owned(), "unauthorized"),
@@ -180,11 +179,11 @@ rules! {
             assert_eq!(body["error"], error, "{path}");
             assert!(body["error_description"].is_string());
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_script_tag_that_does_not_post_is_told_of_the_wrong_method(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for method in ["", "&_method=", "&_method=GET", "&_method=DELETE", "&method=POST"] {
             let query = script(app, "F", &card("4200000000000000")).replace("&_method=POST", method);
             let body = called(
@@ -193,11 +192,11 @@ rules! {
             );
             assert_eq!(body["error"], "method_not_allowed", "{method}");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_malformed_callback_is_refused(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let long = "a".repeat(65);
         for callback in [
             "",
@@ -224,7 +223,7 @@ rules! {
                 assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8");
             }
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
         let longest = "a".repeat(64);
         called(
             &ask(
@@ -239,11 +238,11 @@ rules! {
     }
 
     async fn a_secret_key_is_of_no_use_in_a_script_tag(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let query = format!("callback=F&_method=POST&{}", form(&card("4200000000000000"), true));
         let body = called(&ask(&app.client(), Method::GET, &format!("/1/cards?{query}"), &[]).await, "F");
         assert_eq!(body["error"], "unauthorized");
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
         // And a publishable key is enough, whatever the browser sends with it.
         let wrong = app.with_key("nobody-has-this");
         called(
@@ -261,7 +260,7 @@ rules! {
     }
 
     async fn no_other_endpoint_speaks_jsonp(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let query = format!("callback=F&_method=POST&publishable_api_key={}", app.publishable_key());
         for path in ["/1/charges", "/1/customers", "/1/charges/search", "/1/events", "/1/cards/card_x"] {
             let answer = ask(&app.anonymous(), Method::GET, &format!("{path}?{query}"), &[]).await;
@@ -270,7 +269,7 @@ rules! {
         }
         let listed = ask(&app.client(), Method::GET, &format!("/1/charges?{query}"), &[]).await;
         assert_eq!(listed.ok(200), json!([]));
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_callback_means_nothing_to_a_post(app) {

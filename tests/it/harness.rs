@@ -4,19 +4,48 @@
 pub mod app;
 pub mod client;
 pub mod contract;
+pub mod given;
+pub mod line;
 pub mod postgres;
+pub mod process;
 pub mod sending;
 pub mod stored;
-pub mod untouched;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
+pub use given::charge_with;
+pub use line::Line;
 pub use stored::{fields, token, with};
 
 /// Rules of the API, each tested on both databases.
 ///
 /// `rules! { async fn rule_as_a_sentence(app) { ... } }` with `app: &App`; the books are checked at the end.
+///
+/// `async fn rule_as_a_sentence(app, line) { ... }` has `app: &mut App` whose acquirer is at the other end of
+/// `line: &Line`.
 macro_rules! rules {
+    ($(async fn $name:ident($app:ident, $line:ident) $body:block)*) => {$(
+        async fn $name($app: &mut $crate::harness::App, $line: &$crate::harness::Line) $body
+
+        mod $name {
+            async fn on(database: $crate::harness::Database) {
+                let line = std::sync::Arc::new($crate::harness::Line::default());
+                let Some(mut app) = line.clone().start(database).await else { return };
+                super::$name(&mut app, &line).await;
+                app.check_books().await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                on($crate::harness::Database::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                on($crate::harness::Database::Postgres).await;
+            }
+        }
+    )*};
     ($(async fn $name:ident($app:ident) $body:block)*) => {$(
         async fn $name($app: &$crate::harness::App) $body
 

@@ -5,8 +5,11 @@
 
 mod answers;
 mod authentication;
+mod authorised_charges;
 mod browsers;
 mod cards;
+mod charge_payers;
+mod charge_search;
 mod charges;
 mod customer_cards;
 mod customers;
@@ -14,6 +17,11 @@ mod documents;
 mod events;
 mod harness;
 mod house;
+mod money;
+mod process;
 mod races;
 mod requests;
 mod secrets;
+mod store;
+mod test_cards;
+mod unknown_outcomes;

@@ -14,7 +14,7 @@ use super::outcome::{self, Outcome, Verdict, held};
 use super::state::{Action, Standing, next};
 use crate::acquirer::{CallKey, NoAnswer, Settled};
 use crate::error::Error;
-use crate::limits::SETTLE_AFTER;
+use crate::limits::{SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
 use crate::services::context::{Account, Context};
 use crate::services::payment::TokenUse;
 
@@ -48,7 +48,7 @@ pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
 /// Settle the call in flight of a charge that is due for it. Says whether it is settled.
 pub async fn settle(ctx: &Context, seen: charge::Model) -> Result<bool, Error> {
     let wall = ctx.clock.now();
-    let claim = Claim { settle_after: wall + pause(wall, &seen), seen };
+    let claim = Claim { settle_after: wall + pause(&seen), seen };
     // The attempt number fences off whoever made the call: from here on only this worker records its outcome.
     let Some(row) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
         return Ok(false);
@@ -94,10 +94,10 @@ impl Claim {
     }
 }
 
-/// Pauses grow with the age of the call.
-fn pause(wall: Timestamp, row: &charge::Model) -> Span {
-    let late = row.settle_after.map_or(Span::ZERO, |due| wall - due);
-    SETTLE_AFTER.max(late)
+/// Each pause is twice the one before: every try adds one to the attempts since the call.
+fn pause(row: &charge::Model) -> Span {
+    let tries = u32::try_from(row.attempt - row.call).unwrap_or_default();
+    Span::from_millis(SETTLE_AFTER.millis() << tries.min(SETTLE_PAUSE_DOUBLINGS_MAX))
 }
 
 async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<Option<Verdict>, Error> {

@@ -8,7 +8,6 @@ use serde_json::json;
 use super::{operations, unknown};
 use crate::harness::app::CONTRACT;
 use crate::harness::sending::{JSON, ask, send};
-use crate::harness::untouched::everything;
 use crate::harness::{card, charge, rules};
 
 fn spelled(path: &str) -> Vec<String> {
@@ -103,7 +102,7 @@ rules! {
     }
 
     async fn a_known_route_with_a_wrong_method_is_a_405_that_names_the_right_ones(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for (path, right) in methods() {
             let path = path
                 .split('/')
@@ -143,7 +142,7 @@ rules! {
                 }
             }
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn head_is_allowed_wherever_get_is_and_answers_without_a_body(app) {
@@ -176,7 +175,7 @@ rules! {
     }
 
     async fn a_body_that_cannot_be_read_is_refused_by_every_operation_before_anything_is_looked_for(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for operation in operations().into_iter().filter(|operation| operation.method != Method::HEAD) {
             let (method, path) = (&operation.method, operation.at("x"));
             for (content_type, body, status, code) in [
@@ -192,6 +191,6 @@ rules! {
             let answer = send(&app.client(), method.clone(), &format!("{path}?a=%zz"), None, "").await;
             answer.refused(400, "bad_request");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 }

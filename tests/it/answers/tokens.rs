@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::{operations, unknown};
 use crate::harness::sending::{JSON, send};
-use crate::harness::untouched::everything;
 use crate::harness::{Answer, App, card, charge, rules};
 
 /// No token of anybody, in every way in which a text can fail to be one.
@@ -75,7 +74,7 @@ async fn records(app: &App) -> (String, String, String) {
 rules! {
     async fn an_unknown_or_malformed_token_is_a_404_on_every_path(app) {
         records(app).await;
-        let before = everything(app).await;
+        let before = app.rows().await;
         for operation in operations()
             .into_iter()
             .filter(|operation| operation.takes_token() && operation.method != Method::HEAD)
@@ -96,12 +95,12 @@ rules! {
                 without_key.refused(401, "unauthorized");
             }
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_token_of_another_kind_of_record_is_unknown(app) {
         let (customer, card, charge) = records(app).await;
-        let before = everything(app).await;
+        let before = app.rows().await;
         for operation in operations()
             .into_iter()
             .filter(|operation| operation.takes_token() && operation.method != Method::HEAD)
@@ -113,7 +112,7 @@ rules! {
                 is_unknown(&answer, &operation.described, &format!("{} {path}", operation.method));
             }
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_token_with_the_prefix_of_another_kind_is_unknown(app) {
@@ -133,7 +132,7 @@ rules! {
         let (customer, second, _) = records(app).await;
         let (other, others_card, _) = records(app).await;
         let single = app.client().post("/1/cards", &card("4200000000000000")).await.ok(201)["token"].clone();
-        let before = everything(app).await;
+        let before = app.rows().await;
         let mut pairs = vec![
             (customer.clone(), others_card.clone()),
             (other.clone(), second.clone()),
@@ -146,6 +145,6 @@ rules! {
             let path = format!("/1/customers/{customer}/cards/{card}");
             app.client().delete(&path).await.refused(404, "not_found");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 }

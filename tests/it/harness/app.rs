@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
 use card_payments::clock::{Clock, Ids};
@@ -13,8 +14,9 @@ use card_payments::services::accounts::{self, Keys};
 use card_payments::services::{Ctx, due};
 use card_payments::store::{Location, Store};
 use card_payments::vault::OperatorKeys;
-use entity::{Span, Timestamp};
-use sea_orm::{ConnectionTrait, Statement};
+use entity::{Span, Timestamp, card, charge, customer, event, posting};
+use futures::FutureExt;
+use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 
 use super::client::Client;
 use super::contract::Contract;
@@ -54,16 +56,56 @@ impl Clock for TestClock {
 pub struct App {
     pub clock: Arc<TestClock>,
     pub database: Database,
-    inner: card_payments::app::App,
+    /// None only while one process ends and the next begins.
+    inner: Option<card_payments::app::App>,
     keys: Keys,
+    outlives: Outlives,
+}
+
+/// What a process that ends leaves to the next one.
+struct Outlives {
+    location: Location,
+    operator: OperatorKeys,
+    acquirer: Arc<dyn Acquirer>,
+    acquirer_answer: Duration,
     // Removed when the test ends.
     _folder: Option<tempfile::TempDir>,
     _postgres: Option<postgres::Database>,
 }
 
+impl Outlives {
+    async fn open(&self, clock: &Arc<TestClock>) -> card_payments::app::App {
+        let parts = Parts {
+            clock: Arc::clone(clock) as Arc<dyn Clock>,
+            acquirer: Arc::clone(&self.acquirer),
+            acquirer_answer: self.acquirer_answer,
+            environment: Environment::Test,
+            operator: self.operator.clone(),
+        };
+        let index = Index {
+            base_url: "http://test".into(),
+            environment: "test",
+            trusted_proxies: Vec::new(),
+            metrics: true,
+        };
+        card_payments::app::App::open(&self.location, parts, Secrets::default(), index).await.unwrap()
+    }
+}
+
 impl App {
     /// A server on an empty database of its own. None where PostgreSQL is not there.
     pub async fn start(database: Database) -> Option<Self> {
+        // The simulator answers at once or never.
+        Self::start_with(database, Arc::new(Simulator::new(Numbers::TestCards)), Duration::from_millis(200))
+            .await
+    }
+
+    /// A server whose acquirer is the test's own, and how long it may take to answer.
+    pub async fn start_with(
+        database: Database,
+        acquirer: Arc<dyn Acquirer>,
+        acquirer_answer: Duration,
+    ) -> Option<Self> {
         let (location, folder, copy) = match database {
             Database::Sqlite => {
                 let folder = tempfile::tempdir().unwrap();
@@ -80,28 +122,27 @@ impl App {
             }
         };
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
-        let parts = Parts {
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            acquirer: Arc::new(Simulator::new(Numbers::TestCards)),
-            // The simulator answers at once or never.
-            acquirer_answer: Duration::from_millis(200),
-            environment: Environment::Test,
-            operator: OperatorKeys::generate("test"),
-        };
-        let index = Index {
-            base_url: "http://test".into(),
-            environment: "test",
-            trusted_proxies: Vec::new(),
-            metrics: true,
-        };
-        let inner = card_payments::app::App::open(&location, parts, Secrets::default(), index).await.unwrap();
+        let operator = OperatorKeys::generate("test");
+        let outlives =
+            Outlives { location, operator, acquirer, acquirer_answer, _folder: folder, _postgres: copy };
+        let inner = outlives.open(&clock).await;
         let keys = inner.keys.clone().unwrap();
-        Some(Self { clock, database, inner, keys, _folder: folder, _postgres: copy })
+        Some(Self { clock, database, inner: Some(inner), keys, outlives })
+    }
+
+    /// The process ends as it is, and another one begins on its database.
+    pub async fn restart(&mut self) {
+        drop(self.inner.take());
+        self.inner = Some(self.outlives.open(&self.clock).await);
+    }
+
+    fn inner(&self) -> &card_payments::app::App {
+        self.inner.as_ref().unwrap()
     }
 
     /// The services' context, for what no request can do.
     pub fn ctx(&self) -> &Ctx {
-        &self.inner.ctx
+        &self.inner().ctx
     }
 
     /// A caller with the first account's secret key.
@@ -121,12 +162,12 @@ impl App {
 
     /// A caller with any key.
     pub fn with_key(&self, key: &str) -> Client {
-        Client::new(self.inner.router.clone(), Some(key.into()))
+        Client::new(self.inner().router.clone(), Some(key.into()))
     }
 
     /// A caller without a key.
     pub fn anonymous(&self) -> Client {
-        Client::new(self.inner.router.clone(), None)
+        Client::new(self.inner().router.clone(), None)
     }
 
     /// A caller of another account.
@@ -151,6 +192,36 @@ impl App {
             format!("SELECT CAST(({sql}) AS BIGINT) AS n"),
         );
         reader.query_one_raw(statement).await.unwrap().unwrap().try_get("", "n").unwrap()
+    }
+
+    /// Change what no request can change.
+    pub async fn execute(&self, sql: &'static str) {
+        let unit = self
+            .ctx()
+            .store
+            .write((), move |tx, ()| async move { Ok(tx.execute_unprepared(sql).await.map(drop)?) }.boxed());
+        unit.await.unwrap();
+    }
+
+    /// Everything that a refusal must leave as it was, as text.
+    pub async fn rows(&self) -> String {
+        let reader = self.ctx().store.read();
+        let charges = charge::Entity::find().order_by_asc(charge::Column::Id).all(reader).await.unwrap();
+        let cards = card::Entity::find().order_by_asc(card::Column::Id).all(reader).await.unwrap();
+        let customers =
+            customer::Entity::find().order_by_asc(customer::Column::Id).all(reader).await.unwrap();
+        let events = event::Entity::find().order_by_asc(event::Column::Id).all(reader).await.unwrap();
+        let postings = posting::Entity::find().order_by_asc(posting::Column::Id).all(reader).await.unwrap();
+        let counted = self.number("SELECT COALESCE(SUM(n), 0) FROM counters").await;
+        let money = self.number("SELECT COALESCE(SUM(amount), 0) FROM balances").await;
+        format!("{charges:#?}\n{cards:#?}\n{customers:#?}\n{events:#?}\n{postings:#?}\n{counted} {money}")
+    }
+
+    /// The events so far, oldest first.
+    pub async fn events(&self) -> Vec<&'static str> {
+        let events = event::Entity::find().order_by_asc(event::Column::Id);
+        let events = events.all(self.ctx().store.read()).await.unwrap();
+        events.into_iter().map(|event| event.r#type.code()).collect()
     }
 
     /// What no test may break: every entry sums to zero, balances are the sum of the merchant's postings,

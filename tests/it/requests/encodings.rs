@@ -4,7 +4,6 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::harness::sending::{FORM, JSON, MULTIPART, form, multipart, send};
-use crate::harness::untouched::everything;
 use crate::harness::{card, charge, rules};
 
 /// The charge without what is its own.
@@ -64,12 +63,12 @@ rules! {
         ] {
             let same = send(&app.client(), Method::PUT, &path, content_type, "").await.ok(200);
             assert_eq!(same, customer, "{content_type:?}");
-            let before = everything(app).await;
+            let before = app.rows().await;
             let missing = send(&app.client(), Method::POST, "/1/charges", content_type, "").await.faults();
             assert_eq!(missing.first().unwrap().1, "Email can't be blank", "{content_type:?}");
             let listed = send(&app.client(), Method::GET, "/1/customers", content_type, "").await.ok(200);
             assert_eq!(listed, json!([customer]), "{content_type:?}");
-            assert_eq!(everything(app).await, before);
+            assert_eq!(app.rows().await, before);
         }
     }
 
@@ -107,7 +106,7 @@ rules! {
     }
 
     async fn a_body_that_cannot_be_parsed_is_a_bad_request(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let asked = charge(400).to_string();
         for (content_type, body) in [
             (JSON, "{"),
@@ -140,21 +139,21 @@ rules! {
         for query in ["page=%", "page=%zz", "page=%ff"] {
             app.client().get(&format!("/1/charges?{query}")).await.refused(400, "bad_request");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn json_that_is_no_object_is_a_bad_request(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for body in ["[]", "[{}]", "null", "true", "1", "\"text\"", "\"\""] {
             let answer = send(&app.client(), Method::POST, "/1/charges", JSON, body).await;
             let body = answer.refused(400, "bad_request");
             assert_eq!(body["error_description"], "The body is not a JSON object");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_body_of_another_type_is_refused(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for content_type in [
             "text/plain",
             "application/xml",
@@ -176,6 +175,6 @@ rules! {
                 answer.refused(415, "unsupported_media_type");
             }
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 }

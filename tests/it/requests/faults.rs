@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::untouched::everything;
 use crate::harness::{card, charge, rules};
 
 const CARD: [&str; 8] = [
@@ -27,7 +26,7 @@ fn fault(name: &str, said: &str) -> (String, String) {
 
 rules! {
     async fn everything_that_is_missing_is_told_in_the_order_of_the_specification(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let email = [blank("email"), fault("email", "Email is not formatted properly")];
         let of_charge = [
             email.to_vec(),
@@ -53,11 +52,11 @@ rules! {
                 assert_eq!(&app.client().post_form(path, &body).await.faults(), expected, "{path} {body}");
             }
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_nested_parameter_is_named_with_a_dot(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let expected: Vec<_> = CARD.iter().map(|name| blank(&format!("card.{name}"))).collect();
         for card in
             [json!({ "address_state": "WA" }), json!({ "number": "", "cvc": null, "address_state": "" })]
@@ -73,11 +72,11 @@ rules! {
             asked = json!({ "email": "a@example.com", "card": asked["card"] });
             assert_eq!(app.client().post("/1/customers", &asked).await.faults(), expected);
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn wrong_values_are_told_all_at_once_and_in_order_too(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let asked = json!({
             "platform_adjustment": { "amount": 0 }, "metadata": { "a": {} }, "reference": "r".repeat(41), "capture": "maybe",
             "currency": "XYZ",
@@ -107,7 +106,7 @@ rules! {
             fault("platform_adjustment.amount", "Platform adjustment amount must be at least 1"),
         ];
         assert_eq!(app.client().post("/1/charges", &asked).await.faults(), expected);
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn the_body_of_a_422_holds_code_sentence_and_messages(app) {
@@ -143,7 +142,7 @@ rules! {
     }
 
     async fn an_expired_card_has_two_faults(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         // The test's clock stands in March 2026.
         for (month, year) in [(2, 2026), (12, 2025), (2, 26), (12, 0)] {
             let mut asked = card("4200000000000000");
@@ -155,7 +154,7 @@ rules! {
             ];
             assert_eq!(app.client().post("/1/cards", &asked).await.faults(), expected, "{month}/{year}");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
         let mut asked = card("4200000000000000");
         asked["expiry_month"] = json!(3);
         asked["expiry_year"] = json!(26);
@@ -168,14 +167,14 @@ rules! {
             asked["address_country"] = json!(country);
             assert_eq!(app.client().post("/1/cards", &asked).await.ok(201)["address_country"], country);
         }
-        let before = everything(app).await;
+        let before = app.rows().await;
         for country in ["ZZ", "x1", "??"] {
             let mut asked = card("4200000000000000");
             asked["address_country"] = json!(country);
             let faults = app.client().post("/1/cards", &asked).await.faults();
             assert_eq!(faults, [fault("address_country", "Address country is not valid")], "{country}");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn faults_of_a_search_are_told_in_the_order_of_its_parameters(app) {
@@ -189,7 +188,7 @@ rules! {
         let customer = json!({ "email": "a@example.com", "card": card("4200000000000000") });
         let token = app.client().post("/1/customers", &customer).await.ok(201)["token"].clone();
         let path = format!("/1/customers/{}", token.as_str().unwrap());
-        let before = everything(app).await;
+        let before = app.rows().await;
         for body in [
             json!({ "card": card("4200000000000000"), "card_token": "card_x" }),
             json!({ "card_token": "card_x", "primary_card_token": "card_y" }),
@@ -198,6 +197,6 @@ rules! {
             app.client().put(&path, &body).await.refused(422, "too_many_card_parameters");
             app.client().put("/1/customers/cus_x", &body).await.refused(404, "not_found");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 }

@@ -6,7 +6,6 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::harness::sending::{FORM, JSON, MULTIPART, send};
-use crate::harness::untouched::everything;
 use crate::harness::{charge, rules};
 
 const MEBIBYTE: usize = 1024 * 1024;
@@ -33,7 +32,7 @@ rules! {
         let client = app.client();
         send(&client, Method::POST, "/1/charges", JSON, of_size(MEBIBYTE)).await.ok(201);
         send(&client, Method::POST, "/1/charges", JSON, chunked(of_size(MEBIBYTE))).await.ok(201);
-        let before = everything(app).await;
+        let before = app.rows().await;
         for path in ["/1/charges", "/1/cards", "/1/customers"] {
             for content_type in [JSON, FORM, MULTIPART, None, Some("text/plain")] {
                 let body = of_size(MEBIBYTE + 1);
@@ -42,11 +41,11 @@ rules! {
                 answer.refused(413, "payload_too_large");
             }
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_body_that_announces_too_much_is_not_even_read(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for length in ["1048577", "99999999999999"] {
             let request =
                 app.client().request(Method::POST, "/1/charges").header(header::CONTENT_LENGTH, length);
@@ -54,15 +53,15 @@ rules! {
             let body = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
             app.client().send(request.body(body).unwrap()).await.refused(413, "payload_too_large");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_body_that_breaks_off_is_a_bad_request(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let pieces = [Ok(Bytes::from_static(b"email=a")), Err(std::io::Error::other("gone"))];
         let body = Body::from_stream(futures::stream::iter(pieces));
         send(&app.client(), Method::POST, "/1/charges", FORM, body).await.refused(400, "bad_request");
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn parameters_that_are_nested_too_deeply_are_a_bad_request(app) {
@@ -74,7 +73,7 @@ rules! {
             .await
             .refused(422, "invalid_resource");
         send(&client, Method::POST, "/1/charges", FORM, brackets(4)).await.refused(422, "invalid_resource");
-        let before = everything(app).await;
+        let before = app.rows().await;
         for levels in [20, 100, 1000] {
             for (content_type, body) in [(JSON, deep(levels.min(100)).to_string()), (FORM, brackets(levels))]
             {
@@ -88,11 +87,11 @@ rules! {
         send(&client, Method::POST, "/1/charges", JSON, abyss).await.refused(400, "bad_request");
         let abyss = "[".repeat(500_000);
         send(&client, Method::POST, "/1/charges", JSON, abyss).await.refused(400, "bad_request");
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn too_many_parameters_are_a_bad_request(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         let many = 2000;
         let form = vec!["a=1"; many].join("&");
         let object: Value =
@@ -105,6 +104,6 @@ rules! {
             answer.refused(400, "bad_request");
         }
         app.client().get(&format!("/1/charges?{form}")).await.refused(400, "bad_request");
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 }

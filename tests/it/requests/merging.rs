@@ -4,7 +4,6 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::harness::sending::{FORM, JSON, MULTIPART, form, multipart, send};
-use crate::harness::untouched::everything;
 use crate::harness::{App, card, charge, rules};
 
 async fn three_charges(app: &App) {
@@ -108,9 +107,9 @@ rules! {
         for body in [form(&charge(400), true) + "&card=", "card=&".to_owned() + &form(&charge(400), true)] {
             send(&app.client(), Method::POST, "/1/charges", FORM, body).await.ok(201);
         }
-        let before = everything(app).await;
+        let before = app.rows().await;
         let body = form(&charge(400), true) + "&card=x";
         send(&app.client(), Method::POST, "/1/charges", FORM, body).await.refused(400, "bad_request");
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 }

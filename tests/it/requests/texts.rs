@@ -4,7 +4,6 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::harness::sending::{FORM, form, send};
-use crate::harness::untouched::everything;
 use crate::harness::{App, card, charge, rules};
 
 fn customer() -> Value {
@@ -28,7 +27,7 @@ fn humanised(name: &str) -> String {
 
 /// JSON and form are refused alike, with this fault alone.
 async fn refused(app: &App, path: &str, request: &Value, name: &str, predicate: &str) {
-    let before = everything(app).await;
+    let before = app.rows().await;
     for answer in [app.client().post(path, request).await, app.client().post_form(path, request).await] {
         assert_eq!(
             answer.faults(),
@@ -36,7 +35,7 @@ async fn refused(app: &App, path: &str, request: &Value, name: &str, predicate: 
             "{path}"
         );
     }
-    assert_eq!(everything(app).await, before);
+    assert_eq!(app.rows().await, before);
 }
 
 /// An e-mail address of so many characters.
@@ -110,7 +109,7 @@ rules! {
             let request = with(request, name, &json!("a\0b"));
             refused(app, path, &request, name, "is not valid").await;
         }
-        let before = everything(app).await;
+        let before = app.rows().await;
         for (name, value) in
             [("currency", "A\0D"), ("capture", "\0"), ("card_token", "card_\0"), ("customer_token", "\0")]
         {
@@ -128,7 +127,7 @@ rules! {
             assert_eq!(faults.len(), 1, "{faults:?}");
             assert_eq!(faults[0].0, name);
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_parameter_that_nobody_knows_may_be_named_anything(app) {

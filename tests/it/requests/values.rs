@@ -4,7 +4,6 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::harness::sending::{FORM, send};
-use crate::harness::untouched::everything;
 use crate::harness::{App, card, charge, rules};
 
 fn with(mut request: Value, name: &str, value: Value) -> Value {
@@ -18,11 +17,11 @@ fn customer() -> Value {
 
 /// The charge with this parameter is refused, and nothing else is wrong with it.
 async fn refused(app: &App, name: &str, value: Value) -> String {
-    let before = everything(app).await;
+    let before = app.rows().await;
     let faults = app.client().post("/1/charges", &with(charge(400), name, value.clone())).await.faults();
     assert_eq!(faults.len(), 1, "{name} {value}: {faults:?}");
     assert_eq!(faults[0].0, name);
-    assert_eq!(everything(app).await, before);
+    assert_eq!(app.rows().await, before);
     faults.into_iter().next().unwrap().1
 }
 
@@ -72,7 +71,7 @@ rules! {
     }
 
     async fn a_card_number_of_any_other_kind_is_not_valid(app) {
-        let before = everything(app).await;
+        let before = app.rows().await;
         for number in [
             json!(true),
             json!([4_200_000_000_000_000_u64]),
@@ -104,7 +103,7 @@ rules! {
                 app.client().post("/1/cards", &with(card("4200000000000000"), "cvc", cvc.clone())).await;
             assert_eq!(faults.faults(), [("cvc".to_owned(), "Cvc is not valid".to_owned())], "{cvc}");
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_currency_in_lower_case_is_answered_in_upper_case(app) {
@@ -228,14 +227,14 @@ rules! {
     async fn a_text_required_at_creation_is_refused_blank_on_a_put(app) {
         let made = app.client().post("/1/customers", &customer()).await.ok(201);
         let path = format!("/1/customers/{}", made["token"].as_str().unwrap());
-        let before = everything(app).await;
+        let before = app.rows().await;
         for blank in ["", "  "] {
             let faults =
                 app.client().put(&path, &json!({ "email": blank, "first_name": "New" })).await.faults();
             let said: Vec<_> = faults.iter().map(|(_, said)| said.as_str()).collect();
             assert_eq!(said, ["Email can't be blank", "Email is not formatted properly"]);
         }
-        assert_eq!(everything(app).await, before);
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_blank_optional_number_choice_token_or_object_is_absent(app) {

@@ -1,0 +1,104 @@
+//! What a test finds given before its rule begins.
+
+use serde_json::{Value, json};
+
+use super::app::App;
+use super::client::{Answer, Client, card, charge};
+use super::stored::token;
+
+/// Parameters of a charge, some of them changed; null is absent.
+pub fn charge_with(amount: i64, changes: Value) -> Value {
+    let mut parameters = charge(amount);
+    let Value::Object(changes) = changes else { panic!("changes are an object") };
+    parameters.as_object_mut().unwrap().extend(changes);
+    parameters
+}
+
+impl Client {
+    /// A stored card's unused token.
+    pub async fn card_token(&self, number: &str) -> String {
+        token(&self.post("/1/cards", &card(number)).await.ok(201)).to_owned()
+    }
+
+    /// A customer with one card.
+    pub async fn customer(&self, number: &str) -> Value {
+        let parameters = json!({ "email": "roland@example.com", "card": card(number) });
+        self.post("/1/customers", &parameters).await.ok(201)
+    }
+
+    /// A charge by a stored card's token.
+    pub async fn charge_by(&self, card_token: &str) -> Answer {
+        let parameters = charge_with(400, json!({ "card": null, "card_token": card_token }));
+        self.post("/1/charges", &parameters).await
+    }
+
+    /// A charge that was captured at once.
+    pub async fn captured(&self, amount: i64) -> Value {
+        self.post("/1/charges", &charge(amount)).await.ok(201)
+    }
+
+    /// The token of a charge that is authorised only.
+    pub async fn authorised(&self, amount: i64) -> String {
+        token(&self.post("/1/charges", &charge_with(amount, json!({ "capture": false }))).await.ok(201))
+            .to_owned()
+    }
+
+    /// A verb on a charge, without parameters.
+    pub async fn put_charge(&self, charge: &str, verb: &str) -> Answer {
+        self.put(&format!("/1/charges/{charge}/{verb}"), &json!({})).await
+    }
+
+    /// A charge as it stands.
+    pub async fn charge(&self, charge: &str) -> Value {
+        self.get(&format!("/1/charges/{charge}")).await.ok(200)
+    }
+
+    /// How many charges are listed.
+    pub async fn listed(&self) -> u64 {
+        self.get("/1/charges").await.json()["pagination"]["count"].as_u64().unwrap()
+    }
+
+    /// Available and pending AUD cents.
+    pub async fn balance(&self) -> (i64, i64) {
+        let balance = self.get("/1/balance").await.ok(200);
+        let amount = |list: &str| balance[list][0]["amount"].as_i64().unwrap();
+        (amount("available"), amount("pending"))
+    }
+}
+
+impl App {
+    /// A POST whose faults are all told, in order, as (param, message), and which changes nothing.
+    #[track_caller]
+    pub fn invalid<'a>(
+        &'a self,
+        path: &'a str,
+        parameters: &'a Value,
+        faults: &'a [(&str, &str)],
+    ) -> impl Future<Output = ()> + 'a {
+        let caller = std::panic::Location::caller();
+        async move {
+            let before = self.rows().await;
+            let answer = self.client().post(path, parameters).await;
+            let told: Vec<_> = answer.faults();
+            let told: Vec<_> =
+                told.iter().map(|(param, message)| (param.as_str(), message.as_str())).collect();
+            assert_eq!(told, faults, "{caller}: {parameters}");
+            let sentence = "One or more parameters were missing or invalid";
+            assert_eq!(answer.json()["error_description"], sentence);
+            assert_eq!(self.rows().await, before, "{caller}: {parameters}");
+        }
+    }
+
+    /// Something is refused with this status and code, and changes nothing.
+    pub async fn unchanged_by(
+        &self,
+        refused: impl Future<Output = Answer>,
+        status: u16,
+        code: &str,
+    ) -> Value {
+        let before = self.rows().await;
+        let body = refused.await.refused(status, code);
+        assert_eq!(self.rows().await, before, "{body}");
+        body
+    }
+}

@@ -1,0 +1,189 @@
+//! The acquirer at the end of a line that loses what it should carry.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use card_payments::acquirer::simulator::{Numbers, Simulator};
+use card_payments::acquirer::{
+    Acquirer, Approval, Authorise, CallKey, CardInfo, Failure, Fault, Follow, NoAnswer, Outcome,
+    RefundAnswer, Settled,
+};
+use card_payments::card_number::CardNumber;
+use entity::{Currency, Rate};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::Semaphore;
+
+use super::app::{App, Database};
+
+/// What the line does with a call.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Carries {
+    /// The call and its answer.
+    #[default]
+    Both,
+    /// The call alone: it is done, and the answer is lost.
+    Call,
+    /// Nothing: the call never arrives.
+    Nothing,
+    /// Both, but the answer only once [`Line::release`] lets it go.
+    AnswerLate,
+    /// A refusal of the acquirer's.
+    Refusal,
+}
+
+/// A simulator behind a line whose faults a test orders.
+pub struct Line {
+    simulator: Simulator,
+    carries: Mutex<Carries>,
+    settles: Mutex<bool>,
+    held: Semaphore,
+    calls: Mutex<Vec<String>>,
+    settlings: AtomicUsize,
+    references: Mutex<Vec<Option<String>>>,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            simulator: Simulator::new(Numbers::TestCards),
+            carries: Mutex::default(),
+            settles: Mutex::new(true),
+            held: Semaphore::new(0),
+            calls: Mutex::default(),
+            settlings: AtomicUsize::new(0),
+            references: Mutex::default(),
+        }
+    }
+}
+
+impl Line {
+    /// A server at this end of the line, which waits long for late answers.
+    pub async fn start(self: Arc<Self>, database: Database) -> Option<App> {
+        App::start_with(database, self, Duration::from_secs(15)).await
+    }
+
+    /// From now on, calls fare like this.
+    pub fn carry(&self, carries: Carries) {
+        *self.carries.lock().unwrap() = carries;
+    }
+
+    /// From now on, questions about lost calls are answered, or not.
+    pub fn settle(&self, answered: bool) {
+        *self.settles.lock().unwrap() = answered;
+    }
+
+    /// Let one late answer go; they go in the order of their calls.
+    pub fn release(&self) {
+        self.held.add_permits(1);
+    }
+
+    /// The keys of the calls so far.
+    pub fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    /// How many questions about lost calls were asked so far.
+    pub fn settlings(&self) -> usize {
+        self.settlings.load(Ordering::SeqCst)
+    }
+
+    /// The bank statement texts of the calls so far.
+    pub fn references(&self) -> Vec<Option<String>> {
+        self.references.lock().unwrap().clone()
+    }
+
+    /// Wait until so many calls were made.
+    pub async fn called(&self, calls: usize) {
+        for _ in 0..500 {
+            if self.calls().len() >= calls {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("no call");
+    }
+
+    /// How the call now made fares.
+    fn call(&self, key: &CallKey) -> Carries {
+        self.calls.lock().unwrap().push(key.to_string());
+        *self.carries.lock().unwrap()
+    }
+
+    async fn carried<T>(
+        &self,
+        carries: Carries,
+        call: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match carries {
+            // The simulator was told to lose this answer.
+            Carries::Both | Carries::Call => call.await,
+            Carries::Nothing => Err(Failure::NoAnswer),
+            Carries::Refusal => Err(Failure::GatewayError),
+            Carries::AnswerLate => {
+                let answer = call.await;
+                self.held.acquire().await.unwrap().forget();
+                answer
+            }
+        }
+    }
+
+    fn answers(&self) -> bool {
+        self.settlings.fetch_add(1, Ordering::SeqCst);
+        *self.settles.lock().unwrap()
+    }
+
+    fn lossy(&self, mut call: Follow) -> (Carries, Follow) {
+        let carries = self.call(&call.key);
+        if carries == Carries::Call {
+            call.fault = Some(Fault::AnswerLost);
+        }
+        (carries, call)
+    }
+}
+
+impl Acquirer for Line {
+    fn name(&self) -> &'static str {
+        "line"
+    }
+
+    fn card(&self, number: &CardNumber) -> Option<CardInfo> {
+        self.simulator.card(number)
+    }
+
+    fn rate(&self, currency: Currency) -> Option<Rate> {
+        self.simulator.rate(currency)
+    }
+
+    fn authorise(&self, mut call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>> {
+        self.references.lock().unwrap().push(call.reference.clone());
+        let carries = self.call(&call.key);
+        if carries == Carries::Call {
+            call.forced = Some(Outcome::Fault(Fault::AnswerLost));
+        }
+        self.carried(carries, self.simulator.authorise(call)).boxed()
+    }
+
+    fn capture(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+        let (carries, call) = self.lossy(call);
+        self.carried(carries, self.simulator.capture(call)).boxed()
+    }
+
+    fn void(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+        let (carries, call) = self.lossy(call);
+        self.carried(carries, self.simulator.void(call)).boxed()
+    }
+
+    fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
+        self.simulator.refund(call)
+    }
+
+    fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
+        if self.answers() { self.simulator.reverse(key) } else { async { Err(NoAnswer) }.boxed() }
+    }
+
+    fn settle(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
+        if self.answers() { self.simulator.settle(key) } else { async { Err(NoAnswer) }.boxed() }
+    }
+}

@@ -1,0 +1,172 @@
+//! The real program, started as a user starts it, and a caller that speaks plain HTTP over a socket.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+/// The program with a data directory, on any free port, and nothing else of this machine's environment.
+pub fn program(data_dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_card-payments"));
+    command
+        .env_clear()
+        .env("CARD_PAYMENTS_DATA_DIR", data_dir)
+        .env("CARD_PAYMENTS_LISTEN", "127.0.0.1:0")
+        .stdin(Stdio::null());
+    command
+}
+
+/// What a program that is to end says.
+pub fn output(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// A server that runs until it is stopped.
+pub struct Process {
+    child: Child,
+    /// What it printed before it listened.
+    pub banner: Vec<String>,
+    pub address: SocketAddr,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Process {
+    /// Start, and wait until it listens.
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let stderr = std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        });
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let (mut banner, mut address) = (Vec::new(), None);
+        for line in lines.by_ref() {
+            if let Some(listening) = line.strip_prefix("Listening on http://") {
+                address = Some(listening.parse().unwrap());
+                break;
+            }
+            banner.push(line);
+        }
+        let Some(address) = address else {
+            child.wait().unwrap();
+            panic!("it does not listen: {banner:?}, {}", stderr.join().unwrap());
+        };
+        Self { child, banner, address, stderr: Some(stderr) }
+    }
+
+    /// The keys that it printed: secret, publishable.
+    pub fn keys(&self) -> (String, String) {
+        let line = self.banner.iter().find_map(|line| line.trim().strip_prefix("Keys ")).unwrap();
+        let mut keys = line.split(',').map(|key| key.split_whitespace().next().unwrap().to_owned());
+        (keys.next().unwrap(), keys.next().unwrap())
+    }
+
+    /// Ask it to end.
+    pub fn terminate(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    }
+
+    /// Wait for its end: exit code, and what it said on stderr.
+    pub fn ended(mut self) -> (Option<i32>, String) {
+        let code = self.child.wait().unwrap().code();
+        (code, self.stderr.take().unwrap().join().unwrap())
+    }
+
+    /// Ask it to end and see that it ends well; what it said on stderr.
+    pub fn stopped(self) -> String {
+        self.terminate();
+        let (code, stderr) = self.ended();
+        assert_eq!(code, Some(0), "{stderr}");
+        stderr
+    }
+
+    /// A request of its own connection.
+    pub fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Heard {
+        ask(self.address, method, path, key, form)
+    }
+
+    /// A charge by the card that is always accepted.
+    pub fn pay(&self, key: &str) -> Heard {
+        self.ask("POST", "/1/charges", Some(key), PAYMENT)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A test that failed leaves no server behind; one that ended is long gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The parameters of the first payment, as curl sends them.
+pub const PAYMENT: &str = "email=roland@example.com&description=Test&amount=400&ip_address=203.192.1.172\
+    &card[number]=4200000000000000&card[expiry_month]=5&card[expiry_year]=2030&card[cvc]=123\
+    &card[name]=Roland+Robot&card[address_line1]=42+Sevenoaks+St&card[address_city]=Lathlain&card[address_country]=AU";
+
+/// An answer.
+#[derive(Debug)]
+pub struct Heard {
+    pub status: u16,
+    /// By names in small letters.
+    pub headers: BTreeMap<String, String>,
+    pub body: String,
+}
+
+impl Heard {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+
+    #[track_caller]
+    pub fn ok(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.body);
+        self.json()["response"].clone()
+    }
+}
+
+/// The text of a request that closes its connection.
+pub fn request(method: &str, path: &str, key: Option<&str>, form: &str) -> String {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n");
+    if let Some(key) = key {
+        let credentials = STANDARD.encode(format!("{key}:"));
+        write!(text, "Authorization: Basic {credentials}\r\n").unwrap();
+    }
+    if !form.is_empty() {
+        let kind = "application/x-www-form-urlencoded";
+        write!(text, "Content-Type: {kind}\r\nContent-Length: {}\r\n", form.len()).unwrap();
+    }
+    text + "\r\n" + form
+}
+
+/// One request, one connection.
+pub fn ask(address: SocketAddr, method: &str, path: &str, key: Option<&str>, form: &str) -> Heard {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request(method, path, key, form).as_bytes()).unwrap();
+    heard(stream)
+}
+
+/// The answer on a connection.
+pub fn heard(mut stream: TcpStream) -> Heard {
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let headers = lines.map(|line| line.split_once(": ").unwrap());
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    Heard { status, headers, body: body.to_owned() }
+}

@@ -1,0 +1,442 @@
+//! The program as a user meets it (design, Runtime interface; decisions 14).
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use card_payments::vault::OperatorKeys;
+use sea_orm::{ConnectionTrait, Database};
+use serde_json::{Value, json};
+
+use crate::harness::postgres::Template;
+use crate::harness::process::{PAYMENT, Process, ask, heard, output, program, request};
+
+/// A data directory of its own.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Every file of a folder with its bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries
+        .map(|entry| {
+            (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap_or_default())
+        })
+        .collect()
+}
+
+/// The program ends at once with exit code 1 and this one line.
+#[track_caller]
+fn refuses(command: &mut std::process::Command, line: &str) {
+    let (code, stdout, stderr) = output(command);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
+    assert_eq!(stderr, format!("error: {line}\n"));
+}
+
+fn vault_key() -> String {
+    OperatorKeys::generate("live").to_text().expose().to_owned()
+}
+
+/// A SQLite file with a table of somebody else's.
+async fn foreign(path: &Path) {
+    let database = Database::connect(format!("sqlite://{}?mode=rwc", path.display())).await.unwrap();
+    database.execute_unprepared("CREATE TABLE theirs (id INTEGER)").await.unwrap();
+    database.close().await.unwrap();
+}
+
+#[test]
+fn a_server_says_what_it_is_and_takes_its_first_payment() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let address = server.address;
+    assert!(address.ip().is_loopback() && address.port() > 0);
+    let (secret, publishable) = server.keys();
+    assert_eq!((secret.len(), publishable.len(), &publishable[..3]), (22, 25, "pk_"));
+    let banner = &server.banner;
+    assert_eq!(banner[0], format!("card-payments {} (test)", env!("CARGO_PKG_VERSION")));
+    assert!(banner.iter().any(|line| line.ends_with(&format!(" http://{address}/1"))));
+    assert!(banner.iter().any(|line| line.ends_with(&format!(" http://{address}/docs/"))));
+    let curl = banner.iter().find(|line| line.contains("curl")).unwrap();
+    assert!(curl.contains(&format!("http://{address}/1/charges -u {secret}: ")));
+
+    let charge = server.pay(&secret).ok(201);
+    assert_eq!((&charge["success"], &charge["total_fees"]), (&json!(true), &json!(37)));
+    // What the banner tells to try is the same payment.
+    let tried: Vec<_> = curl.split(" -d ").skip(1).map(|pair| pair.trim().trim_matches('\'')).collect();
+    let tried = tried.join("&").replace(' ', "+");
+    server.ask("POST", "/1/charges", Some(&secret), &tried).ok(201);
+    assert_eq!(server.ask("GET", "/1/charges", Some(&secret), "").json()["count"], 2);
+    assert_eq!(server.ask("GET", "/1/charges", Some(&publishable), "").status, 401);
+    let mode = std::fs::metadata(data.path().join("vault.key")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    server.stopped();
+}
+
+#[test]
+fn keys_and_payments_outlive_a_restart_and_a_given_pair_is_added() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let (secret, publishable) = server.keys();
+    let charge = server.pay(&secret).ok(201);
+    let path = format!("/1/charges/{}", charge["token"].as_str().unwrap());
+    server.stopped();
+
+    let server = Process::start(&mut program(data.path()));
+    assert_eq!(server.keys(), (secret.clone(), publishable));
+    assert_eq!(server.ask("GET", &path, Some(&secret), "").ok(200), charge);
+    server.stopped();
+
+    let file = data.path().join("publishable");
+    std::fs::write(&file, "pk_of_a_file\n").unwrap();
+    let given = &mut program(data.path());
+    given.env("CARD_PAYMENTS_SECRET_KEY", "given_secret").env("CARD_PAYMENTS_PUBLISHABLE_KEY_FILE", &file);
+    let server = Process::start(given);
+    assert_eq!(server.keys(), ("given_secret".to_owned(), "pk_of_a_file".to_owned()));
+    for key in [&secret, "given_secret"] {
+        assert_eq!(server.ask("GET", &path, Some(key), "").ok(200), charge, "{key}");
+    }
+    server.stopped();
+}
+
+#[test]
+fn a_payment_that_was_answered_survives_a_kill() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let (secret, _) = server.keys();
+    let charge = server.pay(&secret).ok(201);
+    drop(server); // SIGKILL
+    let server = Process::start(&mut program(data.path()));
+    let listed = server.ask("GET", "/1/charges", Some(&secret), "").ok(200);
+    assert_eq!(listed, json!([charge]));
+}
+
+#[test]
+fn the_program_prints_the_committed_document() {
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("openapi.yaml");
+    let committed = std::fs::read_to_string(committed).expect("openapi.yaml is committed");
+    let data = folder();
+    let (code, yaml, stderr) = output(program(data.path()).arg("openapi"));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert!(yaml == committed, "openapi.yaml is stale: card-payments openapi > openapi.yaml");
+    let (code, text, _) = output(program(data.path()).args(["openapi", "--json"]));
+    assert_eq!(code, Some(0));
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert!(document == card_payments::http::openapi());
+    assert!(files(data.path()).is_empty(), "printing needs no database");
+}
+
+#[test]
+fn migrate_may_run_again_and_beside_a_server() {
+    let data = folder();
+    for _ in 0..2 {
+        assert_eq!(output(program(data.path()).arg("migrate")), (Some(0), String::new(), String::new()));
+    }
+    let server = Process::start(&mut program(data.path()));
+    assert_eq!(output(program(data.path()).arg("migrate")), (Some(0), String::new(), String::new()));
+    server.pay(&server.keys().0).ok(201);
+    server.stopped();
+}
+
+#[test]
+fn sigterm_lets_what_is_in_flight_end() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let (secret, _) = server.keys();
+    let text = request("POST", "/1/charges", Some(&secret), PAYMENT);
+    let (first, second) = text.split_at(text.len() - 20);
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(first.as_bytes()).unwrap();
+    // The server has taken the first connection once it answers on a later one.
+    assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+    server.terminate();
+    while TcpStream::connect(server.address).is_ok() {}
+    stream.write_all(second.as_bytes()).unwrap();
+    assert_eq!(heard(stream).ok(201)["success"], true);
+    let (code, stderr) = server.ended();
+    assert_eq!(code, Some(0), "{stderr}");
+}
+
+#[test]
+fn wrong_usage_exits_with_two() {
+    let data = folder();
+    for arguments in [
+        &["--no-such-option"][..],
+        &["no-such-command"],
+        &["--listen", "nowhere"],
+        &["--environment", "staging"],
+        &["openapi", "--xml"],
+    ] {
+        let (code, stdout, stderr) = output(program(data.path()).args(arguments));
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(stderr.starts_with("error: "), "{stderr}");
+    }
+    assert!(files(data.path()).is_empty());
+    for flag in ["--help", "--version"] {
+        assert_eq!(output(program(data.path()).arg(flag)).0, Some(0));
+    }
+}
+
+#[test]
+fn a_wrong_configuration_is_one_line_and_changes_nothing() {
+    let data = folder();
+    let key = vault_key();
+    let missing = data.path().join("missing");
+    let missing = missing.to_str().unwrap();
+    let not_found = format!("{missing}: No such file or directory (os error 2)");
+    let short = "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters";
+    let required = |name: &str| format!("CARD_PAYMENTS_{name} is required in the live environment");
+    let live = ("ENVIRONMENT", "live");
+    let named = ("ACQUIRER", "simulator");
+    for (variables, line) in [
+        (vec![live], required("ACQUIRER")),
+        (vec![live, ("VAULT_KEY", &key)], required("ACQUIRER")),
+        (
+            vec![live, ("ACQUIRER", "bank"), ("VAULT_KEY", &key)],
+            "there is no acquirer named bank; there is: simulator".into(),
+        ),
+        (vec![("ACQUIRER", "bank")], "there is no acquirer named bank; there is: simulator".into()),
+        (
+            vec![live, named, ("VAULT_KEY", &key), ("SECRET_KEY", "given_secret")],
+            "CARD_PAYMENTS_SECRET_KEY is not for the live environment".into(),
+        ),
+        (vec![("SECRET_KEY", "short")], short.into()),
+        (vec![("SECRET_KEY", "with a space")], short.into()),
+        (
+            vec![("SECRET_KEY", "given_secret"), ("SECRET_KEY_FILE", missing)],
+            "CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_SECRET_KEY_FILE are both set".into(),
+        ),
+        (vec![("SECRET_KEY_FILE", missing)], not_found),
+        (
+            vec![("DATABASE_URL", "mysql://root:secret@localhost/x"), ("VAULT_KEY", &key)],
+            "the database URL must begin with sqlite: or postgres://".into(),
+        ),
+    ] {
+        let variables = variables.iter().map(|(name, value)| (format!("CARD_PAYMENTS_{name}"), value));
+        refuses(program(data.path()).envs(variables), &line);
+        assert!(files(data.path()).is_empty(), "{line}");
+    }
+    // The simulator in live is told of in the log, so only the last line is the error's.
+    let unsealed = &mut program(data.path());
+    unsealed.env("CARD_PAYMENTS_ENVIRONMENT", "live").env("CARD_PAYMENTS_ACQUIRER", "simulator");
+    let (code, _, stderr) = output(unsealed);
+    assert_eq!(code, Some(1));
+    assert_eq!(stderr.lines().last(), Some(&*format!("error: {}", required("VAULT_KEY"))));
+    assert!(files(data.path()).is_empty());
+}
+
+#[test]
+fn a_vault_key_that_is_none_is_not_repeated_to_anybody() {
+    let data = folder();
+    let (code, _, stderr) =
+        output(program(data.path()).env("CARD_PAYMENTS_VAULT_KEY", "local:hunter2hunter2"));
+    assert_eq!(code, Some(1));
+    assert!(stderr.starts_with("error: CARD_PAYMENTS_VAULT_KEY") && !stderr.contains("hunter2"), "{stderr}");
+    assert!(files(data.path()).is_empty());
+}
+
+#[test]
+fn a_taken_port_changes_nothing() {
+    let data = folder();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let line = format!("cannot listen on {address}: Address already in use (os error 98)");
+    refuses(program(data.path()).env("CARD_PAYMENTS_LISTEN", &address), &line);
+    assert!(files(data.path()).is_empty());
+    refuses(program(data.path()).env("CARD_PAYMENTS_ADMIN_LISTEN", &address), &line);
+    assert!(files(data.path()).is_empty());
+}
+
+#[test]
+fn a_sqlite_file_has_one_server() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let file = data.path().join("card-payments.db");
+    let line = format!("the database {} is in use by another server", file.display());
+    refuses(&mut program(data.path()), &line);
+    server.pay(&server.keys().0).ok(201);
+    server.stopped();
+    Process::start(&mut program(data.path())).stopped();
+}
+
+#[tokio::test]
+async fn a_database_of_somebody_else_is_left_alone() {
+    let data = folder();
+    let file = data.path().join("theirs.db");
+    foreign(&file).await;
+    let before = std::fs::read(&file).unwrap();
+    let url = format!("sqlite:{}", file.display());
+    let line = "the database holds tables that are not ours; give card-payments a database of its own";
+    for command in ["serve", "migrate"] {
+        refuses(program(data.path()).env("CARD_PAYMENTS_DATABASE_URL", &url).arg(command), line);
+        assert!(std::fs::read(&file).unwrap() == before, "{command} changed it");
+    }
+}
+
+#[tokio::test]
+async fn a_postgresql_database_of_somebody_else_is_left_alone() {
+    static THEIRS: Template = Template::new("theirs");
+    let create = async |url: String| {
+        let database = Database::connect(url).await.unwrap();
+        database.execute_unprepared("CREATE TABLE theirs (id INTEGER)").await.unwrap();
+        database.close().await.unwrap();
+    };
+    let Some(copy) = THEIRS.database(create).await else { return };
+    let data = folder();
+    let line = "the database holds tables that are not ours; give card-payments a database of its own";
+    for command in ["serve", "migrate"] {
+        refuses(program(data.path()).env("CARD_PAYMENTS_DATABASE_URL", copy.url()).arg(command), line);
+    }
+    let database = Database::connect(copy.url()).await.unwrap();
+    database.execute_unprepared("SELECT id FROM theirs").await.unwrap();
+    database.execute_unprepared("SELECT 1 FROM seaql_migrations").await.unwrap_err();
+}
+
+#[tokio::test]
+async fn copies_on_one_postgresql_database_are_one_service() {
+    static EMPTY: Template = Template::new("empty");
+    let Some(database) = EMPTY.database(async |_| {}).await else { return };
+    let (one, other) = (folder(), folder());
+    let key = vault_key();
+    let start = |data: &tempfile::TempDir| {
+        let mut command = program(data.path());
+        command.env("CARD_PAYMENTS_DATABASE_URL", database.url()).env("CARD_PAYMENTS_VAULT_KEY", &key);
+        Process::start(&mut command)
+    };
+    let (one, other) = (start(&one), start(&other));
+    assert_eq!(one.keys(), other.keys());
+    let (secret, _) = one.keys();
+    let charge = one.pay(&secret).ok(201);
+    assert_eq!(other.ask("GET", "/1/charges", Some(&secret), "").ok(200), json!([charge]));
+    for server in [one, other] {
+        assert!(!server.stopped().contains(database.url()), "the database's address holds a password");
+    }
+}
+
+#[test]
+fn a_database_belongs_to_one_environment() {
+    let data = folder();
+    let key = vault_key();
+    let live = || {
+        let mut command = program(data.path());
+        command.env("CARD_PAYMENTS_ENVIRONMENT", "live").env("CARD_PAYMENTS_ACQUIRER", "simulator");
+        command.env("CARD_PAYMENTS_VAULT_KEY", &key).env("CARD_PAYMENTS_LOG", "error");
+        command
+    };
+    let server = Process::start(&mut program(data.path()));
+    let (secret, _) = server.keys();
+    server.pay(&secret).ok(201);
+    server.stopped();
+    refuses(&mut live(), "the database belongs to the test environment");
+    let server = Process::start(&mut program(data.path()));
+    assert_eq!(server.ask("GET", "/1/charges", Some(&secret), "").json()["count"], 1);
+    server.stopped();
+
+    let other = folder();
+    let file = format!("sqlite:{}", other.path().join("live.db").display());
+    let server = Process::start(live().env("CARD_PAYMENTS_DATABASE_URL", &file));
+    assert_eq!(server.banner[0], format!("card-payments {} (live)", env!("CARGO_PKG_VERSION")));
+    assert!(!server.banner.iter().any(|line| line.contains("Keys") || line.contains("curl")));
+    assert_eq!(
+        server.ask("GET", "/metrics", None, "").status,
+        404,
+        "in live only on the operator's listener"
+    );
+    server.stopped();
+    refuses(
+        program(data.path()).env("CARD_PAYMENTS_DATABASE_URL", &file),
+        "the database belongs to the live environment",
+    );
+}
+
+#[test]
+fn another_vault_key_does_not_open_the_database() {
+    let data = folder();
+    Process::start(&mut program(data.path())).stopped();
+    let (code, stdout, stderr) = output(program(data.path()).env("CARD_PAYMENTS_VAULT_KEY", vault_key()));
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.starts_with("error: the vault key does not open this database: "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1);
+    Process::start(&mut program(data.path())).stopped();
+}
+
+#[test]
+fn every_page_beside_the_api_answers() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let html = "text/html";
+    for (path, kind, words) in [
+        ("/", html, "/docs/"),
+        ("/docs/", html, "swagger"),
+        ("/openapi.yaml", "application/yaml", "openapi: 3."),
+        ("/openapi.json", "application/json", "\"openapi\":\"3."),
+        ("/healthz", "text/plain", "ok\n"),
+        ("/readyz", "text/plain", "ready\n"),
+        ("/metrics", "text/plain", "# TYPE "),
+    ] {
+        let page = server.ask("GET", path, None, "");
+        assert_eq!(page.status, 200, "{path}");
+        assert!(page.headers["content-type"].starts_with(kind), "{path}: {:?}", page.headers);
+        assert!(page.body.contains(words), "{path}");
+        assert_eq!(page.headers["x-content-type-options"], "nosniff", "{path}");
+        assert!(page.headers.contains_key("x-request-id"), "{path}");
+    }
+    let committed = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.yaml")).unwrap();
+    assert!(server.ask("GET", "/openapi.yaml", None, "").body == committed);
+    let unknown = server.ask("GET", "/1/nothing", None, "");
+    assert_eq!((unknown.status, &unknown.json()["error"]), (404, &json!("resource_not_found")));
+    server.stopped();
+}
+
+#[test]
+fn metrics_move_to_the_operators_listener() {
+    let data = folder();
+    let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_ADMIN_LISTEN", admin.to_string()));
+    server.pay(&server.keys().0).ok(201);
+    assert_eq!(server.ask("GET", "/metrics", None, "").status, 404);
+    let metrics = ask(admin, "GET", "/metrics", None, "");
+    assert_eq!(metrics.status, 200);
+    assert!(metrics.body.contains("card_payments_acquirer_calls_total 1"), "{}", metrics.body);
+    assert_eq!(ask(admin, "GET", "/1/charges", Some(&server.keys().0), "").status, 404);
+    server.stopped();
+}
+
+#[test]
+fn the_log_is_json_without_query_body_or_key() {
+    let data = folder();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_LOG", "debug"));
+    let (secret, publishable) = server.keys();
+    let charge = server.pay(&secret).ok(201);
+    server.ask("GET", "/1/charges/search?query=Needle", Some(&secret), "").ok(200);
+    server.ask("POST", "/1/charges?description=Needle", Some("wrong_key_1"), PAYMENT);
+    let script = format!(
+        "/1/cards.json?callback=f&_method=POST&publishable_api_key={publishable}&number=4100000000000001"
+    );
+    server.ask("GET", &script, None, "");
+    server.ask("POST", "/1/charges", Some(&secret), &PAYMENT.replace("400", "Needle"));
+    let log = server.stopped();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(
+        lines.iter().any(|line| line["fields"]["route"] == "/1/charges" && line["fields"]["status"] == 201)
+    );
+    assert!(lines.iter().any(|line| line["fields"]["route"] == "/1/charges/search"));
+    for secret in [
+        &*secret,
+        &publishable,
+        "wrong_key_1",
+        "Needle",
+        "4200000000000000",
+        "4100000000000001",
+        "roland@example.com",
+        "Roland",
+        "Sevenoaks",
+        "203.192.1.172",
+        "Basic",
+        charge["card"]["token"].as_str().unwrap(),
+    ] {
+        assert!(!log.contains(secret), "{secret} is in the log: {log}");
+    }
+}

@@ -1,0 +1,235 @@
+//! Units of work (design, The store), and what a payment costs the database.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use card_payments::error::{Error, ErrorCode};
+use card_payments::store::{Counts, Tx};
+use entity::installation;
+use futures::FutureExt;
+use futures::future::join_all;
+use sea_orm::{ConnectionTrait, EntityTrait};
+
+use crate::harness::{App, Database, card, charge, charge_with, rules};
+use serde_json::json;
+
+/// What a unit does with its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// It appends its row.
+    Appending,
+    /// It writes its row by a statement.
+    Writing,
+    /// It appends its row, then refuses.
+    AppendingRefused,
+    /// It writes its row by a statement, then refuses.
+    WritingRefused,
+    /// It writes its row by a statement, then panics.
+    Panicking,
+    /// It sends a statement that no database understands.
+    Failing,
+}
+
+impl Ends {
+    fn is_kept(self) -> bool {
+        matches!(self, Self::Appending | Self::Writing)
+    }
+}
+
+async fn act(tx: &Tx, name: &str, ends: Ends) -> Result<(), Error> {
+    let row = installation::Model { name: name.into(), value: "unit".into() };
+    match ends {
+        Ends::Appending | Ends::AppendingRefused => tx.append(&row),
+        Ends::Writing | Ends::WritingRefused | Ends::Panicking => {
+            let sql = format!("INSERT INTO installation (name, value) VALUES ('{name}', 'unit')");
+            tx.execute_unprepared(&sql).await?;
+        }
+        Ends::Failing => {
+            tx.execute_unprepared("this is no SQL").await?;
+        }
+    }
+    match ends {
+        Ends::Appending | Ends::Writing | Ends::Failing => Ok(()),
+        Ends::AppendingRefused | Ends::WritingRefused => Err(ErrorCode::BadRequest.into()),
+        Ends::Panicking => panic!("the panic of a unit"),
+    }
+}
+
+/// Run units at once: the first one holds SQLite's writer until the others wait, so that they share a batch.
+async fn together(app: &App, units: &[Ends]) -> Vec<Result<(), Error>> {
+    let store = &app.ctx().store;
+    let first = store.write((), |_, ()| {
+        async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            Ok(())
+        }
+        .boxed()
+    });
+    let others = units.iter().enumerate().map(|(n, ends)| async move {
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        let data = (format!("unit {n}"), *ends);
+        store.write(data, |tx, (name, ends)| act(tx, name, *ends).boxed()).await
+    });
+    let (held, results) = futures::future::join(first, join_all(others)).await;
+    held.unwrap();
+    results
+}
+
+async fn kept(app: &App) -> Vec<String> {
+    let rows = installation::Entity::find().all(app.ctx().store.read()).await.unwrap();
+    let mut names: Vec<_> = rows.into_iter().filter(|row| row.value == "unit").map(|row| row.name).collect();
+    names.sort();
+    names
+}
+
+/// Whatever becomes of one unit, its neighbours are done.
+async fn only_the_good_are_kept(app: &App, units: &[Ends]) {
+    let results = together(app, units).await;
+    for (ends, result) in units.iter().zip(&results) {
+        let code = result.as_ref().map_err(Error::code);
+        match ends {
+            Ends::Appending | Ends::Writing => assert_eq!(code, Ok(&())),
+            Ends::AppendingRefused | Ends::WritingRefused => assert_eq!(code, Err(ErrorCode::BadRequest)),
+            Ends::Panicking | Ends::Failing => assert_eq!(code, Err(ErrorCode::InternalError)),
+        }
+    }
+    let good = units.iter().enumerate().filter(|(_, ends)| ends.is_kept());
+    assert_eq!(kept(app).await, good.map(|(n, _)| format!("unit {n}")).collect::<Vec<_>>());
+}
+
+fn since(before: Counts, after: Counts) -> (u64, u64, u64) {
+    (after.reads - before.reads, after.writes - before.writes, after.commits - before.commits)
+}
+
+rules! {
+    async fn a_panic_does_not_harm_its_neighbours(app) {
+        only_the_good_are_kept(app, &[Ends::Writing, Ends::Panicking, Ends::Appending, Ends::Writing]).await;
+    }
+
+    async fn a_failed_statement_does_not_harm_its_neighbours(app) {
+        only_the_good_are_kept(app, &[Ends::Appending, Ends::Failing, Ends::Writing]).await;
+    }
+
+    async fn a_refusal_leaves_no_trace(app) {
+        only_the_good_are_kept(app, &[Ends::AppendingRefused]).await;
+        assert_eq!(together(app, &[Ends::WritingRefused]).await.len(), 1);
+        assert!(kept(app).await.is_empty());
+    }
+
+    async fn a_unit_that_writes_and_then_refuses_is_rolled_back_and_its_neighbours_commit(app) {
+        let units = [
+            Ends::Writing, Ends::AppendingRefused, Ends::Appending, Ends::WritingRefused, Ends::Writing,
+            Ends::Panicking, Ends::Appending,
+        ];
+        only_the_good_are_kept(app, &units).await;
+    }
+
+    async fn a_unit_sees_what_it_has_written(app) {
+        let seen = app.ctx().store.write((), |tx, ()| async move {
+            act(tx, "mine", Ends::Writing).await?;
+            Ok(installation::Entity::find_by_id("mine").one(tx).await?.is_some())
+        }.boxed());
+        assert!(seen.await.unwrap());
+    }
+
+    async fn a_caller_that_goes_away_leaves_no_half_unit(app) {
+        let ctx = app.ctx().clone();
+        let caller = tokio::spawn(async move {
+            ctx.store.write((), |tx, ()| async move {
+                act(tx, "one", Ends::Writing).await?;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                act(tx, "other", Ends::Writing).await
+            }.boxed()).await
+        });
+        tokio::time::sleep(Duration::from_millis(40)).await;
+        caller.abort();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(kept(app).await, ["one", "other"]);
+    }
+
+    // On SQLite there is one writer, so the two never meet; on PostgreSQL they lock each other out, and one is repeated.
+    async fn units_that_get_in_each_others_way_are_repeated(app) {
+        for name in ["left", "right"] {
+            let data = name.to_owned();
+            app.ctx().store.write(data, |tx, name| act(tx, name, Ends::Writing).boxed()).await.unwrap();
+        }
+        let runs = Arc::new(AtomicU32::new(0));
+        let cross = |first: &'static str, second: &'static str| {
+            let runs = Arc::clone(&runs);
+            app.ctx().store.write((), move |tx, ()| {
+                let runs = Arc::clone(&runs);
+                async move {
+                    runs.fetch_add(1, Ordering::SeqCst);
+                    for name in [first, second] {
+                        let sql = format!("UPDATE installation SET value = value || '+' WHERE name = '{name}'");
+                        tx.execute_unprepared(&sql).await?;
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                    Ok(())
+                }.boxed()
+            })
+        };
+        let (one, other) = futures::future::join(cross("left", "right"), cross("right", "left")).await;
+        one.unwrap();
+        other.unwrap();
+        assert_eq!(app.number("SELECT COUNT(*) FROM installation WHERE value = 'unit++'").await, 2);
+        let expected = match app.database { Database::Sqlite => 2, Database::Postgres => 3 };
+        assert_eq!(runs.load(Ordering::SeqCst), expected);
+    }
+
+    // These numbers decide the throughput. They may fall; whoever lets one rise must say why.
+    async fn a_charge_costs_so_many_statements_and_commits(app) {
+        let client = app.client();
+        let (stored, customer) = (client.card_token("4200000000000000").await, client.customer("4200000000000000").await);
+        // The API key is looked up once in five seconds.
+        client.get("/1/balance").await.ok(200);
+        let payers = [
+            ("inline", charge(400)),
+            ("stored", charge_with(400, json!({ "card": null, "card_token": stored }))),
+            ("customer", charge_with(400, json!({ "card": null, "customer_token": customer["token"] }))),
+            ("declined", charge_with(400, json!({ "card": card("4100000000000001") }))),
+        ];
+        let mut costs = Vec::new();
+        for (payer, parameters) in payers {
+            let before = app.ctx().store.statements();
+            client.post("/1/charges", &parameters).await;
+            costs.push((payer, since(before, app.ctx().store.statements())));
+        }
+        // Reads, statements in units of work, commits.
+        let expected = match app.database {
+            Database::Sqlite => [("inline", (1, 10, 2)), ("stored", (2, 11, 2)), ("customer", (3, 9, 2)), ("declined", (1, 5, 2))],
+            Database::Postgres => [("inline", (1, 3, 2)), ("stored", (2, 5, 2)), ("customer", (3, 3, 2)), ("declined", (1, 3, 2))],
+        };
+        assert_eq!(costs, expected);
+    }
+
+    async fn reading_costs_one_statement_besides_the_account(app) {
+        let client = app.client();
+        let charge = client.captured(400).await;
+        for path in ["/1/charges".to_owned(), format!("/1/charges/{}", charge["token"].as_str().unwrap()),
+            "/1/charges/search?query=roland".into(), "/1/balance".into(), "/1/events".into()] {
+            let before = app.ctx().store.statements();
+            client.get(&path).await;
+            assert_eq!(since(before, app.ctx().store.statements()), (2, 0, 0), "{path}");
+        }
+    }
+
+    async fn counters_and_balances_are_right_after_many_charges_at_once(app) {
+        let client = app.client();
+        let answers = join_all((0..200).map(|n| {
+            let client = client.clone();
+            async move {
+                let parameters = if n % 4 == 0 { charge_with(400, json!({ "capture": false })) } else { charge(400) };
+                tokio::spawn(async move { client.post("/1/charges", &parameters).await }).await.unwrap()
+            }
+        })).await;
+        for answer in answers {
+            answer.ok(201);
+        }
+        assert_eq!(client.listed().await, 200);
+        assert_eq!(client.balance().await, (100_000_000, 150 * 363));
+        assert_eq!(client.get("/1/charges/search?query=roland").await.json()["pagination"]["count"], 200);
+        assert_eq!(app.events().await.len(), 200);
+    }
+}

@@ -1,0 +1,371 @@
+//! Calls whose outcome nobody learnt (decisions 5, "Unknown outcome").
+
+use card_payments::services::due::{self, Kind};
+use entity::Span;
+use serde_json::{Value, json};
+
+use crate::harness::line::Carries;
+use crate::harness::{Answer, App, Client, Database, card, charge, charge_with, rules};
+
+const SENTENCE: &str = "An upstream error occurred while processing the transaction. Please try again.";
+/// Decisions 5: a worker settles a call once thirty seconds of wall clock have passed since its intent.
+const SETTLE_AFTER: Span = Span::seconds(30);
+
+/// The token of a charge of which nobody knows what became.
+fn unknown(answer: &Answer) -> String {
+    let body = answer.refused(502, "gateway_error");
+    assert_eq!(body["error_description"], SENTENCE);
+    body["charge_token"].as_str().expect("charge_token").to_owned()
+}
+
+/// A request of its own task, which a test may leave alone.
+fn sent(client: &Client, parameters: Value) -> tokio::task::JoinHandle<Answer> {
+    let client = client.clone();
+    tokio::spawn(async move { client.post("/1/charges", &parameters).await })
+}
+
+fn put(client: &Client, charge: &str, verb: &'static str) -> tokio::task::JoinHandle<Answer> {
+    let (client, charge) = (client.clone(), charge.to_owned());
+    tokio::spawn(async move { client.put_charge(&charge, verb).await })
+}
+
+async fn is_failed(client: &Client, charge: &str) {
+    let charge = client.charge(charge).await;
+    assert_eq!((&charge["success"], &charge["captured"]), (&json!(false), &json!(false)), "{charge}");
+    assert_eq!((&charge["status_message"], &charge["error_message"]), (&json!(SENTENCE), &json!(SENTENCE)));
+    assert_eq!((&charge["total_fees"], client.listed().await), (&Value::Null, 0));
+}
+
+async fn is_pending(client: &Client, charge: &str) {
+    let charge = client.charge(charge).await;
+    assert_eq!(
+        (&charge["success"], &charge["status_message"]),
+        (&json!(false), &json!("Pending")),
+        "{charge}"
+    );
+    assert_eq!((&charge["captured"], &charge["total_fees"]), (&json!(false), &Value::Null));
+    assert_eq!(client.listed().await, 0);
+}
+
+async fn is_authorised(client: &Client, charge: &str) {
+    let charge = client.charge(charge).await;
+    let flags = ["success", "captured", "authorisation_voided"].map(|flag| charge[flag] == true);
+    assert_eq!((flags, &charge["status_message"]), ([true, false, false], &json!("Success")), "{charge}");
+    assert_eq!((&charge["total_fees"], &charge["captured_at"]), (&Value::Null, &Value::Null));
+}
+
+/// The last moment at which no worker may settle, and then the first at which one does.
+async fn settled_when_due(app: &App) {
+    app.clock.advance(SETTLE_AFTER);
+    app.clock.advance(Span::from_millis(-1));
+    let before = app.rows().await;
+    app.do_due_work().await;
+    assert_eq!(app.rows().await, before, "settled before its time");
+    app.clock.advance(Span::from_millis(1));
+    app.do_due_work().await;
+}
+
+mod on_the_simulator {
+    use super::*;
+
+    rules! {
+        // Decisions 5: for creations the reversal is sent at once; where it is answered, nothing is left to a worker.
+        async fn an_acquirer_that_never_answers_has_charged_nothing(app) {
+            let client = app.client();
+            let money = client.balance().await;
+            for number in ["4200800000000011", "5500500000000011"] {
+                let card = client.card_token(number).await;
+                for _ in 0..2 {
+                    // The token is free again each time.
+                    let charge = unknown(&client.charge_by(&card).await);
+                    is_failed(&client, &charge).await;
+                }
+            }
+            app.clock.advance(SETTLE_AFTER);
+            app.do_due_work().await;
+            assert_eq!(app.events().await, vec!["charge.failed"; 4]);
+            assert_eq!(client.balance().await, money);
+        }
+    }
+}
+
+rules! {
+    async fn a_creation_whose_reversal_is_not_answered_is_settled_by_a_worker_when_due(app, line) {
+        let client = app.client();
+        let money = client.balance().await;
+        let card = client.card_token("4200000000000000").await;
+        line.settle(false);
+        for carries in [Carries::Call, Carries::Nothing] {
+            line.carry(carries);
+            let charge = unknown(&client.charge_by(&card).await);
+            is_pending(&client, &charge).await;
+            app.unchanged_by(client.charge_by(&card), 400, "token_already_used").await;
+            for verb in ["capture", "void"] {
+                app.unchanged_by(client.put_charge(&charge, verb), 400, "bad_authorisation").await;
+            }
+            line.settle(true);
+            settled_when_due(app).await;
+            is_failed(&client, &charge).await;
+            line.settle(false);
+        }
+        assert_eq!(app.events().await, ["charge.failed", "charge.failed"]);
+        assert_eq!(client.balance().await, money);
+        line.carry(Carries::Both);
+        client.charge_by(&card).await.ok(201);
+    }
+
+    async fn settling_is_repeated_until_it_is_answered(app, line) {
+        let client = app.client();
+        line.carry(Carries::Call);
+        line.settle(false);
+        let charge = unknown(&client.post("/1/charges", &charge(400)).await);
+        let mut asked = Vec::new();
+        for _ in 0..40 {
+            app.clock.advance(Span::seconds(30));
+            app.do_due_work().await;
+            asked.push(line.settlings());
+        }
+        is_pending(&client, &charge).await;
+        let (first, second) = (asked[19] - 1, asked[39] - asked[19]);
+        assert!((3..20).contains(&first) && second >= 1 && second < first, "pauses grow: {asked:?}");
+        line.settle(true);
+        app.clock.advance(Span::days(1));
+        app.do_due_work().await;
+        is_failed(&client, &charge).await;
+        assert_eq!(app.events().await, ["charge.failed"]);
+    }
+
+    async fn two_workers_settle_once(app, line) {
+        let client = app.client();
+        line.carry(Carries::Call);
+        line.settle(false);
+        let charge = unknown(&client.post("/1/charges", &charge(400)).await);
+        line.settle(true);
+        app.clock.advance(SETTLE_AFTER);
+        let workers = (0..4).map(|_| due::run(app.ctx(), Kind::UnsettledCharge));
+        for settled in futures::future::join_all(workers).await {
+            settled.unwrap();
+        }
+        is_failed(&client, &charge).await;
+        assert_eq!(app.events().await, ["charge.failed"]);
+        assert_eq!(line.settlings(), 2, "the one of the request, and the one of the worker that won");
+    }
+
+    async fn a_capture_that_was_done_is_completed(app, line) {
+        let client = app.client();
+        let (available, pending) = client.balance().await;
+        let charge = client.authorised(400).await;
+        line.carry(Carries::Call);
+        assert_eq!(unknown(&client.put_charge(&charge, "capture").await), charge);
+        is_authorised(&client, &charge).await;
+        for verb in ["capture", "void"] {
+            app.unchanged_by(client.put_charge(&charge, verb), 400, "already_captured").await;
+        }
+        assert_eq!(client.balance().await, (available, pending));
+        settled_when_due(app).await;
+        let captured = client.charge(&charge).await;
+        assert_eq!((&captured["captured"], &captured["total_fees"]), (&json!(true), &json!(37)));
+        assert_eq!(client.balance().await, (available, pending + 363));
+        assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
+    }
+
+    async fn a_capture_that_was_not_done_goes_back(app, line) {
+        let client = app.client();
+        let money = client.balance().await;
+        let charge = client.authorised(400).await;
+        line.carry(Carries::Nothing);
+        unknown(&client.put_charge(&charge, "capture").await);
+        settled_when_due(app).await;
+        is_authorised(&client, &charge).await;
+        assert_eq!((app.events().await.len(), client.balance().await), (1, money));
+        // A later try is another call, and succeeds.
+        line.carry(Carries::Both);
+        client.put_charge(&charge, "capture").await.ok(200);
+        assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
+    }
+
+    async fn a_void_that_was_done_is_completed(app, line) {
+        let client = app.client();
+        let charge = client.authorised(400).await;
+        line.carry(Carries::Call);
+        assert_eq!(unknown(&client.put_charge(&charge, "void").await), charge);
+        is_authorised(&client, &charge).await;
+        for verb in ["capture", "void"] {
+            app.unchanged_by(client.put_charge(&charge, verb), 400, "already_voided").await;
+        }
+        settled_when_due(app).await;
+        assert_eq!(client.charge(&charge).await["authorisation_voided"], true);
+        assert_eq!(app.events().await, ["charge.authorised", "charge.voided"]);
+    }
+
+    async fn a_void_that_was_not_done_goes_back(app, line) {
+        let client = app.client();
+        let charge = client.authorised(400).await;
+        line.carry(Carries::Nothing);
+        unknown(&client.put_charge(&charge, "void").await);
+        settled_when_due(app).await;
+        is_authorised(&client, &charge).await;
+        line.carry(Carries::Both);
+        client.put_charge(&charge, "void").await.ok(200);
+        assert_eq!(app.events().await, ["charge.authorised", "charge.voided"]);
+    }
+
+    async fn an_authorisation_that_runs_out_during_its_capture_is_captured_or_expired(app, line) {
+        let client = app.client();
+        let (done, not_done) = (client.authorised(400).await, client.authorised(400).await);
+        app.clock.advance(Span::days(7));
+        app.clock.advance(Span::seconds(-1));
+        line.carry(Carries::Call);
+        unknown(&client.put_charge(&done, "capture").await);
+        line.carry(Carries::Nothing);
+        unknown(&client.put_charge(&not_done, "capture").await);
+        settled_when_due(app).await;
+        assert_eq!(client.charge(&done).await["captured"], true);
+        assert_eq!(client.charge(&done).await["captured_at"], "2026-03-09T10:00:29Z");
+        assert_eq!(client.charge(&not_done).await["authorisation_expired"], true);
+        app.unchanged_by(client.put_charge(&not_done, "capture"), 400, "authorisation_expired").await;
+    }
+
+    async fn a_follow_up_that_is_refused_goes_back_at_once(app, line) {
+        let client = app.client();
+        for verb in ["capture", "void"] {
+            let charge = client.authorised(400).await;
+            line.carry(Carries::Refusal);
+            assert_eq!(unknown(&client.put_charge(&charge, verb).await), charge);
+            is_authorised(&client, &charge).await;
+            line.carry(Carries::Both);
+            client.put_charge(&charge, verb).await.ok(200);
+        }
+        assert_eq!(app.events().await, ["charge.authorised", "charge.captured", "charge.authorised", "charge.voided"]);
+    }
+
+    async fn a_late_approval_loses_against_the_workers_settlement(app, line) {
+        let client = app.client();
+        let money = client.balance().await;
+        let card = client.card_token("4200000000000000").await;
+        line.carry(Carries::AnswerLate);
+        let late = sent(&client, charge_with(400, json!({ "card": null, "card_token": card })));
+        line.called(1).await;
+        app.clock.advance(SETTLE_AFTER);
+        app.do_due_work().await;
+        line.release();
+        let charge = unknown(&late.await.unwrap());
+        is_failed(&client, &charge).await;
+        assert_eq!((app.events().await, client.balance().await), (vec!["charge.failed"], money));
+        line.carry(Carries::Both);
+        client.charge_by(&card).await.ok(201);
+    }
+
+    async fn a_late_capture_loses_against_its_successor(app, line) {
+        let client = app.client();
+        let charge = client.authorised(400).await;
+        line.carry(Carries::AnswerLate);
+        let late = put(&client, &charge, "capture");
+        line.called(2).await;
+        app.clock.advance(SETTLE_AFTER);
+        app.do_due_work().await;
+        is_authorised(&client, &charge).await;
+        let successor = put(&client, &charge, "capture");
+        line.called(3).await;
+        line.release();
+        assert_eq!(unknown(&late.await.unwrap()), charge);
+        assert_eq!(app.events().await, ["charge.authorised"], "the late answer is not the successor's");
+        line.release();
+        assert_eq!(successor.await.unwrap().ok(200)["captured"], true);
+        assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
+        let calls = line.calls();
+        assert_ne!(calls[1], calls[2], "each try has a key of its own");
+    }
+
+    async fn a_caller_that_hangs_up_does_not_stop_a_payment(app, line) {
+        let client = app.client();
+        line.carry(Carries::AnswerLate);
+        let gone = sent(&client, charge(400));
+        line.called(1).await;
+        gone.abort();
+        assert!(gone.await.unwrap_err().is_cancelled());
+        line.release();
+        for _ in 0..200 {
+            if client.listed().await == 1 {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert_eq!(app.events().await, ["charge.captured"]);
+        assert_eq!(client.listed().await, 1);
+    }
+
+    async fn a_process_that_dies_in_a_payment_leaves_it_to_the_next_one(app, line) {
+        let client = app.client();
+        let card = client.card_token("4200000000000000").await;
+        let authorised = client.authorised(400).await;
+        line.carry(Carries::AnswerLate);
+        let creation = sent(&client, charge_with(400, json!({ "card": null, "card_token": card })));
+        line.called(2).await;
+        let capture = put(&client, &authorised, "capture");
+        line.called(3).await;
+        drop(client);
+        app.restart().await;
+        let client = app.client();
+        assert_eq!(client.listed().await, 1, "the authorised one");
+        app.clock.advance(SETTLE_AFTER);
+        app.do_due_work().await;
+        is_authorised(&client, &authorised).await;
+        assert_eq!(app.events().await, ["charge.authorised", "charge.failed"]);
+        // Nobody of the dead process writes any more: here its answers are late, and lose.
+        line.release();
+        line.release();
+        unknown(&creation.await.unwrap());
+        unknown(&capture.await.unwrap());
+        assert_eq!(app.events().await, ["charge.authorised", "charge.failed"]);
+        line.carry(Carries::Both);
+        client.charge_by(&card).await.ok(201);
+        client.put_charge(&authorised, "capture").await.ok(200);
+    }
+
+    async fn the_only_server_of_a_sqlite_file_settles_what_the_last_one_left_at_once(app, line) {
+        let client = app.client();
+        line.carry(Carries::Call);
+        line.settle(false);
+        let charge = unknown(&client.post("/1/charges", &charge(400)).await);
+        line.settle(true);
+        app.restart().await;
+        app.do_due_work().await;
+        let client = app.client();
+        match app.database {
+            Database::Sqlite => is_failed(&client, &charge).await,
+            // A copy that starts beside others leaves their live payments alone.
+            Database::Postgres => is_pending(&client, &charge).await,
+        }
+        app.clock.advance(SETTLE_AFTER);
+        app.do_due_work().await;
+        is_failed(&client, &charge).await;
+        assert_eq!(app.events().await, ["charge.failed"]);
+    }
+
+    async fn a_payment_under_way_is_seen_by_nobody(app, line) {
+        let client = app.client();
+        let money = client.balance().await;
+        line.carry(Carries::AnswerLate);
+        let under_way = sent(&client, charge_with(400, json!({ "reference": "Shop" })));
+        line.called(1).await;
+        assert_eq!((client.listed().await, client.balance().await), (0, money));
+        assert_eq!(client.get("/1/charges/search?query=roland").await.ok(200), json!([]));
+        assert!(app.events().await.is_empty());
+        line.release();
+        let made = under_way.await.unwrap().ok(201);
+        assert_eq!(line.references(), [Some("Shop".to_owned())], "the reference goes to the acquirer");
+        assert_eq!(client.get("/1/charges/search?query=roland").await.ok(200)[0]["token"], made["token"]);
+    }
+
+    async fn a_call_has_the_key_of_its_attempt_and_action(app, line) {
+        let client = app.client();
+        let charge = client.authorised(400).await;
+        client.put_charge(&charge, "capture").await.ok(200);
+        let declined = charge_with(400, json!({ "card": card("4100000000000001") }));
+        let body = client.post("/1/charges", &declined).await.refused(400, "card_declined");
+        let calls = line.calls();
+        assert!(calls[0].starts_with(&charge) && calls[1].starts_with(&charge) && calls[0] != calls[1]);
+        assert!(calls[2].starts_with(body["charge_token"].as_str().unwrap()));
+    }
+}
