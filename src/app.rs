@@ -19,7 +19,7 @@ use crate::http::{self, Index, Metrics, Site};
 use crate::limits::{ACQUIRER_ANSWER, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
-use crate::services::{Context, Ctx};
+use crate::services::{Context, Ctx, charges};
 use crate::store::{ConnectError, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 
@@ -87,10 +87,14 @@ impl Parts {
         secrets: &Secrets,
     ) -> Result<Self, StartError> {
         let environment = options.environment;
-        if environment == Environment::Live
-            && (secrets.secret_key.is_some() || secrets.publishable_key.is_some())
-        {
-            return Err(StartError::TestOnly("CARD_PAYMENTS_SECRET_KEY"));
+        if environment == Environment::Live {
+            let test_only = [
+                ("CARD_PAYMENTS_SECRET_KEY", &secrets.secret_key),
+                ("CARD_PAYMENTS_PUBLISHABLE_KEY", &secrets.publishable_key),
+            ];
+            if let Some((name, _)) = test_only.into_iter().find(|(_, key)| key.is_some()) {
+                return Err(StartError::TestOnly(name));
+            }
         }
         let acquirer = match (options.acquirer.as_deref(), environment) {
             (None | Some("simulator"), Environment::Test) => Simulator::new(Numbers::TestCards),
@@ -147,6 +151,10 @@ impl App {
             }
             Environment::Live => None,
         };
+        if lock.is_some() {
+            // Nobody else can be making a payment on this file.
+            charges::settle::hasten(&ctx).await.map_err(InstallationError::Store)?;
+        }
         let site = Site { ctx: Arc::clone(&ctx), index: Arc::new(index), metrics: Metrics::install() };
         Ok(Self { router: http::router(site.clone()), ctx, keys, site, _lock: lock })
     }

@@ -52,25 +52,25 @@ impl DatabaseOptions {
 #[derive(Debug, Clone, Args)]
 pub struct ServeOptions {
     /// Address to listen on; port 0 is any free one.
-    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080")]
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", global = true)]
     pub listen: SocketAddr,
     /// test or live; a database belongs to one of them.
-    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test")]
+    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test", global = true)]
     pub environment: Environment,
     /// The server's address as callers know it; http://LISTEN by default.
-    #[arg(long, env = "CARD_PAYMENTS_BASE_URL")]
+    #[arg(long, env = "CARD_PAYMENTS_BASE_URL", global = true)]
     pub base_url: Option<String>,
     /// `simulator`; the default in test, to be named in live.
-    #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
+    #[arg(long, env = "CARD_PAYMENTS_ACQUIRER", global = true)]
     pub acquirer: Option<String>,
     /// Where set, /metrics answers only there; in live it answers nowhere else.
-    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN")]
+    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", global = true)]
     pub admin_listen: Option<SocketAddr>,
     /// Networks whose X-Forwarded-For is believed, separated by commas.
-    #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',')]
+    #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',', global = true)]
     pub trusted_proxies: Vec<IpNet>,
     /// What is logged: a tracing filter.
-    #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
+    #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info", global = true)]
     pub log: String,
 }
 
@@ -94,6 +94,9 @@ pub enum ConfigError {
     /// Both spellings of one secret.
     #[error("{0} and {0}_FILE are both set")]
     Twice(&'static str),
+    /// One key for two purposes.
+    #[error("CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY must differ")]
+    SameKeys,
     /// Not a key.
     #[error("{0} must be 8 to 100 visible characters")]
     Key(&'static str),
@@ -109,6 +112,9 @@ impl Secrets {
         };
         check_key("CARD_PAYMENTS_SECRET_KEY", secrets.secret_key.as_ref())?;
         check_key("CARD_PAYMENTS_PUBLISHABLE_KEY", secrets.publishable_key.as_ref())?;
+        if secrets.secret_key.is_some() && secrets.secret_key == secrets.publishable_key {
+            return Err(ConfigError::SameKeys);
+        }
         Ok(secrets)
     }
 }

@@ -32,7 +32,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Serve the API (the default).
-    Serve(Box<ServeOptions>),
+    Serve,
     /// Print the OpenAPI document.
     Openapi {
         /// As JSON.
@@ -45,12 +45,12 @@ enum Command {
 
 fn main() -> ExitCode {
     let Cli { command, serve, database } = Cli::parse();
-    let command = command.unwrap_or_else(|| Command::Serve(Box::new(serve)));
+    let command = command.unwrap_or(Command::Serve);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
     };
-    match runtime.block_on(run(command, database)) {
+    match runtime.block_on(run(command, serve, database)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),
     }
@@ -62,9 +62,13 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn run(command: Command, database: DatabaseOptions) -> Result<(), Box<dyn std::error::Error>> {
+async fn run(
+    command: Command,
+    options: ServeOptions,
+    database: DatabaseOptions,
+) -> Result<(), Box<dyn std::error::Error>> {
     match command {
-        Command::Serve(options) => serve(*options, database).await,
+        Command::Serve => serve(options, database).await,
         Command::Openapi { json } => {
             let document = http::openapi();
             if json {
@@ -125,8 +129,9 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     Ok(())
 }
 
-/// The longest a payment under way can take: an acquirer that answers at the last moment.
-const SHUTDOWN: Duration = Duration::from_secs(25);
+/// The longest a payment under way can take: a call that starts at the last moment and is answered at the last
+/// moment, and its reversal.
+const SHUTDOWN: Duration = Duration::from_secs(50);
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
     TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))

@@ -7,16 +7,19 @@ use crate::services::{Ctx, due};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start a loop for each kind of due work; they end with the context's tasks.
+/// Start a loop for each kind of due work; they end with the process, and what they leave is due again.
 pub fn start(ctx: &Ctx) {
     for &kind in due::Kind::ALL {
         let ctx = Ctx::clone(ctx);
         tokio::spawn(async move {
             loop {
                 match due::run(&ctx, kind).await {
-                    // More may wait.
-                    Ok(found) if found > 0 => tracing::info!(kind = kind.name(), found, "due work"),
-                    Ok(_) => {}
+                    Ok(0) => {}
+                    Ok(found) => {
+                        tracing::info!(kind = kind.name(), found, "due work");
+                        // More may wait.
+                        continue;
+                    }
                     Err(error) => tracing::error!(kind = kind.name(), %error, "due work failed"),
                 }
                 tokio::time::sleep(PAUSE).await;

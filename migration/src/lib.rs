@@ -63,6 +63,11 @@ macro_rules! migration {
                 let up: fn(DbBackend) -> String = $up;
                 crate::step(manager, &up(manager.get_database_backend())).await
             }
+
+            /// A step that is killed half-way leaves nothing, on SQLite too.
+            fn use_transaction(&self) -> Option<bool> {
+                Some(true)
+            }
         }
 
         use sea_orm_migration::sea_orm::DbBackend;

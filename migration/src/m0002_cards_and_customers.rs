@@ -27,6 +27,7 @@ CREATE TABLE cards (
 );
 CREATE INDEX cards_of_customer ON cards (account_id, customer_id, id) WHERE customer_id IS NOT NULL;
 CREATE INDEX cards_expiring ON cards (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX cards_expiring_of_account ON cards (account_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE TABLE customers (
     account_id UUID NOT NULL,
     id UUID NOT NULL,

@@ -70,7 +70,7 @@ impl Error {
             Self::Refused(refusal) => refusal.code,
             Self::Invalid(_) => ErrorCode::InvalidResource,
             // The database may be back in a moment; a statement it does not like will not be.
-            Self::Database(DbErr::ConnectionAcquire(_) | DbErr::Conn(_)) => ErrorCode::ServiceUnavailable,
+            Self::Database(error) if unavailable(error) => ErrorCode::ServiceUnavailable,
             Self::Database(_) | Self::Internal(_) => ErrorCode::InternalError,
         }
     }
@@ -100,6 +100,34 @@ impl Error {
             }
         }
         body
+    }
+}
+
+/// Whether the database is away or busy, rather than at odds with a statement.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "libraries' faults, and they may add some: those are ours to look at"
+)]
+fn unavailable(error: &DbErr) -> bool {
+    use sea_orm::RuntimeErr::SqlxError;
+    use sea_orm::sqlx::Error as Sqlx;
+
+    match error {
+        DbErr::ConnectionAcquire(_) => true,
+        DbErr::Conn(SqlxError(error)) | DbErr::Exec(SqlxError(error)) | DbErr::Query(SqlxError(error)) => {
+            match &**error {
+                Sqlx::Io(_) | Sqlx::Tls(_) | Sqlx::PoolTimedOut | Sqlx::PoolClosed | Sqlx::WorkerCrashed => {
+                    true
+                }
+                // SQLite: busy, locked. PostgreSQL: shutting down, starting, no connections left.
+                Sqlx::Database(answer) => answer.code().is_some_and(|code| {
+                    matches!(&*code, "5" | "6" | "57P01" | "57P02" | "57P03" | "53300")
+                        || code.starts_with("08")
+                }),
+                _ => false,
+            }
+        }
+        _ => false,
     }
 }
 

@@ -11,6 +11,7 @@ use super::document::{AddedCard, PageParameters};
 use super::extract::{Input, Path};
 use crate::error::Error;
 use crate::params::customer::{CustomerChanges, NewCustomer};
+use crate::services::charges;
 use crate::services::customers::{self, cards::Addition};
 use crate::views::card::Card;
 use crate::views::charge::Charge;
@@ -116,7 +117,7 @@ pub async fn list_customer_charges(
     Path(token): Path<String>,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
-    Ok(Listed(customers::list_charges(&site, &caller.0, &token, input.paging()).await?))
+    Ok(Listed(charges::of_customer(&site, &caller.0, &token, input.paging()).await?))
 }
 
 /// List a customer's cards.

@@ -84,7 +84,7 @@ fn moment(text: &str) -> Option<DateTime<Utc>> {
     let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
     let time = || text.parse::<DateTime<FixedOffset>>().ok().map(|time| time.to_utc());
     let local = || text.parse::<NaiveDateTime>().ok().map(|time| time.and_utc());
-    // Times are compared as text in one of the databases, which other years would break.
+    // Years that no clock here reaches, and that would not fit the span of a timestamp everywhere.
     day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
 }
 

@@ -5,12 +5,14 @@ use entity::api_key::KeyKind;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::pricing::Pricing;
-use entity::{AccountToken, DepositToken, JsonText, Owned, Span, Timestamp, account, api_key, deposit};
+use entity::{
+    AccountToken, DepositToken, JsonText, Owned, Span, Timestamp, account, api_key, deposit, installation,
+};
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 use subtle::ConstantTimeEq;
 
-use super::context::{Account, Context};
+use super::context::{Account, Context, KeyEntry};
 use super::ledger::{self, Entry};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, SETTLEMENT_DELAY_DAYS};
@@ -18,14 +20,6 @@ use crate::random::token22;
 use crate::secret::Secret;
 use crate::store::Tx;
 use crate::vault::{Purpose, Vault};
-
-/// What is remembered of a key that was looked up: never the settings of its account.
-#[derive(Debug, Clone, Copy)]
-pub struct KeyEntry {
-    account: AccountToken,
-    kind: KeyKind,
-    valid_until: Option<Timestamp>,
-}
 
 /// A key and the account it opens.
 #[derive(Debug)]
@@ -87,41 +81,61 @@ pub async fn first(
     secret: Option<Secret>,
     publishable: Option<Secret>,
 ) -> Result<Keys, Error> {
-    let oldest = account::Entity::find().order_by_asc(account::Column::Id).limit(1);
-    let existing = oldest.one(ctx.store.read()).await?;
-    let known = match &existing {
-        Some(account) => shown_keys(ctx, account.id).await?,
-        None => Keys::mint(),
+    let given_or = |known: Keys| Keys {
+        secret: secret.clone().unwrap_or(known.secret),
+        publishable: publishable.clone().unwrap_or(known.publishable),
     };
-    let keys = Keys {
-        secret: secret.unwrap_or(known.secret),
-        publishable: publishable.unwrap_or(known.publishable),
-    };
-    match existing {
-        None => create(ctx, "First account", &keys).await?,
-        Some(account) => {
-            let rows = key_rows(ctx, account.id, &keys);
-            ctx.store.write(rows, |tx, rows| add_keys(tx, rows).boxed()).await?;
-        }
-    }
-    Ok(keys)
-}
-
-/// An account of its own: every switch on, the opening deposit, and these keys.
-pub async fn create(ctx: &Context, business_name: &str, keys: &Keys) -> Result<(), Error> {
-    let account = opening(ctx.ids.token(), business_name, ctx.clock.now());
-    let rows = key_rows(ctx, account.id, keys);
-    ctx.store
-        .write((account, rows), |tx, (account, rows)| {
+    let keys = given_or(Keys::mint());
+    let new = NewAccount::new(ctx, "First account", &keys);
+    let existing = ctx
+        .store
+        .write(new, |tx, new| {
             async move {
-                add_keys(tx, rows).await?;
-                tx.append(account);
-                open_with_deposit(tx, account);
-                Ok(())
+                // Of two copies that start at once on an empty database, one makes it.
+                if let Some(made) = installation::Entity::find_by_id(FIRST_ACCOUNT).one(tx).await? {
+                    return Ok(made.value.parse::<AccountToken>().ok());
+                }
+                let value = new.row.id.to_string();
+                tx.append(&installation::Model { name: FIRST_ACCOUNT.into(), value });
+                new.record(tx).await?;
+                Ok(None)
             }
             .boxed()
         })
-        .await
+        .await?;
+    let Some(account) = existing else { return Ok(keys) };
+    let keys = given_or(shown_keys(ctx, account).await?);
+    let rows = key_rows(ctx, account, &keys);
+    ctx.store.write(rows, |tx, rows| add_keys(tx, rows).boxed()).await?;
+    Ok(keys)
+}
+
+/// What says which account was the first.
+const FIRST_ACCOUNT: &str = "first_account";
+
+/// An account of its own: every switch on, the opening deposit, and these keys.
+pub async fn create(ctx: &Context, business_name: &str, keys: &Keys) -> Result<(), Error> {
+    let new = NewAccount::new(ctx, business_name, keys);
+    ctx.store.write(new, |tx, new| new.record(tx).boxed()).await
+}
+
+struct NewAccount {
+    row: account::Model,
+    keys: [api_key::Model; 2],
+}
+
+impl NewAccount {
+    fn new(ctx: &Context, business_name: &str, keys: &Keys) -> Self {
+        let row = opening(ctx.ids.token(), business_name, ctx.clock.now());
+        Self { keys: key_rows(ctx, row.id, keys), row }
+    }
+
+    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        add_keys(tx, &self.keys).await?;
+        tx.append(&self.row);
+        open_with_deposit(tx, &self.row);
+        Ok(())
+    }
 }
 
 fn key_rows(ctx: &Context, account: AccountToken, keys: &Keys) -> [api_key::Model; 2] {

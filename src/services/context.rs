@@ -4,12 +4,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use entity::api_key::KeyKind;
 use entity::pricing::Pricing;
 use entity::{AccountToken, Span, Timestamp, account};
 use moka::future::Cache;
 use tokio_util::task::TaskTracker;
 
-use super::accounts::KeyEntry;
 use crate::acquirer::Acquirer;
 use crate::clock::{Clock, Ids};
 use crate::config::Environment;
@@ -53,6 +53,17 @@ impl Context {
         let task = self.tasks.spawn(handed_on(work));
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
     }
+}
+
+/// What is remembered of a key that was looked up: never the settings of its account.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyEntry {
+    /// The account it opens.
+    pub account: AccountToken,
+    /// What it may do.
+    pub kind: KeyKind,
+    /// Until when, by the wall clock.
+    pub valid_until: Option<Timestamp>,
 }
 
 /// The account a request acts for, as it stood when the request began.

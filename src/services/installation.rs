@@ -30,6 +30,8 @@ pub enum InstallationError {
 }
 
 const ENVIRONMENT: &str = "environment";
+/// Marks that the database has its keys: of two copies that start at once, one makes them.
+const KEYS: &str = "keys";
 /// What a data key is filed under; hash keys are filed under their purpose.
 const DATA: &str = "data";
 
@@ -75,15 +77,15 @@ pub async fn vault(
     let rows = store
         .write(fresh, |tx, fresh| {
             async move {
-                let mut rows =
-                    vault_key::Entity::find().order_by_desc(vault_key::Column::CreatedAt).all(tx).await?;
-                if rows.is_empty() {
+                if installation::Entity::find_by_id(KEYS).one(tx).await?.is_none() {
+                    tx.append(&installation::Model { name: KEYS.into(), value: String::new() });
                     for key in fresh {
                         tx.append(key);
                     }
-                    rows.clone_from(fresh);
+                    return Ok(fresh.clone());
                 }
-                Ok(rows)
+                let youngest_first = vault_key::Entity::find().order_by_desc(vault_key::Column::CreatedAt);
+                Ok(youngest_first.all(tx).await?)
             }
             .boxed()
         })

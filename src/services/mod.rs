@@ -1,7 +1,8 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
 //! direction only, this order: a verb lives with the later noun.
 //!
-//! installation, accounts, ledger, events, cards, customers, payment (which card pays), charges, due.
+//! context (which all of them get), installation, accounts, ledger, page (of a list), events, cards, customers,
+//! payment (which card pays), charges, due (the registry of all due work).
 
 pub mod accounts;
 pub mod cards;

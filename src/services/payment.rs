@@ -80,11 +80,12 @@ pub async fn find(
     let card_token = filled(offered.card_token);
     let source = filled(offered.payment_source_token);
     let customer = filled(offered.customer_token);
+    // What is named but wrong is named.
     let named = [
         offered.card.is_some() || faults.has("card"),
-        card_token.is_some(),
-        source.is_some(),
-        customer.is_some(),
+        card_token.is_some() || faults.has("card_token"),
+        source.is_some() || faults.has("payment_source_token"),
+        customer.is_some() || faults.has("customer_token"),
     ];
     if named.iter().filter(|named| **named).count() != 1 {
         faults.add("card", EXACTLY_ONE);
@@ -99,7 +100,7 @@ pub async fn find(
     if let Some(token) = customer {
         return of_customer(ctx, account, token, faults).await;
     }
-    if source.is_some() {
+    if source.is_some() && !faults.has("payment_source_token") {
         faults.add("payment_source_token", UNKNOWN);
     }
     Ok(None)

@@ -98,8 +98,26 @@ pub(super) async fn open(location: &Location) -> Result<Pools, ConnectError> {
         }
     };
     refuse_foreign(&pools.write).await?;
-    Migrator::run(&pools.write).await?;
+    migrate(&pools.write).await?;
     Ok(pools)
+}
+
+/// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
+/// the steps done.
+async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
+    const TRIES_MAX: u32 = 20;
+    const PAUSE: Duration = Duration::from_millis(100);
+
+    for _ in 1..TRIES_MAX {
+        match Migrator::run(connection).await {
+            Err(DbErr::Exec(error) | DbErr::Query(error)) => {
+                tracing::debug!(%error, "a migration lost a race")
+            }
+            done => return done,
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Migrator::run(connection).await
 }
 
 /// Two cores read about as fast with four as with more.

@@ -62,9 +62,10 @@ where
     }
 }
 
-/// Two units got in each other's way: a serialisation failure or a deadlock.
+/// Two units got in each other's way: a serialisation failure, a deadlock, or a key that a rival has taken since
+/// this unit looked. Looking again, it finds the rival's row.
 fn collided(error: &DbErr) -> bool {
-    answered(error).is_some_and(|code| code == "40001" || code == "40P01")
+    answered(error).is_some_and(|code| matches!(code.as_str(), "40001" | "40P01" | "23505"))
 }
 
 /// The code of an error that the database itself answered with.

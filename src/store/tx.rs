@@ -65,6 +65,17 @@ impl Tx {
         self.unit().row(row);
     }
 
+    /// Add a row that another unit of the same batch may look at: one that can be named before this unit has
+    /// answered.
+    pub async fn insert<M: ModelTrait>(&self, row: &M) -> Result<(), DbErr> {
+        let mut alone = Appended::default();
+        alone.row(row);
+        for statement in alone.into_statements(self.get_database_backend(), 0) {
+            self.execute_raw(statement).await?;
+        }
+        Ok(())
+    }
+
     /// Add to a count of the account's.
     pub fn count(&self, account: AccountToken, what: Counted, n: i64) {
         self.unit().count(account, what, n);

@@ -7,6 +7,7 @@ mod answers;
 mod authentication;
 mod browsers;
 mod charges;
+mod documents;
 mod harness;
 mod house;
 mod requests;

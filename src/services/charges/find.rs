@@ -2,12 +2,13 @@
 
 use entity::charge::{self, Column};
 use entity::counter::Counted;
-use entity::{ChargeToken, CustomerToken, Owned};
+use entity::{ChargeToken, Owned};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
-use crate::params::Paging;
+use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
+use crate::services::customers;
 use crate::services::page::{List, Page};
 use crate::views::charge::Charge;
 
@@ -38,15 +39,18 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
 }
 
 /// A customer's charges, newest first.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn of_customer(
     ctx: &Context,
     account: &Account,
-    customer: CustomerToken,
-    paging: Paging,
+    customer: &str,
+    paging: Params<Paging>,
 ) -> Result<Page<Charge>, Error> {
+    let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
     let rows = charge::Entity::owned_by(account.id())
-        .filter(Column::CustomerId.eq(customer))
+        .filter(Column::CustomerId.eq(customer.id))
         .filter(charge::listed());
-    let page = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
+    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))
 }

@@ -7,7 +7,7 @@ use serde_json::Map;
 use crate::acquirer::{Authorise, CallKey};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
-use crate::params::charge::{NewCharge, NewPlatformAdjustment};
+use crate::params::charge::NewCharge;
 use crate::params::{Faults, Params, filled, rules};
 use crate::services::context::{Account, Context};
 use crate::services::payment::{self, Offered, Payer, TokenUse};
@@ -61,6 +61,12 @@ pub async fn place(ctx: &Context, account: &Account, params: Params<NewCharge>) 
             faults.add("amount", format!("must be at most {max}"));
         }
     }
+    if let (Some((currency, _)), Some(adjustment)) = (currency, &asked.platform_adjustment)
+        && filled(adjustment.currency.as_deref())
+            .is_some_and(|other| Currency::parse(other) != Some(currency))
+    {
+        faults.add("platform_adjustment.currency", "must be the currency of the charge");
+    }
     // Fees depend on the card; where there is none, there is a fault already.
     let Some(found) = found else { return Err(faults.into()) };
     let Some(currency) = currency else { return Err(faults.into()) };
@@ -105,11 +111,6 @@ fn terms(
         card.scheme,
     );
     let adjustment = asked.platform_adjustment.as_ref();
-    if let Some(NewPlatformAdjustment { currency: Some(other), .. }) = adjustment
-        && filled(Some(other)).is_some_and(|other| Currency::parse(other) != Some(currency))
-    {
-        faults.add("platform_adjustment.currency", "must be the currency of the charge");
-    }
     let platform_adjustment = adjustment.map(|adjustment| adjustment.amount);
     let platform_fees = platform_adjustment.map_or(0, |amount| rate.settle_rounded_half_up(amount, currency));
     let unreadable = ["amount", "platform_adjustment.amount"].iter().any(|param| faults.has(param));

@@ -29,6 +29,22 @@ pub(super) async fn reversed(ctx: &Context, key: &CallKey) -> Option<Verdict> {
     settled.ok().map(|_| nothing_charged())
 }
 
+/// Let every call in flight be settled now: for a server that knows to be the only one.
+pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
+    let now = ctx.clock.now();
+    ctx.store
+        .write(now, |tx, now| {
+            async move {
+                let in_flight = charge::Entity::update_many()
+                    .filter(charge::Column::SettleAfter.gt(*now))
+                    .col_expr(charge::Column::SettleAfter, Expr::value(now.millis()));
+                Ok(in_flight.exec(tx).await?.rows_affected)
+            }
+            .boxed()
+        })
+        .await
+}
+
 /// Settle the call in flight of a charge that is due for it. Says whether it is settled.
 pub async fn settle(ctx: &Context, seen: charge::Model) -> Result<bool, Error> {
     let wall = ctx.clock.now();

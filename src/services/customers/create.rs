@@ -39,7 +39,8 @@ impl Coming {
         param: &str,
     ) -> Result<(), Error> {
         match self {
-            Self::New(row) => tx.append(row.as_ref()),
+            // Inserted at once: a later unit of the same batch may remove the customer with all its cards.
+            Self::New(row) => tx.insert(row.as_ref()).await?,
             Self::Unused(id) => {
                 if !cards::attach(tx, account.id(), *id, owner.id, account.now).await? {
                     return Err(refused(param, USED));

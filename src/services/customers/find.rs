@@ -9,11 +9,9 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
-use crate::services::charges;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, Page};
 use crate::views::card::Card;
-use crate::views::charge::Charge;
 use crate::views::customer::Customer;
 use crate::views::subscription::Subscription;
 
@@ -41,19 +39,6 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
         .into_iter()
         .filter_map(|row| cards.remove(&row.primary_card_id).map(|card| Customer::new(row, card)));
     Ok(Page { records: records.collect(), count, paging })
-}
-
-/// The customer's charges, newest first.
-///
-/// Refusals: `not_found`.
-pub async fn list_charges(
-    ctx: &Context,
-    account: &Account,
-    token: &str,
-    paging: Params<Paging>,
-) -> Result<Page<Charge>, Error> {
-    let customer = by_token(ctx.store.read(), account, token).await?;
-    charges::of_customer(ctx, account, customer.id, paging.valid()?).await
 }
 
 /// The customer's cards, newest first.
@@ -85,7 +70,7 @@ pub async fn list_subscriptions(
 }
 
 /// The row a token names.
-pub(super) async fn by_token(
+pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,
     token: &str,

@@ -1,0 +1,65 @@
+//! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` writes them anew.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use card_payments::error::ErrorCode;
+use card_payments::services::charges;
+use entity::card::CardState;
+
+/// The committed file must hold exactly this text.
+#[track_caller]
+fn committed(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
+    if std::env::var_os("UPDATE_DOCUMENTS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == text, "{name} is stale: UPDATE_DOCUMENTS=1 cargo test --test it documents");
+}
+
+#[test]
+fn the_committed_openapi_document_is_current() {
+    committed("openapi.yaml", &card_payments::http::document::yaml(&card_payments::http::openapi()));
+}
+
+#[test]
+fn every_error_code_is_in_the_errors_document() {
+    let mut text = String::from(
+        "# Errors\n\nDrawn from `src/error/catalogue.rs`, the only place where a code, its status or its sentence is \
+         written.\n\nEvery error body is `{\"error\", \"error_description\"}`; `invalid_resource` adds `messages`, one \
+         `{\"param\", \"code\", \"message\"}` for each fault, in the order of the specification's parameters; declines \
+         and refused voids and captures add `charge_token`.\n\n| status | error | error_description |\n|---|---|---|\n",
+    );
+    for code in ErrorCode::ALL {
+        writeln!(text, "| {} | `{}` | {} |", code.status(), code.code(), code.description()).unwrap();
+    }
+    committed("docs/errors.md", &text);
+}
+
+#[test]
+fn every_state_and_move_is_in_the_states_document() {
+    let mut text = String::from(
+        "# States\n\nDrawn from the code: a state is one column, its moves one total function. What the API shows as \
+         flags (`captured`, `authorisation_voided`, `authorisation_expired`) is computed from it.\n\n## Charge\n\n\
+         `processing` becomes `captured` or `authorised` when the acquirer approves, `failed` when it declines or the \
+         outcome is unknown and the payment is reversed. An authorisation expires by the clock, seven days after it was \
+         made. Every other move, from `src/services/charges/state.rs`:\n\n```\n",
+    );
+    text.push_str(&charges::state::table());
+    text.push_str(
+        "```\n\n## Card token\n\nAn unused token is used once, by a charge or a customer, or expires after a month.\n\n",
+    );
+    for state in CardState::ALL {
+        let meaning = match state {
+            CardState::Unused => "may be used until it expires",
+            CardState::Reserved => {
+                "held by an attempt the acquirer has not answered: used by its answer, unused again where nothing was charged"
+            }
+            CardState::Used => "spent on a charge; its digits are erased",
+            CardState::Attached => "belongs to a customer and may be charged again and again",
+        };
+        writeln!(text, "- `{}`: {meaning}", state.code()).unwrap();
+    }
+    committed("docs/states.md", &text);
+}
