@@ -1,5 +1,6 @@
 //! What every answer has (specification, Conventions; decisions 1).
 
+mod failures;
 mod form;
 mod headers;
 mod paging;

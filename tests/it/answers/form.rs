@@ -1,5 +1,9 @@
 //! The shape of success bodies: order of fields, times, and the same bytes again (decisions 1, "responses").
 
+use std::net::SocketAddr;
+
+use axum::extract::ConnectInfo;
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, card, charge, rules};
@@ -183,5 +187,25 @@ rules! {
             body,
             json!({ "response": [], "pagination": { "count": 0, "per_page": 25, "current": 1 } })
         );
+    }
+
+    async fn who_stores_a_card_is_told_the_address_it_came_from(app) {
+        for (peer, told) in [
+            ("203.0.113.7:80", "203.0.113.7"),
+            ("[2001:db8::1]:80", "2001:db8::1"),
+            ("[::ffff:203.0.113.7]:80", "203.0.113.7"),
+        ] {
+            // Nobody but a trusted proxy is believed about others.
+            let request = app
+                .client()
+                .request(Method::POST, "/1/cards")
+                .header("content-type", "application/json")
+                .header("x-forwarded-for", "198.51.100.1")
+                .extension(ConnectInfo(peer.parse::<SocketAddr>().unwrap()));
+            let answer =
+                app.client().send(request.body(card("4200000000000000").to_string().into()).unwrap()).await;
+            answer.ok(201);
+            assert_eq!(answer.json()["ip_address"], told, "{peer}");
+        }
     }
 }

@@ -73,7 +73,7 @@ rules! {
             let content_type = answer.headers.get("content-type").map(|text| text.to_str().unwrap());
             match which {
                 "204" | "preflight" => {
-                    assert_eq!((content_type, answer.text.as_str()), (None, ""), "{which}")
+                    assert_eq!((content_type, answer.text.as_str()), (None, ""), "{which}");
                 }
                 "JSONP" => assert_eq!(content_type, Some("application/javascript")),
                 "HEAD" => assert_eq!(

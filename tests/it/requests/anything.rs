@@ -91,7 +91,11 @@ fn text() -> impl Strategy<Value = String> {
         "\u{feff}",
         "\u{10ffff}",
     ];
-    prop_oneof![4 => prop::sample::select(EDGES).prop_map(str::to_owned), 1 => any::<String>(), 1 => any::<i64>().prop_map(|n| n.to_string())]
+    prop_oneof![
+        4 => prop::sample::select(EDGES).prop_map(str::to_owned),
+        1 => any::<String>(),
+        1 => any::<i64>().prop_map(|n| n.to_string()),
+    ]
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -180,6 +184,13 @@ fn sent() -> impl Strategy<Value = Sent> {
     prop_oneof![2 => readable(), 1 => unreadable()]
 }
 
+/// A multipart body of one part, whose name and text may hold anything.
+fn part(text: &str) -> Vec<u8> {
+    let header = format!("Content-Disposition: form-data; name=\"{text}\"");
+    ["--x\r\n", &header, "\r\n\r\n", text, "\r\n--x--"].concat().into_bytes()
+}
+
+/// What mostly cannot be read.
 fn unreadable() -> impl Strategy<Value = Sent> {
     const TYPES: &[&str] = &[
         "application/json",
@@ -199,7 +210,7 @@ fn unreadable() -> impl Strategy<Value = Sent> {
         4 => nearly_good().prop_map(|value| value.to_string().into_bytes()),
         2 => value().prop_map(|value| value.to_string().into_bytes()),
         3 => pairs().prop_map(String::into_bytes),
-        1 => pairs().prop_map(|text| format!("--x\r\nContent-Disposition: form-data; name=\"{text}\"\r\n\r\n{text}\r\n--x--").into_bytes()),
+        1 => pairs().prop_map(|text| part(&text)),
     ];
     let query = prop_oneof![2 => Just(String::new()), 2 => pairs(), 1 => any::<String>(), 1 => "[!-~]{0,40}"];
     (query, content_type, body).prop_map(|(query, content_type, body)| Sent { query, content_type, body })
