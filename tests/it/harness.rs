@@ -18,22 +18,20 @@ pub use stored::{fields, token, with};
 /// `rules! { async fn rule_as_a_sentence(app) { ... } }` with `app: &App`; the books are checked at the end.
 macro_rules! rules {
     ($(async fn $name:ident($app:ident) $body:block)*) => {$(
+        async fn $name($app: &$crate::harness::App) $body
+
         mod $name {
-            use super::*;
-
-            async fn rule($app: &$crate::harness::App) $body
-
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn sqlite() {
                 let app = $crate::harness::App::start($crate::harness::Database::Sqlite).await.unwrap();
-                rule(&app).await;
+                super::$name(&app).await;
                 app.check_books().await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn postgres() {
                 let Some(app) = $crate::harness::App::start($crate::harness::Database::Postgres).await else { return };
-                rule(&app).await;
+                super::$name(&app).await;
                 app.check_books().await;
             }
         }

@@ -3,6 +3,9 @@
 // Tells clippy that all of this is test code, the harness too: unwrap is allowed.
 #![cfg(test)]
 
+mod answers;
+mod authentication;
+mod browsers;
 mod cards;
 mod charges;
 mod customer_cards;
