@@ -71,12 +71,24 @@ async fn all_kinds_of_requests(app: &App, client: &Client) -> Vec<Answer> {
 /// Which secrets stand in there.
 fn secrets_in(app: &App, text: &[u8]) -> Vec<String> {
     let mut secrets: Vec<String> = NUMBERS.map(String::from).into();
-    secrets.extend([CVC.to_owned(), app.publishable_key().to_owned(), app.secret_key().to_owned()]);
-    let hex = |secret: &String| secret.bytes().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     // PostgreSQL shows bytes in hexadecimal digits.
-    secrets.extend(secrets.iter().take(NUMBERS.len()).map(hex).collect::<Vec<_>>());
+    let hex = |secret: &&str| secret.bytes().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+    secrets.extend(NUMBERS.iter().map(hex));
+    secrets.extend([app.publishable_key().to_owned(), app.secret_key().to_owned()]);
     secrets.retain(|secret| text.windows(secret.len()).any(|window| window == secret.as_bytes()));
+    if tells_the_code(text) {
+        secrets.push(CVC.to_owned());
+    }
     secrets
+}
+
+/// Four digits are in many an id by chance, so those among other hexadecimal digits do not count.
+fn tells_the_code(text: &[u8]) -> bool {
+    let of_an_id = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let found = text.windows(CVC.len()).enumerate().filter(|(_, window)| *window == CVC.as_bytes());
+    let mut alone =
+        found.map(|(at, _)| (at.checked_sub(1).and_then(|at| text.get(at)), text.get(at + CVC.len())));
+    alone.any(|(before, after)| !of_an_id(before) && !of_an_id(after))
 }
 
 /// How many cards are in these states and hold what.
