@@ -74,11 +74,28 @@ async fn accepts(app: &App, changes: Value) -> Value {
 rules! {
     async fn a_card_has_the_fields_of_the_specification_in_their_order(app) {
         let stored = store(&app.client(), &card("4200000000000000")).await;
-        assert_eq!(fields(&stored), [
-            "token", "scheme", "display_number", "issuing_country", "expiry_month", "expiry_year", "name",
-            "address_line1", "address_line2", "address_city", "address_postcode", "address_state",
-            "address_country", "network_type", "network_format", "customer_token", "primary",
-        ]);
+        assert_eq!(
+            fields(&stored),
+            [
+                "token",
+                "scheme",
+                "display_number",
+                "issuing_country",
+                "expiry_month",
+                "expiry_year",
+                "name",
+                "address_line1",
+                "address_line2",
+                "address_city",
+                "address_postcode",
+                "address_state",
+                "address_country",
+                "network_type",
+                "network_format",
+                "customer_token",
+                "primary",
+            ]
+        );
         assert!(token(&stored).starts_with("card_") && token(&stored).len() == 27, "{stored}");
         let shown = json!({
             "token": stored["token"], "scheme": "visa", "display_number": "XXXX-XXXX-XXXX-0000", "issuing_country": "AU",
@@ -110,8 +127,11 @@ rules! {
     }
 
     async fn optional_parameters_are_null_where_absent_and_kept_where_blank(app) {
-        let absent = accepts(app, json!({ "address_line2": null, "address_postcode": null, "address_state": null })).await;
-        let blank = accepts(app, json!({ "address_line2": " ", "address_postcode": "", "address_state": "" })).await;
+        let absent =
+            accepts(app, json!({ "address_line2": null, "address_postcode": null, "address_state": null }))
+                .await;
+        let blank =
+            accepts(app, json!({ "address_line2": " ", "address_postcode": "", "address_state": "" })).await;
         for field in ["address_line2", "address_postcode", "address_state"] {
             assert_eq!((&absent[field], &blank[field]), (&Value::Null, &json!("")), "{field}");
         }
@@ -139,13 +159,20 @@ rules! {
 
     async fn a_number_must_be_one_that_the_test_environment_knows(app) {
         // A wrong check digit, no digits, a valid number that is no test number, one of an unknown scheme.
-        for number in ["4200000000000001", "number", "4000056655665556", "1111111111111117", "42", "4200000000000000x"] {
+        for number in
+            ["4200000000000001", "number", "4000056655665556", "1111111111111117", "42", "4200000000000000x"]
+        {
             refuses(app, json!({ "number": number }), &[("number", "Number is not valid")]).await;
         }
         refuses(app, json!({ "number": ["4200000000000000"] }), &[("number", "Number is not valid")]).await;
         // As people write it, and as some clients send it.
-        for number in [json!("4200 0000 0000 0000"), json!("4200-0000-0000-0000"), json!(4_200_000_000_000_000_i64)] {
-            assert_eq!(accepts(app, json!({ "number": number })).await["display_number"], "XXXX-XXXX-XXXX-0000");
+        for number in
+            [json!("4200 0000 0000 0000"), json!("4200-0000-0000-0000"), json!(4_200_000_000_000_000_i64)]
+        {
+            assert_eq!(
+                accepts(app, json!({ "number": number })).await["display_number"],
+                "XXXX-XXXX-XXXX-0000"
+            );
         }
     }
 
@@ -157,7 +184,11 @@ rules! {
                 for number in numbers.split_whitespace() {
                     // Cards that will decline are stored as well.
                     let stored = store(&client, &card(number)).await;
-                    assert_eq!((&stored["scheme"], &stored["issuing_country"]), (&json!(scheme), &json!(country)), "{number}");
+                    assert_eq!(
+                        (&stored["scheme"], &stored["issuing_country"]),
+                        (&json!(scheme), &json!(country)),
+                        "{number}"
+                    );
                     let last = &number[number.len() - 4..];
                     let display = match number.len() {
                         16 => format!("XXXX-XXXX-XXXX-{last}"),
@@ -185,7 +216,9 @@ rules! {
                     if right {
                         store(&app.client(), &body).await;
                     } else {
-                        app.unchanged(app.client().post("/1/cards", &body)).await.faulty(&[("cvc", "Cvc is not valid")]);
+                        app.unchanged(app.client().post("/1/cards", &body))
+                            .await
+                            .faulty(&[("cvc", "Cvc is not valid")]);
                     }
                 }
             }
@@ -194,7 +227,8 @@ rules! {
     }
 
     async fn a_past_expiry_is_told_of_month_and_year(app) {
-        let expired = [("expiry_month", "Expiry month is expired"), ("expiry_year", "Expiry year is expired")];
+        let expired =
+            [("expiry_month", "Expiry month is expired"), ("expiry_year", "Expiry year is expired")];
         // The tests' clock begins in March 2026.
         for (month, year) in [(2, 2026), (12, 2025), (12, 25), (1, 0), (12, 203)] {
             refuses(app, json!({ "expiry_month": month, "expiry_year": year }), &expired).await;
@@ -227,7 +261,12 @@ rules! {
             assert_eq!(accepts(app, json!({ "address_country": country })).await["address_country"], country);
         }
         for country in ["XX", "ZZ", "12", "é?"] {
-            refuses(app, json!({ "address_country": country }), &[("address_country", "Address country is not valid")]).await;
+            refuses(
+                app,
+                json!({ "address_country": country }),
+                &[("address_country", "Address country is not valid")],
+            )
+            .await;
         }
     }
 
@@ -279,7 +318,9 @@ rules! {
         let stored = store(&app.client(), &card("4200000000000000")).await;
         let path = format!("/1/cards/{}", token(&stored));
         app.stranger().await.get(&path).await.not_found();
-        for unknown in ["card_AZqYv3rVcBKUQ1mHn7tKRw", "card_", "nonsense", &token(&stored).replace("card_", "cus_")] {
+        for unknown in
+            ["card_AZqYv3rVcBKUQ1mHn7tKRw", "card_", "nonsense", &token(&stored).replace("card_", "cus_")]
+        {
             app.client().get(&format!("/1/cards/{unknown}")).await.not_found();
         }
     }
@@ -306,11 +347,18 @@ rules! {
         let stored = store(&app.client(), &card("4200000000000000")).await;
         let path = format!("/1/cards/{}", token(&stored));
         // There is no request yet that moves an account's clock.
-        app.ctx().store.write((), |tx, ()| async move {
-            let month = Expr::value(Span::days(31).millis());
-            let all = account::Entity::update_many().col_expr(account::Column::ClockOffset, month);
-            Ok(all.exec(tx).await?)
-        }.boxed()).await.unwrap();
+        app.ctx()
+            .store
+            .write((), |tx, ()| {
+                async move {
+                    let month = Expr::value(Span::days(31).millis());
+                    let all = account::Entity::update_many().col_expr(account::Column::ClockOffset, month);
+                    Ok(all.exec(tx).await?)
+                }
+                .boxed()
+            })
+            .await
+            .unwrap();
         let kept = store(&stranger, &card("4200000000000000")).await;
         app.client().get(&path).await.not_found();
         app.do_due_work().await;
@@ -320,7 +368,10 @@ rules! {
 
     async fn an_expired_token_is_refused_in_every_body(app) {
         let client = app.client();
-        let owner = client.post("/1/customers", &json!({ "email": "a@example.com", "card": card("5520000000000000") })).await.ok(201);
+        let owner = client
+            .post("/1/customers", &json!({ "email": "a@example.com", "card": card("5520000000000000") }))
+            .await
+            .ok(201);
         let owner = format!("/1/customers/{}", token(&owner));
         let expired = store(&client, &card("4200000000000000")).await;
         app.clock.advance(Span::days(31));
@@ -334,7 +385,9 @@ rules! {
         app.unchanged(client.post(&format!("{owner}/cards"), &named)).await.faulty(&fault);
         app.unchanged(client.put(&owner, &named)).await.faulty(&fault);
         let switch = json!({ "primary_card_token": token(&expired) });
-        app.unchanged(client.put(&owner, &switch)).await.faulty(&[("primary_card_token", "Primary card token is not valid")]);
+        app.unchanged(client.put(&owner, &switch))
+            .await
+            .faulty(&[("primary_card_token", "Primary card token is not valid")]);
     }
 
     async fn a_used_card_stays_and_its_token_is_refused(app) {

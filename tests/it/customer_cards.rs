@@ -69,7 +69,11 @@ rules! {
     async fn a_publishable_key_adds_a_card_and_deletes_none(app) {
         let (_, path, second) = with_two_cards(&app.client()).await;
         let key = json!({ "publishable_api_key": app.publishable_key() });
-        let added = app.anonymous().post(&format!("{path}/cards"), &with(card("4200000000000000"), &key)).await.ok(201);
+        let added = app
+            .anonymous()
+            .post(&format!("{path}/cards"), &with(card("4200000000000000"), &key))
+            .await
+            .ok(201);
         assert_eq!(added["primary"], false);
         let browser = app.with_key(app.publishable_key());
         app.unchanged(browser.delete(&format!("{path}/cards/{second}"))).await.refused(401, "unauthorized");
@@ -82,7 +86,10 @@ rules! {
         let page = client.get(&format!("{path}/cards?per_page=1&page=2")).await.json();
         assert_eq!(page["response"], json!([customer["card"]]));
         assert_eq!(page["count"], 1);
-        assert_eq!(page["pagination"], json!({ "current": 2, "previous": 1, "next": null, "per_page": 1, "pages": 2, "count": 2 }));
+        assert_eq!(
+            page["pagination"],
+            json!({ "current": 2, "previous": 1, "next": null, "per_page": 1, "pages": 2, "count": 2 })
+        );
         let first = client.get(&format!("{path}/cards?per_page=1")).await.ok(200);
         assert_eq!(token(&first[0]), second);
         client.get(&format!("{path}/cards?page=-1")).await.faulty(&[("page", "Page must be at least 1")]);
@@ -101,11 +108,15 @@ rules! {
         ]);
         for (token, said) in unusable(app, &client).await {
             let said = format!("Card token {said}");
-            app.unchanged(client.post(&cards, &json!({ "card_token": token }))).await.faulty(&[("card_token", &said)]);
+            app.unchanged(client.post(&cards, &json!({ "card_token": token })))
+                .await
+                .faulty(&[("card_token", &said)]);
         }
         for attached in [&customer, &other] {
             let named = json!({ "card_token": attached["card"]["token"] });
-            app.unchanged(client.post(&cards, &named)).await.faulty(&[("card_token", "Card token has already been used")]);
+            app.unchanged(client.post(&cards, &named))
+                .await
+                .faulty(&[("card_token", "Card token has already been used")]);
         }
     }
 
@@ -132,7 +143,9 @@ rules! {
         let (_, path, _) = with_two_cards(&client).await;
         let (other, _, second_of_other) = with_two_cards(&client).await;
         let unused = stored_card(&client).await;
-        for card in [token(&other["card"]), &second_of_other, &unused, "card_AZqYv3rVcBKUQ1mHn7tKRw", "nonsense"] {
+        for card in
+            [token(&other["card"]), &second_of_other, &unused, "card_AZqYv3rVcBKUQ1mHn7tKRw", "nonsense"]
+        {
             app.unchanged(client.delete(&format!("{path}/cards/{card}"))).await.not_found();
         }
     }
@@ -144,14 +157,22 @@ rules! {
         let change = json!({ "card": card("372000000000000"), "first_name": "Rolanda" });
         let answer = client.put(&path, &change).await;
         let changed = answer.ok(200);
-        assert_eq!((&changed["card"]["scheme"], &changed["first_name"]), (&json!("american_express"), &json!("Rolanda")));
-        assert_eq!((&changed["card"]["primary"], &changed["card"]["customer_token"]), (&json!(true), &customer["token"]));
+        assert_eq!(
+            (&changed["card"]["scheme"], &changed["first_name"]),
+            (&json!("american_express"), &json!("Rolanda"))
+        );
+        assert_eq!(
+            (&changed["card"]["primary"], &changed["card"]["customer_token"]),
+            (&json!(true), &customer["token"])
+        );
         assert_eq!(client.get(&path).await.text, answer.text);
         gone(&client, old).await;
         let (cards, primary) = cards_of(&client, &path).await;
         assert_eq!(cards, [token(&changed["card"]), &second]);
         assert_eq!(primary, token(&changed["card"]));
-        app.unchanged(client.post("/1/charges", &charge_by("card_token", old))).await.faulty(&[("card_token", "Card token is not valid")]);
+        app.unchanged(client.post("/1/charges", &charge_by("card_token", old)))
+            .await
+            .faulty(&[("card_token", "Card token is not valid")]);
     }
 
     async fn a_stored_card_replaces_the_primary_one_which_is_removed(app) {
@@ -165,7 +186,10 @@ rules! {
             assert_eq!(token(&changed["card"]), named);
             assert_eq!(changed["card"]["primary"], true);
             gone(&client, &old).await;
-            assert_eq!(cards_of(&client, &path).await, (left.iter().map(ToString::to_string).collect(), named.clone()));
+            assert_eq!(
+                cards_of(&client, &path).await,
+                (left.iter().map(ToString::to_string).collect(), named.clone())
+            );
             old.clone_from(named);
         }
     }
@@ -178,7 +202,10 @@ rules! {
         let mut old = first.clone();
         for named in [&second, &unused, &first] {
             let changed = client.put(&path, &json!({ "primary_card_token": named })).await.ok(200);
-            assert_eq!((token(&changed["card"]), &changed["card"]["primary"]), (named.as_str(), &json!(true)));
+            assert_eq!(
+                (token(&changed["card"]), &changed["card"]["primary"]),
+                (named.as_str(), &json!(true))
+            );
             let kept = client.get(&format!("/1/cards/{old}")).await.ok(200);
             assert_eq!((&kept["primary"], &kept["customer_token"]), (&json!(false), &customer["token"]));
             assert_eq!(&cards_of(&client, &path).await.1, named);
@@ -206,12 +233,21 @@ rules! {
     async fn only_one_of_the_card_parameters_may_be_given(app) {
         let client = app.client();
         let (customer, path, second) = with_two_cards(&client).await;
-        let ways = [("card", card("4200000000000000")), ("card_token", json!(second)), ("primary_card_token", json!(customer["card"]["token"]))];
+        let ways = [
+            ("card", card("4200000000000000")),
+            ("card_token", json!(second)),
+            ("primary_card_token", json!(customer["card"]["token"])),
+        ];
         for chosen in [vec![0, 1], vec![0, 2], vec![1, 2], vec![0, 1, 2]] {
-            let several: serde_json::Map<_, _> = chosen.iter().map(|&way| (ways[way].0.to_owned(), ways[way].1.clone())).collect();
+            let several: serde_json::Map<_, _> =
+                chosen.iter().map(|&way| (ways[way].0.to_owned(), ways[way].1.clone())).collect();
             let several = with(json!({ "first_name": "x" }), &Value::Object(several));
-            let body = app.unchanged(client.put(&path, &several)).await.refused(422, "too_many_card_parameters");
-            assert_eq!(body["error_description"], "Only one of card, card_token and primary_card_token can be given");
+            let body =
+                app.unchanged(client.put(&path, &several)).await.refused(422, "too_many_card_parameters");
+            assert_eq!(
+                body["error_description"],
+                "Only one of card, card_token and primary_card_token can be given"
+            );
             assert_eq!(fields(&body), ["error", "error_description"]);
         }
         // What is blank is absent.
@@ -229,7 +265,8 @@ rules! {
         tokens.push((token(&other["card"]).to_owned(), "has already been used"));
         tokens.push((second_of_other, "has already been used"));
         for (token, said) in tokens {
-            for (param, name) in [("card_token", "Card token"), ("primary_card_token", "Primary card token")] {
+            for (param, name) in [("card_token", "Card token"), ("primary_card_token", "Primary card token")]
+            {
                 let said = format!("{name} {said}");
                 let change = json!({ param: token, "first_name": "x" });
                 app.unchanged(client.put(&path, &change)).await.faulty(&[(param, &said)]);
@@ -252,15 +289,22 @@ rules! {
     async fn a_card_of_a_customer_is_charged_again_and_again(app) {
         let client = app.client();
         let unused = stored_card(&client).await;
-        let customer = client.post("/1/customers", &json!({ "email": "a@example.com", "card_token": unused })).await.ok(201);
-        let (path, second) = (path(&customer), client.post(&format!("{}/cards", path(&customer)), &card("5520000000000000")).await.ok(201));
+        let customer = client
+            .post("/1/customers", &json!({ "email": "a@example.com", "card_token": unused }))
+            .await
+            .ok(201);
+        let (path, second) = (
+            path(&customer),
+            client.post(&format!("{}/cards", path(&customer)), &card("5520000000000000")).await.ok(201),
+        );
         for _ in 0..3 {
             for card in [unused.as_str(), token(&second)] {
                 let paid = client.post("/1/charges", &charge_by("card_token", card)).await.ok(201);
                 assert_eq!(token(&paid["card"]), card);
                 assert_eq!(paid["card"]["primary"], card == unused);
             }
-            let paid = client.post("/1/charges", &charge_by("customer_token", token(&customer))).await.ok(201);
+            let paid =
+                client.post("/1/charges", &charge_by("customer_token", token(&customer))).await.ok(201);
             assert_eq!(token(&paid["card"]), unused);
         }
         client.put(&path, &json!({ "primary_card_token": second["token"] })).await.ok(200);
@@ -269,7 +313,11 @@ rules! {
         let charges = client.get(&format!("{path}/charges")).await.ok(200);
         assert_eq!(charges.as_array().unwrap().len(), 10);
         let first = &charges[9]["card"];
-        assert_eq!((token(first), &first["primary"]), (unused.as_str(), &json!(true)), "the card as it was charged");
+        assert_eq!(
+            (token(first), &first["primary"]),
+            (unused.as_str(), &json!(true)),
+            "the card as it was charged"
+        );
     }
 
     async fn a_customers_card_may_decline_and_stays(app) {
@@ -277,8 +325,14 @@ rules! {
         let declining = with(customer(), &json!({ "card": card("4100000000000001") }));
         let declining = client.post("/1/customers", &declining).await.ok(201);
         for _ in 0..2 {
-            client.post("/1/charges", &charge_by("customer_token", token(&declining))).await.refused(400, "card_declined");
-            client.post("/1/charges", &charge_by("card_token", token(&declining["card"]))).await.refused(400, "card_declined");
+            client
+                .post("/1/charges", &charge_by("customer_token", token(&declining)))
+                .await
+                .refused(400, "card_declined");
+            client
+                .post("/1/charges", &charge_by("card_token", token(&declining["card"])))
+                .await
+                .refused(400, "card_declined");
         }
         assert_eq!(client.get(&path(&declining)).await.ok(200), declining);
     }

@@ -36,9 +36,20 @@ rules! {
     async fn a_customer_has_the_fields_of_the_specification_in_their_order(app) {
         let made = app.client().post("/1/customers", &customer()).await;
         let customer = made.ok(201);
-        assert_eq!(fields(&customer), [
-            "token", "email", "first_name", "last_name", "phone_number", "company", "notes", "created_at", "card",
-        ]);
+        assert_eq!(
+            fields(&customer),
+            [
+                "token",
+                "email",
+                "first_name",
+                "last_name",
+                "phone_number",
+                "company",
+                "notes",
+                "created_at",
+                "card",
+            ]
+        );
         assert!(token(&customer).starts_with("cus_"));
         assert_eq!(customer["email"], "roland@example.com");
         assert_eq!(customer["created_at"], "2026-03-02T10:00:00Z");
@@ -53,21 +64,34 @@ rules! {
     async fn optional_texts_are_null_where_absent_and_kept_where_blank(app) {
         let absent = created(&app.client()).await;
         let optional = ["first_name", "last_name", "phone_number", "company", "notes"];
-        let blank = with(customer(), &json!({ "first_name": "", "last_name": " ", "phone_number": "", "company": "", "notes": "" }));
+        let blank = with(
+            customer(),
+            &json!({ "first_name": "", "last_name": " ", "phone_number": "", "company": "", "notes": "" }),
+        );
         let blank = app.client().post("/1/customers", &blank).await.ok(201);
         let full = json!({ "first_name": "Roland", "last_name": "Robot", "phone_number": "1300 364 800", "company": "Ünï", "notes": "n" });
         let filled = app.client().post_form("/1/customers", &with(customer(), &full)).await.ok(201);
         for field in optional {
-            assert_eq!((&absent[field], &blank[field], &filled[field]), (&Value::Null, &json!(""), &full[field]), "{field}");
+            assert_eq!(
+                (&absent[field], &blank[field], &filled[field]),
+                (&Value::Null, &json!(""), &full[field]),
+                "{field}"
+            );
         }
     }
 
     async fn a_customer_takes_an_unused_card_token(app) {
         let client = app.client();
         let card = stored_card(&client).await;
-        let customer = client.post("/1/customers", &json!({ "email": "a@example.com", "card_token": card })).await.ok(201);
+        let customer = client
+            .post("/1/customers", &json!({ "email": "a@example.com", "card_token": card }))
+            .await
+            .ok(201);
         assert_eq!(token(&customer["card"]), card);
-        assert_eq!((&customer["card"]["primary"], &customer["card"]["customer_token"]), (&json!(true), &customer["token"]));
+        assert_eq!(
+            (&customer["card"]["primary"], &customer["card"]["customer_token"]),
+            (&json!(true), &customer["token"])
+        );
         assert_eq!(app.number("SELECT COUNT(*) FROM cards").await, 1);
         // What is not used up cannot expire either.
         app.clock.advance(entity::Span::days(400));
@@ -78,16 +102,24 @@ rules! {
     async fn every_required_parameter_is_told_where_it_is_missing(app) {
         let client = app.client();
         let email = [("email", "Email can't be blank"), ("email", "Email is not formatted properly")];
-        app.unchanged(client.post("/1/customers", &json!({}))).await.faulty(&[email[0], email[1], ("card", "Card can't be blank")]);
+        app.unchanged(client.post("/1/customers", &json!({}))).await.faulty(&[
+            email[0],
+            email[1],
+            ("card", "Card can't be blank"),
+        ]);
         let blank = with(customer(), &json!({ "email": " " }));
         app.unchanged(client.post("/1/customers", &blank)).await.faulty(&email);
         for nothing in [json!({ "card": {} }), json!({ "card": "" }), json!({ "card_token": " " })] {
             let body = with(json!({ "email": "a@example.com" }), &nothing);
-            app.unchanged(client.post("/1/customers", &body)).await.faulty(&[("card", "Card can't be blank")]);
+            app.unchanged(client.post("/1/customers", &body))
+                .await
+                .faulty(&[("card", "Card can't be blank")]);
         }
         for email in ["roland", "roland@", "@example.com", "a b@example.com"] {
             let body = with(customer(), &json!({ "email": email }));
-            app.unchanged(client.post("/1/customers", &body)).await.faulty(&[("email", "Email is not formatted properly")]);
+            app.unchanged(client.post("/1/customers", &body))
+                .await
+                .faulty(&[("email", "Email is not formatted properly")]);
         }
     }
 
@@ -174,7 +206,8 @@ rules! {
     async fn customers_are_listed_newest_first_a_page_at_a_time(app) {
         let client = app.client();
         let empty = client.get("/1/customers").await;
-        let pagination = r#""pagination":{"current":1,"previous":null,"next":null,"per_page":25,"pages":0,"count":0}"#;
+        let pagination =
+            r#""pagination":{"current":1,"previous":null,"next":null,"per_page":25,"pages":0,"count":0}"#;
         assert_eq!(empty.text, format!("{{\"response\":[],\"count\":0,{pagination}}}"));
         let mut made = Vec::new();
         for _ in 0..5 {
@@ -186,14 +219,20 @@ rules! {
         let page = client.get("/1/customers?page=2&per_page=2").await.json();
         assert_eq!(page["response"], json!(made[2..4]));
         assert_eq!(page["count"], 2);
-        assert_eq!(page["pagination"], json!({ "current": 2, "previous": 1, "next": 3, "per_page": 2, "pages": 3, "count": 5 }));
+        assert_eq!(
+            page["pagination"],
+            json!({ "current": 2, "previous": 1, "next": 3, "per_page": 2, "pages": 3, "count": 5 })
+        );
         let past = client.get("/1/customers?page=9&per_page=2").await.json();
         assert_eq!(past["response"], json!([]));
-        assert_eq!(past["pagination"], json!({ "current": 9, "previous": 8, "next": null, "per_page": 2, "pages": 3, "count": 5 }));
-        client.get("/1/customers?page=x&per_page=501").await.faulty(&[
-            ("page", "Page is not a number"),
-            ("per_page", "Per page must be at most 500"),
-        ]);
+        assert_eq!(
+            past["pagination"],
+            json!({ "current": 9, "previous": 8, "next": null, "per_page": 2, "pages": 3, "count": 5 })
+        );
+        client
+            .get("/1/customers?page=x&per_page=501")
+            .await
+            .faulty(&[("page", "Page is not a number"), ("per_page", "Per page must be at most 500")]);
         assert_eq!(stranger.get("/1/customers").await.json()["pagination"]["count"], 1);
     }
 
@@ -205,7 +244,11 @@ rules! {
         let stranger = app.stranger().await;
         let wrong_kind = token(&known).replace("cus_", "card_");
         for (caller, unknown) in [
-            (&client, UNKNOWN), (&client, "nonsense"), (&client, &wrong_kind), (&client, token(&deleted)), (&stranger, token(&known)),
+            (&client, UNKNOWN),
+            (&client, "nonsense"),
+            (&client, &wrong_kind),
+            (&client, token(&deleted)),
+            (&stranger, token(&known)),
         ] {
             let path = format!("/1/customers/{unknown}");
             caller.get(&path).await.not_found();
@@ -219,7 +262,9 @@ rules! {
             app.unchanged(caller.delete(&path)).await.not_found();
             app.unchanged(caller.post(&format!("{path}/cards"), &card("4200000000000000"))).await.not_found();
             app.unchanged(caller.post(&format!("{path}/cards"), &json!({}))).await.not_found();
-            app.unchanged(caller.delete(&format!("{path}/cards/{}", token(&known["card"])))).await.not_found();
+            app.unchanged(caller.delete(&format!("{path}/cards/{}", token(&known["card"]))))
+                .await
+                .not_found();
         }
     }
 
@@ -229,7 +274,12 @@ rules! {
         let before = client.post("/1/customers", &with(customer(), &full)).await.ok(201);
         let (path, mut expected) = (path(&before), before.clone());
         for (field, value) in [
-            ("email", "new@example.com"), ("first_name", "Rolanda"), ("last_name", ""), ("phone_number", "2"), ("company", ""), ("notes", "m"),
+            ("email", "new@example.com"),
+            ("first_name", "Rolanda"),
+            ("last_name", ""),
+            ("phone_number", "2"),
+            ("company", ""),
+            ("notes", "m"),
         ] {
             expected[field] = value.into();
             let answer = client.put(&path, &json!({ field: value, "unknown": "ignored", "company": if field == "company" { json!("") } else { Value::Null } })).await;
@@ -244,15 +294,16 @@ rules! {
         let client = app.client();
         let customer = created(&client).await;
         for blank in ["", "  "] {
-            app.unchanged(client.put(&path(&customer), &json!({ "email": blank, "first_name": "x" }))).await.faulty(&[
-                ("email", "Email can't be blank"),
-                ("email", "Email is not formatted properly"),
-            ]);
+            app.unchanged(client.put(&path(&customer), &json!({ "email": blank, "first_name": "x" })))
+                .await
+                .faulty(&[("email", "Email can't be blank"), ("email", "Email is not formatted properly")]);
         }
-        app.unchanged(client.put(&path(&customer), &json!({ "email": "x", "notes": "x".repeat(10_001) }))).await.faulty(&[
-            ("email", "Email is not formatted properly"),
-            ("notes", "Notes is too long (maximum is 10000 characters)"),
-        ]);
+        app.unchanged(client.put(&path(&customer), &json!({ "email": "x", "notes": "x".repeat(10_001) })))
+            .await
+            .faulty(&[
+                ("email", "Email is not formatted properly"),
+                ("notes", "Notes is too long (maximum is 10000 characters)"),
+            ]);
         client.put(&path(&customer), &json!({ "email": null })).await.ok(200);
     }
 
@@ -269,9 +320,12 @@ rules! {
         client.get(&path(&customer)).await.not_found();
         for card in [token(&customer["card"]), &further] {
             client.get(&format!("/1/cards/{card}")).await.not_found();
-            app.unchanged(client.post("/1/charges", &charge_by("card_token", card))).await.faulty(&[("card_token", "Card token is not valid")]);
+            app.unchanged(client.post("/1/charges", &charge_by("card_token", card)))
+                .await
+                .faulty(&[("card_token", "Card token is not valid")]);
         }
-        let by_customer = app.unchanged(client.post("/1/charges", &charge_by("customer_token", token(&customer)))).await;
+        let by_customer =
+            app.unchanged(client.post("/1/charges", &charge_by("customer_token", token(&customer)))).await;
         by_customer.faulty(&[("customer_token", "Customer token is not valid")]);
         assert_eq!(client.get(&charged).await.text, paid.text, "the card as it was");
         assert_eq!(client.get("/1/customers").await.ok(200), json!([other]));
@@ -285,20 +339,34 @@ rules! {
         let list = format!("{}/charges", path(&customer));
         assert_eq!(client.get(&list).await.json()["pagination"]["count"], 0);
         let mut made = Vec::new();
-        for (payer, token) in [("customer_token", token(&customer)), ("card_token", token(&customer["card"])), ("customer_token", token(&customer))] {
+        for (payer, token) in [
+            ("customer_token", token(&customer)),
+            ("card_token", token(&customer["card"])),
+            ("customer_token", token(&customer)),
+        ] {
             made.insert(0, client.post("/1/charges", &charge_by(payer, token)).await.ok(201));
         }
         client.post("/1/charges", &charge(400)).await.ok(201);
-        let declining = with(json!({ "email": "d@example.com" }), &json!({ "card": card("4100000000000001") }));
+        let declining =
+            with(json!({ "email": "d@example.com" }), &json!({ "card": card("4100000000000001") }));
         let declining = client.post("/1/customers", &declining).await.ok(201);
-        client.post("/1/charges", &charge_by("customer_token", token(&declining))).await.refused(400, "card_declined");
+        client
+            .post("/1/charges", &charge_by("customer_token", token(&declining)))
+            .await
+            .refused(400, "card_declined");
         assert_eq!(client.get(&format!("{}/charges", path(&declining))).await.ok(200), json!([]));
         assert_eq!(client.get(&list).await.ok(200), json!(made));
         let page = client.get(&format!("{list}?per_page=2&page=2")).await.json();
         assert_eq!(page["response"], json!(made[2..]));
         assert_eq!(page["count"], 1);
-        assert_eq!(page["pagination"], json!({ "current": 2, "previous": 1, "next": null, "per_page": 2, "pages": 2, "count": 3 }));
-        client.get(&format!("{list}?per_page=0")).await.faulty(&[("per_page", "Per page must be at least 1")]);
+        assert_eq!(
+            page["pagination"],
+            json!({ "current": 2, "previous": 1, "next": null, "per_page": 2, "pages": 2, "count": 3 })
+        );
+        client
+            .get(&format!("{list}?per_page=0"))
+            .await
+            .faulty(&[("per_page", "Per page must be at least 1")]);
     }
 
     async fn a_customers_subscriptions_are_a_list_with_short_pagination(app) {

@@ -81,7 +81,8 @@ rules! {
         let client = app.client();
         let mut watch = Watch::on(app).await;
         for number in ["4100000000000001", "4000000000000002", "4300000000000009", "4200800000000011"] {
-            let refused = client.post("/1/charges", &with(charge(400), &json!({ "card": card(number) }))).await;
+            let refused =
+                client.post("/1/charges", &with(charge(400), &json!({ "card": card(number) }))).await;
             let failed = refused.json()["charge_token"].as_str().unwrap().to_owned();
             app.clock.advance(entity::Span::seconds(60));
             app.do_due_work().await;
@@ -137,7 +138,13 @@ rules! {
         let made = client.post("/1/customers", &customer()).await;
         let event = token(&client.get("/1/events").await.ok(200)[0]).to_owned();
         let before = client.get(&format!("/1/events/{event}")).await;
-        client.put(&path(&made.ok(201)), &json!({ "email": "new@example.com", "card": card("4200000000000000") })).await.ok(200);
+        client
+            .put(
+                &path(&made.ok(201)),
+                &json!({ "email": "new@example.com", "card": card("4200000000000000") }),
+            )
+            .await
+            .ok(200);
         client.delete(&path(&made.ok(201))).await.ok(204);
         app.clock.advance(entity::Span::days(29));
         app.do_due_work().await;
@@ -159,7 +166,10 @@ rules! {
             (client.post("/1/charges", &charge_by("card_token", &used)).await, 400),
             (client.put(&format!("{charge_path}/capture"), &json!({ "amount": 1 })).await, 400),
             (client.post("/1/customers", &json!({})).await, 422),
-            (client.post("/1/customers", &json!({ "email": "a@example.com", "card_token": used })).await, 422),
+            (
+                client.post("/1/customers", &json!({ "email": "a@example.com", "card_token": used })).await,
+                422,
+            ),
             (client.put(&path, &json!({ "email": "" })).await, 422),
             (client.put(&path, &json!({ "card_token": used, "primary_card_token": used })).await, 422),
             (client.put(&path, &json!({ "primary_card_token": used })).await, 422),
@@ -196,7 +206,10 @@ rules! {
         assert_eq!(page["response"], json!([events[2]]));
         assert_eq!(page["pagination"], json!({ "count": 3, "per_page": 2, "current": 2 }));
         let past = client.get("/1/events?page=3&per_page=2").await.json();
-        assert_eq!((&past["response"], &past["pagination"]), (&json!([]), &json!({ "count": 3, "per_page": 2, "current": 3 })));
+        assert_eq!(
+            (&past["response"], &past["pagination"]),
+            (&json!([]), &json!({ "count": 3, "per_page": 2, "current": 3 }))
+        );
         client.get("/1/events?page=x").await.faulty(&[("page", "Page is not a number")]);
     }
 

@@ -97,7 +97,8 @@ rules! {
         for round in 1..=ROUNDS {
             let unused = stored_card(&client).await;
             let body = json!({ "email": "a@example.com", "card_token": unused });
-            let answers = race(&client, (0..16).map(|_| Ask::Post("/1/customers".into(), body.clone()))).await;
+            let answers =
+                race(&client, (0..16).map(|_| Ask::Post("/1/customers".into(), body.clone()))).await;
             assert_eq!(with_status(&answers, 201).len(), 1);
             for refused in with_status(&answers, 422) {
                 refused.faulty(&[("card_token", "Card token has already been used")]);
@@ -141,7 +142,8 @@ rules! {
         for _ in 0..ROUNDS {
             let (customer, cards) = with_cards(&client, 3).await;
             let path = path(&customer);
-            let switches = (0..16).map(|n| Ask::Put(path.clone(), json!({ "primary_card_token": cards[n % 4] })));
+            let switches =
+                (0..16).map(|n| Ask::Put(path.clone(), json!({ "primary_card_token": cards[n % 4] })));
             let answers = race(&client, switches).await;
             for (n, answer) in answers.iter().enumerate() {
                 assert_eq!(token(&answer.ok(200)["card"]), cards[n % 4], "each sees its own switch");
@@ -159,7 +161,8 @@ rules! {
         for _ in 0..ROUNDS {
             let (customer, _) = with_cards(&client, 1).await;
             let unused = stored_card(&client).await;
-            let switches = (0..16).map(|_| Ask::Put(path(&customer), json!({ "primary_card_token": unused })));
+            let switches =
+                (0..16).map(|_| Ask::Put(path(&customer), json!({ "primary_card_token": unused })));
             // For all but the first it is the customer's own card by then.
             only(&race(&client, switches).await, &[200]);
             let (left, primary) = cards_of(&client, &path(&customer)).await;
@@ -248,7 +251,8 @@ rules! {
             no_orphans(app).await;
             assert_eq!(app.number("SELECT COUNT(*) FROM cards WHERE customer_id IS NOT NULL").await, 0);
             // Every charge that was answered is there, with the card as it was charged.
-            for paid in with_status(&answers, 201).into_iter().filter(|answer| answer.text.contains("\"ch_")) {
+            for paid in with_status(&answers, 201).into_iter().filter(|answer| answer.text.contains("\"ch_"))
+            {
                 let shown = client.get(&format!("/1/charges/{}", token(&paid.ok(201)))).await;
                 assert_eq!(shown.text, paid.text);
             }
@@ -282,11 +286,14 @@ rules! {
         for round in 0..ROUNDS {
             let customer = created(&client).await;
             let names = ["first_name", "last_name", "phone_number", "company", "notes"];
-            let changes = names.map(|name| Ask::Put(path(&customer), json!({ name: format!("{name} {round}") })));
+            let changes =
+                names.map(|name| Ask::Put(path(&customer), json!({ name: format!("{name} {round}") })));
             only(&race(&client, changes).await, &[200]);
             let kept = client.get(&path(&customer)).await.ok(200);
-            let changed = names.iter().fold(customer, |customer, name| with(customer, &json!({ *name: format!("{name} {round}") })));
-            assert_eq!(kept, changed);
+            let expected = names.iter().fold(customer, |customer, name| {
+                with(customer, &json!({ *name: format!("{name} {round}") }))
+            });
+            assert_eq!(kept, expected);
         }
     }
 }
