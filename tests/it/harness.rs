@@ -13,7 +13,7 @@ pub mod untouched;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
-pub use given::{charge_with, token};
+pub use given::{charge_with, eventually, token};
 pub use line::Line;
 
 /// Rules of the API, each tested on both databases.

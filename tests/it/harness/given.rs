@@ -1,5 +1,7 @@
 //! What a test finds given before its rule begins.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::app::App;
@@ -99,6 +101,17 @@ impl App {
         assert_eq!(self.rows().await, before, "{body}");
         body
     }
+}
+
+/// Wait for what somebody else's task is about to do.
+pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..500 {
+        if is_so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it never came about");
 }
 
 /// The token of a record.

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
+use crate::harness::sending::form;
 use crate::harness::{App, card, charge, rules};
 
 #[derive(Debug, Clone)]
@@ -17,7 +18,7 @@ struct Sent {
 
 /// Names that mean something, and others.
 fn name() -> impl Strategy<Value = String> {
-    let known = [
+    const KNOWN: &[&str] = &[
         "email",
         "description",
         "amount",
@@ -54,12 +55,12 @@ fn name() -> impl Strategy<Value = String> {
         "$serde_json::private::Number",
         "$card_payments::Patch",
     ];
-    prop_oneof![6 => prop::sample::select(&known[..]).prop_map(str::to_owned), 1 => any::<String>()]
+    prop_oneof![6 => prop::sample::select(KNOWN).prop_map(str::to_owned), 1 => any::<String>()]
 }
 
 /// Texts at the edges of what some reader takes for something.
 fn text() -> impl Strategy<Value = String> {
-    let edges = [
+    const EDGES: &[&str] = &[
         "",
         " ",
         "\0",
@@ -90,7 +91,7 @@ fn text() -> impl Strategy<Value = String> {
         "\u{feff}",
         "\u{10ffff}",
     ];
-    prop_oneof![4 => prop::sample::select(&edges[..]).prop_map(str::to_owned), 1 => any::<String>(), 1 => any::<i64>().prop_map(|n| n.to_string())]
+    prop_oneof![4 => prop::sample::select(EDGES).prop_map(str::to_owned), 1 => any::<String>(), 1 => any::<i64>().prop_map(|n| n.to_string())]
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -110,7 +111,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A good request with some parameters exchanged, so that the rules behind the door are reached too.
+/// A good request with some parameters exchanged.
 fn nearly_good() -> impl Strategy<Value = Value> {
     let good = prop::sample::select(vec![
         charge(400),
@@ -119,13 +120,31 @@ fn nearly_good() -> impl Strategy<Value = Value> {
     ]);
     (good, vec((name(), value()), 0..3), vec((name(), value()), 0..3)).prop_map(|(mut good, outer, inner)| {
         if let Some(card) = good.get_mut("card") {
-            inner.into_iter().for_each(|(name, value)| card[name] = value);
+            for (name, value) in inner {
+                card[name] = value;
+            }
         }
-        outer.into_iter().for_each(|(name, value)| good[name] = value);
+        for (name, value) in outer {
+            good[name] = value;
+        }
         good
     })
 }
 
+fn hex(digit: u8) -> char {
+    char::from_digit(digit.into(), 16).unwrap()
+}
+
+/// Pairs of names and texts, each encoded as it should be.
+fn encoded_pairs() -> impl Strategy<Value = String> {
+    let nested = prop_oneof![4 => name(), 1 => name().prop_map(|name| format!("card[{name}]"))];
+    vec((nested, text()), 0..4).prop_map(|pairs| {
+        let pair = |(name, text): (String, String)| form(&json!({ name: text }), false);
+        pairs.into_iter().map(pair).collect::<Vec<_>>().join("&")
+    })
+}
+
+/// Pairs of anything.
 fn pairs() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         name(),
@@ -134,7 +153,9 @@ fn pairs() -> impl Strategy<Value = String> {
         "[\\[\\]a-c&=%+0-9]{0,20}",
     ];
     vec((part, text(), any::<bool>()), 0..8).prop_map(|pairs| {
-        let encode = |text: &str| text.bytes().map(|byte| format!("%{byte:02x}")).collect::<String>();
+        let encode = |text: &str| {
+            text.bytes().flat_map(|byte| ['%', hex(byte >> 4), hex(byte & 15)]).collect::<String>()
+        };
         let pair = |(name, text, encoded): (String, String, bool)| {
             if encoded { format!("{}={}", encode(&name), encode(&text)) } else { format!("{name}={text}") }
         };
@@ -142,8 +163,25 @@ fn pairs() -> impl Strategy<Value = String> {
     })
 }
 
+/// What can be read, so that the rules behind the door are reached too.
+fn readable() -> impl Strategy<Value = Sent> {
+    let query = prop_oneof![2 => Just(String::new()), 1 => encoded_pairs()];
+    let json = nearly_good().prop_map(|value| ("application/json", value.to_string()));
+    let form = nearly_good().prop_map(|value| ("application/x-www-form-urlencoded", form(&value, true)));
+    let pairs = encoded_pairs().prop_map(|pairs| ("application/x-www-form-urlencoded", pairs));
+    (query, prop_oneof![3 => json, 1 => form, 1 => pairs]).prop_map(|(query, (content_type, body))| Sent {
+        query,
+        content_type: Some(content_type.into()),
+        body: body.into_bytes(),
+    })
+}
+
 fn sent() -> impl Strategy<Value = Sent> {
-    let types = [
+    prop_oneof![2 => readable(), 1 => unreadable()]
+}
+
+fn unreadable() -> impl Strategy<Value = Sent> {
+    const TYPES: &[&str] = &[
         "application/json",
         "application/x-www-form-urlencoded",
         "multipart/form-data; boundary=x",
@@ -152,7 +190,7 @@ fn sent() -> impl Strategy<Value = Sent> {
         "text/plain",
     ];
     let content_type = prop_oneof![
-        8 => prop::sample::select(&types[..]).prop_map(|name| Some(name.as_bytes().to_vec())),
+        8 => prop::sample::select(TYPES).prop_map(|name| Some(name.as_bytes().to_vec())),
         1 => Just(None),
         1 => vec(any::<u8>(), 0..30).prop_map(Some),
     ];
