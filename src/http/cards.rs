@@ -6,7 +6,7 @@ use super::Site;
 use super::answer::{CreatedFrom, Envelope, EnvelopeWithIp, Shown};
 use super::auth::{Browser, Caller};
 use super::document::BrowserCard;
-use super::extract::Path;
+use super::extract::{Input, Path};
 use crate::error::Error;
 use crate::services::cards;
 use crate::views::card::Card;
@@ -38,6 +38,7 @@ pub async fn get_card(
     State(site): State<Site>,
     caller: Caller,
     Path(token): Path<String>,
+    _input: Input,
 ) -> Result<Shown<Card>, Error> {
     Ok(Shown(cards::show(&site, &caller.0, &token).await?))
 }

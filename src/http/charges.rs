@@ -74,6 +74,7 @@ pub async fn get_charge(
     State(site): State<Site>,
     caller: Caller,
     Path(token): Path<String>,
+    _input: Input,
 ) -> Result<Shown<Charge>, Error> {
     Ok(Shown(charges::show(&site, &caller.0, &token).await?))
 }

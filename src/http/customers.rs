@@ -58,6 +58,7 @@ pub async fn get_customer(
     State(site): State<Site>,
     caller: Caller,
     Path(token): Path<String>,
+    _input: Input,
 ) -> Result<Shown<Customer>, Error> {
     Ok(Shown(customers::show(&site, &caller.0, &token).await?))
 }

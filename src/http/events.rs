@@ -35,6 +35,7 @@ pub async fn get_event(
     State(site): State<Site>,
     caller: Caller,
     Path(token): Path<String>,
+    _input: Input,
 ) -> Result<Shown<Event>, Error> {
     Ok(Shown(events::show(&site, &caller.0, &token).await?))
 }

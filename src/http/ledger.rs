@@ -5,6 +5,7 @@ use axum::extract::State;
 use super::Site;
 use super::answer::{Envelope, Shown};
 use super::auth::Caller;
+use super::extract::Input;
 use crate::error::Error;
 use crate::services::ledger;
 use crate::views::balance::Balance;
@@ -14,6 +15,10 @@ use crate::views::balance::Balance;
 /// Returns what the account owns: available now, and pending until a later day.
 #[utoipa::path(get, path = "/balance", tag = "Balance", operation_id = "get_balance",
     responses((status = 200, description = "The balance", body = Envelope<Balance>)))]
-pub async fn get_balance(State(site): State<Site>, caller: Caller) -> Result<Shown<Balance>, Error> {
+pub async fn get_balance(
+    State(site): State<Site>,
+    caller: Caller,
+    _input: Input,
+) -> Result<Shown<Balance>, Error> {
     Ok(Shown(ledger::balance(&site, &caller.0).await?))
 }

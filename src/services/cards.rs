@@ -87,6 +87,10 @@ pub fn present(
     at: &str,
     faults: &mut Faults,
 ) -> Option<Presented> {
+    // What is no card at all is one fault; its placeholder has no more.
+    if faults.has(at.trim_end_matches('.')) {
+        return None;
+    }
     let fault = |faults: &mut Faults, param: &str, predicate| faults.add(&format!("{at}{param}"), predicate);
     let number =
         CardNumber::parse(&card.number).and_then(|number| Some((ctx.acquirer.card(&number)?, number)));

@@ -78,16 +78,15 @@ impl<E: Listed> List<E> {
         paging: Paging,
     ) -> Result<Page<E::Model>, Error> {
         let (sizes, records) = (Alias::new("sizes"), Alias::new("records"));
-        // The order once more: that of a subquery is not the statement's.
-        let order = self.order.clone();
+        // The outermost order counts: SQLite drops the one of a subquery that has no limit.
         let mut statement = Query::select()
             .column((sizes.clone(), Alias::new(TOTAL)))
             .column((records.clone(), Asterisk))
             .from_subquery(size, sizes)
             .join_subquery(JoinType::LeftJoin, self.page(paging), records.clone(), Expr::cust("TRUE"))
             .take();
-        for (column, order) in order {
-            statement.order_by((records.clone(), column), order);
+        for (column, order) in &self.order {
+            statement.order_by((records.clone(), *column), order.clone());
         }
         let rows = ctx.store.read().query_all(&statement).await?;
         let count = rows.first().map(|row| row.try_get::<i64>("", TOTAL)).transpose()?.unwrap_or_default();
@@ -102,16 +101,16 @@ impl<E: Listed> List<E> {
     }
 
     /// Deep pages choose their ids by the index alone and look at the chosen rows only.
-    fn page(self, paging: Paging) -> SelectStatement {
-        let ordered = |rows: Select<E>| {
-            self.order.iter().fold(rows, |rows, (column, order)| rows.order_by(*column, order.clone()))
-        };
-        let chosen = ordered(self.rows).limit(paging.per_page).offset(paging.offset());
+    fn page(&self, paging: Paging) -> SelectStatement {
+        let ordered =
+            |rows: Select<E>, (column, order): &(E::Column, Order)| rows.order_by(*column, order.clone());
+        let ordered = self.order.iter().fold(self.rows.clone(), ordered);
+        let chosen = ordered.limit(paging.per_page).offset(paging.offset());
         if paging.offset() == 0 {
             return chosen.into_query();
         }
         let ids = chosen.select_only().column(E::ID).into_query();
-        ordered(E::owned_by(self.account).filter(E::ID.in_subquery(ids))).into_query()
+        E::owned_by(self.account).filter(E::ID.in_subquery(ids)).into_query()
     }
 }
 

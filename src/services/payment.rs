@@ -1,11 +1,10 @@
 //! Which card pays: the ways to pay are exclusive (specification, Charges; decisions 5).
 
 use entity::card::{self, CardState};
-use entity::{CardToken, CustomerToken, JsonText, Owned, customer};
-use sea_orm::{ColumnTrait, QueryFilter};
+use entity::{CardToken, CustomerToken, JsonText};
 
-use super::cards;
 use super::context::{Account, Context};
+use super::{cards, customers};
 use crate::error::{Error, ErrorCode};
 use crate::params::card::NewCard;
 use crate::params::{Faults, filled};
@@ -158,21 +157,11 @@ async fn of_customer(
     token: &str,
     faults: &mut Faults,
 ) -> Result<Option<Found>, Error> {
-    let customer = match token.parse::<CustomerToken>() {
-        Ok(id) => {
-            customer::Entity::owned_by(account.id())
-                .filter(customer::Column::Id.eq(id))
-                .one(ctx.store.read())
-                .await?
-        }
+    let found = match token.parse() {
+        Ok(id) => customers::find::with_primary(ctx, account, id).await?,
         Err(_) => None,
     };
-    let card = match &customer {
-        Some(customer) => cards::find(ctx, account, customer.primary_card_id).await?,
-        None => None,
-    };
-    // A customer without its card is one that is being deleted at this moment.
-    let (Some(customer), Some(card)) = (customer, card) else {
+    let Some((customer, card)) = found else {
         faults.add("customer_token", UNKNOWN);
         return Ok(None);
     };

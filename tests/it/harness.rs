@@ -9,12 +9,14 @@ pub mod line;
 pub mod postgres;
 pub mod process;
 pub mod sending;
+pub mod stored;
 pub mod untouched;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
-pub use given::{charge_with, eventually, token};
+pub use given::{charge_with, eventually, token_of};
 pub use line::Line;
+pub use stored::{fields, token, with};
 
 /// Rules of the API, each tested on both databases.
 ///

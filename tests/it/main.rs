@@ -3,16 +3,25 @@
 // Tells clippy that all of this is test code, the harness too: unwrap is allowed.
 #![cfg(test)]
 
+mod answers;
+mod authentication;
 mod authorised_charges;
+mod browsers;
+mod cards;
 mod charge_payers;
 mod charge_search;
 mod charges;
+mod customer_cards;
+mod customers;
 mod documents;
+mod events;
 mod harness;
 mod house;
 mod money;
 mod process;
+mod races;
 mod requests;
+mod secrets;
 mod store;
 mod test_cards;
 mod unknown_outcomes;

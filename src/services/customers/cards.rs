@@ -2,7 +2,7 @@
 
 use futures::FutureExt;
 
-use super::create::{Coming, made_out, unused};
+use super::create::{Coming, made_out, stored};
 use super::find::by_token;
 use super::update::locked;
 use crate::error::{Error, ErrorCode};
@@ -32,7 +32,10 @@ pub async fn add_card(
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value, mut faults } = addition.stored;
     let coming = if let Some(token) = filled(value.card_token.as_deref()) {
-        unused(ctx, account, token, "card_token", &mut faults).await?
+        stored(ctx, account, token, None, "card_token", &mut faults).await?
+    } else if faults.has("card_token") {
+        // What is named but wrong is named: the parameters of a card are not asked for.
+        None
     } else {
         let Params { value, faults: of_card } = (addition.new)();
         faults.append(of_card);
@@ -47,7 +50,7 @@ pub async fn add_card(
                 coming.attach(tx, &owner, account, "card_token").await?;
                 let card = match coming {
                     Coming::New(card) => Some(card.as_ref().clone()),
-                    Coming::Unused(id) => cards::in_unit(tx, account.id(), *id).await?,
+                    Coming::Stored(id) => cards::in_unit(tx, account.id(), *id).await?,
                 };
                 let card = card.ok_or_else(|| Error::internal("a card that was just attached is gone"))?;
                 Ok(Card::new(card, Some(owner.primary_card_id)))

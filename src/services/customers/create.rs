@@ -6,6 +6,7 @@ use entity::event::EventType;
 use entity::{CardToken, CustomerToken, customer};
 use futures::FutureExt;
 
+use super::find::view;
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::NewCustomer;
 use crate::params::{Faults, Params, filled};
@@ -18,19 +19,20 @@ use crate::views::customer::Customer;
 pub(super) enum Coming {
     /// It came with the request.
     New(Box<card::Model>),
-    /// Its unused token did.
-    Unused(CardToken),
+    /// Its token did.
+    Stored(CardToken),
 }
 
 impl Coming {
     pub(super) fn id(&self) -> CardToken {
         match self {
             Self::New(row) => row.id,
-            Self::Unused(id) => *id,
+            Self::Stored(id) => *id,
         }
     }
 
-    /// Give it to the customer. The parameter that named it is refused where its token was used meanwhile.
+    /// Give it to a customer that is there already. The parameter that named it is refused where its token was
+    /// used meanwhile.
     pub(super) async fn attach(
         &self,
         tx: &Tx,
@@ -39,20 +41,19 @@ impl Coming {
         param: &str,
     ) -> Result<(), Error> {
         match self {
-            // Inserted at once: a later unit of the same batch may remove the customer with all its cards.
-            Self::New(row) => tx.insert(row.as_ref()).await?,
-            Self::Unused(id) => {
-                if !cards::attach(tx, account.id(), *id, owner.id, account.now).await? {
-                    return Err(refused(param, USED));
-                }
+            // Inserted at once: a later unit of the same batch may remove it, or the customer with all its cards.
+            Self::New(row) => Ok(tx.insert(row.as_ref()).await?),
+            Self::Stored(id) if cards::attach(tx, account.id(), *id, owner.id, account.now).await? => Ok(()),
+            Self::Stored(id) => {
+                let there = cards::in_unit(tx, account.id(), *id).await?.is_some();
+                Err(refused(param, if there { USED } else { UNKNOWN }))
             }
         }
-        Ok(())
     }
 }
 
-pub(super) const USED: &str = "has already been used";
-pub(super) const UNKNOWN: &str = "is not valid";
+const USED: &str = "has already been used";
+const UNKNOWN: &str = "is not valid";
 const ONE_CARD: &str = "Exactly one of card or card_token is required";
 
 /// Store a customer with its first card, which is primary.
@@ -69,8 +70,9 @@ pub async fn create(
     let token = filled(asked.card_token.as_deref());
     let card = match (&asked.card, token) {
         (Some(card), None) => presented(ctx, account, card, id, &mut faults),
-        (None, Some(token)) => unused(ctx, account, token, "card_token", &mut faults).await?,
-        (None, None) if faults.has("card") => None,
+        (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
+        // What is named but wrong is named.
+        (None, None) if faults.has("card") || faults.has("card_token") => None,
         (None, None) => {
             faults.add("card", "can't be blank");
             None
@@ -102,22 +104,19 @@ pub async fn create(
 }
 
 async fn record(tx: &Tx, account: &Account, row: &customer::Model, card: &Coming) -> Result<Customer, Error> {
-    card.attach(tx, row, account, "card_token").await?;
+    match card {
+        // Nobody knows this customer yet, so nobody looks for its card before the commit.
+        Coming::New(card) => tx.append(card.as_ref()),
+        Coming::Stored(_) => card.attach(tx, row, account, "card_token").await?,
+    }
     tx.append(row);
     tx.count(row.account_id, Counted::Customers, 1);
-    let view = shown(tx, row.clone(), Some(card)).await?;
+    let view = match card {
+        Coming::New(card) => Customer::new(row.clone(), card.as_ref().clone()),
+        Coming::Stored(_) => view(tx, row.clone()).await?,
+    };
     events::record(tx, row.account_id, account.now, EventType::CustomerCreated, &view)?;
     Ok(view)
-}
-
-/// The customer as it will stand: a card that came with the request is appended, so it is not found yet.
-pub(super) async fn shown(tx: &Tx, row: customer::Model, came: Option<&Coming>) -> Result<Customer, Error> {
-    match came {
-        Some(Coming::New(card)) if card.id == row.primary_card_id => {
-            Ok(Customer::new(row, card.as_ref().clone()))
-        }
-        _ => super::find::view(tx, row).await,
-    }
 }
 
 /// A card that came with the request, sealed and made out to its customer: it keeps its number for charges
@@ -142,11 +141,13 @@ pub(super) fn made_out(ctx: &Context, presented: cards::Presented, owner: Custom
     row
 }
 
-/// An unused card token.
-pub(super) async fn unused(
+/// A stored card that can become this customer's: it is unused, or the customer's already. A customer that is yet
+/// to be made has none.
+pub(super) async fn stored(
     ctx: &Context,
     account: &Account,
     token: &str,
+    owner: Option<CustomerToken>,
     param: &str,
     faults: &mut Faults,
 ) -> Result<Option<Coming>, Error> {
@@ -154,16 +155,21 @@ pub(super) async fn unused(
         Ok(id) => cards::find(ctx, account, id).await?,
         Err(_) => None,
     };
-    match found.map(|card| (card.state, card.id)) {
-        Some((CardState::Unused, id)) => return Ok(Some(Coming::Unused(id))),
-        Some((CardState::Reserved | CardState::Used | CardState::Attached, _)) => faults.add(param, USED),
-        None => faults.add(param, UNKNOWN),
+    let Some(card) = found else {
+        faults.add(param, UNKNOWN);
+        return Ok(None);
+    };
+    let own = owner.is_some() && card.customer_id == owner;
+    if card.state == CardState::Unused || own {
+        return Ok(Some(Coming::Stored(card.id)));
     }
+    // Another customer's as well (decisions 6).
+    faults.add(param, USED);
     Ok(None)
 }
 
 /// One fault that only the unit of work could see.
-pub(super) fn refused(param: &str, predicate: &'static str) -> Error {
+fn refused(param: &str, predicate: &'static str) -> Error {
     let mut faults = Faults::default();
     faults.add(param, predicate);
     Error::Invalid(faults)

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use entity::counter::Counted;
 use entity::customer::{self, Column};
 use entity::{CardToken, CustomerToken, Owned, card};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
@@ -19,8 +20,9 @@ use crate::views::subscription::Subscription;
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Customer, Error> {
-    let row = by_token(ctx.store.read(), account, token).await?;
-    view(ctx.store.read(), row).await
+    let id = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let (row, card) = with_primary(ctx, account, id).await?.ok_or(ErrorCode::NotFound)?;
+    Ok(Customer::new(row, card))
 }
 
 /// The account's customers, newest first.
@@ -33,12 +35,33 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
         .all(ctx.store.read())
         .await?;
     let mut cards: HashMap<CardToken, card::Model> = cards.into_iter().map(|card| (card.id, card)).collect();
-    // One that was deleted between the two looks is not on the page any more.
-    let Page { records, count, paging } = page;
-    let records = records
-        .into_iter()
-        .filter_map(|row| cards.remove(&row.primary_card_id).map(|card| Customer::new(row, card)));
-    Ok(Page { records: records.collect(), count, paging })
+    let Page { records: rows, count, paging } = page;
+    let mut records = Vec::with_capacity(rows.len());
+    for row in rows {
+        // Between the two looks its card may have been replaced. One that was deleted is not on the page any more.
+        let seen = match cards.remove(&row.primary_card_id) {
+            Some(card) => Some((row, card)),
+            None => with_primary(ctx, account, row.id).await?,
+        };
+        records.extend(seen.map(|(row, card)| Customer::new(row, card)));
+    }
+    Ok(Page { records, count, paging })
+}
+
+/// A customer and its primary card, seen at the same moment: between two looks another card may become primary
+/// and this one go.
+pub async fn with_primary(
+    ctx: &Context,
+    account: &Account,
+    id: CustomerToken,
+) -> Result<Option<(customer::Model, card::Model)>, Error> {
+    let mut rows = customer::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    let of_account = Expr::col((card::Entity, card::Column::AccountId)).eq(account.id());
+    let primary =
+        Expr::col((card::Entity, card::Column::Id)).equals((customer::Entity, Column::PrimaryCardId));
+    QueryTrait::query(&mut rows).inner_join(card::Entity, of_account.and(primary));
+    let seen = rows.select_also(card::Entity).one(ctx.store.read()).await?;
+    Ok(seen.and_then(|(row, card)| Some((row, card?))))
 }
 
 /// The customer's cards, newest first.
@@ -50,10 +73,18 @@ pub async fn list_cards(
     token: &str,
     paging: Params<Paging>,
 ) -> Result<Page<Card>, Error> {
-    let customer = by_token(ctx.store.read(), account, token).await?;
-    let rows = card::Entity::owned_by(account.id()).filter(card::Column::CustomerId.eq(customer.id));
-    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
-    Ok(page.map(|row| Card::new(row, Some(customer.primary_card_id))))
+    let mut customer = by_token(ctx.store.read(), account, token).await?;
+    let paging = paging.valid()?;
+    loop {
+        let rows = card::Entity::owned_by(account.id()).filter(card::Column::CustomerId.eq(customer.id));
+        let page = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
+        let primary = customer.primary_card_id;
+        customer = by_token(ctx.store.read(), account, token).await?;
+        // Where another card became primary meanwhile, the page may be without it.
+        if customer.primary_card_id == primary {
+            return Ok(page.map(|row| Card::new(row, Some(primary))));
+        }
+    }
 }
 
 /// The customer's subscriptions: none, as long as nothing is billed.
@@ -80,12 +111,12 @@ pub(in crate::services) async fn by_token(
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// A customer with its primary card.
+/// A customer with its primary card, for who holds the customer's lock.
 pub(super) async fn view(db: &impl ConnectionTrait, row: customer::Model) -> Result<Customer, Error> {
     let primary = card::Entity::owned_by(row.account_id)
         .filter(card::Column::Id.eq(row.primary_card_id))
         .one(db)
         .await?;
-    // Both go in one transaction; between the two looks a deletion may have happened.
-    Ok(Customer::new(row, primary.ok_or(ErrorCode::NotFound)?))
+    let primary = primary.ok_or_else(|| Error::internal("a customer without its primary card"))?;
+    Ok(Customer::new(row, primary))
 }

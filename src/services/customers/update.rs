@@ -1,15 +1,14 @@
 //! PUT /customers/{token}.
 
-use entity::card::CardState;
+use entity::Owned;
 use entity::customer::{self, Column};
 use entity::event::EventType;
-use entity::{CardToken, Owned};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect};
 
-use super::create::{Coming, UNKNOWN, gone, presented, refused, shown, unused};
-use super::find::by_token;
+use super::create::{Coming, gone, presented, stored};
+use super::find::{by_token, view};
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::CustomerChanges;
 use crate::params::{Faults, Params, filled};
@@ -24,20 +23,13 @@ enum CardChange {
     Keep,
     /// Another card becomes primary; the old one goes or stays.
     Switch {
-        /// The new primary card.
-        to: Card,
+        /// The new primary card, which may be the customer's already.
+        to: Coming,
         /// The parameter that named it.
         param: &'static str,
         /// Whether the old one is removed permanently.
         replace: bool,
     },
-}
-
-/// The new primary card.
-enum Card {
-    Coming(Coming),
-    /// The customer's already.
-    Own(CardToken),
 }
 
 /// Change a customer. With none of the three card parameters its cards stay as they are.
@@ -75,12 +67,12 @@ async fn card_change(
         return Err(ErrorCode::TooManyCardParameters.into());
     }
     let (to, param, replace) = if let Some(card) = &asked.card {
-        (presented(ctx, account, card, row.id, faults).map(Card::Coming), "card", true)
+        (presented(ctx, account, card, row.id, faults), "card", true)
     } else if let Some(token) = card_token {
-        (own_or_unused(ctx, account, row, token, "card_token", faults).await?, "card_token", true)
+        (stored(ctx, account, token, Some(row.id), "card_token", faults).await?, "card_token", true)
     } else if let Some(token) = primary_token {
         (
-            own_or_unused(ctx, account, row, token, "primary_card_token", faults).await?,
+            stored(ctx, account, token, Some(row.id), "primary_card_token", faults).await?,
             "primary_card_token",
             false,
         )
@@ -88,28 +80,6 @@ async fn card_change(
         (None, "card", false)
     };
     Ok(to.map_or(CardChange::Keep, |to| CardChange::Switch { to, param, replace }))
-}
-
-async fn own_or_unused(
-    ctx: &Context,
-    account: &Account,
-    row: &customer::Model,
-    token: &str,
-    param: &str,
-    faults: &mut Faults,
-) -> Result<Option<Card>, Error> {
-    if let Ok(id) = token.parse()
-        && let Some(card) = cards::find(ctx, account, id).await?
-        && card.state == CardState::Attached
-    {
-        if card.customer_id == Some(row.id) {
-            return Ok(Some(Card::Own(id)));
-        }
-        // Another customer's (decisions 6).
-        faults.add(param, UNKNOWN);
-        return Ok(None);
-    }
-    Ok(unused(ctx, account, token, param, faults).await?.map(Card::Coming))
 }
 
 struct Changes {
@@ -124,22 +94,12 @@ async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
     // Whoever else changes this customer's cards waits here, so there is one old primary card to each change.
     let mut row = locked(tx, &changes.row).await?;
     let old = row.primary_card_id;
-    let mut came = None;
     if let CardChange::Switch { to, param, replace } = change {
-        match to {
-            Card::Own(id) => {
-                let card = cards::in_unit(tx, row.account_id, *id).await?;
-                if card.is_none_or(|card| card.customer_id != Some(row.id)) {
-                    return Err(refused(param, UNKNOWN));
-                }
-                row.primary_card_id = *id;
-            }
-            Card::Coming(card) => {
-                card.attach(tx, &row, account, param).await?;
-                row.primary_card_id = card.id();
-                came = Some(card);
-            }
+        // A stored card may have become the customer's since it was looked at, or ceased to be.
+        if !owns(tx, &row, to).await? {
+            to.attach(tx, &row, account, param).await?;
         }
+        row.primary_card_id = to.id();
         if *replace && row.primary_card_id != old {
             cards::delete_of_customer(tx, row.account_id, row.id, Some(old)).await?;
         }
@@ -156,9 +116,15 @@ async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
         .col_expr(Column::Notes, Expr::value(row.notes.clone()))
         .col_expr(Column::PrimaryCardId, Expr::value(row.primary_card_id));
     columns.exec(tx).await?;
-    let view = shown(tx, row, came).await?;
+    let view = view(tx, row).await?;
     events::record(tx, account.id(), account.now, EventType::CustomerUpdated, &view)?;
     Ok(view)
+}
+
+async fn owns(tx: &Tx, row: &customer::Model, card: &Coming) -> Result<bool, Error> {
+    let Coming::Stored(id) = card else { return Ok(false) };
+    let card = cards::in_unit(tx, row.account_id, *id).await?;
+    Ok(card.is_some_and(|card| card.customer_id == Some(row.id)))
 }
 
 /// The customer's row, locked. SQLite's writer is alone.

@@ -18,7 +18,7 @@ pub fn charge_with(amount: i64, changes: Value) -> Value {
 impl Client {
     /// A stored card's unused token.
     pub async fn card_token(&self, number: &str) -> String {
-        token(&self.post("/1/cards", &card(number)).await.ok(201))
+        token_of(&self.post("/1/cards", &card(number)).await.ok(201))
     }
 
     /// A customer with one card.
@@ -40,7 +40,7 @@ impl Client {
 
     /// The token of a charge that is authorised only.
     pub async fn authorised(&self, amount: i64) -> String {
-        token(&self.post("/1/charges", &charge_with(amount, json!({ "capture": false }))).await.ok(201))
+        token_of(&self.post("/1/charges", &charge_with(amount, json!({ "capture": false }))).await.ok(201))
     }
 
     /// A verb on a charge, without parameters.
@@ -115,6 +115,6 @@ pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
 }
 
 /// The token of a record.
-pub fn token(record: &Value) -> String {
+pub fn token_of(record: &Value) -> String {
     record["token"].as_str().unwrap().to_owned()
 }

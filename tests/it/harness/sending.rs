@@ -58,7 +58,9 @@ pub fn pairs(parameters: &Value) -> Vec<(String, String)> {
                 }
             }
             Value::String(text) => pairs.push((name.to_owned(), text.clone())),
-            other => pairs.push((name.to_owned(), other.to_string())),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+                pairs.push((name.to_owned(), value.to_string()));
+            }
         }
     }
     let mut list = Vec::new();

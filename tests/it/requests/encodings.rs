@@ -124,7 +124,9 @@ rules! {
             (MULTIPART, "email=a"),
             (Some("multipart/form-data"), "--parting--\r\n"),
         ] {
-            for (method, path) in [(Method::POST, "/1/charges"), (Method::POST, "/1/customers"), (Method::POST, "/1/cards")] {
+            for (method, path) in
+                [(Method::POST, "/1/charges"), (Method::POST, "/1/customers"), (Method::POST, "/1/cards")]
+            {
                 let answer = send(&app.client(), method, path, content_type, body.to_owned()).await;
                 assert_eq!(answer.status, 400, "{path} {content_type:?} {body}: {}", answer.text);
                 answer.refused(400, "bad_request");

@@ -32,7 +32,10 @@ rules! {
         let of_charge = [
             email.to_vec(),
             vec![blank("description"), blank("amount"), blank("ip_address")],
-            vec![fault("card", "Exactly one of card, card_token, payment_source_token or customer_token is required")],
+            vec![fault(
+                "card",
+                "Exactly one of card, card_token, payment_source_token or customer_token is required",
+            )],
         ]
         .concat();
         let of_customer = [email.to_vec(), vec![blank("card")]].concat();
@@ -40,7 +43,11 @@ rules! {
         for (path, expected) in
             [("/1/charges", &of_charge), ("/1/customers", &of_customer), ("/1/cards", &of_card)]
         {
-            let blanks: Value = expected.iter().map(|(name, _)| (name.clone(), json!(" "))).collect::<serde_json::Map<_, _>>().into();
+            let blanks: Value = expected
+                .iter()
+                .map(|(name, _)| (name.clone(), json!(" ")))
+                .collect::<serde_json::Map<_, _>>()
+                .into();
             for body in [json!({}), blanks] {
                 assert_eq!(&app.client().post(path, &body).await.faults(), expected, "{path} {body}");
                 assert_eq!(&app.client().post_form(path, &body).await.faults(), expected, "{path} {body}");
@@ -52,7 +59,9 @@ rules! {
     async fn a_nested_parameter_is_named_with_a_dot(app) {
         let before = everything(app).await;
         let expected: Vec<_> = CARD.iter().map(|name| blank(&format!("card.{name}"))).collect();
-        for card in [json!({ "address_state": "WA" }), json!({ "number": "", "cvc": null, "address_state": "" })] {
+        for card in
+            [json!({ "address_state": "WA" }), json!({ "number": "", "cvc": null, "address_state": "" })]
+        {
             let mut asked = charge(400);
             asked["card"] = card;
             let answer = app.client().post("/1/charges", &asked).await;
@@ -102,13 +111,23 @@ rules! {
     }
 
     async fn the_body_of_a_422_holds_code_sentence_and_messages(app) {
-        let answer = app.client().post("/1/charges", &{ let mut asked = charge(400); asked["ip_address"] = json!("x"); asked }).await;
+        let answer = app
+            .client()
+            .post("/1/charges", &{
+                let mut asked = charge(400);
+                asked["ip_address"] = json!("x");
+                asked
+            })
+            .await;
         let body = answer.refused(422, "invalid_resource");
-        assert_eq!(body, json!({
-            "error": "invalid_resource",
-            "error_description": "One or more parameters were missing or invalid",
-            "messages": [{ "param": "ip_address", "code": "ip_address_invalid", "message": "Ip address is not formatted properly" }],
-        }));
+        assert_eq!(
+            body,
+            json!({
+                "error": "invalid_resource",
+                "error_description": "One or more parameters were missing or invalid",
+                "messages": [{ "param": "ip_address", "code": "ip_address_invalid", "message": "Ip address is not formatted properly" }],
+            })
+        );
         let order: Vec<_> = body.as_object().unwrap().keys().collect();
         assert_eq!(order, ["error", "error_description", "messages"]);
     }
@@ -130,8 +149,10 @@ rules! {
             let mut asked = card("4200000000000000");
             asked["expiry_month"] = json!(month);
             asked["expiry_year"] = json!(year);
-            let expected =
-                [fault("expiry_month", "Expiry month is expired"), fault("expiry_year", "Expiry year is expired")];
+            let expected = [
+                fault("expiry_month", "Expiry month is expired"),
+                fault("expiry_year", "Expiry year is expired"),
+            ];
             assert_eq!(app.client().post("/1/cards", &asked).await.faults(), expected, "{month}/{year}");
         }
         assert_eq!(everything(app).await, before);

@@ -48,7 +48,8 @@ rules! {
     async fn a_body_that_announces_too_much_is_not_even_read(app) {
         let before = everything(app).await;
         for length in ["1048577", "99999999999999"] {
-            let request = app.client().request(Method::POST, "/1/charges").header(header::CONTENT_LENGTH, length);
+            let request =
+                app.client().request(Method::POST, "/1/charges").header(header::CONTENT_LENGTH, length);
             // It would never end.
             let body = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
             app.client().send(request.body(body).unwrap()).await.refused(413, "payload_too_large");
@@ -69,11 +70,14 @@ rules! {
         let brackets = |levels: usize| format!("a{}=1", "[a]".repeat(levels - 1));
         let client = app.client();
         // Whoever is read is only told what is missing.
-        send(&client, Method::POST, "/1/charges", JSON, deep(4).to_string()).await.refused(422, "invalid_resource");
+        send(&client, Method::POST, "/1/charges", JSON, deep(4).to_string())
+            .await
+            .refused(422, "invalid_resource");
         send(&client, Method::POST, "/1/charges", FORM, brackets(4)).await.refused(422, "invalid_resource");
         let before = everything(app).await;
         for levels in [20, 100, 1000] {
-            for (content_type, body) in [(JSON, deep(levels.min(100)).to_string()), (FORM, brackets(levels))] {
+            for (content_type, body) in [(JSON, deep(levels.min(100)).to_string()), (FORM, brackets(levels))]
+            {
                 let answer = send(&client, Method::POST, "/1/charges", content_type, body).await;
                 answer.refused(400, "bad_request");
             }
@@ -91,7 +95,8 @@ rules! {
         let before = everything(app).await;
         let many = 2000;
         let form = vec!["a=1"; many].join("&");
-        let object: Value = (0..many).map(|n| (n.to_string(), json!(1))).collect::<serde_json::Map<_, _>>().into();
+        let object: Value =
+            (0..many).map(|n| (n.to_string(), json!(1))).collect::<serde_json::Map<_, _>>().into();
         let list = json!({ "a": vec![1; many] });
         for (content_type, body) in
             [(FORM, form.clone()), (JSON, object.to_string()), (JSON, list.to_string())]

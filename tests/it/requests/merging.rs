@@ -36,7 +36,8 @@ rules! {
         }
         let search = json!({ "query": "test", "sort": "amount", "direction": -1, "per_page": 2 });
         for (content_type, body) in [(FORM, form(&search, true)), (JSON, search.to_string())] {
-            let found = send(&app.client(), Method::GET, "/1/charges/search", content_type, body).await.json();
+            let found =
+                send(&app.client(), Method::GET, "/1/charges/search", content_type, body).await.json();
             assert_eq!(amounts(&found), [600, 500]);
         }
     }

@@ -77,13 +77,21 @@ rules! {
     async fn an_email_that_is_too_long_is_refused(app) {
         let asked = with(charge(400), "email", &json!(email(300)));
         let faults = app.client().post("/1/charges", &asked).await.faults();
-        assert!(faults.contains(&("email".to_owned(), "Email is too long (maximum is 255 characters)".to_owned())), "{faults:?}");
+        assert!(
+            faults
+                .contains(&("email".to_owned(), "Email is too long (maximum is 255 characters)".to_owned())),
+            "{faults:?}"
+        );
     }
 
     async fn a_search_for_a_text_that_is_too_long_is_refused(app) {
         app.client().get(&format!("/1/charges/search?query={}", "a".repeat(1000))).await.ok(200);
-        let faults = app.client().get(&format!("/1/charges/search?query={}", "a".repeat(1001))).await.faults();
-        assert_eq!(faults, [("query".to_owned(), "Query is too long (maximum is 1000 characters)".to_owned())]);
+        let faults =
+            app.client().get(&format!("/1/charges/search?query={}", "a".repeat(1001))).await.faults();
+        assert_eq!(
+            faults,
+            [("query".to_owned(), "Query is too long (maximum is 1000 characters)".to_owned())]
+        );
     }
 
     async fn no_text_holds_u_0000(app) {
@@ -103,12 +111,16 @@ rules! {
             refused(app, path, &request, name, "is not valid").await;
         }
         let before = everything(app).await;
-        for (name, value) in [("currency", "A\0D"), ("capture", "\0"), ("card_token", "card_\0"), ("customer_token", "\0")] {
-            let faults = app.client().post("/1/charges", &with(charge(400), name, &json!(value))).await.faults();
+        for (name, value) in
+            [("currency", "A\0D"), ("capture", "\0"), ("card_token", "card_\0"), ("customer_token", "\0")]
+        {
+            let faults =
+                app.client().post("/1/charges", &with(charge(400), name, &json!(value))).await.faults();
             assert!(!faults.is_empty(), "{name}");
         }
         for metadata in [json!({ "a": "\0" }), json!({ "\0": "a" })] {
-            let faults = app.client().post("/1/charges", &with(charge(400), "metadata", &metadata)).await.faults();
+            let faults =
+                app.client().post("/1/charges", &with(charge(400), "metadata", &metadata)).await.faults();
             assert_eq!(faults, [("metadata".to_owned(), "Metadata is not valid".to_owned())]);
         }
         for name in ["query", "start_date", "end_date", "sort", "direction", "page", "per_page"] {
@@ -128,7 +140,10 @@ rules! {
         let text = " \u{1}<b>&amp;\"'\\ ;-- %00 é 漢字 🙂 \u{202e} \u{feff}";
         for made in [
             app.client().post("/1/charges", &with(charge(400), "description", &json!(text))).await.ok(201),
-            app.client().post_form("/1/charges", &with(charge(400), "description", &json!(text))).await.ok(201),
+            app.client()
+                .post_form("/1/charges", &with(charge(400), "description", &json!(text)))
+                .await
+                .ok(201),
         ] {
             assert_eq!(made["description"], text);
             let path = format!("/1/charges/{}", made["token"].as_str().unwrap());
@@ -137,7 +152,9 @@ rules! {
     }
 
     async fn metadata_is_few_short_and_flat(app) {
-        let items = |count: usize| Value::from((0..count).map(|n| (n.to_string(), json!("v"))).collect::<Map<_, _>>());
+        let items = |count: usize| {
+            Value::from((0..count).map(|n| (n.to_string(), json!("v"))).collect::<Map<_, _>>())
+        };
         let fine = json!({ "k".repeat(50): "é".repeat(500), "number": 1.5, "flag": true, "none": null, "blank": "" });
         let made = app.client().post("/1/charges", &with(charge(400), "metadata", &fine)).await.ok(201);
         let kept = json!({ "k".repeat(50): "é".repeat(500), "number": "1.5", "flag": "true", "blank": "" });
@@ -150,7 +167,8 @@ rules! {
             (json!({ "k": "v".repeat(501) }), "is too long (maximum is 500 characters)"),
             (json!({ "k": { "deep": "v" } }), "is not valid"),
         ] {
-            refused(app, "/1/charges", &with(charge(400), "metadata", &metadata), "metadata", predicate).await;
+            refused(app, "/1/charges", &with(charge(400), "metadata", &metadata), "metadata", predicate)
+                .await;
         }
         let listed = with(charge(400), "metadata", &json!({ "k": ["v"] }));
         let faults = app.client().post("/1/charges", &listed).await.faults();

@@ -31,9 +31,15 @@ rules! {
         let mut asked = with(charge(400), "amount", json!("0400"));
         asked["card"]["expiry_month"] = json!("05");
         asked["card"]["expiry_year"] = json!("30");
-        for (capture, captured) in
-            [("True", true), ("TRUE", true), ("true", true), ("1", true), ("False", false), ("false", false), ("0", false)]
-        {
+        for (capture, captured) in [
+            ("True", true),
+            ("TRUE", true),
+            ("true", true),
+            ("1", true),
+            ("False", false),
+            ("false", false),
+            ("0", false),
+        ] {
             asked["capture"] = json!(capture);
             for made in [
                 app.client().post("/1/charges", &asked).await.ok(201),
@@ -67,12 +73,35 @@ rules! {
 
     async fn a_card_number_of_any_other_kind_is_not_valid(app) {
         let before = everything(app).await;
-        for number in [json!(true), json!([4_200_000_000_000_000_u64]), json!({ "a": 1 }), json!(42.5), json!("x"), json!(-1)] {
-            let faults = app.client().post("/1/cards", &with(card("4200000000000000"), "number", number.clone())).await;
-            assert_eq!(faults.faults(), [("number".to_owned(), "Number is not valid".to_owned())], "{number}");
+        for number in [
+            json!(true),
+            json!([4_200_000_000_000_000_u64]),
+            json!({ "a": 1 }),
+            json!(42.5),
+            json!("x"),
+            json!(-1),
+        ] {
+            let faults = app
+                .client()
+                .post("/1/cards", &with(card("4200000000000000"), "number", number.clone()))
+                .await;
+            assert_eq!(
+                faults.faults(),
+                [("number".to_owned(), "Number is not valid".to_owned())],
+                "{number}"
+            );
         }
-        for cvc in [json!(true), json!(["1"]), json!({ "a": 1 }), json!("12"), json!("1234"), json!("12x"), json!(1.5)] {
-            let faults = app.client().post("/1/cards", &with(card("4200000000000000"), "cvc", cvc.clone())).await;
+        for cvc in [
+            json!(true),
+            json!(["1"]),
+            json!({ "a": 1 }),
+            json!("12"),
+            json!("1234"),
+            json!("12x"),
+            json!(1.5),
+        ] {
+            let faults =
+                app.client().post("/1/cards", &with(card("4200000000000000"), "cvc", cvc.clone())).await;
             assert_eq!(faults.faults(), [("cvc".to_owned(), "Cvc is not valid".to_owned())], "{cvc}");
         }
         assert_eq!(everything(app).await, before);
@@ -122,8 +151,15 @@ rules! {
     async fn json_null_is_absent(app) {
         let mut asked = charge(400);
         for name in [
-            "currency", "capture", "reference", "metadata", "platform_adjustment", "card_token", "customer_token",
-            "payment_source_token", "three_d_secure",
+            "currency",
+            "capture",
+            "reference",
+            "metadata",
+            "platform_adjustment",
+            "card_token",
+            "customer_token",
+            "payment_source_token",
+            "three_d_secure",
         ] {
             asked[name] = Value::Null;
         }
@@ -136,7 +172,10 @@ rules! {
         let mut nothing = asked.clone();
         nothing["card"] = Value::Null;
         let said = app.client().post("/1/charges", &nothing).await.faults();
-        assert_eq!(said[0].1, "Exactly one of card, card_token, payment_source_token or customer_token is required");
+        assert_eq!(
+            said[0].1,
+            "Exactly one of card, card_token, payment_source_token or customer_token is required"
+        );
         assert_eq!(refused(app, "description", Value::Null).await, "Description can't be blank");
     }
 
@@ -166,9 +205,10 @@ rules! {
             for name in ["address_line2", "address_postcode", "address_state"] {
                 asked[name] = json!(blank);
             }
-            for made in
-                [app.client().post("/1/cards", &asked).await.ok(201), app.client().post_form("/1/cards", &asked).await.ok(201)]
-            {
+            for made in [
+                app.client().post("/1/cards", &asked).await.ok(201),
+                app.client().post_form("/1/cards", &asked).await.ok(201),
+            ] {
                 for name in ["address_line2", "address_postcode", "address_state"] {
                     assert_eq!(made[name], "", "{name}");
                 }
@@ -190,7 +230,8 @@ rules! {
         let path = format!("/1/customers/{}", made["token"].as_str().unwrap());
         let before = everything(app).await;
         for blank in ["", "  "] {
-            let faults = app.client().put(&path, &json!({ "email": blank, "first_name": "New" })).await.faults();
+            let faults =
+                app.client().put(&path, &json!({ "email": blank, "first_name": "New" })).await.faults();
             let said: Vec<_> = faults.iter().map(|(_, said)| said.as_str()).collect();
             assert_eq!(said, ["Email can't be blank", "Email is not formatted properly"]);
         }
@@ -201,8 +242,14 @@ rules! {
         for blank in ["", " "] {
             let mut asked = charge(400);
             for name in [
-                "currency", "capture", "metadata", "platform_adjustment", "card_token", "customer_token",
-                "payment_source_token", "three_d_secure",
+                "currency",
+                "capture",
+                "metadata",
+                "platform_adjustment",
+                "card_token",
+                "customer_token",
+                "payment_source_token",
+                "three_d_secure",
             ] {
                 asked[name] = json!(blank);
             }
@@ -219,7 +266,8 @@ rules! {
 
     async fn an_empty_object_and_a_blank_where_an_object_is_wanted_are_absent(app) {
         for empty in [json!({}), json!(""), json!("  "), json!([])] {
-            let token = app.client().post("/1/cards", &card("4200000000000000")).await.ok(201)["token"].clone();
+            let token =
+                app.client().post("/1/cards", &card("4200000000000000")).await.ok(201)["token"].clone();
             let mut asked = with(charge(400), "card_token", token);
             for name in ["card", "metadata", "platform_adjustment", "three_d_secure"] {
                 asked[name] = empty.clone();

@@ -1,0 +1,57 @@
+//! What every answer has (specification, Conventions; decisions 1).
+
+mod form;
+mod headers;
+mod paging;
+mod paths;
+mod tokens;
+
+use http::Method;
+use serde_json::Value;
+
+/// An operation of the document.
+pub struct Operation {
+    pub method: Method,
+    /// With its parameters in braces.
+    pub path: String,
+    pub described: Value,
+}
+
+impl Operation {
+    /// The path with this token in place of every parameter.
+    pub fn at(&self, token: &str) -> String {
+        let segments =
+            self.path.split('/').map(|segment| if segment.starts_with('{') { token } else { segment });
+        segments.collect::<Vec<_>>().join("/")
+    }
+
+    pub fn takes_token(&self) -> bool {
+        self.path.contains('{')
+    }
+
+    pub fn is_list(&self) -> bool {
+        let parameters = self.described["parameters"].as_array();
+        self.method == Method::GET
+            && parameters.into_iter().flatten().any(|parameter| parameter["name"] == "page")
+    }
+}
+
+/// Every operation that the document names.
+pub fn operations() -> Vec<Operation> {
+    let document = card_payments::http::openapi();
+    let mut operations = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, described) in methods.as_object().unwrap() {
+            if let Ok(method) = method.to_uppercase().parse() {
+                operations.push(Operation { method, path: path.clone(), described: described.clone() });
+            }
+        }
+    }
+    assert!(operations.len() > 20, "the document names its operations");
+    operations
+}
+
+/// A token that is well-formed for this prefix, and nobody's.
+pub fn unknown(prefix: &str) -> String {
+    format!("{prefix}AAAAAAAAAAAAAAAAAAAAAA")
+}

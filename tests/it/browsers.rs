@@ -1,0 +1,291 @@
+//! Endpoints that browsers may call (specification, Authentication 2; decisions 2): any origin, and JSONP.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::answers::operations;
+use crate::harness::sending::{ask, form};
+use crate::harness::untouched::everything;
+use crate::harness::{Answer, App, card, rules};
+
+const ORIGIN: (&str, &str) = ("origin", "https://shop.example");
+
+async fn a_customer(app: &App) -> String {
+    let customer = json!({ "email": "a@example.com", "card": card("4200000000000000") });
+    app.client().post("/1/customers", &customer).await.ok(201)["token"].as_str().unwrap().into()
+}
+
+/// The query of a script tag that stores this card.
+fn script(app: &App, callback: &str, card: &Value) -> String {
+    format!(
+        "callback={callback}&_method=POST&publishable_api_key={}&{}",
+        app.publishable_key(),
+        form(card, true)
+    )
+}
+
+/// The JSON inside of a script that calls the function.
+#[track_caller]
+fn called(answer: &Answer, callback: &str) -> Value {
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(answer.headers["content-type"], "application/javascript");
+    assert_eq!(answer.headers["x-content-type-options"], "nosniff");
+    assert!(answer.headers.get("www-authenticate").is_none());
+    let json = answer.text.strip_prefix(&format!("/**/{callback}(")).and_then(|rest| rest.strip_suffix(");"));
+    serde_json::from_str(json.unwrap_or_else(|| panic!("no call of {callback}: {}", answer.text))).unwrap()
+}
+
+fn allows(answer: &Answer) -> Option<&str> {
+    answer.headers.get("access-control-allow-origin").map(|value| value.to_str().unwrap())
+}
+
+rules! {
+    async fn a_page_of_any_origin_reads_what_it_posts(app) {
+        let customer = a_customer(app).await;
+        for path in ["/1/cards".to_owned(), format!("/1/customers/{customer}/cards")] {
+            let query = format!(
+                "publishable_api_key={}&{}",
+                app.publishable_key(),
+                form(&card("4200000000000000"), false)
+            );
+            let stored = ask(&app.anonymous(), Method::POST, &format!("{path}?{query}"), &[ORIGIN]).await;
+            stored.ok(201);
+            assert_eq!(allows(&stored), Some("*"));
+            // What is wrong, a page must be able to read as well.
+            for (query, status) in [
+                (String::new(), 401),
+                (format!("publishable_api_key={}", app.publishable_key()), 422),
+                ("a=%".into(), 400),
+            ] {
+                let refused =
+                    ask(&app.anonymous(), Method::POST, &format!("{path}?{query}"), &[ORIGIN]).await;
+                assert_eq!((refused.status, allows(&refused)), (status, Some("*")), "{path}?{query}");
+            }
+            for spelled in [format!("{path}/"), format!("{path}.json")] {
+                assert_eq!(
+                    allows(&ask(&app.anonymous(), Method::POST, &spelled, &[ORIGIN]).await),
+                    Some("*"),
+                    "{spelled}"
+                );
+            }
+        }
+    }
+
+    async fn a_preflight_is_answered_without_credentials(app) {
+        let customer = a_customer(app).await;
+        let before = everything(app).await;
+        for path in [
+            "/1/cards".to_owned(),
+            "/1/cards.json".to_owned(),
+            "/1/cards/".to_owned(),
+            format!("/1/customers/{customer}/cards"),
+        ] {
+            let asked = [
+                ORIGIN,
+                ("access-control-request-method", "POST"),
+                ("access-control-request-headers", "content-type"),
+            ];
+            let answer = ask(&app.anonymous(), Method::OPTIONS, &path, &asked).await;
+            assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{path}");
+            assert_eq!(allows(&answer), Some("*"));
+            let list = |name: &str| answer.headers[name].to_str().unwrap().to_lowercase();
+            assert!(list("access-control-allow-methods").split(", ").any(|method| method == "post"));
+            for header in ["content-type", "authorization", "x-request-id"] {
+                assert!(
+                    list("access-control-allow-headers").split(", ").any(|name| name == header),
+                    "{header}"
+                );
+            }
+            assert!(answer.headers.get("access-control-allow-credentials").is_none());
+        }
+        assert_eq!(everything(app).await, before);
+    }
+
+    async fn options_without_a_preflights_headers_is_a_wrong_method(app) {
+        ask(&app.anonymous(), Method::OPTIONS, "/1/cards", &[ORIGIN])
+            .await
+            .refused(405, "method_not_allowed");
+    }
+
+    async fn no_other_endpoint_knows_of_origins(app) {
+        let of_browsers = ["/1/cards", "/1/customers/{customer_token}/cards"];
+        for operation in operations() {
+            let path = operation.at("x");
+            if !of_browsers.contains(&operation.path.as_str()) {
+                let asked = [ORIGIN, ("access-control-request-method", operation.method.as_str())];
+                let answer = ask(&app.anonymous(), Method::OPTIONS, &path, &asked).await;
+                assert_eq!((answer.status, allows(&answer)), (405, None), "{path}");
+            } else if operation.method == Method::POST {
+                continue;
+            }
+            let answer = ask(&app.client(), operation.method.clone(), &path, &[ORIGIN]).await;
+            assert_eq!(allows(&answer), None, "{} {path}", operation.method);
+        }
+        assert_eq!(allows(&ask(&app.client(), Method::POST, "/1/nothing", &[ORIGIN]).await), None);
+        assert_eq!(allows(&ask(&app.client(), Method::GET, "/1/cards/card_x", &[ORIGIN]).await), None);
+    }
+
+    async fn a_script_tag_stores_a_card(app) {
+        let mut asked = card("4200000000000000");
+        asked["name"] = json!("Zoë </script>\u{2028}\u{2029}");
+        for path in ["/1/cards.json", "/1/cards", "/1/cards/"] {
+            for callback in ["F", "_", "$", "jsonp1700000000", "app.cards.stored", "$jQuery_1"] {
+                let answer = ask(
+                    &app.anonymous(),
+                    Method::GET,
+                    &format!("{path}?{}", script(app, callback, &asked)),
+                    &[],
+                )
+                .await;
+                let body = called(&answer, callback);
+                assert_eq!(body["ip_address"], "127.0.0.1");
+                assert_eq!(body["response"]["name"], asked["name"]);
+                let shown = app
+                    .client()
+                    .get(&format!("/1/cards/{}", body["response"]["token"].as_str().unwrap()))
+                    .await;
+                assert_eq!(shown.ok(200), body["response"]);
+            }
+        }
+    }
+
+    async fn a_script_tag_adds_a_card_to_a_customer(app) {
+        let customer = a_customer(app).await;
+        let path =
+            format!("/1/customers/{customer}/cards.json?{}", script(app, "F", &card("5520000000000000")));
+        let body = called(&ask(&app.anonymous(), Method::GET, &path, &[]).await, "F");
+        assert_eq!(body["response"]["customer_token"], json!(customer));
+        assert_eq!(
+            app.client().get(&format!("/1/customers/{customer}/cards")).await.json()["pagination"]["count"],
+            2
+        );
+    }
+
+    async fn a_script_tag_is_told_of_errors_in_a_200(app) {
+        let customer = a_customer(app).await;
+        let before = everything(app).await;
+        let key = app.publishable_key();
+        for (path, error) in [
+            ("/1/cards?callback=F&_method=POST".to_owned(), "unauthorized"),
+            ("/1/cards?callback=F&_method=POST&publishable_api_key=pk_nobody".to_owned(), "unauthorized"),
+            (format!("/1/cards?callback=F&_method=POST&publishable_api_key={key}"), "invalid_resource"),
+            (format!("/1/cards?{}", script(app, "F", &card("4200000000000001"))), "invalid_resource"),
+            (
+                format!("/1/customers/cus_x/cards?{}", script(app, "F", &card("4200000000000000"))),
+                "not_found",
+            ),
+            (format!("/1/customers/{customer}/cards?callback=F&_method=POST"), "unauthorized"),
+        ] {
+            let body = called(&ask(&app.anonymous(), Method::GET, &path, &[]).await, "F");
+            assert_eq!(body["error"], error, "{path}");
+            assert!(body["error_description"].is_string());
+        }
+        assert_eq!(everything(app).await, before);
+    }
+
+    async fn a_script_tag_that_does_not_post_is_told_of_the_wrong_method(app) {
+        let before = everything(app).await;
+        for method in ["", "&_method=", "&_method=GET", "&_method=DELETE", "&method=POST"] {
+            let query = script(app, "F", &card("4200000000000000")).replace("&_method=POST", method);
+            let body = called(
+                &ask(&app.anonymous(), Method::GET, &format!("/1/cards.json?{query}"), &[]).await,
+                "F",
+            );
+            assert_eq!(body["error"], "method_not_allowed", "{method}");
+        }
+        assert_eq!(everything(app).await, before);
+    }
+
+    async fn a_malformed_callback_is_refused(app) {
+        let before = everything(app).await;
+        let long = "a".repeat(65);
+        for callback in [
+            "",
+            "1f",
+            ".f",
+            "f(",
+            "f)%2F%2F",
+            "alert(1)",
+            "f%20g",
+            "f%3Bg",
+            "f-g",
+            "%C3%A9",
+            "f%00",
+            "f[0]",
+            "%3Cscript%3E",
+            long.as_str(),
+        ] {
+            for method in ["&_method=POST", ""] {
+                let query = script(app, callback, &card("4200000000000000")).replace("&_method=POST", method);
+                let answer = ask(&app.anonymous(), Method::GET, &format!("/1/cards.json?{query}"), &[]).await;
+                let faults = answer.faults();
+                assert_eq!((faults.len(), faults[0].0.as_str()), (1, "callback"), "{callback}");
+                assert_eq!(answer.json()["messages"][0]["code"], "callback_invalid");
+                assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8");
+            }
+        }
+        assert_eq!(everything(app).await, before);
+        let longest = "a".repeat(64);
+        called(
+            &ask(
+                &app.anonymous(),
+                Method::GET,
+                &format!("/1/cards?{}", script(app, &longest, &card("4200000000000000"))),
+                &[],
+            )
+            .await,
+            &longest,
+        );
+    }
+
+    async fn a_secret_key_is_of_no_use_in_a_script_tag(app) {
+        let before = everything(app).await;
+        let query = format!("callback=F&_method=POST&{}", form(&card("4200000000000000"), true));
+        let body = called(&ask(&app.client(), Method::GET, &format!("/1/cards?{query}"), &[]).await, "F");
+        assert_eq!(body["error"], "unauthorized");
+        assert_eq!(everything(app).await, before);
+        // And a publishable key is enough, whatever the browser sends with it.
+        let wrong = app.with_key("nobody-has-this");
+        called(
+            &ask(
+                &wrong,
+                Method::GET,
+                &format!("/1/cards?{}", script(app, "F", &card("4200000000000000"))),
+                &[],
+            )
+            .await,
+            "F",
+        )["response"]["token"]
+            .as_str()
+            .unwrap();
+    }
+
+    async fn no_other_endpoint_speaks_jsonp(app) {
+        let before = everything(app).await;
+        let query = format!("callback=F&_method=POST&publishable_api_key={}", app.publishable_key());
+        for path in ["/1/charges", "/1/customers", "/1/charges/search", "/1/events", "/1/cards/card_x"] {
+            let answer = ask(&app.anonymous(), Method::GET, &format!("{path}?{query}"), &[]).await;
+            answer.refused(401, "unauthorized");
+            assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8");
+        }
+        let listed = ask(&app.client(), Method::GET, &format!("/1/charges?{query}"), &[]).await;
+        assert_eq!(listed.ok(200), json!([]));
+        assert_eq!(everything(app).await, before);
+    }
+
+    async fn a_callback_means_nothing_to_a_post(app) {
+        let mut asked = card("4200000000000000");
+        asked["callback"] = json!("F(");
+        let answer = app.client().post("/1/cards?callback=F&_method=POST", &asked).await;
+        answer.ok(201);
+        assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8");
+    }
+
+    async fn a_customers_cards_are_listed_whatever_the_callback(app) {
+        let customer = a_customer(app).await;
+        let path = format!("/1/customers/{customer}/cards");
+        let plain = app.client().get(&path).await;
+        let answer = ask(&app.client(), Method::GET, &format!("{path}?callback=F"), &[]).await;
+        assert_eq!((answer.status, &answer.text), (200, &plain.text));
+    }
+}

@@ -1,0 +1,116 @@
+//! What is stored, for rules about what a request must not change or keep.
+
+use entity::{card, charge, counter, customer, event};
+use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
+use serde_json::Value;
+
+use super::app::{App, Database};
+use super::client::Answer;
+
+impl App {
+    /// Every row that cards, customers and charges touch, as text: equal texts mean that nothing changed.
+    pub async fn rows(&self) -> String {
+        let db = self.ctx().store.read();
+        let cards = card::Entity::find().order_by_asc(card::Column::Id).all(db).await.unwrap();
+        let customers = customer::Entity::find().order_by_asc(customer::Column::Id).all(db).await.unwrap();
+        let charges = charge::Entity::find().order_by_asc(charge::Column::Id).all(db).await.unwrap();
+        let events = event::Entity::find().order_by_asc(event::Column::Id).all(db).await.unwrap();
+        let counters = counter::Entity::find()
+            .order_by_asc(counter::Column::AccountId)
+            .order_by_asc(counter::Column::Kind)
+            .order_by_asc(counter::Column::Slot)
+            .all(db)
+            .await
+            .unwrap();
+        format!("{cards:#?}\n{customers:#?}\n{charges:#?}\n{events:#?}\n{counters:#?}")
+    }
+
+    /// The answer to a request that leaves everything stored as it was.
+    pub async fn unchanged(&self, request: impl Future<Output = Answer>) -> Answer {
+        let before = self.rows().await;
+        let answer = request.await;
+        let after = self.rows().await;
+        let difference = before.lines().zip(after.lines()).find(|(before, after)| before != after);
+        assert!(before == after, "something changed: {difference:?}, by {}", answer.text);
+        answer
+    }
+
+    /// Everything the database holds, as bytes: the files of SQLite's, the text of PostgreSQL's tables.
+    pub async fn everything(&self) -> Vec<u8> {
+        match self.database {
+            Database::Sqlite => {
+                let file = self.text("SELECT file FROM pragma_database_list WHERE name = 'main'").await;
+                let files = ["", "-wal", "-shm"].map(|end| std::fs::read(format!("{file}{end}")));
+                files.into_iter().flatten().flatten().collect()
+            }
+            Database::Postgres => {
+                let tables = "SELECT string_agg(table_name, ' ') FROM information_schema.tables WHERE table_schema = 'public'";
+                let mut all = String::new();
+                for table in self.text(tables).await.split(' ') {
+                    let rows = format!(
+                        "SELECT COALESCE(string_agg(row.row_text, ' '), '') FROM (SELECT t::text AS row_text FROM {table} t) AS row"
+                    );
+                    all.push_str(&self.text(&rows).await);
+                }
+                all.into_bytes()
+            }
+        }
+    }
+
+    async fn text(&self, sql: &str) -> String {
+        let reader = self.ctx().store.read();
+        let statement = Statement::from_string(reader.get_database_backend(), sql);
+        reader.query_one_raw(statement).await.unwrap().unwrap().try_get_by_index(0).unwrap()
+    }
+}
+
+impl Answer {
+    /// A 422 `invalid_resource` with exactly these faults, in this order.
+    #[track_caller]
+    pub fn faulty(&self, expected: &[(&str, &str)]) {
+        let faults = self.faults();
+        let faults: Vec<_> = faults.iter().map(|(param, said)| (param.as_str(), said.as_str())).collect();
+        assert_eq!(faults, expected, "{}", self.text);
+        assert_eq!(
+            self.json()["error_description"],
+            "One or more parameters were missing or invalid",
+            "{}",
+            self.text
+        );
+    }
+
+    /// A 404 `not_found`.
+    #[track_caller]
+    pub fn not_found(&self) {
+        let body = self.refused(404, "not_found");
+        assert_eq!(body["error_description"], "The requested resource could not be found.");
+    }
+
+    /// The record of a success, byte for byte.
+    #[track_caller]
+    pub fn record(&self) -> &str {
+        assert!((200..300).contains(&self.status), "{}", self.text);
+        let record = self.text.strip_prefix("{\"response\":").expect("a record");
+        let end = record.rfind(",\"ip_address\":\"").filter(|_| record.ends_with("\"}"));
+        &record[..end.unwrap_or(record.len() - 1)]
+    }
+}
+
+/// The token of a record.
+#[track_caller]
+pub fn token(record: &Value) -> &str {
+    record["token"].as_str().unwrap_or_else(|| panic!("no token: {record}"))
+}
+
+/// The fields of a record, in their order.
+pub fn fields(record: &Value) -> Vec<&str> {
+    record.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+/// The same parameters with others on top.
+pub fn with(mut parameters: Value, others: &Value) -> Value {
+    for (name, value) in others.as_object().expect("an object") {
+        parameters[name] = value.clone();
+    }
+    parameters
+}
