@@ -112,7 +112,7 @@ async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
     for _ in 1..TRIES_MAX {
         match Migrator::run(connection).await {
             Err(DbErr::Exec(error) | DbErr::Query(error)) => {
-                tracing::debug!(%error, "a migration lost a race")
+                tracing::debug!(%error, "a migration lost a race");
             }
             done => return done,
         }

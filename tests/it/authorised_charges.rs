@@ -5,7 +5,7 @@ use entity::Span;
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::{App, Client, card, charge_with, rules, token};
+use crate::harness::{App, Client, card, charge_with, rules, token_of};
 
 const ALREADY_CAPTURED: &str = "The authorisation has already been captured";
 const ALREADY_VOIDED: &str = "The authorisation has already been voided";
@@ -56,7 +56,7 @@ rules! {
         assert_eq!(client.balance().await, money);
         assert_eq!(app.events().await, ["charge.authorised"]);
         assert_eq!(client.listed().await, 1);
-        assert_eq!(client.charge(&token(&charged).to_owned()).await, charged);
+        assert_eq!(client.charge(&token_of(&charged)).await, charged);
     }
 
     async fn a_capture_takes_the_money_and_sets_the_fees(app) {
@@ -136,7 +136,7 @@ rules! {
         app.clock.advance(Span::days(7));
         let captured = client.authorised(400).await;
         client.put_charge(&captured, "capture").await.ok(200);
-        let at_once = token(&client.captured(400).await).to_owned();
+        let at_once = token_of(&client.captured(400).await);
         let voided = client.authorised(400).await;
         client.put_charge(&voided, "void").await.ok(200);
         let failed = failed(&client).await;
@@ -214,7 +214,7 @@ rules! {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
         let parameters = charge_with(400, json!({ "card": null, "card_token": card, "capture": false }));
-        let charge = token(&client.post("/1/charges", &parameters).await.ok(201)).to_owned();
+        let charge = token_of(&client.post("/1/charges", &parameters).await.ok(201));
         app.unchanged_by(client.charge_by(&card), 400, "token_already_used").await;
         // The capture uses the acquirer's reference, not the card.
         client.put_charge(&charge, "capture").await.ok(200);

@@ -3,7 +3,7 @@
 use entity::Span;
 use serde_json::{Value, json};
 
-use crate::harness::{App, card, charge_with, rules, token};
+use crate::harness::{App, card, charge_with, rules, token_of};
 
 const ACCEPTED: &str = "4200000000000000";
 const EXACTLY_ONE: &str =
@@ -24,7 +24,7 @@ rules! {
     async fn exactly_one_way_to_pay_is_wanted(app) {
         let client = app.client();
         let stored = client.card_token(ACCEPTED).await;
-        let customer = token(&client.customer(ACCEPTED).await).to_owned();
+        let customer = token_of(&client.customer(ACCEPTED).await);
         for ways in [
             json!({ "card": null }),
             json!({ "card": {} }),
@@ -42,11 +42,11 @@ rules! {
     async fn a_token_that_names_nothing_is_wrong_on_its_own_parameter(app) {
         let (client, stranger) = (app.client(), app.stranger().await);
         let theirs = stranger.card_token(ACCEPTED).await;
-        let their_customer = token(&stranger.customer(ACCEPTED).await).to_owned();
+        let their_customer = token_of(&stranger.customer(ACCEPTED).await);
         let customer = client.customer(ACCEPTED).await;
-        client.delete(&format!("/1/customers/{}", token(&customer).to_owned())).await.ok(204);
-        let (gone, gone_card) = (token(&customer).to_owned(), token(&customer["card"]).to_owned());
-        let charge = token(&client.captured(400).await).to_owned();
+        client.delete(&format!("/1/customers/{}", token_of(&customer))).await.ok(204);
+        let (gone, gone_card) = (token_of(&customer), token_of(&customer["card"]));
+        let charge = token_of(&client.captured(400).await);
         for (param, value) in [
             ("card_token", "card_AZqYv3rVcBKUQ1mHn7tKRw"),
             ("card_token", "card_"),
@@ -129,34 +129,34 @@ rules! {
     async fn a_card_of_a_customer_pays_again_and_again(app) {
         let client = app.client();
         let customer = client.customer(ACCEPTED).await;
-        let primary = token(&customer["card"]).to_owned();
-        let path = format!("/1/customers/{}/cards", token(&customer).to_owned());
-        let other = token(&client.post(&path, &card("5520000000000000")).await.ok(201)).to_owned();
+        let primary = token_of(&customer["card"]);
+        let path = format!("/1/customers/{}/cards", token_of(&customer));
+        let other = token_of(&client.post(&path, &card("5520000000000000")).await.ok(201));
         for (card, is_primary) in [(&primary, true), (&primary, true), (&other, false), (&other, false)] {
             let charged = client.charge_by(card).await.ok(201);
             assert_eq!(charged["card"]["token"], card.as_str());
             assert_eq!(charged["card"]["customer_token"], customer["token"]);
             assert_eq!(charged["card"]["primary"], is_primary);
         }
-        let charged = client.post("/1/charges", &paid_by("customer_token", &token(&customer).to_owned())).await.ok(201);
+        let charged = client.post("/1/charges", &paid_by("customer_token", &token_of(&customer))).await.ok(201);
         assert_eq!(charged["card"]["token"], primary.as_str(), "a customer pays with the primary card");
-        assert_eq!(client.get(&format!("/1/customers/{}/charges", token(&customer).to_owned())).await.ok(200).as_array().unwrap().len(), 5);
+        assert_eq!(client.get(&format!("/1/customers/{}/charges", token_of(&customer))).await.ok(200).as_array().unwrap().len(), 5);
     }
 
     async fn a_decline_does_not_spend_a_customers_card(app) {
         let client = app.client();
         let customer = client.customer("4100000000000001").await;
         for _ in 0..2 {
-            client.charge_by(&token(&customer["card"]).to_owned()).await.refused(400, "card_declined");
+            client.charge_by(&token_of(&customer["card"])).await.refused(400, "card_declined");
         }
     }
 
     async fn a_charge_shows_the_card_as_it_was_charged(app) {
         let client = app.client();
         let customer = client.customer(ACCEPTED).await;
-        let charged = client.post("/1/charges", &paid_by("customer_token", &token(&customer).to_owned())).await.ok(201);
-        client.delete(&format!("/1/customers/{}", token(&customer).to_owned())).await.ok(204);
-        assert_eq!(client.charge(&token(&charged).to_owned()).await, charged);
+        let charged = client.post("/1/charges", &paid_by("customer_token", &token_of(&customer))).await.ok(201);
+        client.delete(&format!("/1/customers/{}", token_of(&customer))).await.ok(204);
+        assert_eq!(client.charge(&token_of(&charged)).await, charged);
     }
 
     async fn a_card_token_needs_no_charge_to_be_spent(app) {

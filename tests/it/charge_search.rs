@@ -4,7 +4,7 @@ use entity::Span;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
-use crate::harness::{Answer, App, Client, card, charge_with, rules, token};
+use crate::harness::{Answer, App, Client, card, charge_with, rules, token_of};
 
 /// What a search with these parameters answers.
 async fn search(client: &Client, parameters: &[(&str, &str)]) -> Answer {
@@ -14,7 +14,7 @@ async fn search(client: &Client, parameters: &[(&str, &str)]) -> Answer {
 }
 
 fn tokens(answer: &Answer) -> Vec<String> {
-    answer.ok(200).as_array().unwrap().iter().map(|record| token(record).to_owned()).collect()
+    answer.ok(200).as_array().unwrap().iter().map(token_of).collect()
 }
 
 /// The tokens that a query finds.
@@ -23,7 +23,7 @@ async fn found(app: &App, query: &str) -> Vec<String> {
 }
 
 async fn made(client: &Client, amount: i64, changes: Value) -> String {
-    token(&client.post("/1/charges", &charge_with(amount, changes)).await.ok(201)).to_owned()
+    token_of(&client.post("/1/charges", &charge_with(amount, changes)).await.ok(201))
 }
 
 /// A charge whose description is a text.
@@ -61,7 +61,7 @@ rules! {
         let customer = client.customer("5520000000000000").await;
         let by_customer = made(&client, 4_321, json!({ "card": null, "customer_token": customer["token"] })).await;
         let foreign = made(&client, 43_210, json!({ "currency": "NZD" })).await;
-        let cards = [client.charge(&by_customer).await, client.charge(&foreign).await].map(|charge| token(&charge["card"]).to_owned());
+        let cards = [client.charge(&by_customer).await, client.charge(&foreign).await].map(|charge| token_of(&charge["card"]));
         for (query, hits) in [
             ("4321", vec![&by_customer]),
             ("43210", vec![&foreign]),
@@ -136,7 +136,7 @@ rules! {
         let (client, stranger) = (app.client(), app.stranger().await);
         let mine = described(app, "shared words").await;
         let theirs = made(&stranger, 400, json!({ "description": "shared words" })).await;
-        let their_card = token(&stranger.charge(&theirs).await["card"]).to_owned();
+        let their_card = token_of(&stranger.charge(&theirs).await["card"]);
         for query in ["shared", "sh", "400", "AUD", ""] {
             assert_eq!(tokens(&search(&client, &[("query", query)]).await), [mine.as_str()], "{query}");
             assert_eq!(tokens(&search(&stranger, &[("query", query)]).await), [theirs.as_str()], "{query}");

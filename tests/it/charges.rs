@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::harness::{charge, charge_with, rules, token};
+use crate::harness::{charge, charge_with, rules, token_of};
 
 /// Specification, Charge: the fields, in the order of its table.
 const FIELDS: [&str; 24] = [
@@ -82,7 +82,7 @@ rules! {
         let client = app.client();
         let parameters = charge_with(400, json!({ "metadata": { "b": "1", "a": "2" }, "description": "é\"\\\n" }));
         let made = client.post("/1/charges", &parameters).await;
-        let path = format!("/1/charges/{}", token(&made.ok(201)).to_owned());
+        let path = format!("/1/charges/{}", token_of(&made.ok(201)));
         assert_eq!(client.get(&path).await.text, made.text);
         let record = made.text.strip_prefix("{\"response\":").unwrap().strip_suffix('}').unwrap();
         assert!(client.get("/1/charges").await.text.contains(record));
@@ -205,7 +205,7 @@ rules! {
         let client = app.client();
         let reference = "Zephyr ".repeat(5) + "shops"; // 40 characters
         let made = client.post("/1/charges", &charge_with(400, json!({ "reference": reference }))).await;
-        let charge = token(&made.ok(201)).to_owned();
+        let charge = token_of(&made.ok(201));
         assert_eq!(app.number("SELECT COUNT(*) FROM charges WHERE reference LIKE 'Zephyr%shops'").await, 1);
         let mut shown = made.text;
         for path in [format!("/1/charges/{charge}"), "/1/charges".into(), "/1/events".into()] {
@@ -260,7 +260,7 @@ rules! {
         let parameters = charge_with(400, json!({ "capture": false, "platform_adjustment": { "amount": 363 } }));
         let authorised = client.post("/1/charges", &parameters).await.ok(201);
         assert_eq!((&authorised["platform_fees"], &authorised["merchant_entitlement"]), (&json!(0), &Value::Null));
-        let captured = client.put_charge(&token(&authorised).to_owned(), "capture").await.ok(200);
+        let captured = client.put_charge(&token_of(&authorised), "capture").await.ok(200);
         assert_eq!((&captured["platform_fees"], &captured["merchant_entitlement"]), (&json!(363), &json!(0)));
     }
 
@@ -289,8 +289,8 @@ rules! {
 
     async fn a_charge_of_nobody_or_of_somebody_else_is_not_found(app) {
         let client = app.client();
-        let theirs = token(&app.stranger().await.captured(400).await).to_owned();
-        let mine = token(&client.captured(400).await).to_owned();
+        let theirs = token_of(&app.stranger().await.captured(400).await);
+        let mine = token_of(&client.captured(400).await);
         let other_kind = mine.replace("ch_", "card_");
         for name in [theirs.as_str(), &other_kind, "ch_AZqYv3rVcBKUQ1mHn7tKRw", "ch_", &format!("{mine}A"), "search1"] {
             let body = client.get(&format!("/1/charges/{name}")).await.refused(404, "not_found");
@@ -303,9 +303,9 @@ rules! {
         let client = app.client();
         let mut made = Vec::new();
         for amount in 400..427 {
-            made.insert(0, token(&client.captured(amount).await).to_owned());
+            made.insert(0, token_of(&client.captured(amount).await));
         }
-        let page = |answer: Value| -> Vec<String> { answer["response"].as_array().unwrap().iter().map(|record| token(record).to_owned()).collect() };
+        let page = |answer: Value| -> Vec<String> { answer["response"].as_array().unwrap().iter().map(token_of).collect() };
         let first = client.get("/1/charges").await.json();
         assert_eq!(first["count"], 25);
         assert_eq!(first["pagination"], json!({ "current": 1, "previous": null, "next": 2, "per_page": 25, "pages": 2, "count": 27 }));

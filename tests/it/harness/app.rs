@@ -14,7 +14,7 @@ use card_payments::services::accounts::{self, Keys};
 use card_payments::services::{Ctx, due};
 use card_payments::store::{Location, Store};
 use card_payments::vault::OperatorKeys;
-use entity::{Span, Timestamp, card, charge, customer, event, posting};
+use entity::{Span, Timestamp, event};
 use futures::FutureExt;
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 
@@ -201,20 +201,6 @@ impl App {
             .store
             .write((), move |tx, ()| async move { Ok(tx.execute_unprepared(sql).await.map(drop)?) }.boxed());
         unit.await.unwrap();
-    }
-
-    /// Everything that a refusal must leave as it was, as text.
-    pub async fn rows(&self) -> String {
-        let reader = self.ctx().store.read();
-        let charges = charge::Entity::find().order_by_asc(charge::Column::Id).all(reader).await.unwrap();
-        let cards = card::Entity::find().order_by_asc(card::Column::Id).all(reader).await.unwrap();
-        let customers =
-            customer::Entity::find().order_by_asc(customer::Column::Id).all(reader).await.unwrap();
-        let events = event::Entity::find().order_by_asc(event::Column::Id).all(reader).await.unwrap();
-        let postings = posting::Entity::find().order_by_asc(posting::Column::Id).all(reader).await.unwrap();
-        let counted = self.number("SELECT COALESCE(SUM(n), 0) FROM counters").await;
-        let money = self.number("SELECT COALESCE(SUM(amount), 0) FROM balances").await;
-        format!("{charges:#?}\n{cards:#?}\n{customers:#?}\n{events:#?}\n{postings:#?}\n{counted} {money}")
     }
 
     /// The events so far, oldest first.

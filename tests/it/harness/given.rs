@@ -1,10 +1,11 @@
 //! What a test finds given before its rule begins.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::app::App;
 use super::client::{Answer, Client, card, charge};
-use super::stored::token;
 
 /// Parameters of a charge, some of them changed; null is absent.
 pub fn charge_with(amount: i64, changes: Value) -> Value {
@@ -17,7 +18,7 @@ pub fn charge_with(amount: i64, changes: Value) -> Value {
 impl Client {
     /// A stored card's unused token.
     pub async fn card_token(&self, number: &str) -> String {
-        token(&self.post("/1/cards", &card(number)).await.ok(201)).to_owned()
+        token_of(&self.post("/1/cards", &card(number)).await.ok(201))
     }
 
     /// A customer with one card.
@@ -39,8 +40,7 @@ impl Client {
 
     /// The token of a charge that is authorised only.
     pub async fn authorised(&self, amount: i64) -> String {
-        token(&self.post("/1/charges", &charge_with(amount, json!({ "capture": false }))).await.ok(201))
-            .to_owned()
+        token_of(&self.post("/1/charges", &charge_with(amount, json!({ "capture": false }))).await.ok(201))
     }
 
     /// A verb on a charge, without parameters.
@@ -101,4 +101,20 @@ impl App {
         assert_eq!(self.rows().await, before, "{body}");
         body
     }
+}
+
+/// Wait for what somebody else's task is about to do.
+pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..500 {
+        if is_so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it never came about");
+}
+
+/// The token of a record.
+pub fn token_of(record: &Value) -> String {
+    record["token"].as_str().unwrap().to_owned()
 }

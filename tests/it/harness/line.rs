@@ -16,6 +16,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
 use super::app::{App, Database};
+use super::given::eventually;
 
 /// What the line does with a call.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -96,13 +97,7 @@ impl Line {
 
     /// Wait until so many calls were made.
     pub async fn called(&self, calls: usize) {
-        for _ in 0..500 {
-            if self.calls().len() >= calls {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("no call");
+        eventually(async || self.calls().len() >= calls).await;
     }
 
     /// How the call now made fares.

@@ -1,12 +1,30 @@
 //! What is stored, for rules about what a request must not change or keep.
 
-use sea_orm::{ConnectionTrait, Statement};
+use entity::{card, charge, counter, customer, event};
+use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
 
 use super::app::{App, Database};
 use super::client::Answer;
 
 impl App {
+    /// Every row that cards, customers and charges touch, as text: equal texts mean that nothing changed.
+    pub async fn rows(&self) -> String {
+        let db = self.ctx().store.read();
+        let cards = card::Entity::find().order_by_asc(card::Column::Id).all(db).await.unwrap();
+        let customers = customer::Entity::find().order_by_asc(customer::Column::Id).all(db).await.unwrap();
+        let charges = charge::Entity::find().order_by_asc(charge::Column::Id).all(db).await.unwrap();
+        let events = event::Entity::find().order_by_asc(event::Column::Id).all(db).await.unwrap();
+        let counters = counter::Entity::find()
+            .order_by_asc(counter::Column::AccountId)
+            .order_by_asc(counter::Column::Kind)
+            .order_by_asc(counter::Column::Slot)
+            .all(db)
+            .await
+            .unwrap();
+        format!("{cards:#?}\n{customers:#?}\n{charges:#?}\n{events:#?}\n{counters:#?}")
+    }
+
     /// The answer to a request that leaves everything stored as it was.
     pub async fn unchanged(&self, request: impl Future<Output = Answer>) -> Answer {
         let before = self.rows().await;
