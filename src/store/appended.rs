@@ -100,19 +100,19 @@ impl Appended {
         }
     }
 
-    /// The statements that write everything, each row of a count or balance in `slot`.
-    pub fn into_statements(mut self, backend: DbBackend, slot: i32) -> Vec<Statement> {
+    /// The statement that writes everything, each row of a count or balance in `slot`. On SQLite it is several in
+    /// one text, for a transaction to be put around them.
+    pub fn into_statement(mut self, backend: DbBackend, slot: i32) -> Option<Statement> {
         for ((account_id, kind), n) in std::mem::take(&mut self.counts) {
             self.upsert(&counter::Model { account_id, kind, slot, n }, COUNT_CONFLICT);
         }
         for ((account_id, available_on), amount) in std::mem::take(&mut self.credits) {
             self.upsert(&balance::Model { account_id, available_on, slot, amount }, CREDIT_CONFLICT);
         }
-        if backend == DbBackend::Postgres {
-            all_in_one(&self.tables).into_iter().collect()
-        } else {
-            self.tables.iter().flat_map(one_by_one).collect()
+        if self.tables.is_empty() {
+            return None;
         }
+        Some(if backend == DbBackend::Postgres { as_one(&self.tables) } else { as_one_text(&self.tables) })
     }
 
     fn upsert<M: ModelTrait>(&mut self, row: &M, conflict: &'static str) {
@@ -143,41 +143,41 @@ const COUNT_CONFLICT: &str =
 const CREDIT_CONFLICT: &str =
     " ON CONFLICT (account_id, available_on, slot) DO UPDATE SET amount = balances.amount + excluded.amount";
 
-/// SQLite: one INSERT a table, in chunks whose sizes are powers of two, so that the statement cache sees few
+/// SQLite: an INSERT a table, in chunks whose sizes are powers of two, so that the statement cache sees few
 /// different texts however many units a batch has.
-fn one_by_one(table: &Table) -> Vec<Statement> {
-    const CHUNK_ROWS_MAX: usize = 64;
-    let mut statements = Vec::new();
-    let mut rest = table.rows.as_slice();
-    while !rest.is_empty() {
-        let size = CHUNK_ROWS_MAX.min(1 << rest.len().ilog2());
-        let (chunk, after) = rest.split_at(size);
-        rest = after;
-        let mut sql = String::new();
-        let mut values = Vec::with_capacity(chunk.len() * table.columns.len());
-        insert(&mut sql, &mut values, table, chunk, |_| "?".into());
-        statements.push(Statement::from_sql_and_values(DbBackend::Sqlite, sql, values));
+fn as_one_text(tables: &[Table]) -> Statement {
+    const CHUNK_ROWS_MAX: usize = 16;
+    let mut sql = String::new();
+    let mut values = Vec::new();
+    for table in tables {
+        let mut rest = table.rows.as_slice();
+        while !rest.is_empty() {
+            let size = CHUNK_ROWS_MAX.min(1 << rest.len().ilog2());
+            let (chunk, after) = rest.split_at(size);
+            rest = after;
+            if !sql.is_empty() {
+                sql.push_str("; ");
+            }
+            insert(&mut sql, &mut values, table, chunk, |_| "?".into());
+        }
     }
-    statements
+    Statement::from_sql_and_values(DbBackend::Sqlite, sql, values)
 }
 
 /// PostgreSQL: all tables in one statement, because round trips decide throughput there.
-fn all_in_one(tables: &[Table]) -> Option<Statement> {
-    let (last, others) = tables.split_last()?;
+fn as_one(tables: &[Table]) -> Statement {
     let mut sql = String::new();
     let mut values = Vec::new();
-    for (n, table) in others.iter().enumerate() {
-        sql.push_str(if n == 0 { "WITH " } else { ", " });
-        // Writing to a String cannot fail.
-        let _ = write!(sql, "w{n} AS (");
+    for (n, table) in tables.iter().enumerate() {
+        let last = n + 1 == tables.len();
+        if !last {
+            // Writing to a String cannot fail.
+            let _ = write!(sql, "{} w{n} AS (", if n == 0 { "WITH" } else { "," });
+        }
         insert(&mut sql, &mut values, table, &table.rows, |n| format!("${n}"));
-        sql.push(')');
+        sql.push_str(if last { "" } else { ") " });
     }
-    if !others.is_empty() {
-        sql.push(' ');
-    }
-    insert(&mut sql, &mut values, last, &last.rows, |n| format!("${n}"));
-    Some(Statement::from_sql_and_values(DbBackend::Postgres, sql, values))
+    Statement::from_sql_and_values(DbBackend::Postgres, sql, values)
 }
 
 fn insert(

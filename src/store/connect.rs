@@ -133,6 +133,9 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
     options
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
+        // SQLite's writer is in a transaction between two statements; its connection must not be exchanged.
+        .max_lifetime(None::<Duration>)
+        .idle_timeout(None::<Duration>)
         .sqlx_logging(false)
         .record_stmt_in_spans(false)
         // A round trip a request saved; a dead connection is noticed by its first statement.
@@ -145,7 +148,7 @@ fn sqlite(url: &str, connections: u32) -> ConnectOptions {
     options.map_sqlx_sqlite_opts(|sqlite| {
         sqlite
             .busy_timeout(BUSY_TIMEOUT)
-            .statement_cache_capacity(300)
+            .statement_cache_capacity(100)
             .pragma("journal_mode", "wal")
             // An acknowledged payment survives a power cut.
             .pragma("synchronous", "FULL")

@@ -2,6 +2,7 @@
 //! runs a unit of work. Nobody else begins, commits or retries a transaction.
 
 mod appended;
+mod begun;
 mod connect;
 mod postgres;
 mod sqlite;

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use sea_orm::{DbErr, RuntimeErr, sqlx};
+use sea_orm::{DatabaseConnection, DbBackend, DbErr, RuntimeErr, sqlx};
 
-use super::tx::{Begin, Tx, Uncommitted};
+use super::begun::Uncommitted;
+use super::tx::{Begin, Tx};
 use super::unit::{self, in_doubt};
 use crate::error::{Error, ErrorCode};
 use crate::timing::handed_on;
@@ -50,8 +51,6 @@ where
             match tx.commit().await {
                 Ok(()) => Ok(answer),
                 Err(Uncommitted::Failed(error)) => Err(error.into()),
-                // The database answered, so it did not commit; only a broken connection leaves a doubt.
-                Err(Uncommitted::InDoubt(error)) if answered(&error).is_some() => Err(error.into()),
                 Err(Uncommitted::InDoubt(error)) => Err(in_doubt(&error)),
             }
         }
@@ -68,8 +67,13 @@ fn collided(error: &DbErr) -> bool {
     answered(error).is_some_and(|code| matches!(code.as_str(), "40001" | "40P01" | "23505"))
 }
 
+/// Whether this is a PostgreSQL.
+pub(super) fn is(connection: &DatabaseConnection) -> bool {
+    connection.get_database_backend() == DbBackend::Postgres
+}
+
 /// The code of an error that the database itself answered with.
-fn answered(error: &DbErr) -> Option<String> {
+pub(super) fn answered(error: &DbErr) -> Option<String> {
     let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error
     else {
         return None;

@@ -4,7 +4,8 @@
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use super::tx::{Begin, Tx, Uncommitted};
+use super::begun::Uncommitted;
+use super::tx::{Begin, Tx};
 use super::unit::{Ran, Unit, Waiting, in_doubt};
 use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
@@ -49,6 +50,7 @@ async fn write(begin: &Begin, mut batch: Batch) {
             Ran::Done => tx.keep_unit(),
             Ran::Refused if tx.drop_unit() => {}
             Ran::Refused | Ran::Failed => {
+                tracing::debug!(units = batch.len(), "a batch is run again, one by one");
                 tx.rollback().await;
                 return singly(begin, batch).await;
             }
@@ -56,7 +58,10 @@ async fn write(begin: &Begin, mut batch: Batch) {
     }
     match tx.commit().await {
         Ok(()) => batch.into_iter().for_each(Unit::answer),
-        Err(Uncommitted::Failed(_)) => singly(begin, batch).await,
+        Err(Uncommitted::Failed(error)) => {
+            tracing::debug!(units = batch.len(), %error, "a batch is run again, one by one");
+            singly(begin, batch).await;
+        }
         // A refusal may rest on a neighbour's write, so it is in doubt as well.
         Err(Uncommitted::InDoubt(error)) => batch.into_iter().for_each(|unit| unit.fail(in_doubt(&error))),
     }

@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use entity::counter::Counted;
 use entity::{AccountToken, Day, Token};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, ModelTrait,
-    QueryResult, SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait,
+    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, ModelTrait, QueryResult, Statement,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 use super::appended::{Appended, WordTable};
+use super::begun::{Begun, Uncommitted};
 use super::statements::Statements;
 use crate::clock::Ids;
 use crate::limits::SLOTS;
@@ -50,7 +50,7 @@ impl Begin {
 /// It begins with its first statement, so a unit that only appends is one statement on PostgreSQL.
 pub struct Tx {
     begin: Begin,
-    begun: OnceCell<DatabaseTransaction>,
+    begun: OnceCell<Begun>,
     /// Appended by the unit that runs now.
     unit: Mutex<Appended>,
     /// Appended by the units of this batch that are done.
@@ -70,7 +70,7 @@ impl Tx {
     pub async fn insert<M: ModelTrait>(&self, row: &M) -> Result<(), DbErr> {
         let mut alone = Appended::default();
         alone.row(row);
-        for statement in alone.into_statements(self.get_database_backend(), 0) {
+        if let Some(statement) = alone.into_statement(self.get_database_backend(), 0) {
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -106,32 +106,22 @@ impl Tx {
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn begun(&self) -> Result<&DatabaseTransaction, DbErr> {
-        self.begun
-            .get_or_try_init(|| {
-                self.begin.pool.begin_with_options(TransactionOptions {
-                    // A deferred transaction that reads first fails under load, whatever the busy time-out.
-                    sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
-                    ..TransactionOptions::default()
-                })
-            })
-            .await
+    async fn begun(&self) -> Result<&Begun, DbErr> {
+        self.begun.get_or_try_init(|| Begun::begin(&self.begin.pool)).await
     }
 
-    async fn writing(&self) -> Result<&DatabaseTransaction, DbErr> {
+    /// Where a statement that may write runs.
+    async fn writing(&self) -> Result<&Begun, DbErr> {
         self.begin.statements.wrote();
         self.begun().await
     }
 
-    async fn reading(&self, sql: &str) -> Result<&DatabaseTransaction, DbErr> {
-        // INSERT, UPDATE and DELETE with RETURNING come as queries.
-        if sql.starts_with("SELECT") {
-            self.begin.statements.wrote();
-            self.begun().await
-        } else {
+    /// Where a query runs. INSERT, UPDATE and DELETE with RETURNING come as queries.
+    async fn reading(&self, sql: &str) -> Result<&Begun, DbErr> {
+        if !sql.starts_with("SELECT") {
             self.wrote.store(true, Ordering::Relaxed);
-            self.writing().await
         }
+        self.writing().await
     }
 
     /// The unit that ran is done: what it appended stays.
@@ -159,44 +149,24 @@ impl Tx {
         } else {
             0
         };
-        let mut statements = appended.into_statements(backend, slot);
-        self.begin.statements.committed();
-        if !self.begun.initialized() && statements.len() == 1 {
-            // A single statement is a transaction of its own.
+        let appended = appended.into_statement(backend, slot);
+        if appended.is_some() {
             self.begin.statements.wrote();
-            let statement = statements.remove(0);
-            return self.begin.pool.execute_raw(statement).await.map(drop).map_err(Uncommitted::InDoubt);
         }
-        for statement in statements {
-            self.writing()
-                .await
-                .map_err(Uncommitted::Failed)?
-                .execute_raw(statement)
-                .await
-                .map_err(Uncommitted::Failed)?;
-        }
-        match self.begun.into_inner() {
-            Some(begun) => begun.commit().await.map_err(Uncommitted::InDoubt),
-            None => Ok(()),
+        self.begin.statements.committed();
+        match (self.begun.into_inner(), appended) {
+            (Some(begun), appended) => begun.commit(&self.begin.pool, appended).await,
+            (None, Some(appended)) => Begun::alone(&self.begin.pool, appended).await,
+            (None, None) => Ok(()),
         }
     }
 
     /// Undo everything.
     pub(super) async fn rollback(self) {
         if let Some(begun) = self.begun.into_inner() {
-            // A connection that cannot roll back is dropped, which rolls back.
-            let _ = begun.rollback().await;
+            begun.rollback(&self.begin.pool).await;
         }
     }
-}
-
-/// Why a transaction is not known to be committed.
-#[derive(Debug)]
-pub(super) enum Uncommitted {
-    /// A statement before the commit failed: nothing was committed.
-    Failed(DbErr),
-    /// The commit itself failed: it may have happened where the connection broke.
-    InDoubt(DbErr),
 }
 
 #[async_trait]
@@ -206,7 +176,10 @@ impl ConnectionTrait for Tx {
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        let done = self.writing().await?.execute_raw(statement).await?;
+        let done = match self.writing().await? {
+            Begun::Sqlite => self.begin.pool.execute_raw(statement).await?,
+            Begun::Postgres(transaction) => transaction.execute_raw(statement).await?,
+        };
         // A compare-and-set that lost has changed nothing, so its unit may still refuse.
         self.wrote.fetch_or(done.rows_affected() > 0, Ordering::Relaxed);
         Ok(done)
@@ -214,14 +187,23 @@ impl ConnectionTrait for Tx {
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.wrote.store(true, Ordering::Relaxed);
-        self.writing().await?.execute_unprepared(sql).await
+        match self.writing().await? {
+            Begun::Sqlite => self.begin.pool.execute_unprepared(sql).await,
+            Begun::Postgres(transaction) => transaction.execute_unprepared(sql).await,
+        }
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        self.reading(&statement.sql).await?.query_one_raw(statement).await
+        match self.reading(&statement.sql).await? {
+            Begun::Sqlite => self.begin.pool.query_one_raw(statement).await,
+            Begun::Postgres(transaction) => transaction.query_one_raw(statement).await,
+        }
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.reading(&statement.sql).await?.query_all_raw(statement).await
+        match self.reading(&statement.sql).await? {
+            Begun::Sqlite => self.begin.pool.query_all_raw(statement).await,
+            Begun::Postgres(transaction) => transaction.query_all_raw(statement).await,
+        }
     }
 }
