@@ -34,18 +34,28 @@ pub struct List<E: Listed> {
     account: AccountToken,
     rows: Select<E>,
     order: Vec<(E::Column, Order)>,
+    /// Whether the rows are found by something more selective than the order's index.
+    selective: bool,
 }
 
 impl<E: Listed> List<E> {
     /// Rows of an account, newest first.
     pub fn newest_first(account: AccountToken, rows: Select<E>) -> Self {
-        Self { account, rows, order: vec![(E::ID, Order::Desc)] }
+        Self { account, rows, order: vec![(E::ID, Order::Desc)], selective: false }
     }
 
     /// Rows of an account in the order of a column, ties by id.
     pub fn sorted(account: AccountToken, rows: Select<E>, column: E::Column, ascending: bool) -> Self {
         let order = if ascending { Order::Asc } else { Order::Desc };
-        Self { account, rows, order: vec![(column, order.clone()), (E::ID, order)] }
+        Self { account, rows, order: vec![(column, order.clone()), (E::ID, order)], selective: false }
+    }
+
+    /// The same list, found first and sorted afterwards: SQLite would rather walk the whole account in the order's
+    /// index and ask of each row whether it was found.
+    #[must_use]
+    pub fn found_first(mut self) -> Self {
+        self.selective = true;
+        self
     }
 
     /// A page of the whole list, whose size is kept in a counter.
@@ -102,9 +112,13 @@ impl<E: Listed> List<E> {
 
     /// Deep pages choose their ids by the index alone and look at the chosen rows only.
     fn page(&self, paging: Paging) -> SelectStatement {
-        let ordered =
-            |rows: Select<E>, (column, order): &(E::Column, Order)| rows.order_by(*column, order.clone());
-        let ordered = self.order.iter().fold(self.rows.clone(), ordered);
+        let mut ordered = self.rows.clone();
+        for (n, (column, order)) in self.order.iter().enumerate() {
+            // Nothing is added to the first column but the certainty that no index holds it.
+            let key = Expr::col(*column);
+            let key = if self.selective && n == 0 { key.add(0) } else { key };
+            ordered = ordered.order_by(key, order.clone());
+        }
         let chosen = ordered.limit(paging.per_page).offset(paging.offset());
         if paging.offset() == 0 {
             return chosen.into_query();

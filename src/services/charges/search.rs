@@ -32,7 +32,11 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
         Some("amount") => Column::Amount,
         _ => Column::CreatedAt,
     };
-    let page = List::sorted(account.id(), rows, column, search.ascending).ranged(ctx, search.paging).await?;
+    let mut list = List::sorted(account.id(), rows, column, search.ascending);
+    if ctx.store.backend() != DbBackend::Postgres && search.query.as_deref().is_some_and(has_trigrams) {
+        list = list.found_first();
+    }
+    let page = list.ranged(ctx, search.paging).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))
 }
 
@@ -61,6 +65,10 @@ fn matches(backend: DbBackend, account: AccountToken, query: &str) -> Condition 
     exact(any, Column::CustomerId, query.parse::<CustomerToken>().ok().map(Expr::value))
 }
 
+fn has_trigrams(query: &str) -> bool {
+    query.chars().count() >= 3
+}
+
 /// The folded query as a substring. Trigrams find three characters and more; fewer scan the account.
 fn words(backend: DbBackend, account: AccountToken, query: &str) -> SimpleExpr {
     if backend == DbBackend::Postgres {
@@ -68,7 +76,7 @@ fn words(backend: DbBackend, account: AccountToken, query: &str) -> SimpleExpr {
         let escaped = query.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
         return Expr::col(Column::SearchText).like(format!("%{escaped}%"));
     }
-    if query.chars().count() < 3 {
+    if !has_trigrams(query) {
         return Expr::cust_with_values("instr(search_text, ?) > 0", [query]);
     }
     let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
