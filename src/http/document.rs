@@ -1,5 +1,7 @@
 //! The OpenAPI document: what the annotations say, finished by passes that no handler can forget.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 use utoipa::{IntoParams, ToSchema};
@@ -151,9 +153,11 @@ pub fn finished(api: &OpenApi) -> Value {
     let mut document = serde_json::to_value(api).expect("the document is JSON");
     head(&mut document);
     components(&mut document);
+    let nested = nested_properties(&document);
     for (method, operation) in operations(&mut document) {
         errors(operation);
-        nested_forms(operation);
+        nested_forms(operation, &nested);
+        examples(operation);
         if method == "get" || method == "head" {
             operation.remove("requestBody");
         }
@@ -235,27 +239,57 @@ fn errors(operation: &mut Map<String, Value>) {
     }
 }
 
+/// The objects among the properties of each schema.
+fn nested_properties(document: &Value) -> HashMap<String, Vec<String>> {
+    let is_object = |schema: &Value| {
+        let text = schema.to_string();
+        text.contains("\"$ref\"") || text.contains("\"object\"")
+    };
+    let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
+    schemas
+        .map(|(name, schema)| {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            let nested = properties.filter(|(_, schema)| is_object(schema)).map(|(name, _)| name.clone());
+            (format!("#/components/schemas/{name}"), nested.collect())
+        })
+        .collect()
+}
+
 /// Nested form fields are written name[key], which the document calls deepObject.
-fn nested_forms(operation: &mut Map<String, Value>) {
-    let nested: &[&str] = &["card", "metadata", "platform_adjustment"];
-    let Some(form) = operation
-        .get_mut("requestBody")
-        .and_then(|body| body.pointer_mut("/content"))
-        .and_then(|content| content.get_mut(FORM))
-    else {
-        return;
+fn nested_forms(operation: &mut Map<String, Value>, nested: &HashMap<String, Vec<String>>) {
+    let form = operation.get_mut("requestBody").and_then(|body| body["content"].get_mut(FORM));
+    let Some(form) = form else { return };
+    let names =
+        form.pointer("/schema/$ref").and_then(Value::as_str).and_then(|reference| nested.get(reference));
+    let style = json!({ "style": "deepObject", "explode": true });
+    let encoding: Map<_, _> = names.into_iter().flatten().map(|name| (name.clone(), style.clone())).collect();
+    if !encoding.is_empty() {
+        form["encoding"] = encoding.into();
+    }
+}
+
+/// Bodies that succeed as they stand, with the keys of any account.
+fn examples(operation: &mut Map<String, Value>) {
+    let card = json!({
+        "number": "4200000000000000", "expiry_month": 5, "expiry_year": 2030, "cvc": "123", "name": "Roland Robot",
+        "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
+    });
+    let example = match operation["operationId"].as_str() {
+        Some("create_card" | "create_customer_card") => card,
+        Some("create_charge") => json!({
+            "email": "roland@example.com", "description": "test charge", "amount": 400, "ip_address": "203.192.1.172",
+            "card": card, "metadata": { "order": "1001" },
+        }),
+        Some("create_customer") => {
+            json!({ "email": "roland@example.com", "first_name": "Roland", "card": card })
+        }
+        Some("update_customer") => json!({ "email": "roland@example.com", "company": "Robots" }),
+        Some("capture_charge") => json!({}),
+        _ => return,
     };
-    let reference = form["schema"].to_string();
-    let names = match () {
-        () if reference.contains("NewCharge") => nested,
-        () if reference.contains("Customer") => &nested[..1],
-        () => &[],
-    };
-    if !names.is_empty() {
-        form["encoding"] = names
-            .iter()
-            .map(|name| ((*name).to_owned(), json!({ "style": "deepObject", "explode": true })))
-            .collect();
+    let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());
+    for body in content.into_iter().flat_map(|content| content.values_mut()) {
+        body["example"] = example.clone();
     }
 }
 

@@ -7,6 +7,8 @@ use card_payments::error::ErrorCode;
 use card_payments::services::charges;
 use entity::card::CardState;
 
+use crate::harness::{rules, token};
+
 /// The committed file must hold exactly this text.
 #[track_caller]
 fn committed(name: &str, text: &str) {
@@ -62,4 +64,29 @@ fn every_state_and_move_is_in_the_states_document() {
         writeln!(text, "- `{}`: {meaning}", state.code()).unwrap();
     }
     committed("docs/states.md", &text);
+}
+
+rules! {
+    async fn every_example_succeeds_as_it_stands(app) {
+        let client = app.client();
+        let customer = client.customer("4200000000000000").await;
+        let charge = client.authorised(400).await;
+        let document = card_payments::http::openapi();
+        let mut sent = 0;
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            let path = path.replace("{customer_token}", token(&customer)).replace("{charge_token}", &charge);
+            for (method, operation) in operations.as_object().unwrap() {
+                let json = &operation["requestBody"]["content"]["application/json"];
+                let Some(example) = json.get("example") else { continue };
+                let answer = match method.as_str() {
+                    "post" => client.post(&path, example).await,
+                    "put" => client.put(&path, example).await,
+                    other => panic!("an example for {other}"),
+                };
+                assert!((200..300).contains(&answer.status), "{method} {path}: {}", answer.text);
+                sent += 1;
+            }
+        }
+        assert_eq!(sent, 6, "every operation with a body has an example");
+    }
 }
