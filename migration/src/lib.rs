@@ -1,6 +1,6 @@
 //! The schema, one file a step, the same steps on both databases.
 //!
-//! Steps are SQL with three words that the databases spell differently, see [`step`]. Every account-owned
+//! Steps are SQL with three words that the databases spell differently, see `step`. Every account-owned
 //! table has the primary key (`account_id`, `id`): one index finds a token, lists newest first and pages,
 //! and it is the key that a distributed PostgreSQL shards by. There are no triggers, no sequences and no
 //! foreign keys: rows are written together by one unit of work, and `ledger verify` proves the money.
