@@ -14,7 +14,7 @@ pub mod random;
 pub mod secret;
 pub mod services;
 pub mod store;
-pub mod timing;
+pub mod under_way;
 pub mod vault;
 pub mod views;
 pub mod workers;

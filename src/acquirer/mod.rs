@@ -6,7 +6,6 @@
 mod outcome;
 pub mod simulator;
 pub mod test_cards;
-mod times;
 
 use std::fmt;
 
@@ -17,7 +16,6 @@ use entity::failure::Decline;
 use futures::future::BoxFuture;
 
 pub use self::outcome::{Aftermath, Fault, Outcome};
-pub use self::times::may_start;
 use crate::card_number::CardNumber;
 use crate::secret::Secret;
 

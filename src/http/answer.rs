@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, ErrorCode};
 use crate::services::page::Page;
-use crate::timing;
+use crate::under_way;
 
 /// One record.
 #[derive(Debug, Serialize, ToSchema)]
@@ -147,7 +147,7 @@ impl IntoResponse for Error {
             tracing::error!(error = %self, "request failed");
         }
         let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = json(status, &self.body(&timing::request_id()));
+        let mut response = json(status, &self.body(&under_way::request_id()));
         if code == ErrorCode::Unauthorized {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
         }

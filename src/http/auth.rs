@@ -16,7 +16,7 @@ use crate::params;
 use crate::params::card::BrowserKey;
 use crate::secret::Secret;
 use crate::services::{Account, accounts};
-use crate::timing;
+use crate::under_way;
 
 /// A caller with a secret key.
 pub struct Caller(pub Account);
@@ -35,7 +35,7 @@ async fn by_secret_key(site: &Site, key: &Secret) -> Result<Account, Error> {
     if opened.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
     }
-    timing::acts_for(opened.account.id());
+    under_way::acts_for(opened.account.id());
     Ok(opened.account)
 }
 

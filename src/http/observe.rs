@@ -15,7 +15,7 @@ use futures::FutureExt;
 use super::Site;
 use crate::error::ErrorCode;
 use crate::limits::REQUEST_TIMEOUT;
-use crate::timing::{self, UnderWay, Wait};
+use crate::under_way::{self, UnderWay, Wait};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -25,20 +25,20 @@ pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> 
     let began = Instant::now();
     let method = request.method().clone();
     let id = given_id(request.headers()).unwrap_or_else(|| site.ids.random().to_string());
-    let under_way = Arc::new(UnderWay::new(id));
-    let mut response = timing::keep(Arc::clone(&under_way), next.run(request)).await;
+    let this = Arc::new(UnderWay::new(id));
+    let mut response = under_way::keep(Arc::clone(&this), next.run(request)).await;
     let took = began.elapsed();
-    finish(response.headers_mut(), &under_way, took);
+    finish(response.headers_mut(), &this, took);
     let status = response.status().as_u16();
-    let route = under_way.route();
+    let route = this.route();
     super::metrics::count_request(&method, route, status, took);
     tracing::info!(
-        request_id = %under_way.id,
+        request_id = %this.id,
         method = %method,
         route,
         status,
         duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        account = under_way.account().map(tracing::field::display),
+        account = this.account().map(tracing::field::display),
     );
     response
 }
@@ -47,7 +47,7 @@ pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> 
 /// can read.
 pub async fn answer_anyway(request: Request, next: Next) -> Response {
     if let Some(path) = request.extensions().get::<MatchedPath>() {
-        timing::follows(path.as_str());
+        under_way::follows(path.as_str());
     }
     // A panic unwinds out of the request's own future only; what it shares with others are locks that recover
     // from it and the database, which rolls back.
@@ -66,18 +66,18 @@ fn given_id(headers: &HeaderMap) -> Option<String> {
     ((1..=128).contains(&id.len()) && id.bytes().all(plain)).then(|| id.to_owned())
 }
 
-fn finish(headers: &mut HeaderMap, under_way: &UnderWay, took: Duration) {
-    if let Ok(id) = HeaderValue::from_str(&under_way.id) {
+fn finish(headers: &mut HeaderMap, this: &UnderWay, took: Duration) {
+    if let Ok(id) = HeaderValue::from_str(&this.id) {
         headers.insert(REQUEST_ID, id);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     // Only who has a secret key learns where the time went.
-    if under_way.account().is_some() {
-        let (database, acquirer) = (under_way.millis(Wait::Database), under_way.millis(Wait::Acquirer));
+    if this.account().is_some() {
+        let (database, acquirer) = (this.millis(Wait::Database), this.millis(Wait::Acquirer));
         let app = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_sub(database + acquirer);
         let mut timing = format!("app;dur={app}, db;dur={database}");
-        if under_way.waited(Wait::Acquirer) {
+        if this.waited(Wait::Acquirer) {
             // Writing to a String cannot fail.
             let _ = write!(timing, ", acquirer;dur={acquirer}");
         }

@@ -15,7 +15,7 @@ use crate::clock::{Clock, Ids};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::store::Store;
-use crate::timing::handed_on;
+use crate::under_way::handed_on;
 use crate::vault::Vault;
 
 /// The context, shared by all requests and workers of a process.

@@ -2,7 +2,7 @@
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, Statement, TransactionTrait};
 
-use super::postgres;
+use super::connect::{answered, is_postgres};
 
 /// A transaction that has begun.
 ///
@@ -27,7 +27,7 @@ pub(super) enum Uncommitted {
 impl Begun {
     /// Begin.
     pub async fn begin(pool: &DatabaseConnection) -> Result<Self, DbErr> {
-        if postgres::is(pool) {
+        if is_postgres(pool) {
             return pool.begin().await.map(Self::Postgres);
         }
         // A deferred transaction that reads first fails under load, whatever the busy time-out.
@@ -60,7 +60,7 @@ impl Begun {
 
     /// A transaction of nothing but what was appended.
     pub async fn alone(pool: &DatabaseConnection, appended: Statement) -> Result<(), Uncommitted> {
-        if postgres::is(pool) {
+        if is_postgres(pool) {
             // A single statement is a transaction of its own.
             return pool.execute_raw(appended).await.map(drop).map_err(uncommitted);
         }
@@ -94,7 +94,7 @@ async fn rolled_back(pool: &DatabaseConnection, commit: Result<(), DbErr>) -> Re
 /// A database that answers did not commit; a broken connection or disk leaves a doubt.
 fn uncommitted(error: DbErr) -> Uncommitted {
     const DISK: [&str; 2] = ["10", "13"];
-    match postgres::answered(&error) {
+    match answered(&error) {
         // SQLite's extended codes carry the plain one in their low byte.
         Some(code) if !DISK.contains(&plain(&code).as_str()) => Uncommitted::Failed(error),
         Some(_) | None => Uncommitted::InDoubt(error),

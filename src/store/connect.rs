@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use migration::Migrator;
-use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, Statement};
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, RuntimeErr, Statement,
+    sqlx,
+};
 
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,4 +192,18 @@ async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectEr
         None => (0, 0),
     };
     if tables > 0 && ours == 0 { Err(ConnectError::Foreign) } else { Ok(()) }
+}
+
+/// Whether this is a PostgreSQL.
+pub(super) fn is_postgres(connection: &DatabaseConnection) -> bool {
+    connection.get_database_backend() == DbBackend::Postgres
+}
+
+/// The code of an error that the database itself answered with.
+pub(super) fn answered(error: &DbErr) -> Option<String> {
+    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error
+    else {
+        return None;
+    };
+    if let sqlx::Error::Database(answer) = &**error { answer.code().map(Into::into) } else { None }
 }

@@ -22,7 +22,7 @@ pub use tx::Tx;
 
 use crate::clock::Ids;
 use crate::error::Error;
-use crate::timing::{Wait, waiting};
+use crate::under_way::{Wait, waiting};
 use statements::Counting;
 use tx::Begin;
 

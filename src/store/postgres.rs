@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use sea_orm::{DatabaseConnection, DbBackend, DbErr, RuntimeErr, sqlx};
+use sea_orm::DbErr;
 
 use super::begun::Uncommitted;
+use super::connect::answered;
 use super::tx::{Begin, Tx};
 use super::unit::{self, in_doubt};
 use crate::error::{Error, ErrorCode};
-use crate::timing::handed_on;
+use crate::under_way::handed_on;
 
 const TRIES_MAX: u32 = 10;
 
@@ -65,18 +66,4 @@ where
 /// this unit looked. Looking again, it finds the rival's row.
 fn collided(error: &DbErr) -> bool {
     answered(error).is_some_and(|code| matches!(code.as_str(), "40001" | "40P01" | "23505"))
-}
-
-/// Whether this is a PostgreSQL.
-pub(super) fn is(connection: &DatabaseConnection) -> bool {
-    connection.get_database_backend() == DbBackend::Postgres
-}
-
-/// The code of an error that the database itself answered with.
-pub(super) fn answered(error: &DbErr) -> Option<String> {
-    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error
-    else {
-        return None;
-    };
-    if let sqlx::Error::Database(answer) = &**error { answer.code().map(Into::into) } else { None }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
-use crate::timing::{Wait, waiting};
+use crate::under_way::{Wait, waiting};
 
 /// Running totals.
 #[derive(Debug, Default)]

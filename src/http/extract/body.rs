@@ -9,26 +9,11 @@ use http::{Method, header::CONTENT_TYPE};
 use serde_json::{Map, Value};
 
 use super::form::{self, Form};
+use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
-/// How deep objects and lists may lie in each other, the request itself counted.
-pub(super) const LEVELS_MAX: usize = 6;
-/// How many parameters a request may have, counting each field and each item at every level.
-pub(super) const PAIRS_MAX: usize = 1000;
-
-pub(super) const TOO_DEEP: Unreadable = Unreadable::Malformed("The parameters are nested too deeply");
-pub(super) const TOO_MANY: Unreadable = Unreadable::Malformed("There are too many parameters");
 const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
 const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
 const NO_MULTIPART: Unreadable = Unreadable::Malformed("The body is not valid multipart/form-data");
-
-/// Why there is no tree. The sentences never repeat what was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unreadable {
-    /// 415: a body of a type that we do not read.
-    MediaType,
-    /// 400, and the sentence that says why.
-    Malformed(&'static str),
-}
 
 /// Reads query and body into one tree, an object.
 ///

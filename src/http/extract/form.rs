@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 
-use super::body::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
+use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
 const ENCODING: Unreadable = Unreadable::Malformed("The form is not properly encoded");
 const CONFLICT: Unreadable =

@@ -2,6 +2,7 @@
 
 pub mod body;
 mod form;
+mod unreadable;
 
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
@@ -13,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use validator::Validate;
 
-use self::body::Unreadable;
+use self::unreadable::Unreadable;
 use super::Site;
 use crate::error::{Error, ErrorCode};
 use crate::limits::BODY_BYTES_MAX;

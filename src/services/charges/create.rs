@@ -3,10 +3,11 @@
 use entity::charge;
 use futures::FutureExt;
 
+use super::call::ask;
 use super::order::{self, Order};
 use super::outcome::{self, Outcome, Verdict};
 use super::settle;
-use crate::acquirer::{self, Approval, Failure};
+use crate::acquirer::{Approval, Failure};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::charge::NewCharge;
@@ -14,7 +15,6 @@ use crate::services::cards;
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::payment::TokenUse;
 use crate::store::Tx;
-use crate::timing::{Wait, waiting};
 use crate::views::charge::Charge;
 
 /// Make a charge: capture it at once, or authorise it to be captured later. May take as long as the acquirer.
@@ -76,19 +76,4 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
     }
     tx.append(row);
     Ok(())
-}
-
-/// Call the acquirer for the attempt in `row`, within its times: it starts soon after the intent or not at
-/// all, so that a worker never settles a payment that is still being made.
-pub(super) async fn ask<T>(
-    ctx: &Context,
-    row: &charge::Model,
-    call: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    if !acquirer::may_start(ctx.clock.now(), row.settle_after) {
-        return Err(Failure::NoAnswer);
-    }
-    metrics::counter!("card_payments_acquirer_calls_total").increment(1);
-    let answer = tokio::time::timeout(ctx.acquirer_answer, call);
-    waiting(Wait::Acquirer, answer).await.unwrap_or(Err(Failure::NoAnswer))
 }

@@ -4,11 +4,11 @@ use entity::charge;
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 
-use super::create::ask;
+use super::call::{ask, key};
 use super::find::by_token;
 use super::outcome::{self, Outcome, Verdict, held, word};
 use super::state::{Action, Move, Standing, next};
-use crate::acquirer::{CallKey, Failure, Follow};
+use crate::acquirer::{Failure, Follow};
 use crate::error::{Error, ErrorCode};
 use crate::limits::SETTLE_AFTER;
 use crate::params::Params;
@@ -130,13 +130,4 @@ fn call(row: &charge::Model, action: Action) -> Result<Follow, Error> {
     let reference =
         reference.ok_or_else(|| Error::internal("an authorised charge without the acquirer's reference"))?;
     Ok(Follow { key: key(row, action), reference, amount: row.amount, currency: row.currency, fault: None })
-}
-
-/// The key of the capture or void in flight.
-pub(super) fn key(row: &charge::Model, action: Action) -> CallKey {
-    let action = match action {
-        Action::Capture => "capture",
-        Action::Void => "void",
-    };
-    CallKey::new(row.id, &format!("{action}:{}", row.call))
 }

@@ -1,6 +1,7 @@
 //! Charges, a file a verb. A payment is three steps: the intent is recorded and committed, the acquirer is
 //! called with no transaction open, the outcome is recorded (decisions 5).
 
+mod call;
 pub mod create;
 pub mod find;
 pub mod follow;

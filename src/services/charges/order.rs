@@ -4,7 +4,8 @@ use entity::charge::{self, ChargeState};
 use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate};
 use serde_json::Map;
 
-use crate::acquirer::{Authorise, CallKey};
+use super::call::creation_key;
+use crate::acquirer::Authorise;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::params::charge::NewCharge;
@@ -186,9 +187,4 @@ fn order(
     };
     let inline_card = (payer.token == TokenUse::Inline).then_some(payer.card);
     Ok(Order { row, inline_card, token: payer.token, call })
-}
-
-/// A charge is made by one call only, so its key needs no number.
-pub(super) fn creation_key(charge: ChargeToken) -> CallKey {
-    CallKey::new(charge, "charge")
 }

@@ -8,11 +8,10 @@ use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::follow;
-use super::order::creation_key;
+use super::call::{creation_key, key, within_time};
 use super::outcome::{self, Outcome, Verdict, held};
 use super::state::{Action, Standing, next};
-use crate::acquirer::{CallKey, NoAnswer, Settled};
+use crate::acquirer::{CallKey, Settled};
 use crate::error::Error;
 use crate::limits::{SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
 use crate::services::context::{Account, Context};
@@ -101,7 +100,7 @@ fn pause(row: &charge::Model) -> Span {
 }
 
 async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<Option<Verdict>, Error> {
-    let Ok(settled) = within_time(ctx, ctx.acquirer.settle(&follow::key(row, action))).await else {
+    let Ok(settled) = within_time(ctx, ctx.acquirer.settle(&key(row, action))).await else {
         return Ok(None);
     };
     Ok(Some(match settled {
@@ -111,13 +110,6 @@ async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<
             Verdict::Moved(step.map_err(|_| Error::internal("the table does not know a move in flight"))?)
         }
     }))
-}
-
-async fn within_time<T>(
-    ctx: &Context,
-    call: impl Future<Output = Result<T, NoAnswer>>,
-) -> Result<T, NoAnswer> {
-    tokio::time::timeout(ctx.acquirer_answer, call).await.unwrap_or(Err(NoAnswer))
 }
 
 /// Whether the attempt holds a single-use token: an inline card's was born spent, a customer's is never held.

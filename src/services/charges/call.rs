@@ -1,0 +1,52 @@
+//! The second step: calls of the acquirer, their keys and their times (decisions 5).
+
+use entity::{ChargeToken, Timestamp, charge};
+
+use super::state::Action;
+use crate::acquirer::{CallKey, Failure, NoAnswer};
+use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
+use crate::services::context::Context;
+use crate::under_way::{Wait, waiting};
+
+/// A charge is made by one call only, so its key needs no number.
+pub(super) fn creation_key(charge: ChargeToken) -> CallKey {
+    CallKey::new(charge, "charge")
+}
+
+/// The key of the capture or void in flight.
+pub(super) fn key(row: &charge::Model, action: Action) -> CallKey {
+    let action = match action {
+        Action::Capture => "capture",
+        Action::Void => "void",
+    };
+    CallKey::new(row.id, &format!("{action}:{}", row.call))
+}
+
+/// Call the acquirer for the attempt in `row`, within its times.
+pub(super) async fn ask<T>(
+    ctx: &Context,
+    row: &charge::Model,
+    call: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    if !may_start(ctx.clock.now(), row.settle_after) {
+        return Err(Failure::NoAnswer);
+    }
+    metrics::counter!("card_payments_acquirer_calls_total").increment(1);
+    let answer = tokio::time::timeout(ctx.acquirer_answer, call);
+    waiting(Wait::Acquirer, answer).await.unwrap_or(Err(Failure::NoAnswer))
+}
+
+/// Settle a key, within the same time.
+pub(super) async fn within_time<T>(
+    ctx: &Context,
+    call: impl Future<Output = Result<T, NoAnswer>>,
+) -> Result<T, NoAnswer> {
+    tokio::time::timeout(ctx.acquirer_answer, call).await.unwrap_or(Err(NoAnswer))
+}
+
+/// Whether a call whose intent may be settled after `settle_after` may still start: soon after the intent or
+/// not at all, so that no worker settles a payment that is being made.
+fn may_start(now: Timestamp, settle_after: Option<Timestamp>) -> bool {
+    let latest = SETTLE_AFTER.millis() - ACQUIRER_CALL_START.millis();
+    settle_after.is_some_and(|settle| (settle - now).millis() >= latest)
+}
