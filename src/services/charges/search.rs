@@ -2,8 +2,8 @@
 
 use entity::charge::{self, Column};
 use entity::{AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Owned, Timestamp};
-use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr};
-use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter};
+use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr, UnionType};
+use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::error::Error;
 use crate::params::Search;
@@ -52,39 +52,54 @@ fn fold(text: &str) -> String {
     text.to_lowercase()
 }
 
+/// What a query matches: words as a substring, the rest exactly.
 fn matches(backend: DbBackend, account: AccountToken, query: &str) -> Condition {
-    let exact = |condition: Condition, column: Column, value: Option<SimpleExpr>| match value {
-        Some(value) => condition.add(Expr::col(column).eq(value)),
-        None => condition,
+    let words = fold(&query.replace('\n', " "));
+    let exactly = exactly(query);
+    if backend != DbBackend::Postgres && has_trigrams(query) {
+        return found_by_id(account, &words, exactly);
+    }
+    let words = if backend == DbBackend::Postgres {
+        // The index is on the column itself; percent, underscore and backslash are letters like any other here.
+        let escaped = words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        Expr::col(Column::SearchText).like(format!("%{escaped}%"))
+    } else {
+        Expr::cust_with_values("instr(search_text, ?) > 0", [words])
     };
-    let mut any = Condition::any().add(words(backend, account, &fold(&query.replace('\n', " "))));
-    any = exact(any, Column::Amount, query.parse::<i64>().ok().map(Expr::value));
-    any = exact(any, Column::Currency, Currency::parse(query).map(|currency| Expr::value(currency.code())));
-    any = exact(any, Column::Id, query.parse::<ChargeToken>().ok().map(Expr::value));
-    any = exact(any, Column::CardId, query.parse::<CardToken>().ok().map(Expr::value));
-    exact(any, Column::CustomerId, query.parse::<CustomerToken>().ok().map(Expr::value))
+    exactly.into_iter().fold(Condition::any().add(words), Condition::add)
 }
 
+/// Amount, currency and tokens, as far as the query can be one.
+fn exactly(query: &str) -> Vec<SimpleExpr> {
+    let is = |column: Column, value: Option<SimpleExpr>| value.map(|value| Expr::col(column).eq(value));
+    let conditions = [
+        is(Column::Amount, query.parse::<i64>().ok().map(Expr::value)),
+        is(Column::Currency, Currency::parse(query).map(|currency| Expr::value(currency.code()))),
+        is(Column::Id, query.parse::<ChargeToken>().ok().map(Expr::value)),
+        is(Column::CardId, query.parse::<CardToken>().ok().map(Expr::value)),
+        is(Column::CustomerId, query.parse::<CustomerToken>().ok().map(Expr::value)),
+    ];
+    conditions.into_iter().flatten().collect()
+}
+
+/// Trigrams find three characters and more; fewer scan the account.
 fn has_trigrams(query: &str) -> bool {
     query.chars().count() >= 3
 }
 
-/// The folded query as a substring. Trigrams find three characters and more; fewer scan the account.
-fn words(backend: DbBackend, account: AccountToken, query: &str) -> SimpleExpr {
-    if backend == DbBackend::Postgres {
-        // The index is on the column itself; percent, underscore and backslash are letters like any other here.
-        let escaped = query.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-        return Expr::col(Column::SearchText).like(format!("%{escaped}%"));
-    }
-    if !has_trigrams(query) {
-        return Expr::cust_with_values("instr(search_text, ?) > 0", [query]);
-    }
+/// SQLite: the ids that the words' table knows and those that the charges' own indexes know, so that each finds by
+/// its own index; one condition with OR would walk the whole account.
+fn found_by_id(account: AccountToken, words: &str, exactly: Vec<SimpleExpr>) -> Condition {
     let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let both = format!("{} AND {}", phrase(&WordTable::account_code(account)), phrase(query));
-    let found = Query::select()
+    let both = format!("{} AND {}", phrase(&WordTable::account_code(account)), phrase(words));
+    let mut found = Query::select();
+    found
         .column(Alias::new("id"))
         .from(Alias::new(WordTable::Charges.name()))
-        .and_where(Expr::cust_with_values("charges_search MATCH ?", [both]))
-        .take();
-    Column::Id.in_subquery(found)
+        .and_where(Expr::cust_with_values("charges_search MATCH ?", [both]));
+    for condition in exactly {
+        let exact = charge::Entity::owned_by(account).filter(charge::listed()).filter(condition);
+        found.union(UnionType::Distinct, exact.select_only().column(Column::Id).into_query());
+    }
+    Condition::all().add(Column::Id.in_subquery(found))
 }
