@@ -139,7 +139,6 @@ impl App {
             ids,
             vault,
             acquirer: parts.acquirer,
-            environment: parts.environment,
             acquirer_answer: parts.acquirer_answer,
             keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
             tasks: TaskTracker::new(),

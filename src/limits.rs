@@ -18,6 +18,16 @@ pub const NOTES_LENGTH_MAX: u64 = 10_000;
 /// Decisions 1 and 5: the text on the bank statement.
 pub const REFERENCE_LENGTH_MAX: u64 = 40;
 
+/// Specification, Limits: metadata items.
+pub const METADATA_ITEMS_MAX: usize = 25;
+/// Specification, Limits: metadata items, a key.
+pub const METADATA_KEY_CHARACTERS_MAX: usize = 50;
+/// Specification, Limits: metadata items, a value.
+pub const METADATA_VALUE_CHARACTERS_MAX: usize = 500;
+
+/// Specification, Limits: page size.
+pub const PER_PAGE_DEFAULT: u64 = 25;
+
 /// Specification, Limits: "Authorised charge lifetime".
 pub const AUTHORISATION_LIFETIME: Span = Span::days(7);
 /// Specification, Limits: "expire after one month unused"; decisions 4: the same day of the next month.

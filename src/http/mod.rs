@@ -72,8 +72,8 @@ fn operations() -> OpenApiRouter<Site> {
 
 /// The document, finished.
 pub fn openapi() -> serde_json::Value {
-    let (_, api) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
-    document::finished(&api)
+    let (_, described) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
+    document::finished(&described)
 }
 
 /// Metrics alone, for a listener of the operator's.
@@ -83,9 +83,9 @@ pub fn admin_router(site: Site) -> Router {
 
 /// Everything the server answers.
 pub fn router(site: Site) -> Router {
-    let (api, _) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
+    let (api, described) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
     let routed = api
-        .merge(system::routes(&openapi()))
+        .merge(system::routes(&document::finished(&described)))
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.

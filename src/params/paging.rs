@@ -5,8 +5,7 @@ use serde_json::Value;
 use validator::Validate;
 
 use super::{Params, read};
-
-const PER_PAGE_DEFAULT: u64 = 25;
+use crate::limits::PER_PAGE_DEFAULT;
 
 /// Which page of a list is wanted. Decisions, chapter 1: page parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

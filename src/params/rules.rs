@@ -7,12 +7,7 @@ use serde_json::{Map, Value};
 use url::Url;
 use validator::{ValidateEmail, ValidationError};
 
-/// Spec, Limits: metadata.
-pub const METADATA_ITEMS_MAX: usize = 25;
-/// Spec, Limits: metadata.
-pub const METADATA_KEY_CHARACTERS_MAX: usize = 50;
-/// Spec, Limits: metadata.
-pub const METADATA_VALUE_CHARACTERS_MAX: usize = 500;
+use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
 
 /// Text that is required at creation, where a change sends it (decisions, chapter 1).
 pub fn not_blank(text: &str) -> Result<(), ValidationError> {

@@ -12,7 +12,6 @@ use tokio_util::task::TaskTracker;
 
 use crate::acquirer::Acquirer;
 use crate::clock::{Clock, Ids};
-use crate::config::Environment;
 use crate::error::Error;
 use crate::store::Store;
 use crate::under_way::handed_on;
@@ -33,8 +32,6 @@ pub struct Context {
     pub vault: Vault,
     /// Who moves the money.
     pub acquirer: Arc<dyn Acquirer>,
-    /// Test or live; the database's too.
-    pub environment: Environment,
     /// How long the acquirer may take to answer.
     pub acquirer_answer: Duration,
     /// API keys looked up lately.

@@ -5,7 +5,7 @@ use entity::{CardToken, CustomerToken, JsonText};
 
 use super::context::{Account, Context};
 use super::{cards, customers};
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::params::card::NewCard;
 use crate::params::{Faults, filled};
 use crate::secret::Secret;
@@ -55,18 +55,6 @@ pub enum Found {
     Payer(Box<Payer>),
     /// Its single use is over, or under way.
     Spent,
-}
-
-impl Found {
-    /// The payer.
-    ///
-    /// Refusals: `token_already_used`.
-    pub fn payer(self) -> Result<Payer, Error> {
-        match self {
-            Self::Payer(payer) => Ok(*payer),
-            Self::Spent => Err(ErrorCode::TokenAlreadyUsed.into()),
-        }
-    }
 }
 
 /// Find the card that pays. `None` means that `faults` says why there is none.
