@@ -137,7 +137,7 @@ impl App {
             store,
             clock: parts.clock,
             ids,
-            vault,
+            vault: Arc::new(vault),
             acquirer: parts.acquirer,
             acquirer_answer: parts.acquirer_answer,
             keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),

@@ -2,6 +2,7 @@
 //! that generators accept. `docs/architecture.md` is the way in.
 
 pub mod acquirer;
+pub mod answer;
 pub mod app;
 pub mod card_number;
 pub mod clock;

@@ -54,6 +54,11 @@ pub const SETTLE_AFTER: Span = Span::seconds(30);
 /// Decisions 5, "growing pauses": thirty seconds, then twice as long each time, up to about an hour.
 pub const SETTLE_PAUSE_DOUBLINGS_MAX: u32 = 7;
 
+/// Decisions 2: characters of an Idempotency-Key.
+pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
+/// Decisions 2: how long its answer is kept, by the wall clock.
+pub const IDEMPOTENCY_KEPT: Span = Span::days(1);
+
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
 /// Over how many rows PostgreSQL spreads the writers of one count or balance.

@@ -24,6 +24,8 @@ pub struct Model {
     pub attempt: i32,
     /// The attempt that made the capture or void in flight: part of that call's key.
     pub call: i32,
+    /// The hash of the Idempotency-Key under which the latest call was asked for.
+    pub claim: Option<Vec<u8>>,
     /// When a worker may settle the call in flight, by the wall clock; null when none is.
     pub settle_after: Option<Timestamp>,
     /// In the currency's base unit.

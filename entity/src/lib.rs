@@ -13,6 +13,7 @@ pub mod customer;
 pub mod deposit;
 pub mod event;
 pub mod failure;
+mod idempotency;
 pub mod installation;
 mod ledger;
 mod owned;
@@ -26,6 +27,7 @@ pub mod token;
 
 pub use currency::Currency;
 pub use failure::FailureCode;
+pub use idempotency::{idempotency_answer, idempotency_key};
 pub use installation::vault_key;
 pub use ledger::{balance, journal_entry, posting};
 pub use owned::{Listed, Owned};

@@ -37,5 +37,7 @@ macro_rules! listed {
     )*};
 }
 
-owned! { api_key balance card charge counter customer deposit event journal_entry posting }
+owned! {
+    api_key balance card charge counter customer deposit event idempotency_answer idempotency_key journal_entry posting
+}
 listed! { card charge customer event }

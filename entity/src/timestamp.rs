@@ -122,6 +122,13 @@ impl Add<Span> for Timestamp {
     }
 }
 
+impl Sub<Span> for Timestamp {
+    type Output = Self;
+    fn sub(self, span: Span) -> Self {
+        Self(self.0.saturating_sub(span.0))
+    }
+}
+
 impl Sub for Timestamp {
     type Output = Span;
     fn sub(self, earlier: Self) -> Span {

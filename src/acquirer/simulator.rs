@@ -95,6 +95,7 @@ impl Simulator {
     async fn follow(&self, call: Follow) -> Result<Aftermath, Failure> {
         let aftermath = aftermath(&call.reference).ok_or(Failure::GatewayError)?;
         self.act(&call.key, &call.reference, call.fault).await?;
+        self.memory().done(Instant::now(), &call.key, &call.reference);
         Ok(aftermath)
     }
 }

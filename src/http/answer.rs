@@ -1,29 +1,15 @@
 //! Answers: the envelopes of the specification, and errors as responses.
 
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::answer::{Answer, Wrap};
+pub use crate::answer::{Envelope, EnvelopeWithIp};
 use crate::error::{Error, ErrorCode};
 use crate::services::page::Page;
 use crate::under_way;
-
-/// One record.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Envelope<T> {
-    response: T,
-}
-
-/// One record, and the address its request came from.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct EnvelopeWithIp<T> {
-    response: T,
-    /// The caller's address.
-    #[schema(example = "203.192.1.172")]
-    ip_address: String,
-}
 
 /// A page of a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -93,19 +79,19 @@ pub struct Deleted;
 
 impl<T: Serialize> IntoResponse for Shown<T> {
     fn into_response(self) -> Response {
-        json(StatusCode::OK, &Envelope { response: self.0 })
+        wrapped(&Wrap::Shown, &self.0)
     }
 }
 
 impl<T: Serialize> IntoResponse for Created<T> {
     fn into_response(self) -> Response {
-        json(StatusCode::CREATED, &Envelope { response: self.0 })
+        wrapped(&Wrap::Created, &self.0)
     }
 }
 
 impl<T: Serialize> IntoResponse for CreatedFrom<T> {
     fn into_response(self) -> Response {
-        json(StatusCode::CREATED, &EnvelopeWithIp { response: self.0, ip_address: self.1 })
+        wrapped(&Wrap::CreatedFrom(self.1), &self.0)
     }
 }
 
@@ -136,7 +122,25 @@ impl<T: Serialize> IntoResponse for ListedShort<T> {
 
 impl IntoResponse for Deleted {
     fn into_response(self) -> Response {
-        StatusCode::NO_CONTENT.into_response()
+        wrapped(&Wrap::Deleted, &())
+    }
+}
+
+/// The first answer and a repeated one are made alike: of the same bytes.
+fn wrapped(wrap: &Wrap, record: &impl Serialize) -> Response {
+    match wrap.finish(record) {
+        Ok(answer) => answer.into_response(),
+        Err(error) => Error::from(error).into_response(),
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        if self.body.is_empty() {
+            return status.into_response();
+        }
+        (status, [(header::CONTENT_TYPE, JSON)], self.body).into_response()
     }
 }
 
@@ -146,12 +150,14 @@ impl IntoResponse for Error {
         if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
             tracing::error!(error = %self, "request failed");
         }
-        let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = json(status, &self.body(&under_way::request_id()));
+        let answer = Answer::refusal(&self, &under_way::request_id());
+        let Ok(mut response) = answer.map(Answer::into_response) else {
+            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        };
         if code == ErrorCode::Unauthorized {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
         }
-        if code == ErrorCode::ServiceUnavailable {
+        if matches!(code, ErrorCode::ServiceUnavailable | ErrorCode::IdempotencyKeyInUse) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
@@ -165,12 +171,13 @@ impl IntoResponse for ErrorCode {
 }
 
 /// Decisions 1: exactly this content type, compact JSON.
+const JSON: &str = "application/json; charset=utf-8";
+
 fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    let mut response = (status, Json(body)).into_response();
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
-    response
+    match serde_json::to_vec(body) {
+        Ok(body) => (status, [(header::CONTENT_TYPE, JSON)], body).into_response(),
+        Err(error) => Error::from(error).into_response(),
+    }
 }
 
 /// The body of every error (specification, Errors), for the document.

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
+use axum::extract::{ConnectInfo, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use base64::Engine;
@@ -30,7 +30,8 @@ impl FromRequestParts<Site> for Caller {
     }
 }
 
-async fn by_secret_key(site: &Site, key: &Secret) -> Result<Account, Error> {
+/// The account of a secret key.
+pub async fn by_secret_key(site: &Site, key: &Secret) -> Result<Account, Error> {
     let opened = accounts::open(site, key).await?;
     if opened.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
@@ -39,44 +40,18 @@ async fn by_secret_key(site: &Site, key: &Secret) -> Result<Account, Error> {
     Ok(opened.account)
 }
 
-/// A caller at one of the endpoints that also take a publishable key, with what was sent.
-///
-/// A Basic user decides where there is one. Only where it is absent or empty the body is read first, because
-/// the publishable key may be in it: an unreadable one is then refused before the 401 (decisions 3).
-pub struct Browser {
-    /// Whose key it is.
-    pub account: Account,
-    /// The parameters.
-    pub input: Input,
-    /// Where the request came from.
-    pub ip_address: String,
-}
-
-impl FromRequest<Site> for Browser {
-    type Rejection = Error;
-
-    async fn from_request(request: Request, site: &Site) -> Result<Self, Error> {
-        let ip_address = ip_address(&request, site);
-        if let Some(key) = basic_user(request.headers()) {
-            let account = by_secret_key(site, &key).await?;
-            let input = Input::from_request(request, site).await?;
-            return Ok(Self { account, input, ip_address });
-        }
-        let input = Input::from_request(request, site).await?;
-        let key = params::read::<BrowserKey>(input.tree())
-            .value
-            .publishable_api_key
-            .ok_or(ErrorCode::Unauthorized)?;
-        let opened = accounts::open(site, &key).await?;
-        if opened.kind != KeyKind::Publishable {
-            return Err(ErrorCode::Unauthorized.into());
-        }
-        Ok(Self { account: opened.account, input, ip_address })
+/// The account of the publishable key among the parameters.
+pub async fn by_publishable_key(site: &Site, input: &Input) -> Result<Account, Error> {
+    let key = params::read::<BrowserKey>(input.tree()).value.publishable_api_key;
+    let opened = accounts::open(site, &key.ok_or(ErrorCode::Unauthorized)?).await?;
+    if opened.kind != KeyKind::Publishable {
+        return Err(ErrorCode::Unauthorized.into());
     }
+    Ok(opened.account)
 }
 
 /// The Basic user. A missing colon is forgiven, a password ignored; an empty user is none.
-fn basic_user(headers: &HeaderMap) -> Option<Secret> {
+pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let (scheme, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;

@@ -4,7 +4,8 @@ use axum::extract::State;
 
 use super::Site;
 use super::answer::{CreatedFrom, Envelope, EnvelopeWithIp, Shown};
-use super::auth::{Browser, Caller};
+use super::auth::Caller;
+use super::call::Browser;
 use super::document::BrowserCard;
 use super::extract::{Input, Path};
 use crate::error::Error;
@@ -23,9 +24,12 @@ use crate::views::card::Card;
         (status = 201, description = "The card", body = EnvelopeWithIp<Card>),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn create_card(State(site): State<Site>, browser: Browser) -> Result<CreatedFrom<Card>, Error> {
-    let card = cards::store(&site, &browser.account, browser.input.params()).await?;
-    Ok(CreatedFrom(card, browser.ip_address))
+pub async fn create_card(
+    State(site): State<Site>,
+    Browser(call): Browser,
+) -> Result<CreatedFrom<Card>, Error> {
+    let card = cards::store(&site, &call.creates_from(), call.input.params()).await?;
+    Ok(CreatedFrom(card, call.ip_address))
 }
 
 /// Get a card.

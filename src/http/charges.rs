@@ -5,6 +5,7 @@ use axum::extract::State;
 use super::Site;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::Caller;
+use super::call::Call;
 use super::document::{PageParameters, SearchParameters};
 use super::extract::{Input, Path};
 use crate::error::Error;
@@ -25,12 +26,8 @@ use crate::views::charge::Charge;
         (status = 422, description = "invalid_resource"),
         (status = 502, description = "gateway_error: nothing was charged"),
     ))]
-pub async fn create_charge(
-    State(site): State<Site>,
-    caller: Caller,
-    input: Input,
-) -> Result<Created<Charge>, Error> {
-    Ok(Created(charges::create(&site.ctx, &caller.0, input.params()).await?))
+pub async fn create_charge(State(site): State<Site>, call: Call) -> Result<Created<Charge>, Error> {
+    Ok(Created(charges::create(&site.ctx, &call.creates(), call.input.params()).await?))
 }
 
 /// List charges.
@@ -92,11 +89,10 @@ pub async fn get_charge(
     ))]
 pub async fn void_charge(
     State(site): State<Site>,
-    caller: Caller,
     Path(token): Path<String>,
-    _input: Input,
+    call: Call,
 ) -> Result<Shown<Charge>, Error> {
-    Ok(Shown(charges::void(&site.ctx, &caller.0, &token).await?))
+    Ok(Shown(charges::void(&site.ctx, &call.changes(), &token).await?))
 }
 
 /// Capture a charge.
@@ -113,9 +109,9 @@ pub async fn void_charge(
     ))]
 pub async fn capture_charge(
     State(site): State<Site>,
-    caller: Caller,
     Path(token): Path<String>,
-    input: Input,
+    call: Call,
 ) -> Result<Shown<Charge>, Error> {
-    Ok(Shown(charges::capture(&site.ctx, &caller.0, &token, input.params::<Capture>()).await?))
+    let asked = call.input.params::<Capture>();
+    Ok(Shown(charges::capture(&site.ctx, &call.changes(), &token, asked).await?))
 }

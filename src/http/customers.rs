@@ -1,12 +1,13 @@
 //! Customers (specification, Endpoints, Customers).
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::State;
 
 use super::Site;
 use super::answer::{
     Created, CreatedFrom, Deleted, Envelope, EnvelopeWithIp, Listed, ListedShort, LongList, ShortList, Shown,
 };
-use super::auth::{Browser, Caller, ip_address};
+use super::auth::Caller;
+use super::call::{Browser, Call};
 use super::document::{AddedCard, PageParameters};
 use super::extract::{Input, Path};
 use crate::error::Error;
@@ -24,14 +25,9 @@ use crate::views::subscription::Subscription;
 #[utoipa::path(post, path = "/customers", tag = "Customers", operation_id = "create_customer",
     request_body(content((NewCustomer = "application/json"), (NewCustomer = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The customer", body = Envelope<Customer>), (status = 422, description = "invalid_resource")))]
-pub async fn create_customer(
-    State(site): State<Site>,
-    caller: Caller,
-    request: Request,
-) -> Result<Created<Customer>, Error> {
-    let ip_address = ip_address(&request, &site);
-    let input = Input::from_request(request, &site).await?;
-    Ok(Created(customers::create(&site, &caller.0, ip_address, input.params::<NewCustomer>()).await?))
+pub async fn create_customer(State(site): State<Site>, call: Call) -> Result<Created<Customer>, Error> {
+    let asked = call.input.params::<NewCustomer>();
+    Ok(Created(customers::create(&site, &call.creates(), call.ip_address, asked).await?))
 }
 
 /// List customers.
@@ -78,11 +74,11 @@ pub async fn get_customer(
     ))]
 pub async fn update_customer(
     State(site): State<Site>,
-    caller: Caller,
     Path(token): Path<String>,
-    input: Input,
+    call: Call,
 ) -> Result<Shown<Customer>, Error> {
-    Ok(Shown(customers::update(&site, &caller.0, &token, input.params::<CustomerChanges>()).await?))
+    let asked = call.input.params::<CustomerChanges>();
+    Ok(Shown(customers::update(&site, &call.changes(), &token, asked).await?))
 }
 
 /// Delete a customer.
@@ -93,11 +89,10 @@ pub async fn update_customer(
     responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
 pub async fn delete_customer(
     State(site): State<Site>,
-    caller: Caller,
     Path(token): Path<String>,
-    _input: Input,
+    call: Call,
 ) -> Result<Deleted, Error> {
-    customers::delete(&site, &caller.0, &token).await?;
+    customers::delete(&site, &call.deletes(), &token).await?;
     Ok(Deleted)
 }
 
@@ -155,12 +150,11 @@ pub async fn list_customer_cards(
 pub async fn create_customer_card(
     State(site): State<Site>,
     Path(token): Path<String>,
-    browser: Browser,
+    Browser(call): Browser,
 ) -> Result<CreatedFrom<Card>, Error> {
-    let input = &browser.input;
-    let addition = Addition { stored: input.params(), new: || input.params() };
-    let card = customers::add_card(&site, &browser.account, &token, addition).await?;
-    Ok(CreatedFrom(card, browser.ip_address))
+    let addition = Addition { stored: call.input.params(), new: || call.input.params() };
+    let card = customers::add_card(&site, &call.creates_from(), &token, addition).await?;
+    Ok(CreatedFrom(card, call.ip_address))
 }
 
 /// Delete a card of a customer.
@@ -175,11 +169,10 @@ pub async fn create_customer_card(
     ))]
 pub async fn delete_customer_card(
     State(site): State<Site>,
-    caller: Caller,
     Path((token, card)): Path<(String, String)>,
-    _input: Input,
+    call: Call,
 ) -> Result<Deleted, Error> {
-    customers::delete_card(&site, &caller.0, &token, &card).await?;
+    customers::delete_card(&site, &call.deletes(), &token, &card).await?;
     Ok(Deleted)
 }
 

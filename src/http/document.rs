@@ -155,6 +155,9 @@ pub fn finished(api: &OpenApi) -> Value {
     components(&mut document);
     let nested = nested_properties(&document);
     for (method, operation) in operations(&mut document) {
+        if matches!(method.as_str(), "post" | "put" | "delete") {
+            repeatable(operation);
+        }
         errors(operation);
         nested_forms(operation, &nested);
         examples(operation);
@@ -203,6 +206,20 @@ fn components(document: &mut Value) {
     for (name, schema) in [schema_of::<ErrorBody>(), schema_of::<ErrorMessage>()] {
         document["components"]["schemas"][name] = schema;
     }
+    document["components"]["parameters"] = json!({
+        "IdempotencyKey": {
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "Makes the request repeatable: sent again with the same key within 24 hours, it has no second effect and gets the first answer. A cut connection, 500, 503 and 504 say nothing about the outcome: ask again with the same key.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
+            "example": "order-1001",
+        },
+    });
+    document["components"]["headers"] = json!({
+        "IdempotentReplayed": {
+            "description": "true where this is the answer to an earlier request with the same Idempotency-Key.",
+            "schema": { "type": "string", "enum": ["true"] },
+        },
+    });
     document["components"]["securitySchemes"] = json!({
         "secret_key": { "type": "http", "scheme": "basic", "description": "The secret API key as the user name, an empty password." },
         "publishable_key": { "type": "apiKey", "in": "query", "name": "publishable_api_key", "description": "For browsers and mobile applications." },
@@ -225,10 +242,7 @@ fn operations(document: &mut Value) -> impl Iterator<Item = (String, &mut Map<St
 fn errors(operation: &mut Map<String, Value>) {
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     for (status, code) in EVERYWHERE {
-        let response = responses.entry(*status).or_insert_with(|| json!({ "description": "" }));
-        let said = response["description"].as_str().unwrap_or_default();
-        response["description"] =
-            if said.is_empty() { (*code).into() } else { format!("{said}, {code}").into() };
+        says(responses, status, code);
     }
     responses.sort_keys();
     for (status, response) in responses.iter_mut() {
@@ -237,6 +251,33 @@ fn errors(operation: &mut Map<String, Value>) {
                 json!({ "application/json": { "schema": { "$ref": "#/components/schemas/ErrorBody" } } });
         }
     }
+}
+
+/// What changes something can be asked for once more without a second effect (decisions 2).
+fn repeatable(operation: &mut Map<String, Value>) {
+    let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
+    match operation.get_mut("parameters").and_then(Value::as_array_mut) {
+        Some(parameters) => parameters.push(key),
+        None => {
+            operation.insert("parameters".into(), json!([key]));
+        }
+    }
+    let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    for (status, response) in responses.iter_mut() {
+        if status.as_str() < "500" {
+            response["headers"] =
+                json!({ "Idempotent-Replayed": { "$ref": "#/components/headers/IdempotentReplayed" } });
+        }
+    }
+    says(responses, "422", "idempotency_key_reused");
+    says(responses, "409", "idempotency_key_in_use");
+}
+
+/// Names one more code at a status.
+fn says(responses: &mut Map<String, Value>, status: &str, code: &str) {
+    let response = responses.entry(status).or_insert_with(|| json!({ "description": "" }));
+    let said = response["description"].as_str().unwrap_or_default();
+    response["description"] = if said.is_empty() { code.into() } else { format!("{said}, {code}").into() };
 }
 
 /// The objects among the properties of each schema.

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod auth;
 mod browser;
+mod call;
 mod cards;
 mod charges;
 mod customers;
@@ -90,6 +91,7 @@ pub fn router(site: Site) -> Router {
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.
         .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(site.clone(), call::agree_with_rivals))
         .layer(from_fn(observe::answer_anyway))
         .with_state(site.clone());
     // Around the router, because these decide which route it is; and around these, because they answer too.

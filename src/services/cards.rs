@@ -2,10 +2,12 @@
 
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer};
+use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany};
 
 use super::context::{Account, Context};
+use super::idempotency;
 use crate::card_number::{CardNumber, cvc_length};
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
@@ -38,14 +40,14 @@ pub async fn store(
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let mut row = seal(ctx, card);
     row.expires_at = Some(account.now.plus_months(CARD_TOKEN_LIFETIME_MONTHS));
-    ctx.store
-        .write(row, |tx, row| {
-            Box::pin(async move {
-                tx.append(row);
-                Ok(views::card::Card::new(row.clone(), None))
-            })
-        })
-        .await
+    let unit = idempotency::write(ctx, account, row, |tx, row| {
+        async move {
+            tx.append(row);
+            Ok(views::card::Card::new(row.clone(), None))
+        }
+        .boxed()
+    });
+    unit.await
 }
 
 /// One card.

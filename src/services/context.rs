@@ -10,7 +10,9 @@ use entity::{AccountToken, Span, Timestamp, account};
 use moka::future::Cache;
 use tokio_util::task::TaskTracker;
 
+use super::idempotency::Claim;
 use crate::acquirer::Acquirer;
+use crate::answer::Wrap;
 use crate::clock::{Clock, Ids};
 use crate::error::Error;
 use crate::store::Store;
@@ -29,7 +31,7 @@ pub struct Context {
     /// The generator of ids.
     pub ids: Arc<Ids>,
     /// Ciphers and keyed hashes.
-    pub vault: Vault,
+    pub vault: Arc<Vault>,
     /// Who moves the money.
     pub acquirer: Arc<dyn Acquirer>,
     /// How long the acquirer may take to answer.
@@ -69,13 +71,32 @@ pub struct Account {
     row: account::Model,
     /// By the account's clock: what the request shows and stores as now.
     pub now: Timestamp,
+    /// The Idempotency-Key that the request carries.
+    claim: Option<Claim>,
 }
 
 impl Account {
     /// The account as its row says, at a wall-clock instant.
     pub fn new(row: account::Model, wall: Timestamp) -> Self {
         let now = wall + row.clock_offset;
-        Self { row, now }
+        Self { row, now, claim: None }
+    }
+
+    /// The account, for a request that carries an Idempotency-Key.
+    #[must_use]
+    pub fn under(self, claim: Option<Claim>) -> Self {
+        Self { claim, ..self }
+    }
+
+    /// The account, for a request whose answer is wrapped like this.
+    #[must_use]
+    pub fn answers(&self, wrap: Wrap) -> Self {
+        Self { claim: self.claim.clone().map(|claim| claim.answers(wrap)), ..self.clone() }
+    }
+
+    /// The Idempotency-Key that the request carries.
+    pub fn claim(&self) -> Option<&Claim> {
+        self.claim.as_ref()
     }
 
     /// Its token.

@@ -2,9 +2,9 @@
 //! takes no lock; each item is claimed by compare-and-set on its own row.
 
 use entity::card::{self, CardState};
-use entity::{Timestamp, account, charge};
+use entity::{Timestamp, account, charge, idempotency_answer, idempotency_key};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
 use sea_orm::{
     ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
 };
@@ -12,8 +12,9 @@ use sea_orm::{
 use super::cards;
 use super::charges::settle;
 use super::context::Context;
+use super::idempotency;
 use crate::error::Error;
-use crate::limits::DUE_BATCH;
+use crate::limits::{DUE_BATCH, IDEMPOTENCY_KEPT};
 
 /// Kinds of due work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,17 +23,20 @@ pub enum Kind {
     UnsettledCharge,
     /// A card whose unused token has expired.
     ExpiredCard,
+    /// An Idempotency-Key whose day is over.
+    StaleIdempotencyKey,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: &[Self] = &[Self::UnsettledCharge, Self::ExpiredCard];
+    pub const ALL: &[Self] = &[Self::UnsettledCharge, Self::ExpiredCard, Self::StaleIdempotencyKey];
 
     /// For metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::UnsettledCharge => "unsettled_charge",
             Self::ExpiredCard => "expired_card",
+            Self::StaleIdempotencyKey => "stale_idempotency_key",
         }
     }
 }
@@ -63,6 +67,14 @@ pub async fn run(ctx: &Context, kind: Kind) -> Result<usize, Error> {
             }
             Ok(found)
         }
+        Kind::StaleIdempotencyKey => {
+            let stale = stale(wall).limit(DUE_BATCH).all(ctx.store.read()).await?;
+            let found = stale.len();
+            for key in stale {
+                idempotency::forget(ctx, key).await?;
+            }
+            Ok(found)
+        }
     }
 }
 
@@ -76,12 +88,30 @@ pub async fn backlog(ctx: &Context, kind: Kind) -> Result<u64, Error> {
             let [everybody, ahead] = expired(wall);
             everybody.count(reader).await? + ahead.count(reader).await?
         }
+        Kind::StaleIdempotencyKey => stale(wall).count(reader).await?,
     })
 }
 
 /// By the wall clock: a call in flight has nothing to do with the account's.
 fn unsettled(wall: Timestamp) -> Select<charge::Entity> {
     charge::Entity::find().filter(charge::Column::SettleAfter.lte(wall))
+}
+
+/// By the wall clock. One without an answer is in flight, however old.
+fn stale(wall: Timestamp) -> Select<idempotency_key::Entity> {
+    let old = idempotency_key::Column::CreatedAt.lte(wall - IDEMPOTENCY_KEPT);
+    idempotency_key::Entity::find().filter(old).filter(Expr::exists(
+        Query::select()
+            .expr(Expr::value(1))
+            .from(idempotency_answer::Entity)
+            .and_where(answered(idempotency_answer::Column::AccountId, idempotency_key::Column::AccountId))
+            .and_where(answered(idempotency_answer::Column::Hash, idempotency_key::Column::Hash))
+            .take(),
+    ))
+}
+
+fn answered(answer: idempotency_answer::Column, key: idempotency_key::Column) -> SimpleExpr {
+    Expr::col((idempotency_answer::Entity, answer)).equals((idempotency_key::Entity, key))
 }
 
 /// By each account's clock, which is never behind the wall clock: what is due by that is due for everybody, and

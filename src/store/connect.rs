@@ -201,9 +201,22 @@ pub(super) fn is_postgres(connection: &DatabaseConnection) -> bool {
 
 /// The code of an error that the database itself answered with.
 pub(super) fn answered(error: &DbErr) -> Option<String> {
+    answer(error)?.code().map(Into::into)
+}
+
+/// Whether a row was not added to a table because a rival's was there.
+pub(super) fn taken(error: &DbErr, table: &str) -> bool {
+    answer(error).is_some_and(|answer| {
+        // SQLite names the columns in its message only.
+        let of_table = answer.table() == Some(table) || answer.message().contains(&format!(" {table}."));
+        answer.is_unique_violation() && of_table
+    })
+}
+
+fn answer(error: &DbErr) -> Option<&dyn sqlx::error::DatabaseError> {
     let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error
     else {
         return None;
     };
-    if let sqlx::Error::Database(answer) = &**error { answer.code().map(Into::into) } else { None }
+    if let sqlx::Error::Database(answer) = &**error { Some(answer.as_ref()) } else { None }
 }

@@ -9,7 +9,7 @@ use sea_orm::DbErr;
 use super::begun::Uncommitted;
 use super::connect::answered;
 use super::tx::{Begin, Tx};
-use super::unit::{self, in_doubt};
+use super::unit::{self, in_doubt, uncommitted};
 use crate::error::{Error, ErrorCode};
 use crate::under_way::handed_on;
 
@@ -51,7 +51,7 @@ where
             tx.keep_unit();
             match tx.commit().await {
                 Ok(()) => Ok(answer),
-                Err(Uncommitted::Failed(error)) => Err(error.into()),
+                Err(Uncommitted::Failed(error)) => Err(uncommitted(error)),
                 Err(Uncommitted::InDoubt(error)) => Err(in_doubt(&error)),
             }
         }

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::begun::Uncommitted;
 use super::tx::{Begin, Tx};
-use super::unit::{Ran, Unit, Waiting, in_doubt};
+use super::unit::{Ran, Unit, Waiting, in_doubt, uncommitted};
 use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
 
@@ -75,7 +75,7 @@ async fn singly(begin: &Begin, batch: Batch) {
                 tx.keep_unit();
                 match tx.commit().await {
                     Ok(()) => unit.answer(),
-                    Err(Uncommitted::Failed(error)) => unit.fail(error.into()),
+                    Err(Uncommitted::Failed(error)) => unit.fail(uncommitted(error)),
                     Err(Uncommitted::InDoubt(error)) => unit.fail(in_doubt(&error)),
                 }
             }

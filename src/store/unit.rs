@@ -2,10 +2,13 @@
 
 use std::panic::AssertUnwindSafe;
 
+use entity::idempotency_key;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use sea_orm::EntityName;
 use tokio::sync::oneshot;
 
+use super::connect::taken;
 use super::tx::Tx;
 use crate::error::{Error, ErrorCode};
 
@@ -90,6 +93,15 @@ pub(super) fn ran<T>(result: &Result<T, Error>) -> Ran {
         Err(Error::Refused(_) | Error::Invalid(_)) => Ran::Refused,
         Err(Error::Database(_) | Error::Internal(_)) => Ran::Failed,
     }
+}
+
+/// The commit did not happen.
+pub(super) fn uncommitted(error: sea_orm::DbErr) -> Error {
+    // Of two requests with one Idempotency-Key, this is the one that came second.
+    if taken(&error, idempotency_key::Entity.table_name()) {
+        return ErrorCode::IdempotencyKeyInUse.into();
+    }
+    error.into()
 }
 
 /// The commit may or may not have happened: nobody may act on either.

@@ -17,6 +17,7 @@ mod documents;
 mod events;
 mod harness;
 mod house;
+mod idempotency;
 mod money;
 mod process;
 mod races;

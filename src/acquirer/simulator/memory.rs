@@ -1,6 +1,8 @@
-//! What the simulator has to remember: calls whose answer did not arrive, and keys that are closed.
+//! What the simulator has to remember: calls whose answer did not arrive, captures and voids that were done, and keys
+//! that are closed.
 //!
-//! A definite answer that was delivered needs no memory, because the same call gives the same answer.
+//! The delivered answer to a creation needs no memory: whoever has it records it or undoes it. A capture or void whose
+//! answer was delivered may still be asked for, by a server that could not record it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -19,7 +21,7 @@ pub(super) struct Memory {
 
 #[derive(Clone, Debug)]
 enum Fate {
-    /// It was done, and nobody was told.
+    /// It was done, and nobody may have been told.
     Done { reference: String },
     /// It was done and has been undone.
     Reversed { reference: String },
@@ -52,6 +54,11 @@ impl Memory {
                 None
             }
         }
+    }
+
+    /// A capture or void was done, and its answer delivered.
+    pub(super) fn done(&mut self, now: Instant, key: &CallKey, reference: &str) {
+        self.remember(now, key, Fate::Done { reference: reference.to_owned() });
     }
 
     /// Undoes a creation and closes its key. Repeated, it answers the same.
@@ -135,7 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_answers_that_arrived_or_of_what_was_forgotten() {
+    fn a_capture_that_was_done_can_be_asked_for_although_it_was_answered() {
+        let (mut memory, start) = (Memory::default(), Instant::now());
+        memory.act(start, &key(), REFERENCE, None);
+        memory.done(start, &key(), REFERENCE);
+        assert_eq!(memory.settle(start + JUST_KEPT, &key()), done());
+    }
+
+    #[test]
+    fn nothing_is_kept_of_creations_whose_answers_arrived_or_of_what_was_forgotten() {
         let (mut memory, start) = (Memory::default(), Instant::now());
         memory.act(start, &key(), REFERENCE, None);
         memory.act(start, &key(), REFERENCE, Some(Fault::GatewayError));

@@ -1,11 +1,11 @@
 //! POST /charges in three steps: intent, call, outcome.
 
-use entity::charge;
+use entity::{Timestamp, charge};
 use futures::FutureExt;
 
 use super::call::ask;
 use super::order::{self, Order};
-use super::outcome::{self, Outcome, Verdict};
+use super::outcome::{self, Verdict};
 use super::settle;
 use crate::acquirer::{Approval, Failure};
 use crate::error::{Error, ErrorCode};
@@ -13,6 +13,7 @@ use crate::params::Params;
 use crate::params::charge::NewCharge;
 use crate::services::cards;
 use crate::services::context::{Account, Context, Ctx};
+use crate::services::idempotency::Claim;
 use crate::services::payment::TokenUse;
 use crate::store::Tx;
 use crate::views::charge::Charge;
@@ -30,8 +31,10 @@ pub async fn create(ctx: &Ctx, account: &Account, params: Params<NewCharge>) -> 
 
 async fn pay(ctx: &Context, account: &Account, order: Order) -> Result<Charge, Error> {
     let Order { row, inline_card, token, call } = order;
-    let intent = Intent { row: row.clone(), inline_card, token };
+    let claim = account.claim().cloned();
+    let intent = Intent { row: row.clone(), inline_card, token, claim, wall: ctx.clock.now() };
     ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+    account.claim().into_iter().for_each(Claim::hold);
 
     let key = call.key.clone();
     let answer = ask(ctx, &row, ctx.acquirer.authorise(call)).await;
@@ -45,15 +48,7 @@ async fn pay(ctx: &Context, account: &Account, order: Order) -> Result<Charge, E
             None => return Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
         },
     };
-    let outcome = Outcome {
-        row,
-        token,
-        verdict,
-        now: ctx.clock.now() + account.offset(),
-        settlement_delay_days: account.settings().settlement_delay_days,
-    };
-    let now = outcome.now;
-    let row = ctx.store.write(outcome, |tx, outcome| outcome::record(tx, outcome).boxed()).await?;
+    let (now, row) = outcome::write(ctx, account, row, token, verdict).await?;
     outcome::answer(now, row)
 }
 
@@ -62,6 +57,8 @@ struct Intent {
     row: charge::Model,
     inline_card: Option<entity::card::Model>,
     token: TokenUse,
+    claim: Option<Claim>,
+    wall: Timestamp,
 }
 
 async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
@@ -75,5 +72,8 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
         tx.append(card);
     }
     tx.append(row);
+    if let Some(claim) = &intent.claim {
+        claim.record(tx, row.account_id, intent.wall);
+    }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Capture and void of an authorised charge: intent, call, outcome.
 
-use entity::charge;
+use entity::{Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 
 use super::call::{ask, key};
 use super::find::by_token;
-use super::outcome::{self, Outcome, Verdict, held, word};
+use super::outcome::{self, Verdict, held, word};
 use super::state::{Action, Move, Standing, next};
 use crate::acquirer::{Failure, Follow};
 use crate::error::{Error, ErrorCode};
@@ -14,6 +14,7 @@ use crate::limits::SETTLE_AFTER;
 use crate::params::Params;
 use crate::params::charge::Capture;
 use crate::services::context::{Account, Context, Ctx};
+use crate::services::idempotency::Claim;
 use crate::services::payment::TokenUse;
 use crate::store::Tx;
 use crate::views::charge::Charge;
@@ -59,9 +60,9 @@ async fn in_three_steps(
     row: charge::Model,
     action: Action,
 ) -> Result<Charge, Error> {
-    let intent =
-        Intent { row, account: account.clone(), action, settle_after: ctx.clock.now() + SETTLE_AFTER };
+    let intent = Intent { row, account: account.clone(), action, wall: ctx.clock.now() };
     let (row, step) = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+    account.claim().into_iter().for_each(Claim::hold);
 
     let call = call(&row, action)?;
     let answer = match action {
@@ -74,15 +75,7 @@ async fn in_three_steps(
         // A worker settles it: completed where the acquirer says done, back where it says not.
         Err(Failure::NoAnswer) => return Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
     };
-    let outcome = Outcome {
-        row,
-        token: TokenUse::Inline,
-        verdict,
-        now: ctx.clock.now() + account.offset(),
-        settlement_delay_days: account.settings().settlement_delay_days,
-    };
-    let now = outcome.now;
-    let row = ctx.store.write(outcome, |tx, outcome| outcome::record(tx, outcome).boxed()).await?;
+    let (now, row) = outcome::write(ctx, account, row, TokenUse::Inline, verdict).await?;
     if row.state == step.to {
         Ok(Charge::at(now, row))
     } else {
@@ -94,26 +87,31 @@ struct Intent {
     row: charge::Model,
     account: Account,
     action: Action,
-    settle_after: entity::Timestamp,
+    wall: Timestamp,
 }
 
 /// Move into flight, or let the table answer for the charge as it stands by now.
 async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move), Error> {
-    let Intent { row: seen, account, action, settle_after } = intent;
+    let Intent { row: seen, account, action, wall } = intent;
     let refusal = |code: ErrorCode| Error::from(code).about_charge(seen.id);
     let step = next(Standing::at(account.now, seen), *action).map_err(refusal)?;
     let mut row = seen.clone();
     row.state = step.through;
     row.attempt = seen.attempt + 1;
-    row.settle_after = Some(*settle_after);
+    row.settle_after = Some(*wall + SETTLE_AFTER);
+    row.claim = account.claim().map(|claim| claim.hash().to_vec());
     // The call's key carries the number of the attempt that makes it: a later try is another call.
     row.call = row.attempt;
     let update = held(seen)
         .col_expr(charge::Column::State, word(row.state))
         .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
         .col_expr(charge::Column::Call, Expr::value(row.call))
-        .col_expr(charge::Column::SettleAfter, Expr::value(settle_after.millis()));
+        .col_expr(charge::Column::Claim, Expr::value(row.claim.clone()))
+        .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
     if sea_orm::UpdateMany::exec(update, tx).await?.rows_affected > 0 {
+        if let Some(claim) = account.claim() {
+            claim.record(tx, account.id(), *wall);
+        }
         return Ok((row, step));
     }
     let found = outcome::found(tx, seen).await?;

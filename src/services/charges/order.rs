@@ -156,6 +156,7 @@ fn order(
         state: ChargeState::Processing,
         attempt: 1,
         call: 1,
+        claim: account.claim().map(|claim| claim.hash().to_vec()),
         settle_after: Some(ctx.clock.now() + SETTLE_AFTER),
         amount: asked.amount,
         currency: terms.currency,

@@ -1,21 +1,27 @@
 //! The third step: what came of a call is recorded by whoever still holds the attempt, with its postings and
 //! its event, in one commit. The loser answers from the row it finds.
 
+use std::sync::Arc;
+
 use entity::charge::{self, ChargeState, Column};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{FailureCode, Owned, Span, Timestamp};
+use futures::FutureExt;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, UpdateMany};
 
 use super::state::Move;
+use crate::answer::{Answer, Wrap};
 use crate::error::{Error, ErrorCode};
+use crate::services::context::{Account, Context};
 use crate::services::ledger::{self, Entry};
 use crate::services::payment::TokenUse;
-use crate::services::{cards, events};
+use crate::services::{cards, events, idempotency};
 use crate::store::{Tx, WordTable};
+use crate::vault::Vault;
 use crate::views::charge::Charge;
 
 /// What came of a call.
@@ -40,21 +46,33 @@ pub enum Verdict {
 }
 
 /// A verdict on the attempt as `row` shows it.
-pub struct Outcome {
-    /// The charge in flight.
-    pub row: charge::Model,
-    /// What becomes of the card's token.
-    pub token: TokenUse,
-    /// What came of the call.
-    pub verdict: Verdict,
+struct Outcome {
+    row: charge::Model,
+    token: TokenUse,
+    verdict: Verdict,
     /// By the account's clock.
-    pub now: Timestamp,
-    /// Days until an entitlement becomes available.
-    pub settlement_delay_days: i32,
+    now: Timestamp,
+    settlement_delay_days: i32,
+    vault: Arc<Vault>,
 }
 
-/// Record an outcome. The answer is the row as it then stands, by whosever hand.
-pub async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
+/// Record what came of the call in flight of `row`, and what becomes of its card's token. The answer is the row as it
+/// then stands, by whosever hand, and when that was.
+pub(super) async fn write(
+    ctx: &Context,
+    account: &Account,
+    row: charge::Model,
+    token: TokenUse,
+    verdict: Verdict,
+) -> Result<(Timestamp, charge::Model), Error> {
+    let now = ctx.clock.now() + account.offset();
+    let settlement_delay_days = account.settings().settlement_delay_days;
+    let outcome = Outcome { row, token, verdict, now, settlement_delay_days, vault: Arc::clone(&ctx.vault) };
+    let row = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
+    Ok((now, row))
+}
+
+async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
     let row = after(outcome);
     if !moved(tx, &outcome.row, &row).await? {
         return found(tx, &outcome.row).await;
@@ -70,13 +88,6 @@ pub async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> 
             Verdict::Moved(_) | Verdict::Back => {}
         }
     }
-    let event = match (&outcome.verdict, row.state) {
-        (Verdict::Approved { .. }, ChargeState::Captured) => Some(EventType::ChargeCaptured),
-        (Verdict::Approved { .. }, _) => Some(EventType::ChargeAuthorised),
-        (Verdict::Failed { .. }, _) => Some(EventType::ChargeFailed),
-        (Verdict::Moved(step), _) => Some(step.emits),
-        (Verdict::Back, _) => None,
-    };
     if row.state == ChargeState::Captured {
         book(tx, outcome, &row);
     }
@@ -84,10 +95,37 @@ pub async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> 
         tx.count(row.account_id, Counted::Charges, 1);
         tx.words(WordTable::Charges, row.account_id, row.id.id(), &row.search_text);
     }
+    let shown = Charge::at(outcome.now, row.clone());
+    let event = match (&outcome.verdict, row.state) {
+        (Verdict::Approved { .. }, ChargeState::Captured) => Some(EventType::ChargeCaptured),
+        (Verdict::Approved { .. }, _) => Some(EventType::ChargeAuthorised),
+        (Verdict::Failed { .. }, _) => Some(EventType::ChargeFailed),
+        (Verdict::Moved(step), _) => Some(step.emits),
+        (Verdict::Back, _) => None,
+    };
     if let Some(event) = event {
-        events::record(tx, row.account_id, outcome.now, event, &Charge::at(outcome.now, row.clone()))?;
+        events::record(tx, row.account_id, outcome.now, event, &shown)?;
+    }
+    if let Some(hash) = &row.claim {
+        match kept_answer(&outcome.verdict, &row, &shown)? {
+            Some(answer) => idempotency::keep(tx, &outcome.vault, row.account_id, hash, &answer),
+            None => idempotency::free(tx, row.account_id, hash).await?,
+        }
     }
     Ok(row)
+}
+
+/// What a repeated request gets, from whoever learnt the outcome; nothing where nothing has happened, so that it may
+/// try anew (decisions 2).
+fn kept_answer(verdict: &Verdict, row: &charge::Model, shown: &Charge) -> Result<Option<Answer>, Error> {
+    Ok(match verdict {
+        Verdict::Approved { .. } => Some(Wrap::Created.finish(shown)?),
+        Verdict::Moved(_) => Some(Wrap::Shown.finish(shown)?),
+        Verdict::Failed { failure, spent: true } => {
+            Some(Answer::refusal(&Error::from(ErrorCode::from(*failure)).about_charge(row.id), "")?)
+        }
+        Verdict::Failed { spent: false, .. } | Verdict::Back => None,
+    })
 }
 
 /// The row as the verdict leaves it.

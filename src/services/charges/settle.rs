@@ -9,7 +9,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::call::{creation_key, key, within_time};
-use super::outcome::{self, Outcome, Verdict, held};
+use super::outcome::{self, Verdict, held};
 use super::state::{Action, Standing, next};
 use crate::acquirer::{CallKey, Settled};
 use crate::error::Error;
@@ -64,15 +64,7 @@ pub async fn settle(ctx: &Context, seen: charge::Model) -> Result<bool, Error> {
     let account = account::Entity::find_by_id(row.account_id).one(ctx.store.read()).await?;
     let account = account.ok_or_else(|| Error::internal("a charge without its account"))?;
     let token = single_use(ctx, &row).await?;
-    let account = Account::new(account, wall);
-    let outcome = Outcome {
-        row,
-        token,
-        verdict,
-        now: account.now,
-        settlement_delay_days: account.settings().settlement_delay_days,
-    };
-    ctx.store.write(outcome, |tx, outcome| outcome::record(tx, outcome).boxed()).await?;
+    outcome::write(ctx, &Account::new(account, wall), row, token, verdict).await?;
     Ok(true)
 }
 

@@ -8,8 +8,8 @@ use super::update::locked;
 use crate::error::{Error, ErrorCode};
 use crate::params::card::{NewCard, StoredCard};
 use crate::params::{Params, filled};
-use crate::services::cards;
 use crate::services::context::{Account, Context};
+use crate::services::{cards, idempotency};
 use crate::views::card::Card;
 
 /// The card to add: an unused token, or the parameters of a card. They are read when it is known which.
@@ -43,21 +43,21 @@ pub async fn add_card(
         presented.map(|card| Coming::New(Box::new(made_out(ctx, card, row.id))))
     };
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
-    ctx.store
-        .write((account.clone(), row, coming), |tx, (account, row, coming)| {
-            async move {
-                let owner = locked(tx, row).await?;
-                coming.attach(tx, &owner, account, "card_token").await?;
-                let card = match coming {
-                    Coming::New(card) => Some(card.as_ref().clone()),
-                    Coming::Stored(id) => cards::in_unit(tx, account.id(), *id).await?,
-                };
-                let card = card.ok_or_else(|| Error::internal("a card that was just attached is gone"))?;
-                Ok(Card::new(card, Some(owner.primary_card_id)))
-            }
-            .boxed()
-        })
-        .await
+    let data = (account.clone(), row, coming);
+    idempotency::write(ctx, account, data, |tx, (account, row, coming)| {
+        async move {
+            let owner = locked(tx, row).await?;
+            coming.attach(tx, &owner, account, "card_token").await?;
+            let card = match coming {
+                Coming::New(card) => Some(card.as_ref().clone()),
+                Coming::Stored(id) => cards::in_unit(tx, account.id(), *id).await?,
+            };
+            let card = card.ok_or_else(|| Error::internal("a card that was just attached is gone"))?;
+            Ok(Card::new(card, Some(owner.primary_card_id)))
+        }
+        .boxed()
+    })
+    .await
 }
 
 /// Delete a non-primary card permanently.
@@ -66,19 +66,18 @@ pub async fn add_card(
 pub async fn delete_card(ctx: &Context, account: &Account, token: &str, card: &str) -> Result<(), Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
     let card = card.parse().map_err(|_| ErrorCode::NotFound)?;
-    ctx.store
-        .write((row, card), |tx, (row, card)| {
-            async move {
-                let owner = locked(tx, row).await?;
-                if owner.primary_card_id == *card {
-                    return Err(ErrorCode::CannotDeletePrimaryCard.into());
-                }
-                match cards::delete_of_customer(tx, owner.account_id, owner.id, Some(*card)).await? {
-                    0 => Err(ErrorCode::NotFound.into()),
-                    _ => Ok(()),
-                }
+    idempotency::write(ctx, account, (row, card), |tx, (row, card)| {
+        async move {
+            let owner = locked(tx, row).await?;
+            if owner.primary_card_id == *card {
+                return Err(ErrorCode::CannotDeletePrimaryCard.into());
             }
-            .boxed()
-        })
-        .await
+            match cards::delete_of_customer(tx, owner.account_id, owner.id, Some(*card)).await? {
+                0 => Err(ErrorCode::NotFound.into()),
+                _ => Ok(()),
+            }
+        }
+        .boxed()
+    })
+    .await
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::customer::NewCustomer;
 use crate::params::{Faults, Params, filled};
 use crate::services::context::{Account, Context};
-use crate::services::{cards, events};
+use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
 
@@ -96,11 +96,10 @@ pub async fn create(
         ip_address,
         created_at: account.now,
     };
-    ctx.store
-        .write((account.clone(), row, card), |tx, (account, row, card)| {
-            record(tx, account, row, card).boxed()
-        })
-        .await
+    let unit = idempotency::write(ctx, account, (account.clone(), row, card), |tx, (account, row, card)| {
+        record(tx, account, row, card).boxed()
+    });
+    unit.await
 }
 
 async fn record(tx: &Tx, account: &Account, row: &customer::Model, card: &Coming) -> Result<Customer, Error> {

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::customer::CustomerChanges;
 use crate::params::{Faults, Params, filled};
 use crate::services::context::{Account, Context};
-use crate::services::{cards, events};
+use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
 
@@ -50,7 +50,7 @@ pub async fn update(
     // The digits of a card given inline are sealed in `change`; the parameters need not keep them.
     asked.card = None;
     let changes = Changes { account: account.clone(), row, asked, change };
-    ctx.store.write(changes, |tx, changes| record(tx, changes).boxed()).await
+    idempotency::write(ctx, account, changes, |tx, changes| record(tx, changes).boxed()).await
 }
 
 async fn card_change(

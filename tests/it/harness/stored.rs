@@ -1,6 +1,6 @@
 //! What is stored, for rules about what a request must not change or keep.
 
-use entity::{card, charge, counter, customer, event};
+use entity::{card, charge, counter, customer, event, idempotency_answer, idempotency_key};
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
 
@@ -22,7 +22,16 @@ impl App {
             .all(db)
             .await
             .unwrap();
-        format!("{cards:#?}\n{customers:#?}\n{charges:#?}\n{events:#?}\n{counters:#?}")
+        let kept = self.kept().await;
+        format!("{cards:#?}\n{customers:#?}\n{charges:#?}\n{events:#?}\n{counters:#?}\n{kept:#?}")
+    }
+
+    /// What is stored for Idempotency-Keys.
+    pub async fn kept(&self) -> (Vec<idempotency_key::Model>, Vec<idempotency_answer::Model>) {
+        let db = self.ctx().store.read();
+        let keys = idempotency_key::Entity::find().order_by_asc(idempotency_key::Column::Hash);
+        let answers = idempotency_answer::Entity::find().order_by_asc(idempotency_answer::Column::Hash);
+        (keys.all(db).await.unwrap(), answers.all(db).await.unwrap())
     }
 
     /// The answer to a request that leaves everything stored as it was.

@@ -1,0 +1,66 @@
+//! Answers as bytes: the envelopes of the specification, and what a repeated request gets once more.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::error::Error;
+
+/// One record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Envelope<T> {
+    response: T,
+}
+
+/// One record, and the address its request came from.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EnvelopeWithIp<T> {
+    response: T,
+    /// The caller's address.
+    #[schema(example = "203.192.1.172")]
+    ip_address: String,
+}
+
+/// How an operation wraps its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wrap {
+    /// 200 with the record.
+    Shown,
+    /// 201 with the record.
+    Created,
+    /// 201 with the record and the caller's address.
+    CreatedFrom(String),
+    /// 204 without a body.
+    Deleted,
+}
+
+/// A finished answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// JSON, compact; empty where there is no body.
+    pub body: Vec<u8>,
+}
+
+impl Wrap {
+    /// The answer that shows a record.
+    pub fn finish<T: Serialize>(&self, record: &T) -> Result<Answer, serde_json::Error> {
+        let (status, body) = match self {
+            Self::Shown => (200, serde_json::to_vec(&Envelope { response: record })?),
+            Self::Created => (201, serde_json::to_vec(&Envelope { response: record })?),
+            Self::CreatedFrom(ip_address) => {
+                let body = EnvelopeWithIp { response: record, ip_address: ip_address.clone() };
+                (201, serde_json::to_vec(&body)?)
+            }
+            Self::Deleted => (204, Vec::new()),
+        };
+        Ok(Answer { status, body })
+    }
+}
+
+impl Answer {
+    /// The answer that says why a request was not done.
+    pub fn refusal(error: &Error, request_id: &str) -> Result<Self, serde_json::Error> {
+        Ok(Self { status: error.code().status(), body: serde_json::to_vec(&error.body(request_id))? })
+    }
+}
