@@ -259,7 +259,7 @@ rules! {
     async fn a_late_capture_loses_against_its_successor(app, line) {
         let client = app.client();
         let charge = client.authorised(400).await;
-        line.carry(Carries::AnswerLate);
+        line.carry(Carries::CallLate);
         let late = put(&client, &charge, "capture");
         line.called(2).await;
         app.clock.advance(SETTLE_AFTER);
@@ -269,12 +269,32 @@ rules! {
         line.called(3).await;
         line.release();
         assert_eq!(unknown(&late.await.unwrap()), charge);
-        assert_eq!(app.events().await, ["charge.authorised"], "the late answer is not the successor's");
+        assert_eq!(app.events().await, ["charge.authorised"], "the late call is not the successor's");
         line.release();
         assert_eq!(successor.await.unwrap().ok(200)["captured"], true);
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
         let calls = line.calls();
         assert_ne!(calls[1], calls[2], "each try has a key of its own");
+    }
+
+    // The acquirer has done it, so the worker completes it; its caller answers from the row it finds.
+    async fn a_capture_whose_answer_is_late_is_completed_once(app, line) {
+        let client = app.client();
+        for (verb, flag, event) in
+            [("capture", "captured", "charge.captured"), ("void", "authorisation_voided", "charge.voided")]
+        {
+            let charge = client.authorised(400).await;
+            line.carry(Carries::AnswerLate);
+            let (calls, events) = (line.calls().len(), app.events().await.len());
+            let late = put(&client, &charge, verb);
+            line.called(calls + 1).await;
+            settled_when_due(app).await;
+            assert_eq!(client.charge(&charge).await[flag], true);
+            line.release();
+            assert_eq!(late.await.unwrap().ok(200), client.charge(&charge).await);
+            assert_eq!(app.events().await[events..], [event]);
+            line.carry(Carries::Both);
+        }
     }
 
     async fn a_caller_that_hangs_up_does_not_stop_a_payment(app, line) {
@@ -293,7 +313,7 @@ rules! {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
         let authorised = client.authorised(400).await;
-        line.carry(Carries::AnswerLate);
+        line.carry(Carries::CallLate);
         let creation = sent(&client, charge_with(400, json!({ "card": null, "card_token": card })));
         line.called(2).await;
         let capture = put(&client, &authorised, "capture");
@@ -306,7 +326,7 @@ rules! {
         app.do_due_work().await;
         is_authorised(&client, &authorised).await;
         assert_eq!(app.events().await, ["charge.authorised", "charge.failed"]);
-        // Nobody of the dead process writes any more: here its answers are late, and lose.
+        // Nobody of the dead process writes any more: here its calls arrive late, and are refused.
         line.release();
         line.release();
         unknown(&creation.await.unwrap());

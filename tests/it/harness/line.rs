@@ -30,6 +30,8 @@ pub enum Carries {
     Nothing,
     /// Both, but the answer only once [`Line::release`] lets it go.
     AnswerLate,
+    /// Both, but the call only once [`Line::release`] lets it go.
+    CallLate,
     /// A refusal of the acquirer's.
     Refusal,
 }
@@ -75,7 +77,7 @@ impl Line {
         *self.settles.lock().unwrap() = answered;
     }
 
-    /// Let one late answer go; they go in the order of their calls.
+    /// Let one late call or answer go; they go in the order of their calls.
     pub fn release(&self) {
         self.held.add_permits(1);
     }
@@ -116,6 +118,10 @@ impl Line {
             Carries::Both | Carries::Call => call.await,
             Carries::Nothing => Err(Failure::NoAnswer),
             Carries::Refusal => Err(Failure::GatewayError),
+            Carries::CallLate => {
+                self.held.acquire().await.unwrap().forget();
+                call.await
+            }
             Carries::AnswerLate => {
                 let answer = call.await;
                 self.held.acquire().await.unwrap().forget();
