@@ -7,6 +7,7 @@ pub mod app;
 pub mod card_number;
 pub mod clock;
 pub mod config;
+pub mod crash;
 pub mod error;
 pub mod http;
 pub mod limits;

@@ -7,7 +7,7 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::harness::line::Carries;
-use crate::harness::{Answer, App, Client, card, charge, charge_with, rules, token_of};
+use crate::harness::{Answer, App, Client, card, charge, charge_with, rounds, rules, token_of};
 
 /// A request under a key.
 #[derive(Clone)]
@@ -389,8 +389,7 @@ fn agree(answers: &[Answer], status: u16, may_wait: bool) {
 rules! {
     async fn of_many_requests_with_one_key_one_has_the_effect(app) {
         let client = app.client();
-        let rounds = std::env::var("CARD_PAYMENTS_RACE_ROUNDS").map_or(4, |rounds| rounds.parse().unwrap());
-        for round in 0..rounds {
+        for round in 0..rounds() {
             let stored = client.card_token("4200000000000000").await;
             let by_token = charge_with(400, json!({ "card": null, "card_token": stored }));
             let declined = charge_with(400, json!({ "card": card("4100000000000001") }));
@@ -408,7 +407,7 @@ rules! {
             let path = format!("/1/customers/{}", token_of(&answers[0].ok(201)));
             let request = Keyed { method: Method::DELETE, ..post(&path, &format!("deletion{round}"), json!({})) };
             agree(&at_once(&client, &request, 64).await, 204, false);
-            assert_eq!(client.listed().await, 3 * (round + 1), "charges: inline, token, captured");
+            assert_eq!(client.listed().await, 3 * (round as u64 + 1), "charges: inline, token, captured");
             assert_eq!(app.number("SELECT COUNT(*) FROM customers").await, 0);
         }
     }

@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 use crate::customer_cards::cards_of;
 use crate::customers::{charge_by, created, path, stored_card};
-use crate::harness::{Answer, App, Client, card, rules, token, with};
-
-const ROUNDS: usize = 4;
+use crate::harness::{Answer, App, Client, card, rounds, rules, token, with};
 
 /// Requests of tasks of their own, all under way together.
 async fn at_once<F>(requests: impl IntoIterator<Item = F>) -> Vec<Answer>
@@ -78,23 +76,56 @@ async fn with_cards(client: &Client, further: usize) -> (Value, Vec<String>) {
 rules! {
     async fn a_card_token_pays_for_one_of_many_charges_at_once(app) {
         let client = app.client();
-        for round in 1..=ROUNDS {
+        for round in 1..=rounds() {
             let unused = stored_card(&client).await;
-            let charges = (0..32).map(|_| Ask::Post("/1/charges".into(), charge_by("card_token", &unused)));
+            let charges = (0..64).map(|_| Ask::Post("/1/charges".into(), charge_by("card_token", &unused)));
             let answers = race(&client, charges).await;
             assert_eq!(with_status(&answers, 201).len(), 1);
             for refused in with_status(&answers, 400) {
                 refused.refused(400, "token_already_used");
             }
-            assert_eq!(with_status(&answers, 400).len(), 31);
+            assert_eq!(with_status(&answers, 400).len(), 63);
             assert_eq!(client.get("/1/charges").await.json()["pagination"]["count"], round);
             assert_eq!(client.get("/1/events").await.json()["pagination"]["count"], round);
         }
     }
 
+    async fn of_many_captures_at_once_one_takes_the_money(app) {
+        let client = app.client();
+        let (available, pending) = client.balance().await;
+        for round in 1..=rounds() {
+            let charge = client.authorised(400).await;
+            let capture = || Ask::Put(format!("/1/charges/{charge}/capture"), json!({}));
+            let answers = race(&client, (0..64).map(|_| capture())).await;
+            assert_eq!(with_status(&answers, 200).len(), 1);
+            for refused in answers.iter().filter(|answer| answer.status != 200) {
+                refused.refused(400, "already_captured");
+            }
+            assert_eq!(client.balance().await, (available, pending + 363 * i64::try_from(round).unwrap()));
+        }
+    }
+
+    async fn of_many_captures_and_voids_at_once_one_wins(app) {
+        let client = app.client();
+        for _ in 0..rounds() {
+            let charge = client.authorised(400).await;
+            let verb = |n| if n % 2 == 0 { "capture" } else { "void" };
+            let requests = (0..64).map(|n| Ask::Put(format!("/1/charges/{charge}/{}", verb(n)), json!({})));
+            let answers = race(&client, requests).await;
+            let winner = answers.iter().position(|answer| answer.status == 200).expect("a winner");
+            let code = if verb(winner) == "capture" { "already_captured" } else { "already_voided" };
+            for (n, answer) in answers.iter().enumerate().filter(|(n, _)| *n != winner) {
+                assert_eq!(answer.refused(400, code)["charge_token"], charge.as_str(), "{n}");
+            }
+            let stands = client.charge(&charge).await;
+            assert_eq!(stands["captured"] == true, verb(winner) == "capture");
+            assert_eq!(stands["authorisation_voided"] == true, verb(winner) == "void");
+        }
+    }
+
     async fn a_card_token_becomes_the_card_of_one_of_many_customers_at_once(app) {
         let client = app.client();
-        for round in 1..=ROUNDS {
+        for round in 1..=rounds() {
             let unused = stored_card(&client).await;
             let body = json!({ "email": "a@example.com", "card_token": unused });
             let answers =
@@ -113,7 +144,7 @@ rules! {
 
     async fn a_card_token_is_charged_or_attached_but_never_both(app) {
         let client = app.client();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             let unused = stored_card(&client).await;
             let owner = path(&created(&client).await);
             let body = json!({ "email": "a@example.com", "card_token": unused });
@@ -139,7 +170,7 @@ rules! {
 
     async fn many_switches_at_once_leave_one_primary_card(app) {
         let client = app.client();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             let (customer, cards) = with_cards(&client, 3).await;
             let path = path(&customer);
             let switches =
@@ -158,7 +189,7 @@ rules! {
 
     async fn many_switches_to_one_unused_card_at_once_attach_it_once(app) {
         let client = app.client();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             let (customer, _) = with_cards(&client, 1).await;
             let unused = stored_card(&client).await;
             let switches =
@@ -173,7 +204,7 @@ rules! {
 
     async fn each_replacement_removes_the_card_it_replaces(app) {
         let client = app.client();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             let (customer, _) = with_cards(&client, 0).await;
             let mut unused = Vec::new();
             for _ in 0..8 {
@@ -202,7 +233,7 @@ rules! {
 
     async fn a_customer_whose_card_is_being_replaced_is_there_and_pays(app) {
         let client = app.client();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             let customer = created(&client).await;
             let path = path(&customer);
             let requests = (0..32).map(|n| match n % 4 {
@@ -229,7 +260,7 @@ rules! {
 
     async fn a_deleted_customer_leaves_no_card_whatever_came_with_it(app) {
         let client = app.client();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             let (customer, cards) = with_cards(&client, 1).await;
             let path = path(&customer);
             let unused = stored_card(&client).await;
@@ -261,7 +292,7 @@ rules! {
 
     async fn a_card_is_deleted_or_becomes_primary_but_not_both(app) {
         let client = app.client();
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds() {
             let (customer, cards) = with_cards(&client, 1).await;
             let path = path(&customer);
             let requests = (0..16).map(|n| match n % 2 {
@@ -283,7 +314,7 @@ rules! {
 
     async fn changes_of_different_fields_at_once_are_all_kept(app) {
         let client = app.client();
-        for round in 0..ROUNDS {
+        for round in 0..rounds() {
             let customer = created(&client).await;
             let names = ["first_name", "last_name", "phone_number", "company", "notes"];
             let changes =

@@ -1,25 +1,40 @@
 //! The second step: calls of the acquirer, their keys and their times (decisions 5).
 
-use entity::{ChargeToken, Timestamp, charge};
+use entity::charge::{self, ChargeState};
+use entity::{ChargeToken, Timestamp};
 
 use super::state::Action;
 use crate::acquirer::{CallKey, Failure, NoAnswer};
+use crate::crash;
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
 use crate::services::context::Context;
 use crate::under_way::{Wait, waiting};
 
 /// A charge is made by one call only, so its key needs no number.
 pub(super) fn creation_key(charge: ChargeToken) -> CallKey {
-    CallKey::new(charge, "charge")
+    CallKey::new(charge, call_name(ChargeState::Processing))
 }
 
 /// The key of the capture or void in flight.
 pub(super) fn key(row: &charge::Model, action: Action) -> CallKey {
     let action = match action {
-        Action::Capture => "capture",
-        Action::Void => "void",
+        Action::Capture => call_name(ChargeState::Capturing),
+        Action::Void => call_name(ChargeState::Voiding),
     };
     CallKey::new(row.id, &format!("{action}:{}", row.call))
+}
+
+/// What the call of a charge in flight is called.
+pub(super) fn call_name(state: ChargeState) -> &'static str {
+    match state {
+        ChargeState::Capturing => "capture",
+        ChargeState::Voiding => "void",
+        ChargeState::Processing
+        | ChargeState::Authorised
+        | ChargeState::Captured
+        | ChargeState::Voided
+        | ChargeState::Failed => "charge",
+    }
 }
 
 /// Call the acquirer for the attempt in `row`, within its times.
@@ -32,8 +47,11 @@ pub(super) async fn ask<T>(
         return Err(Failure::NoAnswer);
     }
     metrics::counter!("card_payments_acquirer_calls_total").increment(1);
+    crash::point(call_name(row.state), "call.before");
     let answer = tokio::time::timeout(ctx.acquirer_answer, call);
-    waiting(Wait::Acquirer, answer).await.unwrap_or(Err(Failure::NoAnswer))
+    let answer = waiting(Wait::Acquirer, answer).await.unwrap_or(Err(Failure::NoAnswer));
+    crash::point(call_name(row.state), "call.after");
+    answer
 }
 
 /// Settle a key, within the same time.

@@ -3,11 +3,12 @@
 use entity::{Timestamp, charge};
 use futures::FutureExt;
 
-use super::call::ask;
+use super::call::{ask, call_name};
 use super::order::{self, Order};
 use super::outcome::{self, Verdict};
 use super::settle;
 use crate::acquirer::{Approval, Failure};
+use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::charge::NewCharge;
@@ -34,6 +35,7 @@ async fn pay(ctx: &Context, account: &Account, order: Order) -> Result<Charge, E
     let claim = account.claim().cloned();
     let intent = Intent { row: row.clone(), inline_card, token, claim, wall: ctx.clock.now() };
     ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+    crash::point(call_name(row.state), "intent.after");
     account.claim().into_iter().for_each(Claim::hold);
 
     let key = call.key.clone();
@@ -75,5 +77,6 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
     if let Some(claim) = &intent.claim {
         claim.record(tx, row.account_id, intent.wall);
     }
+    crash::point(call_name(row.state), "intent.before");
     Ok(())
 }

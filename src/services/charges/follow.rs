@@ -4,11 +4,12 @@ use entity::{Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 
-use super::call::{ask, key};
+use super::call::{ask, call_name, key};
 use super::find::by_token;
 use super::outcome::{self, Verdict, held, word};
 use super::state::{Action, Move, Standing, next};
 use crate::acquirer::{Failure, Follow};
+use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::limits::SETTLE_AFTER;
 use crate::params::Params;
@@ -62,6 +63,7 @@ async fn in_three_steps(
 ) -> Result<Charge, Error> {
     let intent = Intent { row, account: account.clone(), action, wall: ctx.clock.now() };
     let (row, step) = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+    crash::point(call_name(row.state), "intent.after");
     account.claim().into_iter().for_each(Claim::hold);
 
     let call = call(&row, action)?;
@@ -112,6 +114,7 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move)
         if let Some(claim) = account.claim() {
             claim.record(tx, account.id(), *wall);
         }
+        crash::point(call_name(row.state), "intent.before");
         return Ok((row, step));
     }
     let found = outcome::found(tx, seen).await?;

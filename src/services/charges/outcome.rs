@@ -13,8 +13,10 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, UpdateMany};
 
+use super::call::call_name;
 use super::state::Move;
 use crate::answer::{Answer, Wrap};
+use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::services::ledger::{self, Entry};
@@ -68,7 +70,9 @@ pub(super) async fn write(
     let now = ctx.clock.now() + account.offset();
     let settlement_delay_days = account.settings().settlement_delay_days;
     let outcome = Outcome { row, token, verdict, now, settlement_delay_days, vault: Arc::clone(&ctx.vault) };
+    let name = call_name(outcome.row.state);
     let row = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
+    crash::point(name, "outcome.after");
     Ok((now, row))
 }
 
@@ -112,6 +116,7 @@ async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
             None => idempotency::free(tx, row.account_id, hash).await?,
         }
     }
+    crash::point(call_name(outcome.row.state), "outcome.before");
     Ok(row)
 }
 

@@ -1,8 +1,9 @@
 # Runs a throwaway PostgreSQL for as long as somebody holds our standard input. The kernel closes that pipe however the
 # test process ends, so neither a panic nor a kill leaves a server or its files behind.
 #
-# $1 is the folder of the programs, the other arguments are ports to try. Standard output gets "ready PORT", or the
-# reasons why there is none.
+# $1 is the folder of the programs, $2 is fast or durable, the other arguments are ports to try. Standard output gets
+# "ready PORT", or the reasons why there is none. For each line on standard input the server is killed with all its
+# processes and started again, and there is one more "ready PORT".
 set -u
 exec 2>&1
 # Ctrl-C reaches the whole process group, but the way out is the pipe: it cleans up.
@@ -10,7 +11,8 @@ trap '' HUP INT PIPE TERM
 umask 077
 
 bin=$1
-shift
+kind=$2
+shift 2
 # In memory where there is room: a database is some 300 files, and copying them is four times as fast there.
 room=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 if [ "${room:-0}" -gt 3000000 ]; then memory=/dev/shm; else memory=/tmp; fi
@@ -28,15 +30,12 @@ init() {
 # Not every system has C.UTF-8, and under C pg_trgm sees ASCII letters only.
 init C.UTF-8 || init C || { cat "$dir/log"; exit 1; }
 
-# Nothing here outlives the process, so nothing is flushed. The odd time zone finds SQL that relies on the server's.
+# Nothing of a fast one outlives a process, so nothing is flushed. The odd time zone finds SQL that relies on the server's.
 cat >>"$dir/data/postgresql.conf" <<CONF
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 400
 shared_buffers = 64MB
-fsync = off
-synchronous_commit = off
-full_page_writes = off
 wal_level = minimal
 max_wal_senders = 0
 max_wal_size = 256MB
@@ -45,12 +44,26 @@ autovacuum = off
 jit = off
 timezone = 'Pacific/Auckland'
 CONF
+[ "$kind" = durable ] || cat >>"$dir/data/postgresql.conf" <<CONF
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+CONF
+start() {
+    "$bin/pg_ctl" start -w -t 60 -D "$dir/data" -l "$dir/log" -o "-p $1" </dev/null >/dev/null 2>&1
+}
 
 for port in "$@"; do
-    if "$bin/pg_ctl" start -w -t 60 -D "$dir/data" -l "$dir/log" -o "-p $port" </dev/null >/dev/null 2>&1; then
+    if start "$port"; then
         echo "ready $port"
-        exec >/dev/null 2>&1
-        cat
+        while read -r _; do
+            postmaster=$(head -n 1 "$dir/data/postmaster.pid")
+            # The children first: they would notice, and end tidily.
+            pkill -KILL -P "$postmaster" 2>/dev/null
+            kill -KILL "$postmaster"
+            until start "$port"; do sleep 0.1; done
+            echo "ready $port"
+        done
         exit 0
     fi
 done

@@ -103,6 +103,11 @@ impl App {
     }
 }
 
+/// How often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
+pub fn rounds() -> usize {
+    std::env::var("CARD_PAYMENTS_RACE_ROUNDS").map_or(4, |rounds| rounds.parse().unwrap())
+}
+
 /// Wait for what somebody else's task is about to do.
 pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..500 {

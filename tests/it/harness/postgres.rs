@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -111,9 +111,8 @@ impl Server {
             std::io::stderr().write_all(notice.as_bytes()).map_err(|fault| fault.to_string())?;
             return Ok(None);
         };
-        let cluster = Cluster::start(&programs)?;
-        let url = format!("postgres://postgres@127.0.0.1:{}/postgres", cluster.port);
-        Self::connect(&url, Some(cluster)).map(Some)
+        let cluster = Cluster::start(&programs, "fast")?;
+        Self::connect(&cluster.url(), Some(cluster)).map(Some)
     }
 
     fn connect(url: &str, cluster: Option<Cluster>) -> Result<Self, String> {
@@ -198,18 +197,38 @@ async fn sweep(admin: &DatabaseConnection) {
 }
 
 /// A running throwaway server. It stops when this value, or the process that holds it, is gone.
-struct Cluster {
+pub struct Cluster {
     port: u16,
     watcher: Child,
+    said: BufReader<ChildStdout>,
 }
 
 impl Cluster {
-    fn start(programs: &Path) -> Result<Self, String> {
+    /// A server that a test may kill: what it has committed is on disk. None where PostgreSQL is not installed.
+    pub fn durable() -> Option<Self> {
+        let programs = programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/"))?;
+        Some(Self::start(&programs, "durable").unwrap_or_else(|reason| panic!("PostgreSQL: {reason}")))
+    }
+
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Kill the server with all its processes, and start it again.
+    pub fn crash(&mut self) {
+        self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").unwrap();
+        let mut ready = String::new();
+        self.said.read_line(&mut ready).unwrap();
+        assert!(ready.starts_with("ready "), "{ready}");
+    }
+
+    fn start(programs: &Path, kind: &str) -> Result<Self, String> {
         let ports = free_ports().map_err(|fault| format!("no free port: {fault}"))?;
         let mut watcher = Command::new("sh");
         watcher
             .args(["-c", include_str!("cluster.sh"), "cluster.sh"])
             .arg(programs)
+            .arg(kind)
             .args(ports.iter().map(ToString::to_string))
             // Our own folder may be closed to the user below.
             .current_dir("/")
@@ -222,16 +241,16 @@ impl Cluster {
             watcher.uid(uid).gid(gid);
         }
         let mut watcher = watcher.spawn().map_err(|fault| format!("sh: {fault}"))?;
-        let mut said = String::new();
-        for line in BufReader::new(watcher.stdout.take().expect("piped")).lines() {
-            let line = line.map_err(|fault| fault.to_string())?;
-            if let Some(port) = line.strip_prefix("ready ") {
+        let mut said = BufReader::new(watcher.stdout.take().expect("piped"));
+        let (mut reasons, mut line) = (String::new(), String::new());
+        while said.read_line(&mut line).map_err(|fault| fault.to_string())? > 0 {
+            if let Some(port) = line.trim_end().strip_prefix("ready ") {
                 let port = port.parse().map_err(|_| format!("an odd port: {port}"))?;
-                return Ok(Self { port, watcher });
+                return Ok(Self { port, watcher, said });
             }
-            said = said + &line + "\n";
+            reasons += &std::mem::take(&mut line);
         }
-        Err(format!("{} does not start a server:\n{said}", programs.display()))
+        Err(format!("{} does not start a server:\n{reasons}", programs.display()))
     }
 }
 
@@ -345,7 +364,7 @@ mod tests {
         let Some(programs) = programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/")) else {
             return;
         };
-        let mut cluster = Cluster::start(&programs).unwrap();
+        let mut cluster = Cluster::start(&programs, "fast").unwrap();
         let address = ("127.0.0.1", cluster.port);
         assert!(TcpStream::connect(address).is_ok());
         drop(cluster.watcher.stdin.take());

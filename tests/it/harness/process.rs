@@ -139,7 +139,21 @@ impl Heard {
 
 /// The text of a request that closes its connection.
 pub fn request(method: &str, path: &str, key: Option<&str>, form: &str) -> String {
+    repeatable_request(method, path, key, None, form)
+}
+
+/// The same, with an Idempotency-Key.
+pub fn repeatable_request(
+    method: &str,
+    path: &str,
+    key: Option<&str>,
+    idempotency_key: Option<&str>,
+    form: &str,
+) -> String {
     let mut text = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n");
+    if let Some(key) = idempotency_key {
+        write!(text, "Idempotency-Key: {key}\r\n").unwrap();
+    }
     if let Some(key) = key {
         let credentials = STANDARD.encode(format!("{key}:"));
         write!(text, "Authorization: Basic {credentials}\r\n").unwrap();
@@ -149,6 +163,21 @@ pub fn request(method: &str, path: &str, key: Option<&str>, form: &str) -> Strin
         write!(text, "Content-Type: {kind}\r\nContent-Length: {}\r\n", form.len()).unwrap();
     }
     text + "\r\n" + form
+}
+
+/// One request to a server that may die meanwhile: only a whole answer is one.
+pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<Heard> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    stream.write_all(request.as_bytes())?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let heard = parsed(&text).ok_or(std::io::ErrorKind::UnexpectedEof)?;
+    let length = heard.headers.get("content-length").map(|length| length.parse().unwrap());
+    if length.is_some_and(|length: usize| length != heard.body.len()) {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(heard)
 }
 
 /// One request, one connection.
@@ -163,10 +192,14 @@ pub fn heard(mut stream: TcpStream) -> Heard {
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    parsed(&text).unwrap_or_else(|| panic!("no answer: {text}"))
+}
+
+fn parsed(text: &str) -> Option<Heard> {
+    let (head, body) = text.split_once("\r\n\r\n")?;
     let mut lines = head.lines();
-    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-    let headers = lines.map(|line| line.split_once(": ").unwrap());
-    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    Heard { status, headers, body: body.to_owned() }
+    let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+    let headers = lines.map(|line| line.split_once(": ")).collect::<Option<Vec<_>>>()?;
+    let headers = headers.into_iter().map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    Some(Heard { status, headers, body: body.to_owned() })
 }

@@ -1,0 +1,18 @@
+//! Named points at which a test lets the process die, so that what a crash leaves there is no guess. Compiled for
+//! tests only: the feature `crash-points` is on in `[dev-dependencies]` and nowhere else.
+
+/// Die here, if whoever started this process asked for it: `CARD_PAYMENTS_CRASH_AT=capture.call.before`.
+#[cfg(feature = "crash-points")]
+pub fn point(what: &str, moment: &str) {
+    use std::sync::LazyLock;
+
+    static AT: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("CARD_PAYMENTS_CRASH_AT").ok());
+    if AT.as_ref().is_some_and(|at| at.strip_prefix(what).and_then(|at| at.strip_prefix('.')) == Some(moment))
+    {
+        std::process::abort();
+    }
+}
+
+/// Nothing, where it is not compiled in.
+#[cfg(not(feature = "crash-points"))]
+pub fn point(_what: &str, _moment: &str) {}
