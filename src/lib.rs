@@ -9,6 +9,7 @@ pub mod config;
 pub mod error;
 pub mod http;
 pub mod limits;
+pub mod outbound;
 pub mod params;
 pub mod random;
 pub mod secret;

@@ -54,6 +54,9 @@ pub const SETTLE_AFTER: Span = Span::seconds(30);
 /// Decisions 5, "growing pauses": thirty seconds, then twice as long each time, up to about an hour.
 pub const SETTLE_PAUSE_DOUBLINGS_MAX: u32 = 7;
 
+/// Decisions 11: how much of the answer to a call is read.
+pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
+
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
 /// Over how many rows PostgreSQL spreads the writers of one count or balance.

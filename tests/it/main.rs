@@ -18,6 +18,7 @@ mod events;
 mod harness;
 mod house;
 mod money;
+mod outbound;
 mod process;
 mod races;
 mod requests;

@@ -1,0 +1,62 @@
+//! From a host name to the addresses that may be called.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::{Reach, Unreached};
+
+/// Who knows the addresses of a host name.
+#[async_trait]
+pub trait Lookup: Send + Sync {
+    /// Every address of a host; their ports mean nothing.
+    async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>>;
+}
+
+/// The machine's own resolver.
+pub struct SystemLookup;
+
+#[async_trait]
+impl Lookup for SystemLookup {
+    async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
+        Ok(tokio::net::lookup_host((host, 0)).await?.collect())
+    }
+}
+
+/// What the HTTP client asks for names: it connects to the addresses of this one answer, and to no other.
+pub struct GuardedLookup {
+    /// Which of them may be called.
+    pub reach: Reach,
+    /// Who knows them.
+    pub lookup: Arc<dyn Lookup>,
+}
+
+impl GuardedLookup {
+    async fn permitted(
+        reach: Reach,
+        lookup: Arc<dyn Lookup>,
+        host: &str,
+    ) -> Result<Vec<SocketAddr>, Unreached> {
+        let found = lookup.addresses(host).await.map_err(|_| Unreached::DnsFailed)?;
+        if found.is_empty() {
+            return Err(Unreached::DnsFailed);
+        }
+        // Port 0 lets the URL's decide.
+        let permitted = found.into_iter().filter(|&address| reach.permits(host, address));
+        let permitted: Vec<_> = permitted.map(|address| SocketAddr::new(address.ip(), 0)).collect();
+        if permitted.is_empty() { Err(Unreached::ForbiddenAddress) } else { Ok(permitted) }
+    }
+}
+
+impl Resolve for GuardedLookup {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (reach, lookup) = (self.reach.clone(), Arc::clone(&self.lookup));
+        Box::pin(async move {
+            let permitted = Self::permitted(reach, lookup, name.as_str()).await?;
+            Ok(Box::new(permitted.into_iter()) as Addrs)
+        })
+    }
+}
