@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use card_payments::outbound::{Outbound, Reach, Unreached};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
@@ -14,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::call;
 use crate::harness::Receiver;
+use crate::harness::process::{Process, program};
 
 /// A certificate authority that no platform knows.
 struct Authority {
@@ -132,4 +135,23 @@ async fn a_server_that_cannot_do_tls_is_not_believed() {
 #[test]
 fn what_is_no_certificate_cannot_be_trusted() {
     assert!(Outbound::trusting(Reach::test(), b"nothing").is_err());
+}
+
+#[test]
+fn a_machine_without_root_certificates_serves_and_says_so() {
+    let data = tempfile::tempdir().unwrap();
+    let said =
+        |roots: &std::path::Path| Process::start(program(data.path()).env("SSL_CERT_FILE", roots)).stopped();
+    let warning = "there are no root certificates: no https address can be called";
+    let none = data.path().join("none.pem");
+    assert!(said(&none).contains(warning));
+    std::fs::write(&none, "").unwrap();
+    assert!(said(&none).contains(warning));
+    let one = data.path().join("one.pem");
+    std::fs::write(&one, pem(&Authority::new().root)).unwrap();
+    assert!(!said(&one).contains("root certificate"));
+}
+
+fn pem(certificate: &[u8]) -> String {
+    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate))
 }
