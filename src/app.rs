@@ -17,6 +17,7 @@ use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, Se
 use crate::error::Error;
 use crate::http::{self, Index, Metrics, Site};
 use crate::limits::{ACQUIRER_ANSWER, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
+use crate::outbound::{Outbound, Reach};
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
 use crate::services::{Context, Ctx, charges};
@@ -64,6 +65,8 @@ pub struct Parts {
     pub environment: Environment,
     /// The operator's keys.
     pub operator: OperatorKeys,
+    /// Who calls the addresses that callers give.
+    pub outbound: Outbound,
 }
 
 /// A server that is ready to answer.
@@ -110,12 +113,17 @@ impl Parts {
             (None, Environment::Test) => vault_key_file(&database.data_dir)?,
             (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY")),
         };
+        let reach = match environment {
+            Environment::Test => Reach::test(),
+            Environment::Live => Reach::live(options.webhook_allow.clone()),
+        };
         Ok(Self {
             clock: Arc::new(SystemClock),
             acquirer: Arc::new(acquirer),
             acquirer_answer: ACQUIRER_ANSWER,
             environment,
             operator,
+            outbound: Outbound::new(reach),
         })
     }
 }
@@ -140,6 +148,7 @@ impl App {
             vault: Arc::new(vault),
             acquirer: parts.acquirer,
             acquirer_answer: parts.acquirer_answer,
+            outbound: parts.outbound,
             keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
             tasks: TaskTracker::new(),
         });

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
+use crate::outbound::Allowed;
 use crate::secret::Secret;
 
 /// What the money is.
@@ -69,6 +70,10 @@ pub struct ServeOptions {
     /// Networks whose X-Forwarded-For is believed, separated by commas.
     #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',', global = true)]
     pub trusted_proxies: Vec<IpNet>,
+    /// Networks, addresses and host names that live webhooks may reach besides public addresses, separated by
+    /// commas; link-local and metadata addresses stay forbidden.
+    #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW", value_delimiter = ',', global = true)]
+    pub webhook_allow: Vec<Allowed>,
     /// What is logged: a tracing filter.
     #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info", global = true)]
     pub log: String,

@@ -11,6 +11,7 @@ pub mod crash;
 pub mod error;
 pub mod http;
 pub mod limits;
+pub mod outbound;
 pub mod params;
 pub mod random;
 pub mod secret;

@@ -59,6 +59,14 @@ pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// Decisions 2: how long its answer is kept, by the wall clock.
 pub const IDEMPOTENCY_KEPT: Span = Span::days(1);
 
+/// Decisions 11: how much of the answer to a call is read.
+pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// How long the addresses of a name may be remembered: a burst of calls, not longer.
+pub const LOOKUP_LIFETIME: Duration = Duration::from_secs(1);
+/// How many names' addresses are remembered.
+pub const LOOKUPS_MAX: u64 = 1000;
+
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
 /// Over how many rows PostgreSQL spreads the writers of one count or balance.

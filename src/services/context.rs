@@ -15,6 +15,7 @@ use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
 use crate::clock::{Clock, Ids};
 use crate::error::Error;
+use crate::outbound::Outbound;
 use crate::store::Store;
 use crate::under_way::handed_on;
 use crate::vault::Vault;
@@ -36,6 +37,8 @@ pub struct Context {
     pub acquirer: Arc<dyn Acquirer>,
     /// How long the acquirer may take to answer.
     pub acquirer_answer: Duration,
+    /// Who calls the addresses that callers give.
+    pub outbound: Outbound,
     /// API keys looked up lately.
     pub keys: Cache<[u8; 32], KeyEntry>,
     /// Work that must end before the process does.

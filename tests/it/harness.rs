@@ -8,6 +8,7 @@ pub mod given;
 pub mod line;
 pub mod postgres;
 pub mod process;
+pub mod receiver;
 pub mod sending;
 pub mod stored;
 
@@ -15,6 +16,7 @@ pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
 pub use given::{charge_with, eventually, rounds, token_of};
 pub use line::Line;
+pub use receiver::{Behaviour, Received, Receiver};
 pub use stored::{fields, token, with};
 
 /// Rules of the API, each tested on both databases.

@@ -19,6 +19,7 @@ mod harness;
 mod house;
 mod idempotency;
 mod money;
+mod outbound;
 mod process;
 mod races;
 mod requests;

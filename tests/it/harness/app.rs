@@ -10,6 +10,7 @@ use card_payments::app::Parts;
 use card_payments::clock::{Clock, Ids};
 use card_payments::config::{Environment, Secrets};
 use card_payments::http::Index;
+use card_payments::outbound::{Outbound, Reach};
 use card_payments::services::accounts::{self, Keys};
 use card_payments::services::{Ctx, due};
 use card_payments::store::{Location, Store};
@@ -81,6 +82,7 @@ impl Outlives {
             acquirer_answer: self.acquirer_answer,
             environment: Environment::Test,
             operator: self.operator.clone(),
+            outbound: Outbound::new(Reach::test()),
         };
         let index = Index {
             base_url: "http://test".into(),

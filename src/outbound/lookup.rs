@@ -1,0 +1,72 @@
+//! From a host name to the addresses that may be called.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use moka::future::Cache;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::{Reach, Unreached};
+use crate::limits::{LOOKUP_LIFETIME, LOOKUPS_MAX};
+
+/// Who knows the addresses of a host name.
+#[async_trait]
+pub trait Lookup: Send + Sync {
+    /// Every address of a host; their ports mean nothing.
+    async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>>;
+}
+
+/// The machine's own resolver. It holds a thread for as long as it takes, so calls to one host that begin
+/// together share a look-up: a name whose servers are silent must not take everybody's threads.
+pub struct SystemLookup(Cache<String, Vec<SocketAddr>>);
+
+impl Default for SystemLookup {
+    fn default() -> Self {
+        Self(Cache::builder().max_capacity(LOOKUPS_MAX).time_to_live(LOOKUP_LIFETIME).build())
+    }
+}
+
+#[async_trait]
+impl Lookup for SystemLookup {
+    async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
+        let lookup = async { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) };
+        self.0.try_get_with_by_ref(host, lookup).await.map_err(|error: Arc<io::Error>| error.kind().into())
+    }
+}
+
+/// What the HTTP client asks for names: it connects to the addresses of this one answer, and to no other.
+pub struct GuardedLookup {
+    /// Which of them may be called.
+    pub reach: Reach,
+    /// Who knows them.
+    pub lookup: Arc<dyn Lookup>,
+}
+
+impl GuardedLookup {
+    async fn permitted(
+        reach: Reach,
+        lookup: Arc<dyn Lookup>,
+        host: &str,
+    ) -> Result<Vec<SocketAddr>, Unreached> {
+        let found = lookup.addresses(host).await.map_err(|_| Unreached::DnsFailed)?;
+        if found.is_empty() {
+            return Err(Unreached::DnsFailed);
+        }
+        // Port 0 lets the URL's decide.
+        let permitted = found.into_iter().filter(|&address| reach.permits(host, address));
+        let permitted: Vec<_> = permitted.map(|address| SocketAddr::new(address.ip(), 0)).collect();
+        if permitted.is_empty() { Err(Unreached::ForbiddenAddress) } else { Ok(permitted) }
+    }
+}
+
+impl Resolve for GuardedLookup {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (reach, lookup) = (self.reach.clone(), Arc::clone(&self.lookup));
+        Box::pin(async move {
+            let permitted = Self::permitted(reach, lookup, name.as_str()).await?;
+            Ok(Box::new(permitted.into_iter()) as Addrs)
+        })
+    }
+}

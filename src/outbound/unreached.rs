@@ -1,0 +1,74 @@
+//! Why a call got no answer.
+
+use std::error::Error;
+use std::io;
+
+/// Why there is no answer; decisions 11, "Errors recorded".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.description())]
+pub enum Unreached {
+    /// Nobody listens, or the connection broke, or what came back is no HTTP.
+    ConnectionFailed,
+    /// The host name has no address.
+    DnsFailed,
+    /// No trusted certificate of that name, or no TLS.
+    TlsFailed,
+    /// No answer in time.
+    Timeout,
+    /// A place that is not called.
+    ForbiddenAddress,
+}
+
+impl Unreached {
+    /// As it is recorded.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::ConnectionFailed => "connection_failed",
+            Self::DnsFailed => "dns_failed",
+            Self::TlsFailed => "tls_failed",
+            Self::Timeout => "timeout",
+            Self::ForbiddenAddress => "forbidden_address",
+        }
+    }
+
+    /// In words.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::ConnectionFailed => "The connection could not be made or broke before the answer",
+            Self::DnsFailed => "The host name could not be resolved",
+            Self::TlsFailed => "No trusted TLS connection could be made",
+            Self::Timeout => "There was no answer in time",
+            Self::ForbiddenAddress => "The address must not be called",
+        }
+    }
+
+    /// What the HTTP client's error says, at its bottom.
+    pub(super) fn of(error: &reqwest::Error) -> Self {
+        if error.is_timeout() {
+            return Self::Timeout;
+        }
+        let connecting = error.is_connect();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            if let Some(unreached) = error.downcast_ref::<Self>() {
+                return *unreached;
+            }
+            if of_tls(error, connecting) {
+                return Self::TlsFailed;
+            }
+            cause = error.source();
+        }
+        Self::ConnectionFailed
+    }
+}
+
+/// TLS hides its errors inside of I/O errors, which do not name them as their source. A connection that ends
+/// while it is being made was ended in the middle of a handshake.
+fn of_tls(error: &(dyn Error + 'static), connecting: bool) -> bool {
+    if error.is::<rustls::Error>() {
+        return true;
+    }
+    let Some(error) = error.downcast_ref::<io::Error>() else { return false };
+    let cut_short = connecting && error.kind() == io::ErrorKind::UnexpectedEof;
+    cut_short || error.get_ref().is_some_and(|inner| of_tls(inner, connecting))
+}
