@@ -51,12 +51,19 @@ fn certificate(name: &str) -> CertificateParams {
     CertificateParams::new([name.to_owned()]).unwrap()
 }
 
-/// Answers 200 to whoever believes the certificate.
-async fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> SocketAddr {
+/// What a server does with its certificate.
+fn acceptor(certificate: CertificateDer<'static>, key: &KeyPair, protocols: &[&str]) -> TlsAcceptor {
     let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    let acceptor = TlsAcceptor::from(Arc::new(config.with_single_cert(vec![certificate], key).unwrap()));
+    let mut config = config.with_single_cert(vec![certificate], key).unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Answers 200 to whoever believes the certificate.
+async fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> SocketAddr {
+    let acceptor = acceptor(certificate, key, &[]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -130,6 +137,33 @@ async fn a_server_that_cannot_do_tls_is_not_believed() {
         Err(Unreached::TlsFailed)
     );
     assert!(plain.received().is_empty());
+}
+
+#[tokio::test]
+async fn a_receiver_of_http_2_gets_all_calls_on_one_connection() {
+    let (authority, key) = (Authority::new(), KeyPair::generate().unwrap());
+    let own = certificate("127.0.0.1").signed_by(&key, &authority.issuer).unwrap();
+    let acceptor = acceptor(own.der().clone(), &key, &["h2", "http/1.1"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let mut connection = h2::server::handshake(acceptor.accept(stream).await.unwrap()).await.unwrap();
+        // The first answer has a body without end, the others have none.
+        let mut endless = None;
+        while let Some(Ok((_, mut respond))) = connection.accept().await {
+            let answer = http::Response::builder().status(if endless.is_none() { 503 } else { 204 });
+            let body = respond.send_response(answer.body(()).unwrap(), endless.is_some()).unwrap();
+            endless.get_or_insert(body).send_data(vec![b'x'; 1 << 20].into(), false).ok();
+        }
+    });
+    let client = authority.client();
+    assert_eq!(call(&client, &url).await, Ok(503));
+    for _ in 0..10 {
+        assert_eq!(call(&client, &url).await, Ok(204));
+    }
+    drop(client);
+    server.await.unwrap();
 }
 
 #[test]
