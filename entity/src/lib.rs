@@ -18,6 +18,7 @@ mod ledger;
 mod owned;
 pub mod pricing;
 mod rate;
+pub mod refund;
 mod rounding;
 mod scheme;
 mod text;
@@ -35,5 +36,5 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, Token,
+    PostingToken, RefundToken, Token,
 };

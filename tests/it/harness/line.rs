@@ -10,6 +10,7 @@ use card_payments::acquirer::{
     RefundAnswer, Settled,
 };
 use card_payments::card_number::CardNumber;
+use entity::failure::Decline;
 use entity::{Currency, Rate};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -32,6 +33,8 @@ pub enum Carries {
     AnswerLate,
     /// A refusal of the acquirer's.
     Refusal,
+    /// A definite no of the issuer's.
+    Decline,
 }
 
 /// A simulator behind a line whose faults a test orders.
@@ -116,6 +119,7 @@ impl Line {
             Carries::Both | Carries::Call => call.await,
             Carries::Nothing => Err(Failure::NoAnswer),
             Carries::Refusal => Err(Failure::GatewayError),
+            Carries::Decline => Err(Failure::Declined(Decline::CardDeclined)),
             Carries::AnswerLate => {
                 let answer = call.await;
                 self.held.acquire().await.unwrap().forget();
@@ -171,7 +175,8 @@ impl Acquirer for Line {
     }
 
     fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
-        self.simulator.refund(call)
+        let (carries, call) = self.lossy(call);
+        self.carried(carries, self.simulator.refund(call)).boxed()
     }
 
     fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
