@@ -172,7 +172,7 @@ async fn in_one_batch(app: &App, asks: Vec<Ask>) -> Vec<bool> {
         }
         .boxed()
     });
-    let moves = asks.into_iter().map(|ask| {
+    let units = asks.into_iter().map(|ask| {
         store.write(ask, move |tx, ask| {
             async move {
                 let entry = |account: &AccountToken| Entry {
@@ -194,7 +194,7 @@ async fn in_one_batch(app: &App, asks: Vec<Ask>) -> Vec<bool> {
             .boxed()
         })
     });
-    let (held, (moved, ())) = join(held, join(join_all(moves), async { gate.add_permits(1) })).await;
+    let (held, (moved, ())) = join(held, join(join_all(units), async { gate.add_permits(1) })).await;
     held.unwrap();
     moved.into_iter().map(Result::unwrap).collect()
 }

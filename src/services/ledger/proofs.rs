@@ -46,7 +46,8 @@ pub(super) fn proofs() -> [Proof; 8] {
             // Per currency: amounts of two currencies do not make up for each other.
             sql: "SELECT account_id, entry_id AS subject, CAST(0 AS BIGINT) AS expected, \
                       CAST(SUM(amount) AS BIGINT) AS found \
-                  FROM postings GROUP BY account_id, entry_id, currency HAVING SUM(amount) <> 0"
+                  FROM postings GROUP BY account_id, entry_id, currency HAVING SUM(amount) <> 0 \
+                  ORDER BY account_id, entry_id, currency"
                 .into(),
         },
         compared(
@@ -89,7 +90,7 @@ pub(super) fn proofs() -> [Proof; 8] {
             name: "refunds_within_the_charge",
             subject: Subject::Charge,
             sql: "SELECT account_id, id AS subject, amount AS expected, amount_refunded AS found \
-                  FROM charges WHERE amount_refunded > amount"
+                  FROM charges WHERE amount_refunded > amount ORDER BY account_id, id"
                 .into(),
         },
     ]
@@ -116,7 +117,8 @@ fn compared(name: &'static str, subject: Subject, sides: &[&str]) -> Proof {
     // PostgreSQL sums BIGINT to NUMERIC.
     let sql = format!(
         "SELECT account_id, subject, CAST(SUM(expected) AS BIGINT) AS expected, CAST(SUM(found) AS BIGINT) AS found \
-         FROM ({sides}) AS sides GROUP BY account_id, subject HAVING SUM(expected) <> SUM(found)"
+         FROM ({sides}) AS sides GROUP BY account_id, subject HAVING SUM(expected) <> SUM(found) \
+         ORDER BY account_id, subject"
     );
     Proof { name, subject, sql }
 }
