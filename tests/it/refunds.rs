@@ -7,7 +7,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
 use crate::harness::line::Carries;
-use crate::harness::{Answer, App, Client, card, charge_with, fields, rules, token, token_of};
+use crate::harness::{Answer, App, Client, Database, card, charge_with, fields, rules, token, token_of};
 
 const REFUNDS_FAIL: &str = "4200700000000013";
 const DECLINED: &str = "The refund was declined";
@@ -526,9 +526,14 @@ rules! {
         app.restart().await;
         line.carry(Carries::Both);
         let client = app.client();
+        let calls = line.calls().len();
+        app.do_due_work().await;
+        // On a SQLite file the new process is alone; on PostgreSQL the attempt may be a living neighbour's.
+        assert_eq!(line.calls().len() - calls, usize::from(app.database == Database::Sqlite));
         assert_eq!(ending(&shown(&client, &refund).await), pending());
         app.clock.advance(Span::seconds(30));
         app.do_due_work().await;
         assert_eq!(ending(&shown(&client, &refund).await), succeeded());
+        assert_eq!(app.events().await, ["charge.captured", "refund.created", "refund.succeeded"]);
     }
 }
