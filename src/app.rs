@@ -20,7 +20,7 @@ use crate::limits::{ACQUIRER_ANSWER, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{Outbound, Reach};
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
-use crate::services::{Context, Ctx, charges};
+use crate::services::{Context, Ctx, charges, refunds};
 use crate::store::{ConnectError, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 
@@ -160,8 +160,9 @@ impl App {
             Environment::Live => None,
         };
         if lock.is_some() {
-            // Nobody else can be making a payment on this file.
+            // Nobody else can be making a payment on this file, or submitting a refund.
             charges::settle::hasten(&ctx).await.map_err(InstallationError::Store)?;
+            refunds::submit::hasten(&ctx).await.map_err(InstallationError::Store)?;
         }
         let site = Site { ctx: Arc::clone(&ctx), index: Arc::new(index), metrics: Metrics::install() };
         Ok(Self { router: http::router(site.clone()), ctx, keys, site, _lock: lock })

@@ -33,6 +33,9 @@ pub const AUTHORISATION_LIFETIME: Span = Span::days(7);
 /// Specification, Limits: "expire after one month unused"; decisions 4: the same day of the next month.
 pub const CARD_TOKEN_LIFETIME_MONTHS: u32 = 1;
 
+/// Decisions 6: the test acquirer settles a refund this long after its creation, by the account's clock.
+pub const REFUND_SETTLES_AFTER: Span = Span::seconds(10);
+
 /// Decisions 10, `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// Decisions 10, `default_settings`, in AUD cents.
@@ -71,5 +74,7 @@ pub const LOOKUPS_MAX: u64 = 1000;
 pub const BATCH_UNITS_MAX: usize = 64;
 /// Over how many rows PostgreSQL spreads the writers of one count or balance.
 pub const SLOTS: u8 = 32;
+/// Where debits write: they take turns anyway, and in a slot of their own they never wait for credits.
+pub const DEBIT_SLOT: i32 = 32;
 /// How many due items a worker takes at a time.
 pub const DUE_BATCH: u64 = 100;

@@ -1,16 +1,16 @@
 //! The command line: `card-payments [serve]`, and what operators run beside it.
 
+mod commands;
+
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use card_payments::app::{App, Parts};
-use card_payments::clock::Ids;
 use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
 use card_payments::http::{self, Index};
 use card_payments::services::accounts::Keys;
-use card_payments::store::{Location, Store};
 use card_payments::workers;
 use clap::{Parser, Subcommand};
 use tokio::net::TcpListener;
@@ -41,6 +41,9 @@ enum Command {
     },
     /// Bring the database's schema up to date.
     Migrate,
+    /// The books.
+    #[command(subcommand)]
+    Ledger(commands::ledger::Ledger),
 }
 
 fn main() -> ExitCode {
@@ -78,17 +81,8 @@ async fn run(
             }
             Ok(())
         }
-        Command::Migrate => {
-            let location: Location = database.url().parse()?;
-            // The folder may not be there yet; a server beside it keeps the lock, and both use one door.
-            if let Location::Sqlite { path } = &location
-                && let Some(folder) = path.parent()
-            {
-                std::fs::create_dir_all(folder)?;
-            }
-            Store::open(&location, Ids::default().into()).await?;
-            Ok(())
-        }
+        Command::Migrate => commands::open(&database).await.map(drop),
+        Command::Ledger(command) => commands::ledger::run(command, &database).await,
     }
 }
 

@@ -72,6 +72,8 @@ pub struct Model {
     pub entitlement: i64,
     /// Sum of its refunds that did not fail, in `currency`.
     pub amount_refunded: i64,
+    /// `amount_refunded` in AUD cents, as its refunds were settled.
+    pub settlement_refunded: i64,
     /// How many of its refunds are pending.
     pub refunds_pending: i32,
     /// What a search's words are looked up in: folded, fields apart.

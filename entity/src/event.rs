@@ -38,5 +38,8 @@ string_enum! {
         CustomerCreated "customer.created",
         CustomerUpdated "customer.updated",
         CustomerDeleted "customer.deleted",
+        RefundCreated "refund.created",
+        RefundSucceeded "refund.succeeded",
+        RefundFailed "refund.failed",
     }
 }

@@ -31,6 +31,10 @@ pub mod journal_entry {
             Charge "charge",
             /// Money arrived.
             Deposit "deposit",
+            /// A charge was refunded.
+            Refund "refund",
+            /// A refund failed: its money came back.
+            RefundReturn "refund_return",
         }
     }
 
@@ -83,6 +87,8 @@ pub mod posting {
             Platform "platform",
             /// Money that arrived.
             Deposits "deposits",
+            /// Money refunded to cards.
+            Refunds "refunds",
         }
     }
 
@@ -109,7 +115,7 @@ pub mod balance {
         /// Time moves money: available are the days up to the account's today.
         #[sea_orm(primary_key, auto_increment = false)]
         pub available_on: Day,
-        /// 0 to 31 on PostgreSQL, 0 on SQLite.
+        /// Credits: 0 to 31 on PostgreSQL, 0 on SQLite. Debits: 32, which they take turns over.
         #[sea_orm(primary_key, auto_increment = false)]
         pub slot: i32,
         /// AUD cents.

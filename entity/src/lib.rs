@@ -19,6 +19,7 @@ mod ledger;
 mod owned;
 pub mod pricing;
 mod rate;
+pub mod refund;
 mod rounding;
 mod scheme;
 mod text;
@@ -37,5 +38,5 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, Token,
+    PostingToken, RefundToken, Token,
 };

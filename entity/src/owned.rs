@@ -39,5 +39,6 @@ macro_rules! listed {
 
 owned! {
     api_key balance card charge counter customer deposit event idempotency_answer idempotency_key journal_entry posting
+    refund
 }
-listed! { card charge customer event }
+listed! { card charge customer event refund }

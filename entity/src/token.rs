@@ -176,6 +176,8 @@ kinds! {
     JournalEntry JournalEntryToken "je_"
     /// One side of a movement; internal, in no answer.
     Posting PostingToken "po_"
+    /// A refund.
+    Refund RefundToken "rf_"
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl Error {
     /// The body. `request_id` is all that a 500 discloses.
     pub fn body(&self, request_id: &str) -> Body {
         let code = self.code();
-        let mut body = Body {
+        let mut body = ErrorObject {
             error: code.code(),
             error_description: Cow::Borrowed(code.description()),
             messages: None,
@@ -99,7 +99,7 @@ impl Error {
                 }
             }
         }
-        body
+        if code.body_is_array() { Body::Array([body]) } else { Body::Object(body) }
     }
 }
 
@@ -161,9 +161,26 @@ pub fn failure_message(failure: FailureCode) -> &'static str {
     }
 }
 
+impl ErrorCode {
+    /// Whether its body is an array that holds the one error object (specification, Errors).
+    pub fn body_is_array(self) -> bool {
+        self == Self::InsufficientServiceBalance
+    }
+}
+
 /// The body of an error (specification, Errors).
 #[derive(Debug, Serialize)]
-pub struct Body {
+#[serde(untagged)]
+pub enum Body {
+    /// The error object.
+    Object(ErrorObject),
+    /// Of the codes for which [`ErrorCode::body_is_array`].
+    Array([ErrorObject; 1]),
+}
+
+/// What an error says.
+#[derive(Debug, Serialize)]
+pub struct ErrorObject {
     /// The code.
     pub error: &'static str,
     /// The sentence.

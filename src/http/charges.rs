@@ -48,7 +48,7 @@ pub async fn list_charges(
 ///
 /// Returns a paginated list of the charges that match the search. The query is matched against description, email,
 /// metadata values and cardholder name as a part of them, and exactly against currency, amount, charge token, card
-/// token and customer token.
+/// token, refund token and customer token.
 #[utoipa::path(get, path = "/charges/search", tag = "Charges", operation_id = "search_charges",
     params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount"), PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]

@@ -7,6 +7,7 @@ use utoipa::openapi::OpenApi;
 use utoipa::{IntoParams, ToSchema};
 
 use super::answer::{ErrorBody, ErrorMessage};
+use crate::error::ErrorCode;
 
 /// Which page of a list.
 #[derive(IntoParams)]
@@ -141,6 +142,7 @@ const TAGS: &[(&str, &str)] = &[
         "Charges",
         "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them.",
     ),
+    ("Refunds", "Refunds charges, fully or partly."),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
     ("Balance", "What the account owns."),
     ("Events", "What happened."),
@@ -247,8 +249,13 @@ fn errors(operation: &mut Map<String, Value>) {
     responses.sort_keys();
     for (status, response) in responses.iter_mut() {
         if status.as_str() >= "400" {
-            response["content"] =
-                json!({ "application/json": { "schema": { "$ref": "#/components/schemas/ErrorBody" } } });
+            let object = json!({ "$ref": "#/components/schemas/ErrorBody" });
+            let is_array = |code: &&ErrorCode| code.body_is_array() && code.status().to_string() == *status;
+            let schema = match ErrorCode::ALL.iter().find(is_array) {
+                Some(_) => json!({ "type": "array", "items": object, "minItems": 1, "maxItems": 1 }),
+                None => object,
+            };
+            response["content"] = json!({ "application/json": { "schema": schema } });
         }
     }
 }
@@ -326,6 +333,7 @@ fn examples(operation: &mut Map<String, Value>) {
         }
         Some("update_customer") => json!({ "email": "roland@example.com", "company": "Robots" }),
         Some("capture_charge") => json!({}),
+        Some("create_refund") => json!({ "amount": 100 }),
         _ => return,
     };
     let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());

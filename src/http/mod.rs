@@ -14,6 +14,7 @@ mod ledger;
 mod metrics;
 mod observe;
 mod paths;
+mod refunds;
 mod system;
 
 use std::sync::Arc;
@@ -60,6 +61,9 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(charges::get_charge))
         .routes(routes!(charges::void_charge))
         .routes(routes!(charges::capture_charge))
+        .routes(routes!(refunds::create_refund, refunds::list_charge_refunds))
+        .routes(routes!(refunds::list_refunds))
+        .routes(routes!(refunds::get_refund))
         .routes(routes!(customers::create_customer, customers::list_customers))
         .routes(routes!(customers::get_customer, customers::update_customer, customers::delete_customer))
         .routes(routes!(customers::list_customer_charges))

@@ -10,6 +10,7 @@ mod faults;
 mod findings;
 mod paging;
 mod patch;
+pub mod refund;
 pub mod rules;
 mod search;
 #[cfg(test)]

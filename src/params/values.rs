@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(super) const BLANK: &str = "can't be blank";
 pub(super) const INVALID: &str = "is not valid";
 pub(super) const UNLISTED: &str = "is not included in the list";
-const NO_NUMBER: &str = "is not a number";
+pub(super) const NO_NUMBER: &str = "is not a number";
 const NO_INTEGER: &str = "must be an integer";
 const TOO_LARGE: &str = "must be at most 9007199254740991";
 const TOO_SMALL: &str = "must be greater than or equal to -9007199254740991";

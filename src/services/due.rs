@@ -2,8 +2,10 @@
 //! takes no lock; each item is claimed by compare-and-set on its own row.
 
 use entity::card::{self, CardState};
-use entity::{Timestamp, account, charge, idempotency_answer, idempotency_key};
+use entity::refund::{self, RefundState};
+use entity::{Owned, Timestamp, account, charge, idempotency_answer, idempotency_key};
 use futures::FutureExt;
+use futures::future::join_all;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
 use sea_orm::{
     ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
@@ -13,6 +15,7 @@ use super::cards;
 use super::charges::settle;
 use super::context::Context;
 use super::idempotency;
+use super::refunds;
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, IDEMPOTENCY_KEPT};
 
@@ -25,11 +28,22 @@ pub enum Kind {
     ExpiredCard,
     /// An Idempotency-Key whose day is over.
     StaleIdempotencyKey,
+    /// A refund that the acquirer has not answered.
+    UnsubmittedRefund,
+    /// A refund whose announced outcome comes about.
+    SettlingRefund,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: &[Self] = &[Self::UnsettledCharge, Self::ExpiredCard, Self::StaleIdempotencyKey];
+    pub const ALL: &[Self] = &[
+        Self::UnsettledCharge,
+        Self::ExpiredCard,
+        Self::StaleIdempotencyKey,
+        // In this order: what is submitted late may settle at once.
+        Self::UnsubmittedRefund,
+        Self::SettlingRefund,
+    ];
 
     /// For metrics.
     pub const fn name(self) -> &'static str {
@@ -37,6 +51,8 @@ impl Kind {
             Self::UnsettledCharge => "unsettled_charge",
             Self::ExpiredCard => "expired_card",
             Self::StaleIdempotencyKey => "stale_idempotency_key",
+            Self::UnsubmittedRefund => "unsubmitted_refund",
+            Self::SettlingRefund => "settling_refund",
         }
     }
 }
@@ -75,6 +91,29 @@ pub async fn run(ctx: &Context, kind: Kind) -> Result<usize, Error> {
             }
             Ok(found)
         }
+        Kind::UnsubmittedRefund => {
+            let due = unsubmitted(wall)
+                .order_by_asc(refund::Column::SubmitAfter)
+                .limit(DUE_BATCH)
+                .all(ctx.store.read())
+                .await?;
+            // Together: one call that takes its time must not keep the others waiting.
+            let submitted = join_all(due.into_iter().map(|row| refunds::submit(ctx, row))).await;
+            let found = submitted.len();
+            submitted.into_iter().collect::<Result<Vec<_>, _>>().map(|_| found)
+        }
+        Kind::SettlingRefund => {
+            let mut found = 0;
+            for due in settling(wall) {
+                for row in due.limit(DUE_BATCH).all(ctx.store.read()).await? {
+                    found += 1;
+                    if let Some(outcome) = row.announced {
+                        refunds::settle(ctx, row, outcome).await?;
+                    }
+                }
+            }
+            Ok(found)
+        }
     }
 }
 
@@ -89,6 +128,11 @@ pub async fn backlog(ctx: &Context, kind: Kind) -> Result<u64, Error> {
             everybody.count(reader).await? + ahead.count(reader).await?
         }
         Kind::StaleIdempotencyKey => stale(wall).count(reader).await?,
+        Kind::UnsubmittedRefund => unsubmitted(wall).count(reader).await?,
+        Kind::SettlingRefund => {
+            let [everybody, ahead] = settling(wall);
+            everybody.count(reader).await? + ahead.count(reader).await?
+        }
     })
 }
 
@@ -114,18 +158,34 @@ fn answered(answer: idempotency_answer::Column, key: idempotency_key::Column) ->
     Expr::col((idempotency_answer::Entity, answer)).equals((idempotency_key::Entity, key))
 }
 
+/// By the wall clock, as all calls of the acquirer.
+fn unsubmitted(wall: Timestamp) -> Select<refund::Entity> {
+    refund::Entity::find()
+        .filter(refund::Column::State.eq(RefundState::Submitting))
+        .filter(refund::Column::SubmitAfter.lte(wall))
+}
+
+fn expired(wall: Timestamp) -> [Select<card::Entity>; 2] {
+    let unused = card::Entity::find().filter(card::Column::State.eq(CardState::Unused));
+    by_accounts_clock(&unused, card::Column::ExpiresAt, wall)
+}
+
+fn settling(wall: Timestamp) -> [Select<refund::Entity>; 2] {
+    let accepted = refund::Entity::find().filter(refund::Column::State.eq(RefundState::Accepted));
+    by_accounts_clock(&accepted, refund::Column::SettlesAt, wall)
+}
+
 /// By each account's clock, which is never behind the wall clock: what is due by that is due for everybody, and
 /// the few accounts whose clock runs ahead are looked at one by one.
-fn expired(wall: Timestamp) -> [Select<card::Entity>; 2] {
-    let unused = || card::Entity::find().filter(card::Column::State.eq(CardState::Unused));
-    let expires_at = || Expr::col((card::Entity, card::Column::ExpiresAt));
-    let clock_offset = || Expr::col((account::Entity, account::Column::ClockOffset));
-    let mut ahead = unused()
+fn by_accounts_clock<E: Owned>(waiting: &Select<E>, due: E::Column, wall: Timestamp) -> [Select<E>; 2] {
+    let due = || Expr::col(due.as_column_ref());
+    let clock_offset = || Expr::col(account::Column::ClockOffset.as_column_ref());
+    let mut ahead = waiting
+        .clone()
         .filter(clock_offset().gt(0))
-        .filter(expires_at().gt(wall.millis()))
-        .filter(expires_at().lte(Expr::value(wall.millis()).add(clock_offset())));
-    let its_account =
-        Expr::col((account::Entity, account::Column::Id)).equals((card::Entity, card::Column::AccountId));
+        .filter(due().gt(wall.millis()))
+        .filter(due().lte(Expr::value(wall.millis()).add(clock_offset())));
+    let its_account = Expr::col(account::Column::Id.as_column_ref()).equals(E::ACCOUNT.as_column_ref());
     QueryTrait::query(&mut ahead).inner_join(account::Entity, its_account);
-    [unused().filter(expires_at().lte(wall.millis())), ahead]
+    [waiting.clone().filter(due().lte(wall.millis())), ahead]
 }

@@ -2,7 +2,7 @@
 //! direction only, this order: a verb lives with the later noun.
 //!
 //! context (which all of them get), idempotency, installation, accounts, ledger, page (of a list), events, cards, customers,
-//! payment (which card pays), charges, due (the registry of all due work).
+//! payment (which card pays), charges, refunds, due (the registry of all due work).
 
 pub mod accounts;
 pub mod cards;
@@ -16,5 +16,6 @@ pub mod installation;
 pub mod ledger;
 pub mod page;
 pub mod payment;
+pub mod refunds;
 
 pub use context::{Account, Context, Ctx};

@@ -76,6 +76,12 @@ impl Appended {
         *self.credits.entry((account, available_on)).or_default() += amount;
     }
 
+    /// What is credited to an account, or what of it becomes available up to a day.
+    pub fn credits(&self, account: AccountToken, up_to: Option<Day>) -> i64 {
+        let counts = |of: AccountToken, day: Day| of == account && up_to.is_none_or(|last| day <= last);
+        self.credits.iter().filter(|((of, day), _)| counts(*of, *day)).map(|(_, amount)| amount).sum()
+    }
+
     pub fn words(&mut self, table: WordTable, account: AccountToken, id: Uuid, text: &str) {
         let text = format!("{}\n{text}", WordTable::account_code(account));
         self.push(table.name(), || vec!["text", "id"], vec![text.into(), id.into()], "");

@@ -13,7 +13,10 @@ mod unit;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use sea_orm::{DatabaseConnection, DbBackend};
+use sea_orm::{
+    AccessMode, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, IsolationLevel,
+    TransactionTrait,
+};
 
 pub use appended::WordTable;
 pub use connect::{ConnectError, Location};
@@ -61,6 +64,19 @@ impl Store {
         &self.reader
     }
 
+    /// A read transaction: all queries on it see the same committed state. For long looks at everything.
+    pub async fn snapshot(&self) -> Result<DatabaseTransaction, DbErr> {
+        let pool = self.reader.inner();
+        if self.backend() == DbBackend::Postgres {
+            let level = Some(IsolationLevel::RepeatableRead);
+            return pool.begin_with_config(level, Some(AccessMode::ReadOnly)).await;
+        }
+        let snapshot = pool.begin().await?;
+        // Requests sort little and do it in memory; what sorts everything needs the disk.
+        snapshot.execute_unprepared("PRAGMA temp_store = FILE").await?;
+        Ok(snapshot)
+    }
+
     /// Run a unit of work: all of it is committed, or nothing.
     ///
     /// `unit` gets the transaction and its own data, and can reach nothing else. It may run more than once (a
@@ -86,7 +102,7 @@ impl Store {
 
     /// The kind of database.
     pub fn backend(&self) -> DbBackend {
-        sea_orm::ConnectionTrait::get_database_backend(&self.reader)
+        self.reader.get_database_backend()
     }
 
     /// How many statements and commits ran so far.

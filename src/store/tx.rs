@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use entity::counter::Counted;
-use entity::{AccountToken, Day, Token};
+use entity::{AccountToken, Day, Token, account};
+use sea_orm::sea_query::LockType;
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, ModelTrait, QueryResult, Statement,
+    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, ExecResult, ModelTrait, QueryResult,
+    QuerySelect, Statement,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -16,7 +18,7 @@ use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
 use super::statements::Statements;
 use crate::clock::Ids;
-use crate::limits::SLOTS;
+use crate::limits::{DEBIT_SLOT, SLOTS};
 
 /// What it takes to begin a transaction.
 #[derive(Clone)]
@@ -70,7 +72,11 @@ impl Tx {
     pub async fn insert<M: ModelTrait>(&self, row: &M) -> Result<(), DbErr> {
         let mut alone = Appended::default();
         alone.row(row);
-        if let Some(statement) = alone.into_statement(self.get_database_backend(), 0) {
+        self.write_at_once(alone, 0).await
+    }
+
+    async fn write_at_once(&self, rows: Appended, slot: i32) -> Result<(), DbErr> {
+        if let Some(statement) = rows.into_statement(self.get_database_backend(), slot) {
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -84,6 +90,28 @@ impl Tx {
     /// Add money to the account's balance of a day. Never for a debit: that must look before it takes.
     pub fn credit(&self, account: AccountToken, available_on: Day, amount: i64) {
         self.unit().credit(account, available_on, amount);
+    }
+
+    /// The credits that will be written with this commit, of all days or up to one: no query sees them yet.
+    pub fn credits_to_come(&self, account: AccountToken, up_to: Option<Day>) -> i64 {
+        self.unit().credits(account, up_to) + self.batch().credits(account, up_to)
+    }
+
+    /// Let nobody else take from the account's balance before this commit; then look, then [`Tx::debit`].
+    /// SQLite's writer is alone as it is.
+    pub async fn hold_balance(&self, account: AccountToken) -> Result<(), DbErr> {
+        if self.get_database_backend() == DbBackend::Postgres {
+            let held = account::Entity::find_by_id(account).select_only().column(account::Column::Id);
+            held.lock(LockType::NoKeyUpdate).into_tuple::<AccountToken>().one(self).await?;
+        }
+        Ok(())
+    }
+
+    /// Take money from the account's balance of a day, at once, so that the next look sees it.
+    pub async fn debit(&self, account: AccountToken, available_on: Day, amount: i64) -> Result<(), DbErr> {
+        let mut alone = Appended::default();
+        alone.credit(account, available_on, -amount);
+        self.write_at_once(alone, DEBIT_SLOT).await
     }
 
     /// Let words be found; PostgreSQL finds them in the row itself.

@@ -5,4 +5,5 @@ pub mod card;
 pub mod charge;
 pub mod customer;
 pub mod event;
+pub mod refund;
 pub mod subscription;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use card_payments::error::ErrorCode;
-use card_payments::services::charges;
+use card_payments::services::{charges, refunds};
 use entity::card::CardState;
 
 use crate::harness::{rules, token};
@@ -31,7 +31,8 @@ fn every_error_code_is_in_the_errors_document() {
         "# Errors\n\nDrawn from `src/error/catalogue.rs`, the only place where a code, its status or its sentence is \
          written.\n\nEvery error body is `{\"error\", \"error_description\"}`; `invalid_resource` adds `messages`, one \
          `{\"param\", \"code\", \"message\"}` for each fault, in the order of the specification's parameters; declines \
-         and refused voids and captures add `charge_token`.\n\n| status | error | error_description |\n|---|---|---|\n",
+         and refused voids and captures add `charge_token`. The body of `insufficient_service_balance` is an array that \
+         holds the one error.\n\n| status | error | error_description |\n|---|---|---|\n",
     );
     for code in ErrorCode::ALL {
         writeln!(text, "| {} | `{}` | {} |", code.status(), code.code(), code.description()).unwrap();
@@ -49,6 +50,12 @@ fn every_state_and_move_is_in_the_states_document() {
          made. Every other move, from `src/services/charges/state.rs`:\n\n```\n",
     );
     text.push_str(&charges::state::table());
+    text.push_str(
+        "```\n\n## Refund\n\n`submitting` and `accepted` are pending. A worker submits a refund until the acquirer accepts or \
+         declines it; ten seconds after its creation, by the account's clock, what the acquirer announced comes about. From \
+         `src/services/refunds/state.rs`:\n\n```\n",
+    );
+    text.push_str(&refunds::state::table());
     text.push_str(
         "```\n\n## Card token\n\nAn unused token is used once, by a charge or a customer, or expires after a month.\n\n",
     );
@@ -87,6 +94,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 6, "every operation with a body has an example");
+        assert_eq!(sent, 7, "every operation with a body has an example");
     }
 }

@@ -98,6 +98,14 @@ const RULES: &[Rule] = &[
         good: &[("src/workers.rs", "use crate::services::webhooks;\n")],
     },
     Rule {
+        name: "commands open the database and call services",
+        covers: |path| in_room(path, "commands"),
+        wakes: "src/commands",
+        find: |_, text| crates(text, &["axum", "sea_orm", "utoipa"]),
+        bad: &[("src/commands/ledger.rs", "use sea_orm::EntityTrait;\n")],
+        good: &[("src/commands/ledger.rs", "use card_payments::services::ledger;\n")],
+    },
+    Rule {
         name: "entity and migration stand below the server",
         covers: |path| path.starts_with("entity/") || path.starts_with("migration/"),
         wakes: "entity",

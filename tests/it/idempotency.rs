@@ -61,7 +61,11 @@ async fn record_of(client: &Client, path: &str) -> String {
     let customer = token_of(&client.customer("4200000000000000").await);
     let further = client.post(&format!("/1/customers/{customer}/cards"), &card("5520000000000000")).await;
     let further = token_of(&further.ok(201));
-    let charge = client.authorised(400).await;
+    let charge = if path.ends_with("/refunds") {
+        token_of(&client.captured(400).await)
+    } else {
+        client.authorised(400).await
+    };
     let path = path
         .replace("{customer_token}", &customer)
         .replace("{card_token}", &further)

@@ -209,6 +209,16 @@ rules! {
         assert_eq!(costs, expected);
     }
 
+    async fn a_refund_costs_so_many_statements_and_one_commit(app) {
+        let client = app.client();
+        let charge = client.captured(400).await;
+        let before = app.ctx().store.statements();
+        client.refund(charge["token"].as_str().unwrap(), 100).await.ok(201);
+        // The charge, the balance, its debit, the charge again, what is appended; PostgreSQL holds the balance, too.
+        let writes = match app.database { Database::Sqlite => 5, Database::Postgres => 6 };
+        assert_eq!(since(before, app.ctx().store.statements()), (2, writes, 1));
+    }
+
     async fn reading_costs_one_statement_besides_the_account(app) {
         let client = app.client();
         let charge = client.captured(400).await;

@@ -21,7 +21,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charg
 }
 
 /// The row a token names.
-pub(super) async fn by_token(
+pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,
     token: &str,

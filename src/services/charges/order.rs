@@ -183,6 +183,7 @@ fn order(
         platform_fees: terms.platform_fees,
         entitlement: terms.settlement_amount - terms.fees - terms.platform_fees,
         amount_refunded: 0,
+        settlement_refunded: 0,
         refunds_pending: 0,
         created_at: account.now,
     };

@@ -1,7 +1,9 @@
 //! Searching charges (specification, GET /charges/search; decisions 1): words as a substring, the rest exact.
 
 use entity::charge::{self, Column};
-use entity::{AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Owned, Timestamp};
+use entity::{
+    AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Owned, RefundToken, Timestamp, refund,
+};
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
@@ -26,7 +28,8 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
         rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
     }
     if let Some(query) = &search.query {
-        rows = rows.filter(matches(ctx.store.backend(), account.id(), query));
+        let refunded = refunded_by(ctx, account, query).await?;
+        rows = rows.filter(matches(ctx.store.backend(), account.id(), query, refunded));
     }
     let column = match search.sort {
         Some("amount") => Column::Amount,
@@ -38,6 +41,13 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
     }
     let page = list.ranged(ctx, search.paging).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))
+}
+
+/// The charge of the refund whose token the query is: looked up before, so that the search keeps to its indexes.
+async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Option<ChargeToken>, Error> {
+    let Ok(refund) = query.parse::<RefundToken>() else { return Ok(None) };
+    let refund = refund::Entity::owned_by(account.id()).filter(refund::Column::Id.eq(refund));
+    Ok(refund.one(ctx.store.read()).await?.map(|refund| refund.charge_id))
 }
 
 /// The text that a charge's words are looked up in: description, e-mail, metadata values, cardholder name.
@@ -53,9 +63,14 @@ fn fold(text: &str) -> String {
 }
 
 /// What a query matches: words as a substring, the rest exactly.
-fn matches(backend: DbBackend, account: AccountToken, query: &str) -> Condition {
+fn matches(
+    backend: DbBackend,
+    account: AccountToken,
+    query: &str,
+    refunded: Option<ChargeToken>,
+) -> Condition {
     let words = fold(&query.replace('\n', " "));
-    let exactly = exactly(query);
+    let exactly = exactly(query, refunded);
     if backend != DbBackend::Postgres && has_trigrams(query) {
         return found_by_id(account, &words, exactly);
     }
@@ -70,12 +85,12 @@ fn matches(backend: DbBackend, account: AccountToken, query: &str) -> Condition 
 }
 
 /// Amount, currency and tokens, as far as the query can be one.
-fn exactly(query: &str) -> Vec<SimpleExpr> {
+fn exactly(query: &str, refunded: Option<ChargeToken>) -> Vec<SimpleExpr> {
     let is = |column: Column, value: Option<SimpleExpr>| value.map(|value| Expr::col(column).eq(value));
     let conditions = [
         is(Column::Amount, query.parse::<i64>().ok().map(Expr::value)),
         is(Column::Currency, Currency::parse(query).map(|currency| Expr::value(currency.code()))),
-        is(Column::Id, query.parse::<ChargeToken>().ok().map(Expr::value)),
+        is(Column::Id, query.parse::<ChargeToken>().ok().or(refunded).map(Expr::value)),
         is(Column::CardId, query.parse::<CardToken>().ok().map(Expr::value)),
         is(Column::CustomerId, query.parse::<CustomerToken>().ok().map(Expr::value)),
     ];

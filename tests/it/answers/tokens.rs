@@ -42,6 +42,7 @@ fn prefix(path: &str) -> &'static str {
         Some("charges") => "ch_",
         Some("customers") => "cus_",
         Some("events") => "evt_",
+        Some("refunds") => "rf_",
         // A section that this list does not know yet: its tokens are then all of a wrong prefix.
         _ => "acct_",
     }

@@ -48,6 +48,11 @@ impl Client {
         self.put(&format!("/1/charges/{charge}/{verb}"), &json!({})).await
     }
 
+    /// A refund of a part of a charge.
+    pub async fn refund(&self, charge: &str, amount: i64) -> Answer {
+        self.post(&format!("/1/charges/{charge}/refunds"), &json!({ "amount": amount })).await
+    }
+
     /// A charge as it stands.
     pub async fn charge(&self, charge: &str) -> Value {
         self.get(&format!("/1/charges/{charge}")).await.ok(200)
@@ -86,6 +91,17 @@ impl App {
             let sentence = "One or more parameters were missing or invalid";
             assert_eq!(answer.json()["error_description"], sentence);
             assert_eq!(self.rows().await, before, "{caller}: {parameters}");
+        }
+    }
+
+    /// The first account opens with these AUD cents instead: for what depends on being poor.
+    pub async fn opens_with(&self, cents: i64) {
+        for sql in [
+            format!("UPDATE deposits SET amount = {cents}"),
+            format!("UPDATE postings SET amount = CASE WHEN amount > 0 THEN {cents} ELSE -{cents} END"),
+            format!("UPDATE balances SET amount = {cents}"),
+        ] {
+            self.execute(sql.leak()).await;
         }
     }
 

@@ -10,6 +10,7 @@ use card_payments::acquirer::{
     RefundAnswer, Settled,
 };
 use card_payments::card_number::CardNumber;
+use entity::failure::Decline;
 use entity::{Currency, Rate};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -34,6 +35,8 @@ pub enum Carries {
     CallLate,
     /// A refusal of the acquirer's.
     Refusal,
+    /// A definite no of the issuer's.
+    Decline,
 }
 
 /// A simulator behind a line whose faults a test orders.
@@ -122,6 +125,7 @@ impl Line {
                 self.held.acquire().await.unwrap().forget();
                 call.await
             }
+            Carries::Decline => Err(Failure::Declined(Decline::CardDeclined)),
             Carries::AnswerLate => {
                 let answer = call.await;
                 self.held.acquire().await.unwrap().forget();
@@ -177,7 +181,8 @@ impl Acquirer for Line {
     }
 
     fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
-        self.simulator.refund(call)
+        let (carries, call) = self.lossy(call);
+        self.carried(carries, self.simulator.refund(call)).boxed()
     }
 
     fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {

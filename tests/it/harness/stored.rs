@@ -1,6 +1,6 @@
 //! What is stored, for rules about what a request must not change or keep.
 
-use entity::{card, charge, counter, customer, event, idempotency_answer, idempotency_key};
+use entity::{balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key, refund};
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::app::{App, Database};
 use super::client::Answer;
 
 impl App {
-    /// Every row that cards, customers and charges touch, as text: equal texts mean that nothing changed.
+    /// Every row that cards, customers, charges and refunds touch, as text: equal texts mean that nothing changed.
     pub async fn rows(&self) -> String {
         let db = self.ctx().store.read();
         let cards = card::Entity::find().order_by_asc(card::Column::Id).all(db).await.unwrap();
@@ -22,8 +22,18 @@ impl App {
             .all(db)
             .await
             .unwrap();
+        let refunds = refund::Entity::find().order_by_asc(refund::Column::Id).all(db).await.unwrap();
+        let balances = balance::Entity::find()
+            .order_by_asc(balance::Column::AccountId)
+            .order_by_asc(balance::Column::AvailableOn)
+            .order_by_asc(balance::Column::Slot)
+            .all(db)
+            .await
+            .unwrap();
         let kept = self.kept().await;
-        format!("{cards:#?}\n{customers:#?}\n{charges:#?}\n{events:#?}\n{counters:#?}\n{kept:#?}")
+        format!(
+            "{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{counters:#?}\n{balances:#?}\n{kept:#?}"
+        )
     }
 
     /// What is stored for Idempotency-Keys.

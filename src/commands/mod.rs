@@ -1,0 +1,22 @@
+//! What operators run beside a server (decisions 14). A command opens the database by the same door as a server,
+//! which brings its schema up to date, and calls a service.
+
+pub mod ledger;
+
+use std::error::Error;
+
+use card_payments::clock::Ids;
+use card_payments::config::DatabaseOptions;
+use card_payments::store::{Location, Store};
+
+/// Open the database, an empty one too.
+pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
+    let location: Location = database.url().parse()?;
+    // The folder may not be there yet; a server beside it keeps the lock, and both use one door.
+    if let Location::Sqlite { path } = &location
+        && let Some(folder) = path.parent()
+    {
+        std::fs::create_dir_all(folder)?;
+    }
+    Ok(Store::open(&location, Ids::default().into()).await?)
+}

@@ -1,0 +1,34 @@
+//! Parameters of refunds (specification, Refunds).
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+use validator::Validate;
+
+use super::{Faults, Params, Patch, values};
+
+/// A refund to be made.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewRefund {
+    /// In the charge's currency, at most what is not refunded yet; the full charge amount if absent.
+    // Blank is not absent here (decisions 6), but JSON null is, as everywhere.
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 9_007_199_254_740_991_i64, example = 100)]
+    pub amount: Option<Patch<i64>>,
+}
+
+impl Params<NewRefund> {
+    /// The amount asked for; `None` asks for the full amount of the charge.
+    pub fn amount(self) -> Result<Option<i64>, Faults> {
+        let Self { value, mut faults } = self;
+        match value.amount {
+            Some(Patch::Blank) => {
+                faults.add("amount", values::BLANK);
+                faults.add("amount", values::NO_NUMBER);
+            }
+            Some(Patch::Value(amount)) if amount < 1 && !faults.has("amount") => {
+                faults.add("amount", "must be at least 1");
+            }
+            Some(Patch::Value(_) | Patch::Absent) | None => {}
+        }
+        if faults.is_empty() { Ok(value.amount.and_then(Patch::value)) } else { Err(faults) }
+    }
+}

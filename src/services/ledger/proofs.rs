@@ -1,0 +1,124 @@
+//! What holds in right books, each as a query whose rows are the differences (decisions 8). A new book, and a new
+//! record that moves money, belong here.
+
+use entity::{ChargeToken, Currency, Day, JournalEntryToken};
+use sea_orm::{DbErr, QueryResult};
+
+/// A query of differences: `account_id`, `subject`, `expected`, `found`.
+pub(super) struct Proof {
+    pub name: &'static str,
+    pub subject: Subject,
+    pub sql: String,
+}
+
+/// What the column `subject` is.
+pub(super) enum Subject {
+    Entry,
+    Day,
+    Charge,
+    /// A book, or a currency.
+    Word,
+}
+
+impl Subject {
+    /// As people call it.
+    pub fn of(&self, row: &QueryResult) -> Result<String, DbErr> {
+        Ok(match self {
+            Self::Entry => row.try_get::<JournalEntryToken>("", "subject")?.to_string(),
+            Self::Day => row.try_get::<Day>("", "subject")?.date().to_string(),
+            Self::Charge => row.try_get::<ChargeToken>("", "subject")?.to_string(),
+            Self::Word => row.try_get("", "subject")?,
+        })
+    }
+}
+
+const CAPTURED: &str = "FROM charges WHERE state = 'captured'";
+const NOT_FAILED: &str = "FROM refunds WHERE state <> 'failed'";
+const PENDING: &str = "FROM refunds WHERE state IN ('submitting', 'accepted')";
+
+/// All proofs; each side of a comparison selects the account, the subject, what is expected and what is found.
+pub(super) fn proofs() -> [Proof; 8] {
+    let aud = Currency::Aud.code();
+    [
+        Proof {
+            name: "entry_sums_to_zero",
+            subject: Subject::Entry,
+            // Per currency: amounts of two currencies do not make up for each other.
+            sql: "SELECT account_id, entry_id AS subject, CAST(0 AS BIGINT) AS expected, \
+                      CAST(SUM(amount) AS BIGINT) AS found \
+                  FROM postings GROUP BY account_id, entry_id, currency HAVING SUM(amount) <> 0 \
+                  ORDER BY account_id, entry_id, currency"
+                .into(),
+        },
+        compared(
+            "balance_is_its_postings",
+            Subject::Day,
+            &[
+                "SELECT account_id, available_on AS subject, amount AS expected, 0 AS found \
+                 FROM postings WHERE book = 'merchant'",
+                "SELECT account_id, available_on, 0, amount FROM balances",
+            ],
+        ),
+        compared(
+            // Charges - refunds - fees - platform adjustments + deposits = available + pending, by the postings...
+            "books_make_the_balance",
+            Subject::Word,
+            &[
+                "SELECT account_id, currency AS subject, -amount AS expected, 0 AS found \
+                 FROM postings WHERE book <> 'merchant'",
+                &format!("SELECT account_id, '{aud}', 0, amount FROM balances"),
+            ],
+        ),
+        compared(
+            // ... and by the records that made them.
+            "book_is_its_records",
+            Subject::Word,
+            &[
+                "SELECT account_id, book AS subject, 0 AS expected, amount AS found \
+                 FROM postings WHERE book <> 'merchant'",
+                &format!("SELECT account_id, 'charges', -settlement_amount, 0 {CAPTURED}"),
+                &format!("SELECT account_id, 'fees', fees, 0 {CAPTURED}"),
+                &format!("SELECT account_id, 'platform', platform_fees, 0 {CAPTURED}"),
+                &format!("SELECT account_id, 'refunds', settlement_amount, 0 {NOT_FAILED}"),
+                "SELECT account_id, 'deposits', -amount, 0 FROM deposits",
+            ],
+        ),
+        of_charge("amount_refunded", &format!("amount, 0 {NOT_FAILED}")),
+        of_charge("settlement_refunded", &format!("settlement_amount, 0 {NOT_FAILED}")),
+        of_charge("refunds_pending", &format!("1, 0 {PENDING}")),
+        Proof {
+            name: "refunds_within_the_charge",
+            subject: Subject::Charge,
+            sql: "SELECT account_id, id AS subject, amount AS expected, amount_refunded AS found \
+                  FROM charges WHERE amount_refunded > amount ORDER BY account_id, id"
+                .into(),
+        },
+    ]
+}
+
+/// What a charge shows of its refunds is what they are.
+fn of_charge(column: &'static str, of_refunds: &str) -> Proof {
+    compared(
+        column,
+        Subject::Charge,
+        &[
+            &format!(
+                "SELECT account_id, id AS subject, 0 AS expected, {column} AS found \
+                      FROM charges WHERE {column} <> 0"
+            ),
+            &format!("SELECT account_id, charge_id, {of_refunds}"),
+        ],
+    )
+}
+
+/// The sums of all sides, subject by subject.
+fn compared(name: &'static str, subject: Subject, sides: &[&str]) -> Proof {
+    let sides = sides.join(" UNION ALL ");
+    // PostgreSQL sums BIGINT to NUMERIC.
+    let sql = format!(
+        "SELECT account_id, subject, CAST(SUM(expected) AS BIGINT) AS expected, CAST(SUM(found) AS BIGINT) AS found \
+         FROM ({sides}) AS sides GROUP BY account_id, subject HAVING SUM(expected) <> SUM(found) \
+         ORDER BY account_id, subject"
+    );
+    Proof { name, subject, sql }
+}

@@ -1,0 +1,49 @@
+//! Proves the books of all accounts (decisions 8). It reads and changes nothing.
+
+use entity::AccountToken;
+use futures::TryStreamExt;
+use sea_orm::{ConnectionTrait, Statement, StreamTrait};
+use serde::Serialize;
+
+use super::proofs::proofs;
+use crate::error::Error;
+use crate::store::Store;
+
+/// Where two sides of the books differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Which proof failed.
+    pub proof: &'static str,
+    /// Whose books.
+    pub account: AccountToken,
+    /// What of the account's: an entry, a day, a book, a charge, or its currency where it is all of it.
+    pub subject: String,
+    /// What it should be.
+    pub expected: i64,
+    /// What it is.
+    pub found: i64,
+}
+
+/// Tell `tell` every difference in the books of all accounts, and answer how many there are.
+///
+/// All proofs look at one snapshot, so payments may go on beside it. However many rows there are, one is held at a
+/// time; sorting them is the database's business.
+pub async fn verify(store: &Store, mut tell: impl FnMut(&Difference)) -> Result<u64, Error> {
+    let snapshot = store.snapshot().await?;
+    let mut differences = 0;
+    for proof in proofs() {
+        let query = Statement::from_string(ConnectionTrait::get_database_backend(&snapshot), proof.sql);
+        let mut rows = snapshot.stream_raw(query).await?;
+        while let Some(row) = rows.try_next().await? {
+            tell(&Difference {
+                proof: proof.name,
+                account: row.try_get("", "account_id")?,
+                subject: proof.subject.of(&row)?,
+                expected: row.try_get("", "expected")?,
+                found: row.try_get("", "found")?,
+            });
+            differences += 1;
+        }
+    }
+    Ok(differences)
+}

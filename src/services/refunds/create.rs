@@ -1,0 +1,133 @@
+//! POST /charges/{charge_token}/refunds: the pending refund, its postings and its event, in one commit.
+
+use entity::charge::{self, ChargeState, Column};
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::refund::{self, RefundState};
+use entity::{ChargeToken, Owned, RefundToken, Timestamp};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use crate::crash;
+use crate::error::{Error, ErrorCode};
+use crate::params::refund::NewRefund;
+use crate::params::{Faults, Params};
+use crate::services::context::{Account, Context};
+use crate::services::ledger::{self, Draws, Entry};
+use crate::services::{charges, events, idempotency};
+use crate::store::Tx;
+use crate::views::refund::Refund;
+
+/// Refund a charge, fully or in part. It never waits for the acquirer.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource` (on amount, then on charge, then on an amount over
+/// the rest), `insufficient_service_balance`.
+pub async fn create(
+    ctx: &Context,
+    account: &Account,
+    charge: &str,
+    params: Params<NewRefund>,
+) -> Result<Refund, Error> {
+    let charge = charges::find::by_token(ctx.store.read(), account, charge).await?;
+    let asked = Asked {
+        account: account.clone(),
+        charge: charge.id,
+        amount: params.amount()?.unwrap_or(charge.amount),
+        id: ctx.ids.token(),
+        submit_after: ctx.clock.now(),
+    };
+    let refund = idempotency::write(ctx, account, asked, |tx, asked| record(tx, asked).boxed()).await;
+    crash::point("refund", "intent.after");
+    refund
+}
+
+struct Asked {
+    account: Account,
+    charge: ChargeToken,
+    amount: i64,
+    id: RefundToken,
+    submit_after: Timestamp,
+}
+
+async fn record(tx: &Tx, asked: &Asked) -> Result<Refund, Error> {
+    let charge = held(tx, asked).await?;
+    if charge.state != ChargeState::Captured {
+        return Err(fault("charge", "has not been captured"));
+    }
+    if asked.amount > charge.amount - charge.amount_refunded {
+        return Err(fault("amount", "You have tried to refund more than the original charge"));
+    }
+    let now = asked.account.now;
+    let row = refund::Model {
+        account_id: charge.account_id,
+        id: asked.id,
+        charge_id: charge.id,
+        state: RefundState::Submitting,
+        attempt: 0,
+        submit_after: Some(asked.submit_after),
+        announced: None,
+        settles_at: None,
+        amount: asked.amount,
+        currency: charge.currency,
+        settlement_amount: settlement(&charge, asked.amount),
+        created_at: now,
+    };
+    let entry = Entry { account: row.account_id, kind: EntryKind::Refund, source: row.id.to_string(), now };
+    let draws = Draws::AvailableAndPending;
+    if !ledger::debit(tx, &entry, draws, row.settlement_amount, Book::Refunds).await? {
+        return Err(ErrorCode::InsufficientServiceBalance.into());
+    }
+    reduce(tx, &charge, &row).await?;
+    tx.append(&row);
+    tx.count(row.account_id, Counted::Refunds, 1);
+    let refund = Refund::from(row);
+    events::record(tx, charge.account_id, now, EventType::RefundCreated, &refund)?;
+    crash::point("refund", "intent.before");
+    Ok(refund)
+}
+
+/// The charge, which nobody else refunds before this commit: however many race, each sees what is left.
+async fn held(tx: &Tx, asked: &Asked) -> Result<charge::Model, Error> {
+    let charge = charge::Entity::owned_by(asked.account.id()).filter(Column::Id.eq(asked.charge));
+    let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
+    charge.ok_or_else(|| ErrorCode::NotFound.into())
+}
+
+fn fault(param: &str, predicate: &'static str) -> Error {
+    let mut faults = Faults::default();
+    faults.add(param, predicate);
+    faults.into()
+}
+
+/// What a refund takes from the ledger: the amount at the charge's rate, never more than is left of the charge's
+/// settlement amount, and all of it with the last one.
+fn settlement(charge: &charge::Model, amount: i64) -> i64 {
+    let left = charge.settlement_amount - charge.settlement_refunded;
+    if amount == charge.amount - charge.amount_refunded {
+        left
+    } else {
+        Ord::min(left, charge.rate.settle_rounded_half_up(amount, charge.currency))
+    }
+}
+
+/// The charge shows the refund at once. Compare-and-set on what was seen, although the lock lets nobody between.
+async fn reduce(tx: &Tx, seen: &charge::Model, refund: &refund::Model) -> Result<(), Error> {
+    let update = charge::Entity::update_many()
+        .filter(Column::AccountId.eq(seen.account_id))
+        .filter(Column::Id.eq(seen.id))
+        .filter(Column::State.eq(seen.state))
+        .filter(Column::AmountRefunded.eq(seen.amount_refunded))
+        .col_expr(Column::AmountRefunded, Expr::value(seen.amount_refunded + refund.amount))
+        .col_expr(
+            Column::SettlementRefunded,
+            Expr::value(seen.settlement_refunded + refund.settlement_amount),
+        )
+        .col_expr(Column::RefundsPending, Expr::col(Column::RefundsPending).add(1));
+    if update.exec(tx).await?.rows_affected == 0 {
+        return Err(Error::internal("a charge moved under its lock"));
+    }
+    Ok(())
+}

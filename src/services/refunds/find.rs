@@ -1,0 +1,43 @@
+//! Finding refunds.
+
+use entity::counter::Counted;
+use entity::refund::{self, Column};
+use entity::{Owned, RefundToken};
+use sea_orm::{ColumnTrait, QueryFilter};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::{Paging, Params};
+use crate::services::charges;
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::views::refund::Refund;
+
+/// One refund.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Refund, Error> {
+    let id: RefundToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = refund::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+}
+
+/// The account's refunds, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Refund>, Error> {
+    let refunds = List::newest_first(account.id(), refund::Entity::owned_by(account.id()));
+    Ok(refunds.counted(ctx, Counted::Refunds, paging).await?.map(Refund::from))
+}
+
+/// A charge's refunds, newest first.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
+pub async fn of_charge(
+    ctx: &Context,
+    account: &Account,
+    charge: &str,
+    paging: Params<Paging>,
+) -> Result<Page<Refund>, Error> {
+    let charge = charges::find::by_token(ctx.store.read(), account, charge).await?;
+    let rows = refund::Entity::owned_by(account.id()).filter(Column::ChargeId.eq(charge.id));
+    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
+    Ok(page.map(Refund::from))
+}

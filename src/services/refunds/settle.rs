@@ -1,0 +1,127 @@
+//! How a refund ends: the cardholder has the money, or it comes back (decisions 6).
+
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::refund::{self, Column, RefundOutcome, RefundState};
+use entity::{Owned, Timestamp, account, charge};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use super::state::next;
+use crate::error::Error;
+use crate::services::context::{Account, Context};
+use crate::services::events;
+use crate::services::ledger::{self, Entry};
+use crate::store::Tx;
+use crate::views::refund::Refund;
+
+/// Let a pending refund end, whether or not the acquirer has been asked. `None` where it has ended before.
+pub async fn settle(
+    ctx: &Context,
+    refund: refund::Model,
+    outcome: RefundOutcome,
+) -> Result<Option<Refund>, Error> {
+    let now = account_of(ctx, &refund).await?.now;
+    let ending = Ending { refund, outcome, now };
+    ctx.store
+        .write(ending, |tx, ending| {
+            async move {
+                let Ending { refund, outcome, now } = ending;
+                let refund = held(tx, refund).await?;
+                end(tx, refund, *outcome, *now).await
+            }
+            .boxed()
+        })
+        .await
+}
+
+struct Ending {
+    refund: refund::Model,
+    outcome: RefundOutcome,
+    now: Timestamp,
+}
+
+/// Whose refund it is.
+pub(super) async fn account_of(ctx: &Context, refund: &refund::Model) -> Result<Account, Error> {
+    let row = account::Entity::find_by_id(refund.account_id).one(ctx.store.read()).await?;
+    let row = row.ok_or_else(|| Error::internal("a refund without its account"))?;
+    Ok(Account::new(row, ctx.clock.now()))
+}
+
+/// The refund as it stands now, which nobody else moves before this commit.
+pub(super) async fn held(tx: &Tx, seen: &refund::Model) -> Result<refund::Model, Error> {
+    let refund = refund::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
+    let refund = refund.lock(LockType::NoKeyUpdate).one(tx).await?;
+    refund.ok_or_else(|| Error::internal("a refund is gone"))
+}
+
+/// Record how a held refund ends, with its event, and its money where it comes back.
+pub(super) async fn end(
+    tx: &Tx,
+    mut row: refund::Model,
+    outcome: RefundOutcome,
+    now: Timestamp,
+) -> Result<Option<Refund>, Error> {
+    let Some(step) = next(row.state, outcome.into()) else { return Ok(None) };
+    row.state = step.to;
+    row.submit_after = None;
+    row.settles_at = None;
+    update(tx, &row).await?;
+    tell_charge(tx, &row).await?;
+    if row.state == RefundState::Failed {
+        give_back(tx, &row, now);
+    }
+    let account = row.account_id;
+    let refund = Refund::from(row);
+    if let Some(event) = step.emits {
+        events::record(tx, account, now, event, &refund)?;
+    }
+    Ok(Some(refund))
+}
+
+/// Write where a held refund stands.
+pub(super) async fn update(tx: &Tx, row: &refund::Model) -> Result<(), Error> {
+    let update = refund::Entity::update_many()
+        .filter(Column::AccountId.eq(row.account_id))
+        .filter(Column::Id.eq(row.id))
+        .filter(Column::Attempt.eq(row.attempt))
+        .col_expr(Column::State, Expr::value(ActiveEnum::into_value(row.state)))
+        .col_expr(Column::SubmitAfter, Expr::value(row.submit_after.map(Timestamp::millis)))
+        .col_expr(Column::Announced, Expr::value(row.announced.map(ActiveEnum::into_value)))
+        .col_expr(Column::SettlesAt, Expr::value(row.settles_at.map(Timestamp::millis)));
+    if update.exec(tx).await?.rows_affected == 0 {
+        return Err(Error::internal("a refund moved under its lock"));
+    }
+    Ok(())
+}
+
+/// One pending refund less; what came back can be refunded again.
+async fn tell_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
+    use charge::Column;
+
+    let mut update = charge::Entity::update_many()
+        .filter(Column::AccountId.eq(refund.account_id))
+        .filter(Column::Id.eq(refund.charge_id))
+        .col_expr(Column::RefundsPending, Expr::col(Column::RefundsPending).sub(1));
+    if refund.state == RefundState::Failed {
+        let less = |column: Column, amount: i64| Expr::col(column).sub(amount);
+        update = update
+            .col_expr(Column::AmountRefunded, less(Column::AmountRefunded, refund.amount))
+            .col_expr(Column::SettlementRefunded, less(Column::SettlementRefunded, refund.settlement_amount));
+    }
+    update.exec(tx).await?;
+    Ok(())
+}
+
+/// It came from what was available, so it is available again today.
+fn give_back(tx: &Tx, refund: &refund::Model, now: Timestamp) {
+    let entry = Entry {
+        account: refund.account_id,
+        kind: EntryKind::RefundReturn,
+        source: refund.id.to_string(),
+        now,
+    };
+    let amount = refund.settlement_amount;
+    ledger::record(tx, &entry, now.day(), amount, &[(Book::Refunds, -amount)]);
+}

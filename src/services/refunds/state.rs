@@ -1,0 +1,99 @@
+//! The states of a refund: one total table of what can become of it in each (specification, Refund; decisions 5
+//! and 6).
+
+use std::fmt::Write;
+
+use entity::event::EventType;
+use entity::refund::{RefundOutcome, RefundState};
+
+/// What can become of a refund.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// The acquirer accepts it.
+    Accept,
+    /// The cardholder gets the money.
+    Succeed,
+    /// The acquirer or the issuer refuses it.
+    Fail,
+}
+
+impl Action {
+    /// Every action, for the table.
+    pub const ALL: &[Self] = &[Self::Accept, Self::Succeed, Self::Fail];
+}
+
+impl From<RefundOutcome> for Action {
+    fn from(outcome: RefundOutcome) -> Self {
+        match outcome {
+            RefundOutcome::Succeeded => Self::Succeed,
+            RefundOutcome::Failed => Self::Fail,
+        }
+    }
+}
+
+/// A legal move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// Where it ends.
+    pub to: RefundState,
+    /// What happened then; acceptance is nobody's news.
+    pub emits: Option<EventType>,
+}
+
+/// The table. `None` where the refund stays as it is: what is settled is settled, and nobody is accepted twice.
+pub fn next(state: RefundState, action: Action) -> Option<Move> {
+    use Action::{Accept, Fail, Succeed};
+    use RefundState::{Accepted, Failed, Submitting, Succeeded};
+
+    match (state, action) {
+        (Submitting, Accept) => Some(Move { to: Accepted, emits: None }),
+        // Before it was accepted, too: an outcome can be decided at once.
+        (Submitting | Accepted, Succeed) => {
+            Some(Move { to: Succeeded, emits: Some(EventType::RefundSucceeded) })
+        }
+        (Submitting | Accepted, Fail) => Some(Move { to: Failed, emits: Some(EventType::RefundFailed) }),
+        (Accepted, Accept) | (Succeeded | Failed, Accept | Succeed | Fail) => None,
+    }
+}
+
+/// The table as text, one line a cell.
+pub fn table() -> String {
+    let mut lines = String::new();
+    for state in RefundState::ALL {
+        for action in Action::ALL {
+            let cell = match next(*state, *action) {
+                Some(Move { to, emits: Some(event) }) => format!("{}, emits {}", to.code(), event.code()),
+                Some(Move { to, emits: None }) => to.code().to_owned(),
+                None => "stays".to_owned(),
+            };
+            let action = format!("{action:?}").to_lowercase();
+            // Writing to a String cannot fail.
+            let _ = writeln!(lines, "{} + {action} -> {cell}", state.code());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_specifications() {
+        let expected = "\
+submitting + accept -> accepted
+submitting + succeed -> succeeded, emits refund.succeeded
+submitting + fail -> failed, emits refund.failed
+accepted + accept -> stays
+accepted + succeed -> succeeded, emits refund.succeeded
+accepted + fail -> failed, emits refund.failed
+succeeded + accept -> stays
+succeeded + succeed -> stays
+succeeded + fail -> stays
+failed + accept -> stays
+failed + succeed -> stays
+failed + fail -> stays
+";
+        assert_eq!(table(), expected);
+    }
+}

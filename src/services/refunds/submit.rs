@@ -1,0 +1,143 @@
+//! Submitting a refund to the acquirer, until it says yes or no (decisions 5).
+
+use entity::refund::{self, Column, RefundOutcome, RefundState};
+use entity::{Owned, Span, Timestamp, charge};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::settle::{account_of, end, held, update};
+use super::state::{Action, next};
+use crate::acquirer::{CallKey, Failure, Follow, RefundAnswer};
+use crate::crash;
+use crate::error::Error;
+use crate::limits::{REFUND_SETTLES_AFTER, SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
+use crate::services::context::Context;
+use crate::store::Tx;
+use crate::under_way::{Wait, waiting};
+
+/// Submit a refund that is due for it. Says whether the acquirer has said yes or no.
+pub async fn submit(ctx: &Context, seen: refund::Model) -> Result<bool, Error> {
+    let claim = Claim { submit_after: ctx.clock.now() + pause(seen.attempt), seen };
+    let Some(refund) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
+        return Ok(false);
+    };
+    crash::point("refund", "claim.after");
+    let call = call(ctx, &refund).await?;
+    crash::point("refund", "call.before");
+    metrics::counter!("card_payments_acquirer_calls_total").increment(1);
+    let answer = tokio::time::timeout(ctx.acquirer_answer, ctx.acquirer.refund(call));
+    let answer = waiting(Wait::Acquirer, answer).await;
+    crash::point("refund", "call.after");
+    let verdict = match answer {
+        Ok(Ok(answer)) => Verdict::Accepted(match answer {
+            RefundAnswer::Succeeds => RefundOutcome::Succeeded,
+            RefundAnswer::Fails => RefundOutcome::Failed,
+        }),
+        Ok(Err(Failure::Declined(_))) => Verdict::Declined,
+        // Asked again under the same key once the claim has run out.
+        Ok(Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed)) | Err(_) => return Ok(false),
+    };
+    let now = account_of(ctx, &refund).await?.now;
+    let answered = Answered { refund, verdict, now };
+    ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
+    crash::point("refund", "outcome.after");
+    Ok(true)
+}
+
+/// Let every refund that waits for its next attempt be submitted now: for a server that knows to be the only one.
+pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
+    let now = ctx.clock.now();
+    ctx.store
+        .write(now, |tx, now| {
+            async move {
+                let waiting = refund::Entity::update_many()
+                    .filter(Column::SubmitAfter.gt(*now))
+                    .col_expr(Column::SubmitAfter, Expr::value(now.millis()));
+                Ok(waiting.exec(tx).await?.rows_affected)
+            }
+            .boxed()
+        })
+        .await
+}
+
+/// Each pause is twice the one before. It also is how long an attempt may take before another begins.
+fn pause(attempts: i32) -> Span {
+    let attempts = u32::try_from(attempts).unwrap_or_default();
+    Span::from_millis(SETTLE_AFTER.millis() << attempts.min(SETTLE_PAUSE_DOUBLINGS_MAX))
+}
+
+/// The next attempt, recorded before it is made.
+struct Claim {
+    seen: refund::Model,
+    submit_after: Timestamp,
+}
+
+impl Claim {
+    async fn record(&self, tx: &Tx) -> Result<Option<refund::Model>, Error> {
+        let mut row = self.seen.clone();
+        row.attempt += 1;
+        row.submit_after = Some(self.submit_after);
+        let claim = refund::Entity::update_many()
+            .filter(Column::AccountId.eq(row.account_id))
+            .filter(Column::Id.eq(row.id))
+            .filter(Column::State.eq(RefundState::Submitting))
+            .filter(Column::Attempt.eq(self.seen.attempt))
+            .col_expr(Column::Attempt, Expr::value(row.attempt))
+            .col_expr(Column::SubmitAfter, Expr::value(self.submit_after.millis()));
+        let claimed = claim.exec(tx).await?.rows_affected > 0;
+        crash::point("refund", "claim.before");
+        Ok(claimed.then_some(row))
+    }
+}
+
+/// The call, the same at every attempt: the acquirer acts once, whatever became of its answers.
+async fn call(ctx: &Context, refund: &refund::Model) -> Result<Follow, Error> {
+    let charge = charge::Entity::owned_by(refund.account_id)
+        .filter(charge::Column::Id.eq(refund.charge_id))
+        .one(ctx.store.read())
+        .await?;
+    let reference = charge.and_then(|charge| charge.acquirer_reference);
+    let reference =
+        reference.ok_or_else(|| Error::internal("a refunded charge without the acquirer's reference"))?;
+    let key = CallKey::new(refund.id, "refund");
+    Ok(Follow { key, reference, amount: refund.amount, currency: refund.currency, fault: None })
+}
+
+/// What the acquirer says.
+enum Verdict {
+    /// Yes, and what will come of it.
+    Accepted(RefundOutcome),
+    /// No.
+    Declined,
+}
+
+/// The acquirer's word on an attempt.
+struct Answered {
+    refund: refund::Model,
+    verdict: Verdict,
+    now: Timestamp,
+}
+
+impl Answered {
+    /// Whoever is slower than the next attempt has lost, and so has who comes after a decided outcome.
+    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        let mut row = held(tx, &self.refund).await?;
+        if row.attempt != self.refund.attempt {
+            return Ok(());
+        }
+        match self.verdict {
+            Verdict::Declined => end(tx, row, RefundOutcome::Failed, self.now).await.map(drop),
+            Verdict::Accepted(announced) => {
+                let Some(step) = next(row.state, Action::Accept) else { return Ok(()) };
+                row.state = step.to;
+                row.submit_after = None;
+                row.announced = Some(announced);
+                row.settles_at = Some(row.created_at + REFUND_SETTLES_AFTER);
+                update(tx, &row).await?;
+                crash::point("refund", "outcome.before");
+                Ok(())
+            }
+        }
+    }
+}

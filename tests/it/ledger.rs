@@ -1,0 +1,162 @@
+//! `card-payments ledger verify` (decisions 8 and 14).
+
+use std::path::Path;
+
+use sea_orm::{ConnectionTrait, Database};
+use serde_json::{Value, json};
+
+use crate::harness::postgres::Template;
+use crate::harness::process::{Process, output, program};
+use crate::harness::{App, card, charge_with, rules, token_of};
+
+/// A payment of each kind that the books know.
+async fn trade(app: &App) -> String {
+    let client = app.client();
+    let charge = charge_with(400, json!({ "currency": "USD", "platform_adjustment": { "amount": 10 } }));
+    let charge = token_of(&client.post("/1/charges", &charge).await.ok(201));
+    client.refund(&charge, 100).await.ok(201);
+    let fails = charge_with(400, json!({ "card": card("4200700000000013") }));
+    let fails = token_of(&client.post("/1/charges", &fails).await.ok(201));
+    client.refund(&fails, 400).await.ok(201);
+    client.authorised(400).await;
+    app.do_due_work().await;
+    app.clock.advance(entity::Span::seconds(10));
+    app.do_due_work().await;
+    client.refund(&charge, 50).await.ok(201);
+    charge
+}
+
+/// Tamper, see which proofs fail and by how much, and mend it.
+async fn tampered(app: &App, harm: &'static str, mend: &'static str, expected: &[(&str, i64)]) {
+    app.execute(harm).await;
+    let found: Vec<_> = app
+        .differences()
+        .await
+        .iter()
+        .map(|difference| (difference.proof, difference.found - difference.expected))
+        .collect();
+    assert_eq!(found, expected, "{harm}");
+    app.execute(mend).await;
+    assert_eq!(app.differences().await, [], "{mend}");
+}
+
+rules! {
+    async fn right_books_have_no_difference_and_tampered_ones_say_where(app) {
+        let stranger = app.stranger().await;
+        stranger.captured(400).await;
+        trade(app).await;
+        assert_eq!(app.differences().await, []);
+        let rows = app.rows().await;
+        tampered(app, "UPDATE postings SET amount = amount + 1 WHERE book = 'fees' AND amount = 47",
+            "UPDATE postings SET amount = 47 WHERE book = 'fees' AND amount = 48",
+            &[("entry_sums_to_zero", 1), ("books_make_the_balance", 1), ("book_is_its_records", 1)]).await;
+        tampered(app, "UPDATE postings SET currency = 'USD' WHERE book = 'fees' AND amount = 47",
+            "UPDATE postings SET currency = 'AUD' WHERE book = 'fees' AND amount = 47",
+            &[("entry_sums_to_zero", -47), ("entry_sums_to_zero", 47), ("books_make_the_balance", -47), ("books_make_the_balance", 47)]).await;
+        tampered(app, "UPDATE balances SET amount = amount - 7 WHERE amount < 0",
+            "UPDATE balances SET amount = amount + 7 WHERE amount < 0",
+            &[("balance_is_its_postings", -7), ("books_make_the_balance", -7)]).await;
+        // Moved to another day: the sums hold, the days do not.
+        tampered(app, "UPDATE postings SET available_on = available_on + 1 WHERE book = 'merchant' AND amount = -150",
+            "UPDATE postings SET available_on = available_on - 1 WHERE book = 'merchant' AND amount = -150",
+            &[("balance_is_its_postings", -150), ("balance_is_its_postings", 150)]).await;
+        tampered(app, "UPDATE deposits SET amount = 100000001 WHERE amount = 100000000",
+            "UPDATE deposits SET amount = 100000000 WHERE amount = 100000001",
+            &[("book_is_its_records", 1), ("book_is_its_records", 1)]).await;
+        tampered(app, "UPDATE charges SET amount_refunded = amount_refunded + 1 WHERE amount_refunded > 0",
+            "UPDATE charges SET amount_refunded = amount_refunded - 1 WHERE amount_refunded > 0",
+            &[("amount_refunded", 1)]).await;
+        tampered(app, "UPDATE charges SET refunds_pending = 0 WHERE refunds_pending = 1",
+            "UPDATE charges SET refunds_pending = 1 WHERE amount_refunded > 0",
+            &[("refunds_pending", -1)]).await;
+        tampered(app, "UPDATE charges SET amount = amount_refunded - 1 WHERE amount_refunded > 0",
+            "UPDATE charges SET amount = 400 WHERE amount_refunded > 0",
+            &[("refunds_within_the_charge", 1)]).await;
+        tampered(app, "UPDATE refunds SET state = 'succeeded' WHERE state = 'failed'",
+            "UPDATE refunds SET state = 'failed' WHERE amount = 400",
+            &[("book_is_its_records", -400), ("amount_refunded", -400), ("settlement_refunded", -400)]).await;
+        assert_eq!(app.rows().await, rows, "looking changes nothing");
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// The command on a database, with these further arguments.
+fn verify(data: &Path, url: Option<&str>, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = program(data);
+    if let Some(url) = url {
+        command.env("CARD_PAYMENTS_DATABASE_URL", url);
+    }
+    output(command.args(["ledger", "verify"]).args(arguments))
+}
+
+/// The whole command beside a running server: right books, tampered books.
+async fn proves_the_books_beside_a_server(data: &Path, url: Option<&str>, database: &str) {
+    let right = (Some(0), "The books balance.\n".to_owned(), String::new());
+    assert_eq!(verify(data, url, &[]), right, "an empty database");
+    let mut command = program(data);
+    if let Some(url) = url {
+        command.env("CARD_PAYMENTS_DATABASE_URL", url);
+    }
+    let server = Process::start(&mut command);
+    let (key, _) = server.keys();
+    let charge = token_of(&server.pay(&key).ok(201));
+    server.ask("POST", &format!("/1/charges/{charge}/refunds"), Some(&key), "amount=100").ok(201);
+    assert_eq!(verify(data, url, &[]), right);
+    assert_eq!(verify(data, url, &["--json"]), (Some(0), String::new(), String::new()));
+
+    let outside = Database::connect(database).await.unwrap();
+    outside.execute_unprepared("UPDATE postings SET amount = 36 WHERE book = 'fees'").await.unwrap();
+    outside.close().await.unwrap();
+    let (code, stdout, stderr) = verify(data, url, &["--json"]);
+    assert_eq!((code, stderr.as_str()), (Some(1), "error: the books do not balance: 3 differences\n"));
+    let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    let account = lines[0]["account"].as_str().unwrap();
+    let entry = lines[0]["subject"].as_str().unwrap();
+    assert!(account.starts_with("acct_") && entry.starts_with("je_"), "{}", lines[0]);
+    assert_eq!(
+        lines[2],
+        json!({
+            "proof": "book_is_its_records", "account": account, "subject": "fees", "expected": 37, "found": 36,
+        })
+    );
+    let (code, stdout, stderr) = verify(data, url, &[]);
+    assert_eq!((code, stderr.as_str()), (Some(1), "error: the books do not balance: 3 differences\n"));
+    assert_eq!(
+        stdout.lines().next().unwrap(),
+        format!("{account}: entry_sums_to_zero: {entry} is -1 and should be 0")
+    );
+    server.pay(&key).ok(201);
+    server.stopped();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_proves_the_books_of_a_sqlite_file() {
+    let data = folder();
+    let database = format!("sqlite://{}?mode=rw", data.path().join("card-payments.db").display());
+    proves_the_books_beside_a_server(data.path(), None, &database).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_proves_the_books_of_a_postgresql() {
+    static EMPTY: Template = Template::new("ledger_command");
+    let Some(database) = EMPTY.database(async |_| {}).await else { return };
+    let data = folder();
+    proves_the_books_beside_a_server(data.path(), Some(database.url()), database.url()).await;
+}
+
+#[test]
+fn wrong_usage_is_told_with_exit_code_2() {
+    let data = folder();
+    for arguments in
+        [&["ledger"][..], &["ledger", "prove"], &["ledger", "verify", "--jsn"], &["ledger", "verify", "all"]]
+    {
+        let (code, stdout, stderr) = output(program(data.path()).args(arguments));
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(!stderr.is_empty());
+    }
+    assert!(std::fs::read_dir(data.path()).unwrap().next().is_none(), "nothing was made");
+}
