@@ -300,7 +300,7 @@ rules! {
         settle(app).await;
     }
 
-    async fn a_changed_rate_or_price_does_not_touch_the_remainder_of_failed_refunds(app) {
+    async fn what_failed_refunds_give_back_goes_to_later_ones_to_the_cent(app) {
         let client = app.client();
         let charge = paid(&client, 101, "USD", REFUNDS_FAIL).await;
         client.refund(&charge, 50).await.ok(201);
@@ -405,7 +405,7 @@ rules! {
 
     async fn an_outcome_can_be_decided_at_once_and_only_once(app) {
         let client = app.client();
-        let account = app.ctx();
+        let ctx = app.ctx();
         let charge = token_of(&client.captured(1_000).await);
         for submitted in [false, true] {
             for outcome in [RefundOutcome::Succeeded, RefundOutcome::Failed] {
@@ -414,13 +414,13 @@ rules! {
                 if submitted {
                     app.do_due_work().await;
                 }
-                let decided = refunds::settle(account, seen.clone(), outcome).await.unwrap();
+                let decided = refunds::settle(ctx, seen.clone(), outcome).await.unwrap();
                 let decided = serde_json::to_value(decided.unwrap()).unwrap();
                 assert_eq!(ending(&decided), if outcome == RefundOutcome::Succeeded { succeeded() } else { failed() });
                 assert_eq!(shown(&client, &refund).await, decided);
                 for other in [RefundOutcome::Succeeded, RefundOutcome::Failed] {
                     let before = app.rows().await;
-                    assert!(refunds::settle(account, seen.clone(), other).await.unwrap().is_none());
+                    assert!(refunds::settle(ctx, seen.clone(), other).await.unwrap().is_none());
                     settle(app).await;
                     assert_eq!(app.rows().await, before);
                 }
