@@ -30,6 +30,8 @@ string_enum! {
         Customers "customers",
         /// Events.
         Events "events",
+        /// Webhooks.
+        Webhooks "webhooks",
     }
 }
 

@@ -23,6 +23,8 @@ mod scheme;
 mod text;
 mod timestamp;
 pub mod token;
+pub mod webhook;
+pub mod webhook_endpoint;
 
 pub use currency::Currency;
 pub use failure::FailureCode;
@@ -35,5 +37,5 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, Token,
+    PostingToken, Token, WebhookEndpointToken, WebhookToken,
 };

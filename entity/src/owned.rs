@@ -37,5 +37,5 @@ macro_rules! listed {
     )*};
 }
 
-owned! { api_key balance card charge counter customer deposit event journal_entry posting }
-listed! { card charge customer event }
+owned! { api_key balance card charge counter customer deposit event journal_entry posting webhook webhook_endpoint }
+listed! { card charge customer event webhook webhook_endpoint }

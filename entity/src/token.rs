@@ -176,6 +176,10 @@ kinds! {
     JournalEntry JournalEntryToken "je_"
     /// One side of a movement; internal, in no answer.
     Posting PostingToken "po_"
+    /// A request sent to a webhook endpoint for one event.
+    Webhook WebhookToken "whr_"
+    /// Where webhooks are sent.
+    WebhookEndpoint WebhookEndpointToken "whe_"
 }
 
 #[cfg(test)]

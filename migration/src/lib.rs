@@ -12,6 +12,7 @@ mod m0001_accounts;
 mod m0002_cards_and_customers;
 mod m0003_charges;
 mod m0004_ledger_and_events;
+mod m0006_webhooks;
 
 /// All steps in order.
 pub struct Migrator;
@@ -30,6 +31,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0002_cards_and_customers::Migration),
             Box::new(m0003_charges::Migration),
             Box::new(m0004_ledger_and_events::Migration),
+            Box::new(m0006_webhooks::Migration),
         ]
     }
 }

@@ -1,0 +1,29 @@
+//! Workers are loops: pick what is due, call a service. Running twice does no harm, any number of copies may
+//! run, and what a killed one left is due for the others.
+
+use std::time::Duration;
+
+use crate::services::{Ctx, due};
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Start a loop for each kind of due work; they end with the process, and what they leave is due again.
+pub fn start(ctx: &Ctx) {
+    for &kind in due::Kind::ALL {
+        let ctx = Ctx::clone(ctx);
+        tokio::spawn(async move {
+            loop {
+                match due::run(&ctx, kind).await {
+                    Ok(0) => {}
+                    Ok(found) => {
+                        tracing::info!(kind = kind.name(), found, "due work");
+                        // More may wait.
+                        continue;
+                    }
+                    Err(error) => tracing::error!(kind = kind.name(), %error, "due work failed"),
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+    }
+}
