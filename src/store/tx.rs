@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use entity::counter::Counted;
-use entity::{AccountToken, Day, Token};
+use entity::{AccountToken, Day, EventToken, Timestamp, Token};
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, ModelTrait, QueryResult, Statement,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
+use super::announced::{Announcement, HandOff};
 use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
 use super::statements::Statements;
@@ -26,11 +27,17 @@ pub(super) struct Begin {
     statements: Arc<Statements>,
     /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput.
     turn: Arc<AtomicI32>,
+    hand_off: HandOff,
 }
 
 impl Begin {
-    pub fn new(pool: DatabaseConnection, ids: Arc<Ids>, statements: Arc<Statements>) -> Self {
-        Self { pool, ids, statements, turn: Arc::default() }
+    pub fn new(
+        pool: DatabaseConnection,
+        ids: Arc<Ids>,
+        statements: Arc<Statements>,
+        hand_off: HandOff,
+    ) -> Self {
+        Self { pool, ids, statements, turn: Arc::default(), hand_off }
     }
 
     pub fn tx(&self) -> Tx {
@@ -70,7 +77,7 @@ impl Tx {
     pub async fn insert<M: ModelTrait>(&self, row: &M) -> Result<(), DbErr> {
         let mut alone = Appended::default();
         alone.row(row);
-        if let Some(statement) = alone.into_statement(self.get_database_backend(), 0) {
+        if let Some(statement) = alone.into_statement(self.get_database_backend(), 0, None) {
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -91,6 +98,12 @@ impl Tx {
         if self.get_database_backend() != DbBackend::Postgres {
             self.unit().words(table, account, id, text);
         }
+    }
+
+    /// Let an event be told to the account's webhook endpoints, with the commit.
+    pub fn announce(&self, account: AccountToken, event: EventToken, at: Timestamp) {
+        let webhooks = std::array::from_fn(|_| self.token());
+        self.unit().announce(Announcement { account, event, at, webhooks });
     }
 
     /// A fresh token.
@@ -149,16 +162,23 @@ impl Tx {
         } else {
             0
         };
-        let appended = appended.into_statement(backend, slot);
+        let announced = appended.announced().to_vec();
+        let places = self.begin.hand_off.places(announced.len());
+        let leased_until = places.as_ref().map(|places| places.leased_until);
+        let appended = appended.into_statement(backend, slot, leased_until);
         if appended.is_some() {
             self.begin.statements.wrote();
         }
         self.begin.statements.committed();
         match (self.begun.into_inner(), appended) {
-            (Some(begun), appended) => begun.commit(&self.begin.pool, appended).await,
-            (None, Some(appended)) => Begun::alone(&self.begin.pool, appended).await,
-            (None, None) => Ok(()),
+            (Some(begun), appended) => begun.commit(&self.begin.pool, appended).await?,
+            (None, Some(appended)) => Begun::alone(&self.begin.pool, appended).await?,
+            (None, None) => {}
         }
+        if let Some(places) = places {
+            places.fill(announced);
+        }
+        Ok(())
     }
 
     /// Undo everything.
