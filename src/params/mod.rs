@@ -15,6 +15,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod values;
+pub mod webhook_endpoint;
 
 pub use faults::{Faults, Message};
 pub use paging::Paging;

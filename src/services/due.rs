@@ -2,16 +2,14 @@
 //! takes no lock; each item is claimed by compare-and-set on its own row.
 
 use entity::card::{self, CardState};
-use entity::{Timestamp, account, charge};
+use entity::{Timestamp, charge};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{
-    ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
-};
+use futures::future::try_join_all;
+use sea_orm::{ColumnTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 
-use super::cards;
 use super::charges::settle;
 use super::context::Context;
+use super::{cards, clocks, retention, webhooks};
 use crate::error::Error;
 use crate::limits::DUE_BATCH;
 
@@ -22,17 +20,23 @@ pub enum Kind {
     UnsettledCharge,
     /// A card whose unused token has expired.
     ExpiredCard,
+    /// A webhook that is to be delivered.
+    Webhook,
+    /// Events and webhooks that were kept long enough.
+    Retention,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: &[Self] = &[Self::UnsettledCharge, Self::ExpiredCard];
+    pub const ALL: &[Self] = &[Self::UnsettledCharge, Self::ExpiredCard, Self::Webhook, Self::Retention];
 
     /// For metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::UnsettledCharge => "unsettled_charge",
             Self::ExpiredCard => "expired_card",
+            Self::Webhook => "webhook",
+            Self::Retention => "retention",
         }
     }
 }
@@ -63,6 +67,17 @@ pub async fn run(ctx: &Context, kind: Kind) -> Result<usize, Error> {
             }
             Ok(found)
         }
+        Kind::Webhook => deliver(ctx).await,
+        Kind::Retention => {
+            let mut found = 0;
+            for due in retention::due(wall) {
+                for account in due.limit(DUE_BATCH).all(ctx.store.read()).await? {
+                    found += 1;
+                    retention::purge(ctx, account).await?;
+                }
+            }
+            Ok(found)
+        }
     }
 }
 
@@ -76,6 +91,11 @@ pub async fn backlog(ctx: &Context, kind: Kind) -> Result<u64, Error> {
             let [everybody, ahead] = expired(wall);
             everybody.count(reader).await? + ahead.count(reader).await?
         }
+        Kind::Webhook => webhooks::waiting(ctx).await?,
+        Kind::Retention => {
+            let [everybody, ahead] = retention::due(wall);
+            everybody.count(reader).await? + ahead.count(reader).await?
+        }
     })
 }
 
@@ -84,18 +104,17 @@ fn unsettled(wall: Timestamp) -> Select<charge::Entity> {
     charge::Entity::find().filter(charge::Column::SettleAfter.lte(wall))
 }
 
-/// By each account's clock, which is never behind the wall clock: what is due by that is due for everybody, and
-/// the few accounts whose clock runs ahead are looked at one by one.
+/// By each account's clock.
 fn expired(wall: Timestamp) -> [Select<card::Entity>; 2] {
-    let unused = || card::Entity::find().filter(card::Column::State.eq(CardState::Unused));
-    let expires_at = || Expr::col((card::Entity, card::Column::ExpiresAt));
-    let clock_offset = || Expr::col((account::Entity, account::Column::ClockOffset));
-    let mut ahead = unused()
-        .filter(clock_offset().gt(0))
-        .filter(expires_at().gt(wall.millis()))
-        .filter(expires_at().lte(Expr::value(wall.millis()).add(clock_offset())));
-    let its_account =
-        Expr::col((account::Entity, account::Column::Id)).equals((card::Entity, card::Column::AccountId));
-    QueryTrait::query(&mut ahead).inner_join(account::Entity, its_account);
-    [unused().filter(expires_at().lte(wall.millis())), ahead]
+    let unused = card::Entity::find().filter(card::Column::State.eq(CardState::Unused));
+    clocks::due(&unused, card::Column::ExpiresAt, wall)
+}
+
+/// Deliver what is due, all at once: for whoever has no courier.
+async fn deliver(ctx: &Context) -> Result<usize, Error> {
+    let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
+    let found = parcels.len();
+    let outcomes = try_join_all(parcels.into_iter().map(|parcel| webhooks::send(ctx, parcel))).await?;
+    webhooks::record(ctx, outcomes.into_iter().flatten().collect()).await?;
+    Ok(found)
 }

@@ -1,12 +1,14 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
 //! direction only, this order: a verb lives with the later noun.
 //!
-//! context (which all of them get), installation, accounts, ledger, page (of a list), events, cards, customers,
-//! payment (which card pays), charges, due (the registry of all due work).
+//! context (which all of them get), installation, accounts, ledger, page (of a list), clocks (what is due by each
+//! account's), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which card
+//! pays), charges, due (the registry of all due work).
 
 pub mod accounts;
 pub mod cards;
 pub mod charges;
+mod clocks;
 pub mod context;
 pub mod customers;
 pub mod due;
@@ -15,5 +17,8 @@ pub mod installation;
 pub mod ledger;
 pub mod page;
 pub mod payment;
+mod retention;
+pub mod webhook_endpoints;
+pub mod webhooks;
 
 pub use context::{Account, Context, Ctx};

@@ -6,3 +6,5 @@ pub mod charge;
 pub mod customer;
 pub mod event;
 pub mod subscription;
+pub mod webhook;
+pub mod webhook_endpoint;
