@@ -57,6 +57,11 @@ pub const SETTLE_PAUSE_DOUBLINGS_MAX: u32 = 7;
 /// Decisions 11: how much of the answer to a call is read.
 pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
 
+/// How long the addresses of a name may be remembered: a burst of calls, not longer.
+pub const LOOKUP_LIFETIME: Duration = Duration::from_secs(1);
+/// How many names' addresses are remembered.
+pub const LOOKUPS_MAX: u64 = 1000;
+
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
 /// Over how many rows PostgreSQL spreads the writers of one count or balance.

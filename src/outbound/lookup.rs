@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use moka::future::Cache;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::{Reach, Unreached};
+use crate::limits::{LOOKUP_LIFETIME, LOOKUPS_MAX};
 
 /// Who knows the addresses of a host name.
 #[async_trait]
@@ -16,13 +18,21 @@ pub trait Lookup: Send + Sync {
     async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>>;
 }
 
-/// The machine's own resolver.
-pub struct SystemLookup;
+/// The machine's own resolver. It holds a thread for as long as it takes, so calls to one host that begin
+/// together share a look-up: a name whose servers are silent must not take everybody's threads.
+pub struct SystemLookup(Cache<String, Vec<SocketAddr>>);
+
+impl Default for SystemLookup {
+    fn default() -> Self {
+        Self(Cache::builder().max_capacity(LOOKUPS_MAX).time_to_live(LOOKUP_LIFETIME).build())
+    }
+}
 
 #[async_trait]
 impl Lookup for SystemLookup {
     async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
-        Ok(tokio::net::lookup_host((host, 0)).await?.collect())
+        let lookup = async { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) };
+        self.0.try_get_with_by_ref(host, lookup).await.map_err(|error: Arc<io::Error>| error.kind().into())
     }
 }
 

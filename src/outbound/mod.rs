@@ -48,13 +48,17 @@ pub struct Outbound {
 impl Outbound {
     /// A client that trusts the platform's root certificates and asks its resolver.
     pub fn new(reach: Reach) -> Self {
-        Self::with(reach, Arc::new(SystemLookup), tls::config(None).expect("ring can do TLS 1.2 and 1.3"))
+        Self::with(
+            reach,
+            Arc::<SystemLookup>::default(),
+            tls::config(None).expect("ring can do TLS 1.2 and 1.3"),
+        )
     }
 
     /// A client that trusts one more root certificate, in DER.
     pub fn trusting(reach: Reach, root: &[u8]) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()))?;
-        Ok(Self::with(reach, Arc::new(SystemLookup), config))
+        Ok(Self::with(reach, Arc::<SystemLookup>::default(), config))
     }
 
     /// A client that asks somebody else for the addresses of names.

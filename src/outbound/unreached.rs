@@ -47,12 +47,13 @@ impl Unreached {
         if error.is_timeout() {
             return Self::Timeout;
         }
+        let connecting = error.is_connect();
         let mut cause = error.source();
         while let Some(error) = cause {
             if let Some(unreached) = error.downcast_ref::<Self>() {
                 return *unreached;
             }
-            if of_tls(error) {
+            if of_tls(error, connecting) {
                 return Self::TlsFailed;
             }
             cause = error.source();
@@ -61,15 +62,13 @@ impl Unreached {
     }
 }
 
-/// TLS hides its errors inside of I/O errors, which do not name them as their source.
-fn of_tls(error: &(dyn Error + 'static)) -> bool {
-    let mut inner = error.downcast_ref::<io::Error>();
-    while let Some(error) = inner {
-        let Some(wrapped) = error.get_ref() else { return false };
-        if wrapped.is::<rustls::Error>() {
-            return true;
-        }
-        inner = wrapped.downcast_ref();
+/// TLS hides its errors inside of I/O errors, which do not name them as their source. A connection that ends
+/// while it is being made was ended in the middle of a handshake.
+fn of_tls(error: &(dyn Error + 'static), connecting: bool) -> bool {
+    if error.is::<rustls::Error>() {
+        return true;
     }
-    error.is::<rustls::Error>()
+    let Some(error) = error.downcast_ref::<io::Error>() else { return false };
+    let cut_short = connecting && error.kind() == io::ErrorKind::UnexpectedEof;
+    cut_short || error.get_ref().is_some_and(|inner| of_tls(inner, connecting))
 }

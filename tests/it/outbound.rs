@@ -5,8 +5,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use card_payments::outbound::{Outbound, Reach, Unreached};
 use http::HeaderMap;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
-use crate::harness::{Behaviour, Receiver};
+mod addresses;
+mod certificates;
+mod names;
+
+use crate::harness::{Behaviour, Received, Receiver};
 
 const SOON: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(10);
@@ -28,11 +34,11 @@ async fn the_receiver_gets_what_was_sent() {
     let body = Bytes::from_static(b"{\"a\": 1}");
     let before = Instant::now();
     assert_eq!(test().post(&receiver.url(), headers, body, LONG).await, Ok(200));
-    let [received] = &*receiver.received() else { panic!("one request") };
-    assert!(received.at > before);
-    assert_eq!((received.path.as_str(), received.body.as_slice()), ("/hook", b"{\"a\": 1}".as_slice()));
-    assert_eq!(received.headers["webhook-id"], "evt_1");
-    assert_eq!(received.headers["user-agent"], concat!("card-payments/", env!("CARGO_PKG_VERSION")));
+    let [Received { at, path, headers, body }] = &*receiver.receives(1).await else { panic!("one request") };
+    assert!(*at > before);
+    assert_eq!((path.as_str(), body.as_slice()), ("/hook", b"{\"a\": 1}".as_slice()));
+    assert_eq!(headers["webhook-id"], "evt_1");
+    assert_eq!(headers["user-agent"], concat!("card-payments/", env!("CARGO_PKG_VERSION")));
 }
 
 #[tokio::test]
@@ -86,6 +92,24 @@ async fn a_connection_that_breaks_is_a_failed_one() {
     let receiver = Receiver::start().await;
     receiver.behave(Behaviour::Reset);
     assert_eq!(call(&test(), &receiver.url()).await, Err(Unreached::ConnectionFailed));
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_a_failed_connection_and_no_handshake() {
+    let nonsense = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = nonsense.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = nonsense.accept().await {
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).await.unwrap();
+            // A greeting of TLS gets no answer.
+            if request[..length].starts_with(b"POST") {
+                stream.write_all(b"220 mail.example ESMTP\r\n").await.unwrap();
+            }
+        }
+    });
+    assert_eq!(call(&test(), &format!("http://{address}/")).await, Err(Unreached::ConnectionFailed));
+    assert_eq!(call(&test(), &format!("https://{address}/")).await, Err(Unreached::TlsFailed));
 }
 
 #[tokio::test]
