@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use entity::Span;
 use moka::future::Cache;
+use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use crate::acquirer::Acquirer;
@@ -20,7 +22,7 @@ use crate::limits::{ACQUIRER_ANSWER, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{Outbound, Reach};
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
-use crate::services::{Context, Ctx, charges, refunds};
+use crate::services::{Context, Ctx, charges, refunds, webhooks};
 use crate::store::{ConnectError, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 
@@ -67,6 +69,8 @@ pub struct Parts {
     pub operator: OperatorKeys,
     /// Who calls the addresses that callers give.
     pub outbound: Outbound,
+    /// How long events and webhooks are kept.
+    pub retention: Span,
 }
 
 /// A server that is ready to answer.
@@ -124,6 +128,7 @@ impl Parts {
             environment,
             operator,
             outbound: Outbound::new(reach),
+            retention: Span::days(options.retention_days),
         })
     }
 }
@@ -149,6 +154,8 @@ impl App {
             acquirer: parts.acquirer,
             acquirer_answer: parts.acquirer_answer,
             outbound: parts.outbound,
+            retention: parts.retention,
+            due_webhooks: Notify::new(),
             keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
             tasks: TaskTracker::new(),
         });
@@ -160,9 +167,10 @@ impl App {
             Environment::Live => None,
         };
         if lock.is_some() {
-            // Nobody else can be making a payment on this file, or submitting a refund.
+            // Nobody else can be making a payment, submitting a refund or delivering a webhook on this file.
             charges::settle::hasten(&ctx).await.map_err(InstallationError::Store)?;
             refunds::submit::hasten(&ctx).await.map_err(InstallationError::Store)?;
+            webhooks::hasten(&ctx).await.map_err(InstallationError::Store)?;
         }
         let site = Site { ctx: Arc::clone(&ctx), index: Arc::new(index), metrics: Metrics::install() };
         Ok(Self { router: http::router(site.clone()), ctx, keys, site, _lock: lock })

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
+use crate::limits::{RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::secret::Secret;
 
@@ -74,6 +75,10 @@ pub struct ServeOptions {
     /// commas; link-local and metadata addresses stay forbidden.
     #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW", value_delimiter = ',', global = true)]
     pub webhook_allow: Vec<Allowed>,
+    /// Days for which events and webhooks are kept, at least 30.
+    #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90", global = true,
+        value_parser = clap::value_parser!(i64).range(RETENTION_DAYS_MIN..=RETENTION_DAYS_MAX))]
+    pub retention_days: i64,
     /// What is logged: a tracing filter.
     #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info", global = true)]
     pub log: String,

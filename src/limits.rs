@@ -78,3 +78,38 @@ pub const SLOTS: u8 = 32;
 pub const DEBIT_SLOT: i32 = 32;
 /// How many due items a worker takes at a time.
 pub const DUE_BATCH: u64 = 100;
+
+/// Decisions 11: "at most 5 endpoints".
+pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;
+/// Decisions 11: an endpoint answers within this time.
+pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(15);
+/// Decisions 11: how long after each failed delivery the next one is planned; after the last one there is none.
+pub const WEBHOOK_RETRIES: [Span; 8] = [
+    Span::seconds(60),
+    Span::seconds(5 * 60),
+    Span::seconds(30 * 60),
+    Span::seconds(2 * 3600),
+    Span::seconds(6 * 3600),
+    Span::seconds(12 * 3600),
+    Span::seconds(24 * 3600),
+    Span::seconds(24 * 3600),
+];
+/// Wall clock for which a process may deliver what it has taken: longer than it waits for its turn and the answer.
+pub const WEBHOOK_LEASE: Span = Span::seconds(60);
+/// How many deliveries to one endpoint are under way at a time in one process.
+pub const WEBHOOKS_UNDER_WAY_MAX: usize = 16;
+/// How many webhooks to one endpoint wait in memory; the rest waits in the table.
+pub const WEBHOOKS_WAITING_MAX: usize = 256;
+/// How many deliveries one process has under way, to whomever.
+pub const DELIVERIES_MAX: usize = 512;
+/// How many committed events wait for the delivery worker; the webhooks of more are found when they are looked for.
+pub const ANNOUNCEMENTS_WAITING_MAX: usize = 4096;
+/// How many webhooks are read, or their outcomes written, by one statement.
+pub const WEBHOOK_BATCH: usize = 64;
+
+/// Events and webhooks: specification, Limits, "guaranteed for 30 days".
+pub const RETENTION_DAYS_MIN: i64 = 30;
+/// A hundred years: for ever, but for the arithmetic.
+pub const RETENTION_DAYS_MAX: i64 = 36_500;
+/// How many old events, and how many old webhooks, go in one transaction.
+pub const PURGE_BATCH: u64 = 1000;

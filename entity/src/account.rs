@@ -34,6 +34,8 @@ pub struct Model {
     pub pricing: JsonText,
     /// How far the account's clock runs ahead of the wall clock; never falls (decisions 13).
     pub clock_offset: Span,
+    /// When events and webhooks may have been kept long enough, by the account's clock.
+    pub purge_at: Timestamp,
     /// By the account's clock.
     pub created_at: Timestamp,
 }

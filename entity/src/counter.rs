@@ -32,6 +32,8 @@ string_enum! {
         Events "events",
         /// Refunds.
         Refunds "refunds",
+        /// Webhooks.
+        Webhooks "webhooks",
     }
 }
 

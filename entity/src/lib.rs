@@ -25,6 +25,8 @@ mod scheme;
 mod text;
 mod timestamp;
 pub mod token;
+pub mod webhook;
+pub mod webhook_endpoint;
 
 pub use currency::Currency;
 pub use failure::FailureCode;
@@ -38,5 +40,5 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, RefundToken, Token,
+    PostingToken, RefundToken, Token, WebhookEndpointToken, WebhookToken,
 };

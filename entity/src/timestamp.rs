@@ -43,6 +43,19 @@ impl Timestamp {
         Day(i32::try_from(self.0.div_euclid(MILLISECONDS_A_DAY)).unwrap_or(i32::MAX))
     }
 
+    /// The midnight of UTC at which this instant's day began.
+    #[must_use]
+    pub const fn last_midnight(self) -> Self {
+        Self(self.0.saturating_sub(self.0.rem_euclid(MILLISECONDS_A_DAY)))
+    }
+
+    /// The first midnight of UTC that is not before this instant.
+    #[must_use]
+    pub fn next_midnight(self) -> Self {
+        let began = self.last_midnight();
+        if began == self { self } else { began + Span::days(1) }
+    }
+
     /// The same day and time `months` calendar months later, the last day where that month is shorter
     /// (decisions 4: "a month = the same day of the next calendar month").
     #[must_use]
@@ -166,10 +179,20 @@ mod tests {
     }
 
     #[test]
+    fn a_midnight_is_its_own_and_every_other_instant_lies_between_two() {
+        let midnight = Timestamp::from_millis(1_769_817_600_000);
+        assert_eq!((midnight.last_midnight(), midnight.next_midnight()), (midnight, midnight));
+        let (before, after) = (midnight - Span::from_millis(1), midnight + Span::from_millis(1));
+        assert_eq!((before.next_midnight(), after.last_midnight()), (midnight, midnight));
+        assert_eq!(after.next_midnight(), midnight + Span::days(1));
+    }
+
+    #[test]
     fn the_ends_of_time_do_not_panic() {
         for millis in [i64::MIN, i64::MAX] {
             let time = Timestamp::from_millis(millis);
             let _ = (time.to_string(), time.day(), time.plus_months(1), time + Span::days(i64::MAX));
+            let _ = (time.last_midnight(), time.next_midnight(), time - Span::days(i64::MAX));
         }
     }
 }

@@ -178,6 +178,10 @@ kinds! {
     Posting PostingToken "po_"
     /// A refund.
     Refund RefundToken "rf_"
+    /// A request sent to a webhook endpoint for one event.
+    Webhook WebhookToken "whr_"
+    /// Where webhooks are sent.
+    WebhookEndpoint WebhookEndpointToken "whe_"
 }
 
 #[cfg(test)]

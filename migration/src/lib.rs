@@ -13,6 +13,7 @@ mod m0002_cards_and_customers;
 mod m0003_charges;
 mod m0004_ledger_and_events;
 mod m0005_refunds;
+mod m0006_webhooks;
 mod m0007_idempotency;
 
 /// All steps in order.
@@ -33,6 +34,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0003_charges::Migration),
             Box::new(m0004_ledger_and_events::Migration),
             Box::new(m0005_refunds::Migration),
+            Box::new(m0006_webhooks::Migration),
             Box::new(m0007_idempotency::Migration),
         ]
     }

@@ -1,5 +1,7 @@
 //! The OpenAPI document: what the annotations say, finished by passes that no handler can forget.
 
+mod webhooks;
+
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
@@ -145,6 +147,8 @@ const TAGS: &[(&str, &str)] = &[
     ("Refunds", "Refunds charges, fully or partly."),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
     ("Balance", "What the account owns."),
+    ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),
+    ("Webhooks", "The web requests sent to webhook endpoints."),
     ("Events", "What happened."),
 ];
 
@@ -169,6 +173,7 @@ pub fn finished(api: &OpenApi) -> Value {
     }
     references(&mut document);
     head_operations(&mut document);
+    document["webhooks"] = webhooks::section();
     document
 }
 
@@ -331,6 +336,7 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("create_customer") => {
             json!({ "email": "roland@example.com", "first_name": "Roland", "card": card })
         }
+        Some("create_webhook_endpoint") => json!({ "url": "https://example.com/webhooks" }),
         Some("update_customer") => json!({ "email": "roland@example.com", "company": "Robots" }),
         Some("capture_charge") => json!({}),
         Some("create_refund") => json!({ "amount": 100 }),

@@ -16,6 +16,8 @@ mod observe;
 mod paths;
 mod refunds;
 mod system;
+mod webhook_endpoints;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -71,6 +73,14 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(customers::delete_customer_card))
         .routes(routes!(customers::list_customer_subscriptions))
         .routes(routes!(ledger::get_balance))
+        .routes(routes!(
+            webhook_endpoints::create_webhook_endpoint,
+            webhook_endpoints::list_webhook_endpoints
+        ))
+        .routes(routes!(webhook_endpoints::get_webhook_endpoint, webhook_endpoints::delete_webhook_endpoint))
+        .routes(routes!(webhooks::list_webhooks))
+        .routes(routes!(webhooks::get_webhook))
+        .routes(routes!(webhooks::replay_webhook))
         .routes(routes!(events::list_events))
         .routes(routes!(events::get_event))
 }

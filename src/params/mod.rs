@@ -16,6 +16,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod values;
+pub mod webhook_endpoint;
 
 pub use faults::{Faults, Message};
 pub use paging::Paging;

@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 use super::context::{Account, Context, KeyEntry};
 use super::ledger::{self, Entry};
 use crate::error::{Error, ErrorCode};
-use crate::limits::{MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, SETTLEMENT_DELAY_DAYS};
+use crate::limits::{MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS};
 use crate::random::token22;
 use crate::secret::Secret;
 use crate::store::Tx;
@@ -173,6 +173,8 @@ fn opening(id: AccountToken, business_name: &str, now: Timestamp) -> account::Mo
         maximum_charge_cents: MAXIMUM_CHARGE_CENTS,
         pricing: JsonText::of(&Pricing::default()).unwrap_or_else(|_| JsonText::empty_object()),
         clock_offset: Span::ZERO,
+        // Nothing goes before.
+        purge_at: now + Span::days(RETENTION_DAYS_MIN),
         created_at: now,
     }
 }

@@ -8,6 +8,7 @@ use entity::api_key::KeyKind;
 use entity::pricing::Pricing;
 use entity::{AccountToken, Span, Timestamp, account};
 use moka::future::Cache;
+use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::idempotency::Claim;
@@ -39,6 +40,10 @@ pub struct Context {
     pub acquirer_answer: Duration,
     /// Who calls the addresses that callers give.
     pub outbound: Outbound,
+    /// How long events and webhooks are kept.
+    pub retention: Span,
+    /// Rung when a request has made a webhook due.
+    pub due_webhooks: Notify,
     /// API keys looked up lately.
     pub keys: Cache<[u8; 32], KeyEntry>,
     /// Work that must end before the process does.

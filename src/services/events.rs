@@ -13,7 +13,8 @@ use crate::params::Paging;
 use crate::store::Tx;
 use crate::views;
 
-/// Record that something happened to `record`, as the API shows it at this moment.
+/// Record that something happened to `record`, as the API shows it at this moment, and let the webhook endpoints
+/// hear of it.
 pub fn record(
     tx: &Tx,
     account: AccountToken,
@@ -21,14 +22,16 @@ pub fn record(
     what: EventType,
     record: &impl Serialize,
 ) -> Result<(), Error> {
+    let id = tx.token();
     tx.append(&event::Model {
         account_id: account,
-        id: tx.token(),
+        id,
         r#type: what,
         data: JsonText::of(record)?,
         created_at: now,
     });
     tx.count(account, Counted::Events, 1);
+    tx.announce(account, id, now);
     Ok(())
 }
 

@@ -11,7 +11,8 @@ use entity::api_key::KeyKind;
 use entity::{AccountToken, Owned, Timestamp, idempotency_answer, idempotency_key};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::{ColumnTrait, DeleteMany, EntityTrait, QueryFilter};
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
+use sea_orm::{ColumnTrait, DeleteMany, EntityTrait, QueryFilter, Select};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -183,6 +184,23 @@ pub fn keep(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8], answer: 
 pub async fn free(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
     claimed(account, hash).exec(tx).await?;
     Ok(())
+}
+
+/// Keys whose day is over, by the wall clock. One without an answer is in flight, however old.
+pub fn due(wall: Timestamp) -> Select<idempotency_key::Entity> {
+    let old = idempotency_key::Column::CreatedAt.lte(wall - IDEMPOTENCY_KEPT);
+    idempotency_key::Entity::find().filter(old).filter(Expr::exists(
+        Query::select()
+            .expr(Expr::value(1))
+            .from(idempotency_answer::Entity)
+            .and_where(of_key(idempotency_answer::Column::AccountId, idempotency_key::Column::AccountId))
+            .and_where(of_key(idempotency_answer::Column::Hash, idempotency_key::Column::Hash))
+            .take(),
+    ))
+}
+
+fn of_key(answer: idempotency_answer::Column, key: idempotency_key::Column) -> SimpleExpr {
+    Expr::col((idempotency_answer::Entity, answer)).equals((idempotency_key::Entity, key))
 }
 
 /// Forget a key whose day is over. A younger one of the same hash stays.

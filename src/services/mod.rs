@@ -1,12 +1,14 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
 //! direction only, this order: a verb lives with the later noun.
 //!
-//! context (which all of them get), idempotency, installation, accounts, ledger, page (of a list), events, cards, customers,
-//! payment (which card pays), charges, refunds, due (the registry of all due work).
+//! context (which all of them get), idempotency, installation, accounts, ledger, page (of a list), clocks (what is due
+//! by each account's), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which
+//! card pays), charges, refunds, due (the registry of all due work).
 
 pub mod accounts;
 pub mod cards;
 pub mod charges;
+mod clocks;
 pub mod context;
 pub mod customers;
 pub mod due;
@@ -17,5 +19,8 @@ pub mod ledger;
 pub mod page;
 pub mod payment;
 pub mod refunds;
+mod retention;
+pub mod webhook_endpoints;
+pub mod webhooks;
 
 pub use context::{Account, Context, Ctx};

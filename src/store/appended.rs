@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use entity::counter::Counted;
-use entity::{AccountToken, Day, balance, counter};
+use entity::{AccountToken, Day, Timestamp, balance, counter};
 use sea_orm::{DbBackend, EntityName, EntityTrait, IdenStatic, Iterable, ModelTrait, Statement, Value};
 use uuid::Uuid;
+
+use super::announced::{Announcement, count_apart, count_told, insert_webhooks};
+use super::rows::value_rows;
 
 /// A table of SQLite's in which words are looked up; PostgreSQL indexes the row's own column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +61,7 @@ pub(super) struct Appended {
     tables: Vec<Table>,
     counts: BTreeMap<(AccountToken, Counted), i64>,
     credits: BTreeMap<(AccountToken, Day), i64>,
+    announced: Vec<Announcement>,
 }
 
 impl Appended {
@@ -82,13 +86,25 @@ impl Appended {
         self.credits.iter().filter(|((of, day), _)| counts(*of, *day)).map(|(_, amount)| amount).sum()
     }
 
+    pub fn announce(&mut self, announcement: Announcement) {
+        self.announced.push(announcement);
+    }
+
+    /// The events that are to be told.
+    pub fn announced(&self) -> &[Announcement] {
+        &self.announced
+    }
+
     pub fn words(&mut self, table: WordTable, account: AccountToken, id: Uuid, text: &str) {
         let text = format!("{}\n{text}", WordTable::account_code(account));
         self.push(table.name(), || vec!["text", "id"], vec![text.into(), id.into()], "");
     }
 
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.counts.is_empty() && self.credits.is_empty()
+        self.tables.is_empty()
+            && self.counts.is_empty()
+            && self.credits.is_empty()
+            && self.announced.is_empty()
     }
 
     /// Take over what another one holds.
@@ -104,21 +120,32 @@ impl Appended {
         for (key, amount) in other.credits {
             *self.credits.entry(key).or_default() += amount;
         }
+        self.announced.extend(other.announced);
     }
 
-    /// The statement that writes everything, each row of a count or balance in `slot`. On SQLite it is several in
-    /// one text, for a transaction to be put around them.
-    pub fn into_statement(mut self, backend: DbBackend, slot: i32) -> Option<Statement> {
+    /// The statement that writes everything, each row of a count or balance in `slot`, webhooks leased or free. On
+    /// SQLite it is several in one text, for a transaction to be put around them.
+    pub fn into_statement(
+        mut self,
+        backend: DbBackend,
+        slot: i32,
+        leased_until: Option<Timestamp>,
+    ) -> Option<Statement> {
+        if self.is_empty() {
+            return None;
+        }
         for ((account_id, kind), n) in std::mem::take(&mut self.counts) {
             self.upsert(&counter::Model { account_id, kind, slot, n }, COUNT_CONFLICT);
         }
         for ((account_id, available_on), amount) in std::mem::take(&mut self.credits) {
             self.upsert(&balance::Model { account_id, available_on, slot, amount }, CREDIT_CONFLICT);
         }
-        if self.tables.is_empty() {
-            return None;
-        }
-        Some(if backend == DbBackend::Postgres { as_one(&self.tables) } else { as_one_text(&self.tables) })
+        let Self { tables, announced, .. } = &self;
+        Some(if backend == DbBackend::Postgres {
+            as_one(tables, announced, leased_until, slot)
+        } else {
+            as_one_text(tables, announced, leased_until)
+        })
     }
 
     fn upsert<M: ModelTrait>(&mut self, row: &M, conflict: &'static str) {
@@ -149,61 +176,65 @@ const COUNT_CONFLICT: &str =
 const CREDIT_CONFLICT: &str =
     " ON CONFLICT (account_id, available_on, slot) DO UPDATE SET amount = balances.amount + excluded.amount";
 
-/// SQLite: an INSERT a table, in chunks whose sizes are powers of two, so that the statement cache sees few
-/// different texts however many units a batch has.
-fn as_one_text(tables: &[Table]) -> Statement {
-    const CHUNK_ROWS_MAX: usize = 16;
-    let mut sql = String::new();
-    let mut values = Vec::new();
+/// SQLite: an INSERT a table and chunk.
+fn as_one_text(tables: &[Table], announced: &[Announcement], leased_until: Option<Timestamp>) -> Statement {
+    let (mut sql, mut values) = (String::new(), Vec::new());
     for table in tables {
-        let mut rest = table.rows.as_slice();
-        while !rest.is_empty() {
-            let size = CHUNK_ROWS_MAX.min(1 << rest.len().ilog2());
-            let (chunk, after) = rest.split_at(size);
-            rest = after;
-            if !sql.is_empty() {
-                sql.push_str("; ");
-            }
-            insert(&mut sql, &mut values, table, chunk, |_| "?".into());
+        for chunk in chunks(&table.rows) {
+            insert(&mut sql, &mut values, table, chunk, DbBackend::Sqlite);
+            sql.push_str("; ");
         }
     }
+    for chunk in chunks(announced) {
+        insert_webhooks(&mut sql, &mut values, chunk, leased_until, DbBackend::Sqlite);
+        sql.push_str("; ");
+        count_apart(&mut sql, &mut values, chunk, COUNT_CONFLICT);
+        sql.push_str("; ");
+    }
+    sql.truncate(sql.trim_end_matches("; ").len());
     Statement::from_sql_and_values(DbBackend::Sqlite, sql, values)
 }
 
-/// PostgreSQL: all tables in one statement, because round trips decide throughput there.
-fn as_one(tables: &[Table]) -> Statement {
-    let mut sql = String::new();
-    let mut values = Vec::new();
+/// Chunks whose sizes are powers of two, so that the statement cache sees few different texts however many units a
+/// batch has.
+fn chunks<T>(mut rest: &[T]) -> impl Iterator<Item = &[T]> {
+    const CHUNK_ROWS_MAX: usize = 16;
+    std::iter::from_fn(move || {
+        let size = CHUNK_ROWS_MAX.min(1 << rest.len().checked_ilog2()?);
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        Some(chunk)
+    })
+}
+
+/// PostgreSQL: everything in one statement, because round trips decide throughput there.
+fn as_one(
+    tables: &[Table],
+    announced: &[Announcement],
+    leased_until: Option<Timestamp>,
+    slot: i32,
+) -> Statement {
+    let (mut sql, mut values) = (String::new(), Vec::new());
     for (n, table) in tables.iter().enumerate() {
-        let last = n + 1 == tables.len();
-        if !last {
-            // Writing to a String cannot fail.
+        // All but the last part are named; writing to a String cannot fail.
+        let named = n + 1 < tables.len() || !announced.is_empty();
+        if named {
             let _ = write!(sql, "{} w{n} AS (", if n == 0 { "WITH" } else { "," });
         }
-        insert(&mut sql, &mut values, table, &table.rows, |n| format!("${n}"));
-        sql.push_str(if last { "" } else { ") " });
+        insert(&mut sql, &mut values, table, &table.rows, DbBackend::Postgres);
+        sql.push_str(if named { ") " } else { "" });
+    }
+    if !announced.is_empty() {
+        sql.push_str(if tables.is_empty() { "WITH told AS (" } else { ", told AS (" });
+        insert_webhooks(&mut sql, &mut values, announced, leased_until, DbBackend::Postgres);
+        sql.push_str(") ");
+        count_told(&mut sql, slot, COUNT_CONFLICT);
     }
     Statement::from_sql_and_values(DbBackend::Postgres, sql, values)
 }
 
-fn insert(
-    sql: &mut String,
-    values: &mut Vec<Value>,
-    table: &Table,
-    rows: &[Vec<Value>],
-    mark: impl Fn(usize) -> String,
-) {
-    let _ = write!(sql, "INSERT INTO {} ({}) VALUES ", table.name, table.columns.join(", "));
-    for (n, row) in rows.iter().enumerate() {
-        sql.push_str(if n == 0 { "(" } else { ", (" });
-        for (n, value) in row.iter().enumerate() {
-            values.push(value.clone());
-            if n > 0 {
-                sql.push_str(", ");
-            }
-            sql.push_str(&mark(values.len()));
-        }
-        sql.push(')');
-    }
+fn insert(sql: &mut String, values: &mut Vec<Value>, table: &Table, rows: &[Vec<Value>], backend: DbBackend) {
+    let _ = write!(sql, "INSERT INTO {} ({}) ", table.name, table.columns.join(", "));
+    value_rows(sql, values, backend, rows.iter().cloned());
     sql.push_str(table.conflict);
 }

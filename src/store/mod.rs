@@ -1,10 +1,12 @@
 //! The store: one door to the database. [`Store::read`] reads the last committed state; [`Store::write`]
 //! runs a unit of work. Nobody else begins, commits or retries a transaction.
 
+mod announced;
 mod appended;
 mod begun;
 mod connect;
 mod postgres;
+mod rows;
 mod sqlite;
 mod statements;
 mod tx;
@@ -17,15 +19,19 @@ use sea_orm::{
     AccessMode, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, IsolationLevel,
     TransactionTrait,
 };
+use tokio::sync::mpsc;
 
+pub use announced::Announcement;
 pub use appended::WordTable;
 pub use connect::{ConnectError, Location};
+pub use rows::about;
 pub use statements::{Counts, Statements};
 pub use tx::Tx;
 
-use crate::clock::Ids;
+use crate::clock::{Clock, Ids};
 use crate::error::Error;
 use crate::under_way::{Wait, waiting};
+use announced::HandOff;
 use statements::Counting;
 use tx::Begin;
 
@@ -37,6 +43,7 @@ pub struct Store {
     reader: Reader,
     writer: Writer,
     statements: Arc<Statements>,
+    hand_off: HandOff,
 }
 
 /// SQLite has one writer, which groups what waits; PostgreSQL has as many as its pool.
@@ -51,12 +58,13 @@ impl Store {
         let pools = connect::open(location).await?;
         let statements = Arc::new(Statements::default());
         let reader = Counting::new(pools.read, Arc::clone(&statements));
-        let begin = Begin::new(pools.write, ids, Arc::clone(&statements));
+        let hand_off = HandOff::default();
+        let begin = Begin::new(pools.write, ids, Arc::clone(&statements), hand_off.clone());
         let writer = match location {
             Location::Sqlite { .. } => Writer::Sqlite(sqlite::Writer::start(begin)),
             Location::Postgres { .. } => Writer::Postgres(begin),
         };
-        Ok(Self { reader, writer, statements })
+        Ok(Self { reader, writer, statements, hand_off })
     }
 
     /// What reads run on.
@@ -98,6 +106,12 @@ impl Store {
             }
         })
         .await
+    }
+
+    /// Hear of the events that this process commits from now on, at once and while there is room. Their webhooks
+    /// are born leased to whoever listens.
+    pub fn listen(&self, clock: Arc<dyn Clock>) -> mpsc::Receiver<Announcement> {
+        self.hand_off.listen(clock)
     }
 
     /// The kind of database.

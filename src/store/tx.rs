@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use entity::counter::Counted;
-use entity::{AccountToken, Day, Token, account};
+use entity::{AccountToken, Day, EventToken, Timestamp, Token, account};
 use sea_orm::sea_query::LockType;
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, ExecResult, ModelTrait, QueryResult,
@@ -14,6 +14,7 @@ use sea_orm::{
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
+use super::announced::{Announcement, HandOff};
 use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
 use super::statements::Statements;
@@ -28,11 +29,17 @@ pub(super) struct Begin {
     statements: Arc<Statements>,
     /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput.
     turn: Arc<AtomicI32>,
+    hand_off: HandOff,
 }
 
 impl Begin {
-    pub fn new(pool: DatabaseConnection, ids: Arc<Ids>, statements: Arc<Statements>) -> Self {
-        Self { pool, ids, statements, turn: Arc::default() }
+    pub fn new(
+        pool: DatabaseConnection,
+        ids: Arc<Ids>,
+        statements: Arc<Statements>,
+        hand_off: HandOff,
+    ) -> Self {
+        Self { pool, ids, statements, turn: Arc::default(), hand_off }
     }
 
     pub fn tx(&self) -> Tx {
@@ -76,7 +83,7 @@ impl Tx {
     }
 
     async fn write_at_once(&self, rows: Appended, slot: i32) -> Result<(), DbErr> {
-        if let Some(statement) = rows.into_statement(self.get_database_backend(), slot) {
+        if let Some(statement) = rows.into_statement(self.get_database_backend(), slot, None) {
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -119,6 +126,12 @@ impl Tx {
         if self.get_database_backend() != DbBackend::Postgres {
             self.unit().words(table, account, id, text);
         }
+    }
+
+    /// Let an event be told to the account's webhook endpoints, with the commit.
+    pub fn announce(&self, account: AccountToken, event: EventToken, at: Timestamp) {
+        let webhooks = std::array::from_fn(|_| self.token());
+        self.unit().announce(Announcement { account, event, at, webhooks });
     }
 
     /// A fresh token.
@@ -177,16 +190,23 @@ impl Tx {
         } else {
             0
         };
-        let appended = appended.into_statement(backend, slot);
+        let announced = appended.announced().to_vec();
+        let places = self.begin.hand_off.places(announced.len());
+        let leased_until = places.as_ref().map(|places| places.leased_until);
+        let appended = appended.into_statement(backend, slot, leased_until);
         if appended.is_some() {
             self.begin.statements.wrote();
         }
         self.begin.statements.committed();
         match (self.begun.into_inner(), appended) {
-            (Some(begun), appended) => begun.commit(&self.begin.pool, appended).await,
-            (None, Some(appended)) => Begun::alone(&self.begin.pool, appended).await,
-            (None, None) => Ok(()),
+            (Some(begun), appended) => begun.commit(&self.begin.pool, appended).await?,
+            (None, Some(appended)) => Begun::alone(&self.begin.pool, appended).await?,
+            (None, None) => {}
         }
+        if let Some(places) = places {
+            places.fill(announced);
+        }
+        Ok(())
     }
 
     /// Undo everything.

@@ -7,3 +7,5 @@ pub mod customer;
 pub mod event;
 pub mod refund;
 pub mod subscription;
+pub mod webhook;
+pub mod webhook_endpoint;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use card_payments::error::ErrorCode;
-use card_payments::services::{charges, refunds};
+use card_payments::services::{charges, refunds, webhooks};
 use entity::card::CardState;
 
 use crate::harness::{rules, token};
@@ -70,6 +70,12 @@ fn every_state_and_move_is_in_the_states_document() {
         };
         writeln!(text, "- `{}`: {meaning}", state.code()).unwrap();
     }
+    text.push_str(
+        "\n## Webhook\n\nBegins as `pending`. After a failed delivery a retry is planned, eight times at most. From \
+         `src/services/webhooks/state.rs`:\n\n```\n",
+    );
+    text.push_str(&webhooks::state::table());
+    text.push_str("```\n");
     committed("docs/states.md", &text);
 }
 

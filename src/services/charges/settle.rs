@@ -6,7 +6,7 @@ use entity::charge::{self, ChargeState};
 use entity::{FailureCode, Owned, Span, Timestamp, account};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::call::{creation_key, key, within_time};
 use super::outcome::{self, Verdict, held};
@@ -26,6 +26,14 @@ pub(super) fn nothing_charged() -> Verdict {
 pub(super) async fn reversed(ctx: &Context, key: &CallKey) -> Option<Verdict> {
     let settled = within_time(ctx, ctx.acquirer.reverse(key)).await;
     settled.ok().map(|_| nothing_charged())
+}
+
+/// The calls in flight that nobody can be making any more. By the wall clock: they have nothing to do with the
+/// account's.
+pub fn due(wall: Timestamp) -> Select<charge::Entity> {
+    charge::Entity::find()
+        .filter(charge::Column::SettleAfter.lte(wall))
+        .order_by_asc(charge::Column::SettleAfter)
 }
 
 /// Let every call in flight be settled now: for a server that knows to be the only one.

@@ -6,15 +6,29 @@ use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Owned, Timestamp, account, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::state::next;
 use crate::error::Error;
 use crate::services::context::{Account, Context};
-use crate::services::events;
 use crate::services::ledger::{self, Entry};
+use crate::services::{clocks, events};
 use crate::store::Tx;
 use crate::views::refund::Refund;
+
+/// What is to end as the acquirer has announced.
+pub fn due(wall: Timestamp) -> [Select<refund::Entity>; 2] {
+    let accepted = refund::Entity::find().filter(Column::State.eq(RefundState::Accepted));
+    clocks::due(&accepted, Column::SettlesAt, wall)
+}
+
+/// Let an accepted refund end as the acquirer has announced.
+pub async fn as_announced(ctx: &Context, refund: refund::Model) -> Result<Option<Refund>, Error> {
+    match refund.announced {
+        Some(outcome) => settle(ctx, refund, outcome).await,
+        None => Err(Error::internal("an accepted refund without its outcome")),
+    }
+}
 
 /// Let a pending refund end, whether or not the acquirer has been asked. `None` where it has ended before.
 pub async fn settle(

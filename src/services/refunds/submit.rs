@@ -4,7 +4,7 @@ use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Owned, Span, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::settle::{account_of, end, held, update};
 use super::state::{Action, next};
@@ -43,6 +43,14 @@ pub async fn submit(ctx: &Context, seen: refund::Model) -> Result<bool, Error> {
     ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
     crash::point("refund", "outcome.after");
     Ok(true)
+}
+
+/// What waits to be submitted, by the wall clock, as all calls of the acquirer.
+pub fn due(wall: Timestamp) -> Select<refund::Entity> {
+    refund::Entity::find()
+        .filter(Column::State.eq(RefundState::Submitting))
+        .filter(Column::SubmitAfter.lte(wall))
+        .order_by_asc(Column::SubmitAfter)
 }
 
 /// Let every refund that waits for its next attempt be submitted now: for a server that knows to be the only one.

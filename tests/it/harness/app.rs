@@ -84,6 +84,7 @@ impl Outlives {
             environment: Environment::Test,
             operator: self.operator.clone(),
             outbound: Outbound::new(Reach::test()),
+            retention: Span::days(90),
         };
         let index = Index {
             base_url: "http://test".into(),
@@ -137,6 +138,11 @@ impl App {
     pub async fn restart(&mut self) {
         drop(self.inner.take());
         self.inner = Some(self.outlives.open(&self.clock).await);
+    }
+
+    /// Another copy of the server on the same PostgreSQL.
+    pub async fn copy(&self) -> card_payments::app::App {
+        self.outlives.open(&self.clock).await
     }
 
     fn inner(&self) -> &card_payments::app::App {
@@ -220,18 +226,26 @@ impl App {
         differences
     }
 
+    /// Begin to deliver, as the program does.
+    pub fn work(&self) {
+        card_payments::workers::start(self.ctx());
+    }
+
     /// What no test may break: the ledger's proofs hold, counters are the numbers of rows.
     pub async fn check_books(&self) {
         assert_eq!(self.differences().await, []);
         let entries = "SELECT COUNT(*) FROM journal_entries WHERE kind = 'charge'";
         let captured = "SELECT COUNT(*) FROM charges WHERE state = 'captured'";
         assert_eq!(self.number(entries).await, self.number(captured).await, "one entry a captured charge");
+        let orphans = "SELECT COUNT(*) FROM webhooks w WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.account_id = w.account_id AND e.id = w.endpoint_id) OR NOT EXISTS (SELECT 1 FROM events x WHERE x.account_id = w.account_id AND x.id = w.event_id)";
+        assert_eq!(self.number(orphans).await, 0, "webhooks without their endpoint or event");
         let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
         for (kind, rows) in [
             ("charges", listed.as_str()),
             ("customers", "SELECT COUNT(*) FROM customers"),
             ("events", "SELECT COUNT(*) FROM events"),
             ("refunds", "SELECT COUNT(*) FROM refunds"),
+            ("webhooks", "SELECT COUNT(*) FROM webhooks"),
         ] {
             let counted = format!("SELECT COALESCE(SUM(n), 0) FROM counters WHERE kind = '{kind}'");
             assert_eq!(self.number(&counted).await, self.number(rows).await, "the counter of {kind}");

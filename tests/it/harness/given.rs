@@ -58,6 +58,16 @@ impl Client {
         self.get(&format!("/1/charges/{charge}")).await.ok(200)
     }
 
+    /// A registered webhook endpoint.
+    pub async fn endpoint(&self, url: &str) -> Value {
+        self.post("/1/webhook_endpoints", &json!({ "url": url })).await.ok(201)
+    }
+
+    /// The newest webhook.
+    pub async fn newest_webhook(&self) -> Value {
+        self.get("/1/webhooks?per_page=1").await.ok(200)[0].clone()
+    }
+
     /// How many charges are listed.
     pub async fn listed(&self) -> u64 {
         self.get("/1/charges").await.json()["pagination"]["count"].as_u64().unwrap()

@@ -1,6 +1,9 @@
 //! What is stored, for rules about what a request must not change or keep.
 
-use entity::{balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key, refund};
+use entity::{
+    balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key, refund, webhook,
+    webhook_endpoint,
+};
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
 
@@ -15,6 +18,9 @@ impl App {
         let customers = customer::Entity::find().order_by_asc(customer::Column::Id).all(db).await.unwrap();
         let charges = charge::Entity::find().order_by_asc(charge::Column::Id).all(db).await.unwrap();
         let events = event::Entity::find().order_by_asc(event::Column::Id).all(db).await.unwrap();
+        let endpoints = webhook_endpoint::Entity::find().order_by_asc(webhook_endpoint::Column::Id);
+        let endpoints = endpoints.all(db).await.unwrap();
+        let webhooks = webhook::Entity::find().order_by_asc(webhook::Column::Id).all(db).await.unwrap();
         let counters = counter::Entity::find()
             .order_by_asc(counter::Column::AccountId)
             .order_by_asc(counter::Column::Kind)
@@ -32,7 +38,8 @@ impl App {
             .unwrap();
         let kept = self.kept().await;
         format!(
-            "{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{counters:#?}\n{balances:#?}\n{kept:#?}"
+            "{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
+             {counters:#?}\n{balances:#?}\n{kept:#?}"
         )
     }
 

@@ -1,15 +1,23 @@
 //! Workers are loops: pick what is due, call a service. Running twice does no harm, any number of copies may
 //! run, and what a killed one left is due for the others.
 
+mod courier;
+
 use std::time::Duration;
 
 use crate::services::{Ctx, due};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start a loop for each kind of due work; they end with the process, and what they leave is due again.
+/// Start a loop for each kind of due work, and the courier; they end with the process, and what they leave is due
+/// again.
 pub fn start(ctx: &Ctx) {
+    courier::start(ctx);
     for &kind in due::Kind::ALL {
+        // The courier delivers them, each endpoint at its own pace.
+        if kind == due::Kind::Webhook {
+            continue;
+        }
         let ctx = Ctx::clone(ctx);
         tokio::spawn(async move {
             loop {

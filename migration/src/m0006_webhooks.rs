@@ -1,0 +1,36 @@
+//! Webhook endpoints, webhooks, and when an account's old events and webhooks go.
+
+crate::migration!(|_| "
+CREATE TABLE webhook_endpoints (
+    account_id UUID NOT NULL,
+    id UUID NOT NULL,
+    slot INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    key_sealed BYTES NOT NULL,
+    sealed_by UUID NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, id)
+);
+CREATE UNIQUE INDEX webhook_endpoints_slots ON webhook_endpoints (account_id, slot);
+CREATE TABLE webhooks (
+    account_id UUID NOT NULL,
+    id UUID NOT NULL,
+    event_id UUID NOT NULL,
+    endpoint_id UUID NOT NULL,
+    state TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    leased_until BIGINT,
+    due_at BIGINT,
+    retries INTEGER NOT NULL,
+    errors TEXT NOT NULL,
+    accepted_at BIGINT,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, id)
+);
+CREATE INDEX webhooks_due ON webhooks (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX webhooks_due_of_account ON webhooks (account_id, due_at) WHERE due_at IS NOT NULL;
+ALTER TABLE accounts ADD COLUMN purge_at BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX accounts_to_purge ON accounts (purge_at);
+"
+.into());

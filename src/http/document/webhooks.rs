@@ -1,0 +1,42 @@
+//! What this server sends by itself: the document's `webhooks`.
+
+use entity::event::EventType;
+use serde_json::{Value, json};
+
+/// The request that every webhook endpoint gets for every event.
+pub fn section() -> Value {
+    let header = |name: &str, description: &str, example: &str| {
+        json!({
+            "name": name, "in": "header", "required": true, "description": description,
+            "schema": { "type": "string" }, "example": example,
+        })
+    };
+    let types: Vec<_> = EventType::ALL.iter().map(|what| format!("`{}`", what.code())).collect();
+    json!({
+        "event": {
+            "post": {
+                "operationId": "receive_event",
+                "summary": "An event.",
+                "description": format!(
+                    "Sent to every webhook endpoint of the account for every event, signed as the Standard Webhooks specification says, until the endpoint answers with a 2xx status within 15 seconds or eight retries have failed. At least once, in no promised order: `webhook-id` is the key to drop repeats. Event types: {}. More types join over time: tolerate unknown ones.",
+                    types.join(", ")
+                ),
+                "tags": ["Webhooks"],
+                "security": [],
+                "parameters": [
+                    header("webhook-id", "The event's token.", "evt_AZqYv3rVcBKUQ1mHn7tKRw"),
+                    header("webhook-timestamp", "When this attempt was made, in seconds since the epoch.", "1772445600"),
+                    header("webhook-signature", "`v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, under the endpoint's key.", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="),
+                ],
+                "requestBody": {
+                    "required": true,
+                    "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Event" } } },
+                },
+                "responses": {
+                    "2XX": { "description": "Accepted" },
+                    "default": { "description": "Not accepted: it is sent again" },
+                },
+            },
+        },
+    })
+}

@@ -1,0 +1,72 @@
+//! Webhook endpoints (specification, Endpoints, Webhook endpoints).
+
+use axum::extract::State;
+
+use super::Site;
+use super::answer::{Created, Deleted, Envelope, ListedShort, ShortList, Shown};
+use super::auth::Caller;
+use super::call::Call;
+use super::document::PageParameters;
+use super::extract::{Input, Path};
+use crate::error::Error;
+use crate::params::webhook_endpoint::NewWebhookEndpoint;
+use crate::services::webhook_endpoints;
+use crate::views::webhook_endpoint::WebhookEndpoint;
+
+/// Create a webhook endpoint.
+///
+/// Registers a URL that is sent a web request for each event from now on.
+#[utoipa::path(post, path = "/webhook_endpoints", tag = "Webhook endpoints", operation_id = "create_webhook_endpoint",
+    request_body(content((NewWebhookEndpoint = "application/json"), (NewWebhookEndpoint = "application/x-www-form-urlencoded"))),
+    responses((status = 201, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>),
+        (status = 403, description = "limit_reached"), (status = 422, description = "invalid_resource")))]
+pub async fn create_webhook_endpoint(
+    State(site): State<Site>,
+    call: Call,
+) -> Result<Created<WebhookEndpoint>, Error> {
+    Ok(Created(webhook_endpoints::register(&site, &call.creates(), call.input.params()).await?))
+}
+
+/// List webhook endpoints.
+///
+/// Returns a list of all webhook endpoints, newest first.
+#[utoipa::path(get, path = "/webhook_endpoints", tag = "Webhook endpoints", operation_id = "list_webhook_endpoints",
+    params(PageParameters),
+    responses((status = 200, description = "A page of webhook endpoints", body = ShortList<WebhookEndpoint>), (status = 422, description = "invalid_resource")))]
+pub async fn list_webhook_endpoints(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<ListedShort<WebhookEndpoint>, Error> {
+    Ok(ListedShort(webhook_endpoints::list(&site, &caller.0, input.paging().valid()?).await?))
+}
+
+/// Get a webhook endpoint.
+///
+/// Returns the details of a webhook endpoint.
+#[utoipa::path(get, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints", operation_id = "get_webhook_endpoint",
+    params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
+    responses((status = 200, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>), (status = 404, description = "resource_not_found")))]
+pub async fn get_webhook_endpoint(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<WebhookEndpoint>, Error> {
+    Ok(Shown(webhook_endpoints::show(&site, &caller.0, &token).await?))
+}
+
+/// Delete a webhook endpoint.
+///
+/// Deletes the endpoint and all its webhook requests permanently.
+#[utoipa::path(delete, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints", operation_id = "delete_webhook_endpoint",
+    params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
+    responses((status = 204, description = "Deleted"), (status = 404, description = "resource_not_found")))]
+pub async fn delete_webhook_endpoint(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Deleted, Error> {
+    webhook_endpoints::delete(&site, &call.deletes(), &token).await?;
+    Ok(Deleted)
+}

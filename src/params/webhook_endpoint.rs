@@ -1,0 +1,17 @@
+//! Parameters of webhook endpoints (specification, Webhook endpoints).
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+use validator::Validate;
+
+use super::rules;
+use crate::limits::NAME_LENGTH_MAX;
+
+/// An endpoint to be registered.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewWebhookEndpoint {
+    /// Where webhooks are sent: http or https, without credentials and fragment.
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
+    #[schema(max_length = 255, example = "https://example.com/webhooks")]
+    pub url: String,
+}

@@ -1,0 +1,20 @@
+//! What is due by each account's own clock.
+
+use entity::{Owned, Timestamp, account};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, QueryFilter, QueryTrait, Select};
+
+/// The rows that are due: two queries, for both databases to use an index. No account's clock is behind the wall
+/// clock, so what is due by that is due for everybody; the few accounts whose clock runs ahead are looked at one by
+/// one.
+pub fn due<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Select<E>; 2] {
+    let clock_offset = || Expr::col((account::Entity, account::Column::ClockOffset));
+    let mut ahead = rows
+        .clone()
+        .filter(clock_offset().gt(0))
+        .filter(at.gt(wall))
+        .filter(at.into_expr().lte(Expr::value(wall.millis()).add(clock_offset())));
+    let its_account = Expr::col((account::Entity, account::Column::Id)).eq(E::ACCOUNT.into_expr());
+    QueryTrait::query(&mut ahead).inner_join(account::Entity, its_account);
+    [rows.clone().filter(at.lte(wall)), ahead]
+}

@@ -1,0 +1,146 @@
+//! Webhook endpoints (specification, Webhook endpoints; decisions 11).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use entity::counter::Counted;
+use entity::webhook_endpoint::{self, Column};
+use entity::{AccountToken, Owned, WebhookEndpointToken, webhook};
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use url::Url;
+use uuid::Uuid;
+
+use super::context::{Account, Context};
+use super::idempotency;
+use super::page::{List, Page};
+use crate::error::{Error, ErrorCode};
+use crate::limits::WEBHOOK_ENDPOINTS_MAX;
+use crate::params::webhook_endpoint::NewWebhookEndpoint;
+use crate::params::{Paging, Params};
+use crate::random::random;
+use crate::secret::Secret;
+use crate::store::Tx;
+use crate::views::webhook_endpoint::WebhookEndpoint;
+
+/// Register an endpoint, which hears of every event from then on.
+///
+/// Refusals, first match wins: `invalid_resource`, `limit_reached`.
+pub async fn register(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewWebhookEndpoint>,
+) -> Result<WebhookEndpoint, Error> {
+    let Params { value, mut faults } = params;
+    if let Some(wrong) = wrong_with(ctx, &value.url).filter(|_| faults.is_empty()) {
+        faults.add("url", wrong);
+    }
+    let value = Params { value, faults }.valid()?;
+    let key = Secret::from(format!("whsec_{}", STANDARD.encode(random::<24>())));
+    let id = ctx.ids.token();
+    let sealed = ctx.vault.seal(&key_context(account.id(), id), key.expose().as_bytes());
+    let row = webhook_endpoint::Model {
+        account_id: account.id(),
+        id,
+        slot: 0,
+        url: value.url,
+        key_sealed: sealed.bytes,
+        sealed_by: sealed.key,
+        created_at: account.now,
+        updated_at: account.now,
+    };
+    let unit = idempotency::write(ctx, account, (row, key), |tx, (row, key)| {
+        async move { Ok(WebhookEndpoint::new(record(tx, row).await?, key)) }.boxed()
+    });
+    unit.await
+}
+
+/// Addresses that are never called are refused before a name is ever looked up; a name is judged when it is called.
+fn wrong_with(ctx: &Context, url: &str) -> Option<&'static str> {
+    let Ok(url) = Url::parse(url) else { return Some("is not a valid URL") };
+    if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
+        return Some("is not a valid URL");
+    }
+    (!ctx.outbound.reach().permits_literal(&url)).then_some("is not an address that may be called")
+}
+
+/// Take the first free slot. Of two that look at once one gets it: the other looks again.
+async fn record(tx: &Tx, row: &webhook_endpoint::Model) -> Result<webhook_endpoint::Model, Error> {
+    let taken: Vec<i32> = webhook_endpoint::Entity::owned_by(row.account_id)
+        .select_only()
+        .column(Column::Slot)
+        .into_tuple()
+        .all(tx)
+        .await?;
+    let slot = (0..).take(WEBHOOK_ENDPOINTS_MAX).find(|slot| !taken.contains(slot));
+    let row = webhook_endpoint::Model { slot: slot.ok_or(ErrorCode::LimitReached)?, ..row.clone() };
+    // At once: another unit of the same batch may look for a slot, too.
+    tx.insert(&row).await?;
+    Ok(row)
+}
+
+/// The account's endpoints, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<WebhookEndpoint>, Error> {
+    let rows = webhook_endpoint::Entity::owned_by(account.id());
+    let Page { records, count, paging } = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
+    let records = records.into_iter().map(|row| shown(ctx, row)).collect::<Result<_, _>>()?;
+    Ok(Page { records, count, paging })
+}
+
+/// One endpoint.
+///
+/// Refusals: `resource_not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<WebhookEndpoint, Error> {
+    let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
+    let row = webhook_endpoint::Entity::owned_by(account.id())
+        .filter(Column::Id.eq(id))
+        .one(ctx.store.read())
+        .await?;
+    shown(ctx, row.ok_or(ErrorCode::RecordNotFound)?)
+}
+
+/// Delete an endpoint and all its webhooks permanently.
+///
+/// Refusals: `resource_not_found`.
+pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
+    let data = (account.id(), id);
+    idempotency::write(ctx, account, data, |tx, (account, id)| remove(tx, *account, *id).boxed()).await
+}
+
+/// The endpoint first: events under way have locked it, and once they are committed their webhooks go as well.
+async fn remove(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Result<(), Error> {
+    let endpoint = webhook_endpoint::Entity::delete_many()
+        .filter(Column::AccountId.eq(account))
+        .filter(Column::Id.eq(id));
+    if endpoint.exec(tx).await?.rows_affected == 0 {
+        return Err(ErrorCode::RecordNotFound.into());
+    }
+    let webhooks = webhook::Entity::delete_many()
+        .filter(webhook::Column::AccountId.eq(account))
+        .filter(webhook::Column::EndpointId.eq(id));
+    let gone = webhooks.exec(tx).await?.rows_affected;
+    tx.count(account, Counted::Webhooks, -i64::try_from(gone).unwrap_or(i64::MAX));
+    Ok(())
+}
+
+fn shown(ctx: &Context, row: webhook_endpoint::Model) -> Result<WebhookEndpoint, Error> {
+    let key = opened_key(ctx, row.account_id, row.id, row.sealed_by, &row.key_sealed)?;
+    Ok(WebhookEndpoint::new(row, &key))
+}
+
+/// The key of an endpoint, `whsec_...`.
+pub fn opened_key(
+    ctx: &Context,
+    account: AccountToken,
+    id: WebhookEndpointToken,
+    sealed_by: Uuid,
+    sealed: &[u8],
+) -> Result<Secret, Error> {
+    let plain = ctx.vault.open(&key_context(account, id), sealed_by, sealed)?;
+    std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
+}
+
+/// A sealed key opens only as this endpoint's.
+fn key_context(account: AccountToken, id: WebhookEndpointToken) -> Vec<u8> {
+    format!("key of {id} of {account}").into_bytes()
+}

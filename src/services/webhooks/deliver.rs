@@ -1,0 +1,194 @@
+//! One delivery: the request, what came of it, and when it is tried again.
+
+use bytes::Bytes;
+use entity::webhook::WebhookState;
+use entity::{AccountToken, EventToken, JsonText, Span, Timestamp, WebhookEndpointToken, WebhookToken};
+use futures::FutureExt;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use sea_orm::{ActiveEnum, ConnectionTrait};
+use serde_json::{Map, Value};
+
+use super::sign::signature;
+use super::state::{Action, next};
+use crate::error::Error;
+use crate::limits::{WEBHOOK_ANSWER, WEBHOOK_RETRIES};
+use crate::random::random;
+use crate::secret::Secret;
+use crate::services::context::Context;
+use crate::store::{Tx, about};
+use crate::views::webhook::WebhookError;
+
+/// A webhook that this process holds, with all that its delivery needs.
+pub struct Parcel {
+    pub(super) account: AccountToken,
+    pub(super) webhook: WebhookToken,
+    pub(super) attempt: i32,
+    pub(super) leased_until: Timestamp,
+    pub(super) state: WebhookState,
+    pub(super) retries: i32,
+    pub(super) errors: JsonText,
+    /// Whom it tells.
+    pub endpoint: WebhookEndpointToken,
+    pub(super) url: String,
+    pub(super) key: Secret,
+    pub(super) event: EventToken,
+    pub(super) body: Bytes,
+    pub(super) clock_offset: Span,
+}
+
+/// What came of a delivery.
+#[derive(Debug)]
+pub struct Outcome {
+    account: AccountToken,
+    webhook: WebhookToken,
+    attempt: i32,
+    state: WebhookState,
+    retries: i32,
+    errors: JsonText,
+    due_at: Option<Timestamp>,
+    accepted_at: Option<Timestamp>,
+}
+
+impl Outcome {
+    /// Whether the endpoint accepted it.
+    pub fn accepted(&self) -> bool {
+        self.accepted_at.is_some()
+    }
+}
+
+/// Request the URL. `None` where the lease would not last for an answer: then somebody else may hold it by now.
+pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Error> {
+    let wall = ctx.clock.now();
+    let answer_millis = i64::try_from(WEBHOOK_ANSWER.as_millis()).unwrap_or(i64::MAX);
+    if parcel.leased_until < wall + Span::from_millis(answer_millis) {
+        return Ok(None);
+    }
+    let headers = headers(&parcel, wall)?;
+    let answer = ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await;
+    let now = ctx.clock.now() + parcel.clock_offset;
+    let refused = match answer {
+        Ok(200..=299) => None,
+        Ok(code) => Some(WebhookError {
+            error: "unexpected_http_code",
+            error_description: format!("The endpoint answered with HTTP status {code}"),
+        }),
+        Err(unreached) => Some(WebhookError {
+            error: unreached.code(),
+            error_description: unreached.description().to_owned(),
+        }),
+    };
+    outcome(parcel, now, refused.as_ref()).map(Some)
+}
+
+/// The headers of the Standard Webhooks specification, signed anew at each attempt.
+fn headers(parcel: &Parcel, wall: Timestamp) -> Result<HeaderMap, Error> {
+    let (id, timestamp) = (parcel.event.to_string(), wall.seconds());
+    let signature = signature(&parcel.key, &id, timestamp, &parcel.body)?;
+    let value = |text: &str| HeaderValue::from_str(text).map_err(|_| Error::internal("a header is no text"));
+    Ok(HeaderMap::from_iter([
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (HeaderName::from_static("webhook-id"), value(&id)?),
+        (HeaderName::from_static("webhook-timestamp"), timestamp.into()),
+        (HeaderName::from_static("webhook-signature"), value(&signature)?),
+    ]))
+}
+
+/// Where the webhook goes from here; `now` is the account's.
+fn outcome(parcel: Parcel, now: Timestamp, refused: Option<&WebhookError>) -> Result<Outcome, Error> {
+    let retry = usize::try_from(parcel.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
+    let (action, due_at) = match (refused, retry) {
+        (None, _) => (Action::Accepted, None),
+        (Some(_), Some(pause)) => (Action::Refused, Some(now + jittered(*pause))),
+        (Some(_), None) => (Action::RefusedAtLast, None),
+    };
+    let state =
+        next(parcel.state, action).map_err(|_| Error::internal("a webhook was not to be delivered"))?;
+    Ok(Outcome {
+        account: parcel.account,
+        webhook: parcel.webhook,
+        attempt: parcel.attempt,
+        state,
+        retries: parcel.retries + i32::from(due_at.is_some()),
+        errors: match refused {
+            Some(error) => with_error(&parcel.errors, now, error)?,
+            None => parcel.errors,
+        },
+        due_at,
+        accepted_at: refused.is_none().then_some(now),
+    })
+}
+
+/// Up to a tenth longer, so that what failed together does not come back together.
+fn jittered(pause: Span) -> Span {
+    let tenth = pause.millis() / 10;
+    let share = i64::from(u16::from_be_bytes(random()));
+    Span::from_millis(pause.millis() + tenth * share / i64::from(u16::MAX))
+}
+
+/// One more error, under its time.
+fn with_error(errors: &JsonText, now: Timestamp, error: &WebhookError) -> Result<JsonText, Error> {
+    let mut errors: Map<String, Value> = serde_json::from_str(errors.as_str())?;
+    let at = now.to_string().replace('T', " ").replace('Z', " UTC");
+    errors.insert(at, serde_json::to_value(error)?);
+    Ok(JsonText::of(&errors)?)
+}
+
+/// Record what came of deliveries, all in one statement: of those whose webhook is still the same attempt.
+pub async fn record(ctx: &Context, outcomes: Vec<Outcome>) -> Result<(), Error> {
+    if outcomes.is_empty() {
+        return Ok(());
+    }
+    ctx.store.write(outcomes, |tx, outcomes| update(tx, outcomes).boxed()).await
+}
+
+async fn update(tx: &Tx, outcomes: &[Outcome]) -> Result<(), Error> {
+    let columns = ["account_id", "id", "attempt", "state", "retries", "errors", "due_at", "accepted_at"];
+    let rows = outcomes.iter().map(|it| {
+        vec![
+            it.account.into(),
+            it.webhook.into(),
+            it.attempt.into(),
+            it.state.to_value().into(),
+            it.retries.into(),
+            it.errors.clone().into(),
+            it.due_at.into(),
+            it.accepted_at.into(),
+        ]
+    });
+    let statement = about(
+        tx.get_database_backend(),
+        &columns,
+        rows.collect(),
+        "UPDATE webhooks SET state = v.state, retries = v.retries, errors = v.errors, due_at = v.due_at, \
+         accepted_at = v.accepted_at, leased_until = NULL FROM v \
+         WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id AND webhooks.attempt = v.attempt",
+    );
+    Ok(tx.execute_raw(statement).await.map(drop)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_grows_by_a_tenth_at_most() {
+        for pause in WEBHOOK_RETRIES {
+            for _ in 0..100 {
+                let longer = jittered(pause).millis() - pause.millis();
+                assert!((0..=pause.millis() / 10).contains(&longer), "{longer} of {pause:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn errors_are_kept_by_date_and_time_in_the_order_they_came() {
+        let error = WebhookError { error: "timeout", error_description: "too late".into() };
+        let at = Timestamp::from_millis(1_772_445_600_999);
+        let once = with_error(&JsonText::empty_object(), at, &error).unwrap();
+        let twice = with_error(&once, at + Span::seconds(60), &error).unwrap();
+        assert_eq!(
+            twice.as_str(),
+            r#"{"2026-03-02 10:00:00 UTC":{"error":"timeout","error_description":"too late"},"2026-03-02 10:01:00 UTC":{"error":"timeout","error_description":"too late"}}"#
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Finding webhooks.
+
+use std::collections::HashMap;
+
+use entity::counter::Counted;
+use entity::webhook::{self, Column};
+use entity::{AccountToken, Owned, WebhookEndpointToken, WebhookToken, webhook_endpoint};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::Paging;
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::views::webhook::Webhook;
+
+/// One webhook.
+///
+/// Refusals: `resource_not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Webhook, Error> {
+    let id = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
+    let (row, url) = by_token(ctx.store.read(), account.id(), id).await?;
+    Ok(Webhook::new(row, url))
+}
+
+/// The account's webhooks, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Webhook>, Error> {
+    let webhooks = List::newest_first(account.id(), webhook::Entity::owned_by(account.id()));
+    let Page { records, count, paging } = webhooks.counted(ctx, Counted::Webhooks, paging).await?;
+    // There are five endpoints at most. One that was deleted between the two looks took its webhooks along.
+    let endpoints = webhook_endpoint::Entity::owned_by(account.id()).all(ctx.store.read()).await?;
+    let urls: HashMap<WebhookEndpointToken, String> =
+        endpoints.into_iter().map(|endpoint| (endpoint.id, endpoint.url)).collect();
+    let shown = records.into_iter().filter_map(|row| {
+        let url = urls.get(&row.endpoint_id)?.clone();
+        Some(Webhook::new(row, url))
+    });
+    Ok(Page { records: shown.collect(), count, paging })
+}
+
+/// The row a token names, and the URL of its endpoint.
+pub(super) async fn by_token(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    id: WebhookToken,
+) -> Result<(webhook::Model, String), Error> {
+    let mut rows = webhook::Entity::owned_by(account).filter(Column::Id.eq(id));
+    let of_account = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::AccountId)).eq(account);
+    let its_own = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::Id))
+        .equals((webhook::Entity, Column::EndpointId));
+    QueryTrait::query(&mut rows).inner_join(webhook_endpoint::Entity, of_account.and(its_own));
+    let seen = rows.select_also(webhook_endpoint::Entity).one(db).await?;
+    let seen = seen.and_then(|(row, endpoint)| Some((row, endpoint?.url)));
+    seen.ok_or_else(|| ErrorCode::RecordNotFound.into())
+}

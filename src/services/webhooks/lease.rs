@@ -1,0 +1,228 @@
+//! Taking webhooks on: what a process may deliver is what it holds the lease of. Nothing is locked while it looks;
+//! what two processes find is leased by one of them, by compare-and-set on the attempt.
+
+use entity::webhook::{self, Column, WebhookState};
+use entity::{
+    AccountToken, EventToken, JsonText, Span, Timestamp, WebhookEndpointToken, WebhookToken, event,
+};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder,
+    QueryResult, QuerySelect, Select, Value,
+};
+use uuid::Uuid;
+
+use super::deliver::Parcel;
+use crate::error::Error;
+use crate::limits::{WEBHOOK_BATCH, WEBHOOK_LEASE};
+use crate::services::clocks;
+use crate::services::context::Context;
+use crate::services::webhook_endpoints::opened_key;
+use crate::store::{Announcement, about};
+use crate::views;
+
+/// A webhook that is due and that nobody holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    /// Whom it tells.
+    pub endpoint: WebhookEndpointToken,
+    account: AccountToken,
+    webhook: WebhookToken,
+    attempt: i32,
+}
+
+/// What is due and free, oldest first, but nothing for the endpoints that have enough already; at most a batch of
+/// each kind of clock.
+pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::new();
+    for rows in free(ctx.clock.now()) {
+        let rows = rows
+            .filter(Column::EndpointId.is_not_in(busy.iter().copied()))
+            .order_by_asc(Column::DueAt)
+            .limit(WEBHOOK_BATCH as u64);
+        found.extend(rows.all(ctx.store.read()).await?.into_iter().map(|row| Found {
+            endpoint: row.endpoint_id,
+            account: row.account_id,
+            webhook: row.id,
+            attempt: row.attempt,
+        }));
+    }
+    Ok(found)
+}
+
+/// How many are due and free.
+pub async fn waiting(ctx: &Context) -> Result<u64, Error> {
+    let [everybody, ahead] = free(ctx.clock.now());
+    Ok(everybody.count(ctx.store.read()).await? + ahead.count(ctx.store.read()).await?)
+}
+
+fn free(wall: Timestamp) -> [Select<webhook::Entity>; 2] {
+    let nobodys = Column::LeasedUntil.is_null().or(Column::LeasedUntil.lte(wall));
+    clocks::due(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall)
+}
+
+/// Take what was found. What another process took meanwhile is left to it.
+pub async fn lease(ctx: &Context, found: Vec<Found>) -> Result<Vec<Parcel>, Error> {
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let leased_until = ctx.clock.now() + WEBHOOK_LEASE;
+    let taken = ctx
+        .store
+        .write((found, leased_until), |tx, (found, leased_until)| {
+            async move {
+                let rows = found.iter().map(|it| {
+                    vec![it.account.into(), it.webhook.into(), it.attempt.into(), (*leased_until).into()]
+                });
+                let statement = about(
+                    tx.get_database_backend(),
+                    &["account_id", "id", "attempt", "leased_until"],
+                    rows.collect(),
+                    "UPDATE webhooks SET attempt = webhooks.attempt + 1, leased_until = v.leased_until \
+                     FROM v WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id \
+                     AND webhooks.attempt = v.attempt RETURNING webhooks.account_id, webhooks.id, webhooks.attempt",
+                );
+                let taken = tx.query_all_raw(statement).await?;
+                let taken = taken.iter().map(|row| {
+                    let id = (row.try_get::<Uuid>("", "account_id")?, row.try_get::<Uuid>("", "id")?);
+                    Ok(vec![id.0.into(), id.1.into(), row.try_get::<i32>("", "attempt")?.into()])
+                });
+                taken.collect::<Result<Vec<Vec<Value>>, Error>>()
+            }
+            .boxed()
+        })
+        .await?;
+    parcels(ctx, &["account_id", "id", "attempt"], taken, LEASED, leased_until).await
+}
+
+/// The webhooks of events that this process has committed: they were born leased to it.
+pub async fn announced(ctx: &Context, announcements: &[Announcement]) -> Result<Vec<Parcel>, Error> {
+    let columns: Vec<_> = ["account_id"].into_iter().chain(Announcement::WEBHOOKS).collect();
+    let rows = announcements.iter().map(|it| {
+        std::iter::once(it.account.into()).chain(it.webhooks.into_iter().map(Value::from)).collect()
+    });
+    let webhooks = format!(
+        "v JOIN webhook_endpoints e ON e.account_id = v.account_id \
+         JOIN webhooks w ON w.account_id = e.account_id AND w.id = {} AND w.attempt = 1",
+        Announcement::ITS_WEBHOOK
+    );
+    // The lease began with the commit, a moment ago.
+    let leased_until = ctx.clock.now() + WEBHOOK_LEASE;
+    parcels(ctx, &columns, rows.collect(), &webhooks, leased_until).await
+}
+
+const LEASED: &str = "v JOIN webhooks w ON w.account_id = v.account_id AND w.id = v.id AND w.attempt = v.attempt \
+     JOIN webhook_endpoints e ON e.account_id = w.account_id AND e.id = w.endpoint_id";
+
+#[derive(FromQueryResult)]
+struct Row {
+    account_id: AccountToken,
+    id: WebhookToken,
+    attempt: i32,
+    leased_until: Option<Timestamp>,
+    state: WebhookState,
+    retries: i32,
+    errors: JsonText,
+    endpoint_id: WebhookEndpointToken,
+    url: String,
+    key_sealed: Vec<u8>,
+    sealed_by: Uuid,
+    event_id: EventToken,
+    r#type: event::EventType,
+    data: JsonText,
+    happened_at: Timestamp,
+    clock_offset: Span,
+}
+
+/// Webhooks with all that a delivery needs.
+async fn parcels(
+    ctx: &Context,
+    columns: &[&str],
+    rows: Vec<Vec<Value>>,
+    webhooks: &str,
+    leased_until: Timestamp,
+) -> Result<Vec<Parcel>, Error> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let statement = format!(
+        "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.state, w.retries, w.errors, w.endpoint_id, \
+         e.url, e.key_sealed, e.sealed_by, w.event_id, x.type, x.data, x.created_at AS happened_at, a.clock_offset \
+         FROM {webhooks} JOIN events x ON x.account_id = w.account_id AND x.id = w.event_id \
+         JOIN accounts a ON a.id = w.account_id"
+    );
+    let reader = ctx.store.read();
+    let rows = reader.query_all_raw(about(ctx.store.backend(), columns, rows, &statement)).await?;
+    // One that cannot be read keeps nobody else's back.
+    let parcels = rows.iter().filter_map(|row| {
+        parcel(ctx, row, leased_until)
+            .inspect_err(|error| tracing::error!(%error, "a webhook cannot be read"))
+            .ok()
+    });
+    Ok(parcels.collect())
+}
+
+fn parcel(ctx: &Context, row: &QueryResult, leased_until: Timestamp) -> Result<Parcel, Error> {
+    let row = Row::from_query_result(row, "")?;
+    let event = event::Model {
+        account_id: row.account_id,
+        id: row.event_id,
+        r#type: row.r#type,
+        data: row.data,
+        created_at: row.happened_at,
+    };
+    Ok(Parcel {
+        account: row.account_id,
+        webhook: row.id,
+        attempt: row.attempt,
+        leased_until: row.leased_until.unwrap_or(leased_until),
+        state: row.state,
+        retries: row.retries,
+        errors: row.errors,
+        endpoint: row.endpoint_id,
+        key: opened_key(ctx, row.account_id, row.endpoint_id, row.sealed_by, &row.key_sealed)?,
+        url: row.url,
+        event: event.id,
+        body: serde_json::to_vec(&views::event::Event::from(event))?.into(),
+        clock_offset: row.clock_offset,
+    })
+}
+
+/// Give back what there was no room for.
+pub async fn release(ctx: &Context, parcels: Vec<Parcel>) -> Result<(), Error> {
+    if parcels.is_empty() {
+        return Ok(());
+    }
+    let unit = ctx.store.write(parcels, |tx, parcels| {
+        async move {
+            let rows = parcels.iter().map(|it| vec![it.account.into(), it.webhook.into(), it.attempt.into()]);
+            let statement = about(
+                tx.get_database_backend(),
+                &["account_id", "id", "attempt"],
+                rows.collect(),
+                "UPDATE webhooks SET leased_until = NULL FROM v \
+                 WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id AND webhooks.attempt = v.attempt",
+            );
+            Ok(tx.execute_raw(statement).await.map(drop)?)
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// Free everything that is leased: for a server that knows to be the only one.
+pub async fn hasten(ctx: &Context) -> Result<(), Error> {
+    ctx.store
+        .write((), |tx, ()| {
+            async move {
+                let leased = webhook::Entity::update_many()
+                    .col_expr(Column::LeasedUntil, Expr::value(None::<i64>))
+                    .filter(Column::DueAt.is_not_null())
+                    .filter(Column::LeasedUntil.is_not_null());
+                Ok(leased.exec(tx).await.map(drop)?)
+            }
+            .boxed()
+        })
+        .await
+}

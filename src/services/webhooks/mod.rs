@@ -1,0 +1,13 @@
+//! Webhooks: one event on its way to one endpoint (specification, Webhooks and Events; decisions 11).
+
+mod deliver;
+mod find;
+mod lease;
+mod replay;
+mod sign;
+pub mod state;
+
+pub use deliver::{Outcome, Parcel, record, send};
+pub use find::{list, show};
+pub use lease::{Found, announced, due, hasten, lease, release, waiting};
+pub use replay::replay;

@@ -1,0 +1,144 @@
+//! Events on their way to the account's webhook endpoints. Whoever records an event does not know the endpoints:
+//! the statement that writes the event's row writes a webhook for each of them, wherever they are.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
+
+use entity::{AccountToken, EventToken, Timestamp, WebhookToken};
+use sea_orm::{DbBackend, Value};
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::PermitIterator;
+
+use super::rows::value_table;
+use crate::clock::Clock;
+use crate::limits::{ANNOUNCEMENTS_WAITING_MAX, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_LEASE};
+
+/// An event that is to be told, with the tokens of the webhooks it may need: one for each slot an endpoint can have.
+#[derive(Debug, Clone, Copy)]
+pub struct Announcement {
+    /// Whose event it is.
+    pub account: AccountToken,
+    /// The event.
+    pub event: EventToken,
+    /// When it happened, by the account's clock.
+    pub at: Timestamp,
+    /// By slot.
+    pub webhooks: [WebhookToken; WEBHOOK_ENDPOINTS_MAX],
+}
+
+impl Announcement {
+    /// The tokens' columns, by slot.
+    pub const WEBHOOKS: [&str; WEBHOOK_ENDPOINTS_MAX] =
+        ["webhook0", "webhook1", "webhook2", "webhook3", "webhook4"];
+
+    /// In SQL: the token that the webhook to endpoint `e` has in announcement `v`.
+    pub const ITS_WEBHOOK: &str = "CASE e.slot WHEN 0 THEN v.webhook0 WHEN 1 THEN v.webhook1 \
+         WHEN 2 THEN v.webhook2 WHEN 3 THEN v.webhook3 WHEN 4 THEN v.webhook4 END";
+}
+
+/// Who delivers what this process commits, if anybody does.
+#[derive(Clone, Default)]
+pub(super) struct HandOff(Arc<OnceLock<Listener>>);
+
+struct Listener {
+    clock: Arc<dyn Clock>,
+    announcements: mpsc::Sender<Announcement>,
+}
+
+/// Places that the listener keeps free until the commit.
+pub(super) struct Places<'a> {
+    places: PermitIterator<'a, Announcement>,
+    /// How long the webhooks are the listener's, by the wall clock.
+    pub leased_until: Timestamp,
+}
+
+impl HandOff {
+    /// Listen from now on; there is one listener at most.
+    pub fn listen(&self, clock: Arc<dyn Clock>) -> mpsc::Receiver<Announcement> {
+        let (announcements, receiver) = mpsc::channel(ANNOUNCEMENTS_WAITING_MAX);
+        let listener = Listener { clock, announcements };
+        assert!(self.0.set(listener).is_ok(), "a store has one listener");
+        receiver
+    }
+
+    /// Room for so many announcements. Where there is none, the webhooks are born free, and found when somebody
+    /// looks for due ones.
+    pub fn places(&self, announcements: usize) -> Option<Places<'_>> {
+        let listener = self.0.get().filter(|_| announcements > 0)?;
+        let places = listener.announcements.try_reserve_many(announcements).ok()?;
+        Some(Places { places, leased_until: listener.clock.now() + WEBHOOK_LEASE })
+    }
+}
+
+impl Places<'_> {
+    /// The commit is certain.
+    pub fn fill(self, announced: Vec<Announcement>) {
+        for (place, announcement) in self.places.zip(announced) {
+            place.send(announcement);
+        }
+    }
+}
+
+/// One webhook for each endpoint of the account. PostgreSQL locks the endpoints: a rival that deletes one waits, and
+/// then deletes these webhooks as well.
+pub(super) fn insert_webhooks(
+    sql: &mut String,
+    values: &mut Vec<Value>,
+    announced: &[Announcement],
+    leased_until: Option<Timestamp>,
+    backend: DbBackend,
+) {
+    let columns = ["account_id", "event_id", "at", "attempt", "leased_until"];
+    let columns: Vec<_> = columns.into_iter().chain(Announcement::WEBHOOKS).collect();
+    let rows = announced.iter().map(|announcement| {
+        let Announcement { account, event, at, webhooks } = *announcement;
+        // Who holds the lease holds the first attempt.
+        let attempt = i32::from(leased_until.is_some());
+        let row = [account.into(), event.into(), at.into(), attempt.into(), leased_until.into()];
+        row.into_iter().chain(webhooks.map(Value::from)).collect()
+    });
+    value_table(sql, values, backend, &columns, rows);
+    let its_webhook = Announcement::ITS_WEBHOOK;
+    // Writing to a String cannot fail.
+    let _ = write!(
+        sql,
+        " INSERT INTO webhooks (account_id, id, event_id, endpoint_id, state, attempt, leased_until, due_at, retries, errors, created_at) \
+         SELECT e.account_id, {its_webhook}, v.event_id, e.id, 'pending', v.attempt, v.leased_until, v.at, 0, '{{}}', v.at \
+         FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id"
+    );
+    if backend == DbBackend::Postgres {
+        sql.push_str(" FOR KEY SHARE OF e RETURNING account_id");
+    }
+}
+
+/// PostgreSQL: count what the statement has written as `told`.
+pub(super) fn count_told(sql: &mut String, slot: i32, conflict: &str) {
+    let _ = write!(
+        sql,
+        "INSERT INTO counters (account_id, kind, slot, n) \
+         SELECT account_id, 'webhooks', {slot}, COUNT(*) FROM told GROUP BY account_id{conflict}"
+    );
+}
+
+/// SQLite: count what [`insert_webhooks`] writes. The writer is alone, so both find the same endpoints.
+pub(super) fn count_apart(
+    sql: &mut String,
+    values: &mut Vec<Value>,
+    announced: &[Announcement],
+    conflict: &str,
+) {
+    let mut events = BTreeMap::<AccountToken, i64>::new();
+    for announcement in announced {
+        *events.entry(announcement.account).or_default() += 1;
+    }
+    let rows = events.into_iter().map(|(account, n)| vec![account.into(), n.into()]);
+    value_table(sql, values, DbBackend::Sqlite, &["account_id", "n"], rows);
+    let _ = write!(
+        sql,
+        " INSERT INTO counters (account_id, kind, slot, n) \
+         SELECT v.account_id, 'webhooks', 0, v.n * COUNT(*) \
+         FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id \
+         WHERE TRUE GROUP BY v.account_id, v.n{conflict}"
+    );
+}

@@ -1,0 +1,54 @@
+//! Rows that a statement brings with it, as a table in it.
+
+use std::fmt::Write;
+
+use sea_orm::{DbBackend, Statement, Value};
+
+/// A statement about rows that it brings with it as the table `v`:
+/// `WITH v (id, n) AS (VALUES ($1, $2), ($3, $4)) UPDATE ... FROM v ...`.
+pub fn about(backend: DbBackend, columns: &[&str], rows: Vec<Vec<Value>>, statement: &str) -> Statement {
+    let (mut sql, mut values) = (String::new(), Vec::new());
+    value_table(&mut sql, &mut values, backend, columns, rows.into_iter());
+    sql.push(' ');
+    sql.push_str(statement);
+    Statement::from_sql_and_values(backend, sql, values)
+}
+
+/// `WITH v (...) AS (VALUES (...), ...)`.
+pub(super) fn value_table(
+    sql: &mut String,
+    values: &mut Vec<Value>,
+    backend: DbBackend,
+    columns: &[&str],
+    rows: impl Iterator<Item = Vec<Value>>,
+) {
+    // Writing to a String cannot fail.
+    let _ = write!(sql, "WITH v ({}) AS (", columns.join(", "));
+    value_rows(sql, values, backend, rows);
+    sql.push(')');
+}
+
+/// `VALUES (...), ...`, with each database's own marks.
+pub(super) fn value_rows(
+    sql: &mut String,
+    values: &mut Vec<Value>,
+    backend: DbBackend,
+    rows: impl Iterator<Item = Vec<Value>>,
+) {
+    sql.push_str("VALUES ");
+    for (n, row) in rows.enumerate() {
+        sql.push_str(if n == 0 { "(" } else { ", (" });
+        for (n, value) in row.into_iter().enumerate() {
+            values.push(value);
+            if n > 0 {
+                sql.push_str(", ");
+            }
+            if backend == DbBackend::Postgres {
+                let _ = write!(sql, "${}", values.len());
+            } else {
+                sql.push('?');
+            }
+        }
+        sql.push(')');
+    }
+}

@@ -1,0 +1,71 @@
+//! Webhook (specification, Webhook).
+
+use entity::webhook::{self, WebhookState};
+use entity::{EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A request sent to an endpoint for one event.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the specification's names")]
+pub struct Webhook {
+    /// `whr_...`
+    #[schema(value_type = String, example = "whr_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: WebhookToken,
+    /// pending, retrying, completed or failed.
+    #[schema(example = "completed")]
+    status: &'static str,
+    /// Where it is sent.
+    #[schema(example = "https://example.com/webhooks")]
+    url: String,
+    /// What it tells.
+    #[schema(value_type = String, example = "evt_AZqYv3rVcBKUQ1mHn7tKRw")]
+    event_token: EventToken,
+    /// Whom it tells.
+    #[schema(value_type = String, example = "whe_AZqYv3rVcBKUQ1mHn7tKRw")]
+    webhook_endpoint_token: WebhookEndpointToken,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When the endpoint accepted it.
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    accepted_at: Option<Timestamp>,
+    /// When it is delivered again; set while it is retrying.
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    next_run: Option<Timestamp>,
+    /// How many retries were planned since it was made or replayed.
+    #[schema(example = 0)]
+    retries: i32,
+    /// What went wrong since then, by time: `<date> <time> UTC`.
+    #[schema(value_type = std::collections::BTreeMap<String, WebhookError>)]
+    errors: JsonText,
+}
+
+/// Why one delivery failed.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct WebhookError {
+    /// unexpected_http_code, connection_failed, dns_failed, tls_failed, timeout or forbidden_address.
+    #[schema(example = "unexpected_http_code")]
+    pub error: &'static str,
+    /// A sentence about it.
+    #[schema(example = "The endpoint answered with HTTP status 500")]
+    pub error_description: String,
+}
+
+impl Webhook {
+    /// A row, and the URL of its endpoint.
+    pub fn new(row: webhook::Model, url: String) -> Self {
+        Self {
+            token: row.id,
+            status: row.state.code(),
+            url,
+            event_token: row.event_id,
+            webhook_endpoint_token: row.endpoint_id,
+            created_at: row.created_at,
+            accepted_at: row.accepted_at,
+            next_run: row.due_at.filter(|_| row.state == WebhookState::Retrying),
+            retries: row.retries,
+            errors: row.errors,
+        }
+    }
+}

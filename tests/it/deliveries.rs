@@ -1,0 +1,222 @@
+//! Deliveries by the workers: at once, each endpoint at its own pace, shared by several copies (decisions 11).
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use card_payments::clock::Clock;
+use card_payments::workers;
+use entity::Span;
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::harness::{App, Behaviour, Client, Database, Receiver, eventually, rules, token};
+
+const AT_ONCE: Duration = Duration::from_millis(200);
+/// What somebody else's endpoint may cost.
+const DELAY_MAX: Duration = Duration::from_secs(1);
+
+/// So many charges, some of them at a time; when each was answered, by its event.
+async fn charges(client: &Client, many: usize) -> Vec<Instant> {
+    let mut answered = Vec::new();
+    for _ in 0..many.div_ceil(16) {
+        let some = (0..16.min(many - answered.len())).map(|_| async {
+            client.captured(400).await;
+            Instant::now()
+        });
+        answered.extend(join_all(some).await);
+    }
+    answered
+}
+
+async fn with_status(app: &App, status: &str) -> i64 {
+    app.number(&format!("SELECT COUNT(*) FROM webhooks WHERE state = '{status}'")).await
+}
+
+async fn all_are(app: &App, status: &str) {
+    eventually(async || with_status(app, status).await == app.number("SELECT COUNT(*) FROM webhooks").await)
+        .await;
+}
+
+/// How many requests came, and how many different events they told.
+fn told(receivers: &[&Receiver]) -> (usize, usize) {
+    let all: Vec<_> = receivers.iter().flat_map(|receiver| receiver.received()).collect();
+    let ids: HashSet<_> = all.iter().map(|it| it.headers["webhook-id"].clone()).collect();
+    (all.len(), ids.len())
+}
+
+rules! {
+    async fn a_commit_hands_its_webhooks_over_at_once(app) {
+        app.work();
+        let (client, receiver) = (app.client(), Receiver::start().await);
+        client.endpoint(&receiver.url()).await;
+        for n in 0..10 {
+            client.captured(400).await;
+            let answered = Instant::now();
+            let received = receiver.receives(n + 1).await;
+            let delay = received[n].at.saturating_duration_since(answered);
+            assert!(delay < AT_ONCE, "{delay:?}");
+        }
+        all_are(app, "completed").await;
+        let webhook = client.newest_webhook().await;
+        assert_eq!((&webhook["retries"], &webhook["errors"]), (&json!(0), &json!({})));
+    }
+
+    async fn a_replay_is_delivered_at_once(app) {
+        app.work();
+        let (client, receiver) = (app.client(), Receiver::start().await);
+        client.endpoint(&receiver.url()).await;
+        client.captured(400).await;
+        all_are(app, "completed").await;
+        let path = format!("/1/webhooks/{}/replay", token(&client.newest_webhook().await));
+        for n in 1..4 {
+            client.put(&path, &json!({})).await.ok(200);
+            let answered = Instant::now();
+            let received = receiver.receives(n + 1).await;
+            assert!(received[n].at.saturating_duration_since(answered) < AT_ONCE);
+            all_are(app, "completed").await;
+        }
+    }
+
+    async fn nobody_waits_for_an_endpoint_that_misbehaves(app) {
+        app.work();
+        let client = app.client();
+        let well = Receiver::start().await;
+        client.endpoint(&well.url()).await;
+        let bad: Vec<_> = join_all((0..4).map(|_| Receiver::start())).await;
+        for receiver in &bad {
+            client.endpoint(&receiver.url()).await;
+        }
+        let mut answered = Vec::new();
+        for behaviours in [
+            [Behaviour::Hang, Behaviour::Reset, Behaviour::Slow(Duration::from_secs(5)), Behaviour::Endless],
+            [Behaviour::Hang, Behaviour::Drip, Behaviour::Redirect(well.url()), Behaviour::Status(500)],
+        ] {
+            for (receiver, behaviour) in bad.iter().zip(behaviours) {
+                receiver.behave(behaviour);
+            }
+            answered.extend(charges(&client, 48).await);
+        }
+        let received = well.receives(answered.len()).await;
+        // Both in the order of time: the n-th request is not later than the n-th answer by more than the delay.
+        for (answered, received) in answered.iter().zip(&received) {
+            let delay = received.at.saturating_duration_since(*answered);
+            assert!(delay < DELAY_MAX, "{delay:?}");
+        }
+        assert_eq!(told(&[&well]), (answered.len(), answered.len()));
+    }
+
+    async fn an_endpoint_with_more_than_fits_gets_everything_once(app) {
+        app.work();
+        let (client, slow, well) = (app.client(), Receiver::start().await, Receiver::start().await);
+        slow.behave(Behaviour::Slow(Duration::from_millis(50)));
+        for receiver in [&slow, &well] {
+            client.endpoint(&receiver.url()).await;
+        }
+        let customer = client.customer("4200000000000000").await;
+        let by_customer = json!({
+            "customer_token": customer["token"], "amount": 400, "description": "one of many", "email": "a@example.com",
+            "ip_address": "203.192.1.172",
+        });
+        for _ in 0..8 {
+            join_all((0..50).map(|_| client.post("/1/charges", &by_customer))).await;
+        }
+        eventually(async || told(&[&slow]).0 >= 401).await;
+        all_are(app, "completed").await;
+        assert_eq!((told(&[&slow]), told(&[&well])), ((401, 401), (401, 401)));
+    }
+
+    // A copy that is killed never delivers what was born leased to it.
+    async fn the_leases_of_a_killed_copy_are_taken_over(app) {
+        let (client, receiver) = (app.client(), Receiver::start().await);
+        client.endpoint(&receiver.url()).await;
+        let killed = app.ctx().store.listen(app.clock.clone());
+        client.captured(400).await;
+        drop(killed);
+        assert_eq!(app.number("SELECT attempt FROM webhooks").await, 1);
+        app.clock.advance(Span::seconds(59));
+        app.do_due_work().await;
+        assert!(receiver.received().is_empty(), "the lease still holds");
+        app.clock.advance(Span::seconds(1));
+        app.do_due_work().await;
+        assert_eq!(receiver.received().len(), 1);
+        assert_eq!(with_status(app, "completed").await, 1);
+        // Nobody listens any more: the next one is free.
+        client.captured(400).await;
+        app.do_due_work().await;
+        assert_eq!(receiver.received().len(), 2);
+    }
+
+    // Two deliveries of one webhook are under way; only the one that holds the attempt says what came of it.
+    async fn what_a_replaced_attempt_learns_is_not_recorded(app) {
+        let (client, receiver) = (app.client(), Receiver::start().await);
+        client.endpoint(&receiver.url()).await;
+        client.captured(400).await;
+        receiver.behave(Behaviour::Slow(Duration::from_millis(300)));
+        let late = app.do_due_work();
+        let rival = async {
+            receiver.receives(1).await;
+            app.execute("UPDATE webhooks SET attempt = attempt + 1, leased_until = NULL").await;
+            receiver.behave(Behaviour::Status(500));
+        };
+        futures::join!(late, rival);
+        // The late one was accepted, the one that counts was not.
+        assert_eq!(with_status(app, "retrying").await, 1);
+        assert_eq!(app.number("SELECT retries FROM webhooks").await, 1);
+        assert_eq!(receiver.received().len(), 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_copies_deliver_each_webhook_once() {
+    let Some(app) = App::start(Database::Postgres).await else { return };
+    let copy = app.copy().await;
+    let receivers = [Receiver::start().await, Receiver::start().await];
+    for receiver in &receivers {
+        app.client().endpoint(&receiver.url()).await;
+    }
+    // What was there before they began, both of them look for.
+    charges(&app.client(), 100).await;
+    app.work();
+    workers::start(&copy.ctx);
+    let second = Client::new(copy.router.clone(), Some(app.secret_key().into()));
+    let first = app.client();
+    futures::join!(charges(&first, 50), charges(&second, 50));
+    all_are(&app, "completed").await;
+    for receiver in &receivers {
+        assert_eq!(told(&[receiver]), (200, 200));
+    }
+    app.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_takes_over_what_a_killed_one_held() {
+    let Some(app) = App::start(Database::Postgres).await else { return };
+    let (client, receiver) = (app.client(), Receiver::start().await);
+    client.endpoint(&receiver.url()).await;
+    let killed = app.copy().await;
+    let held = killed.ctx.store.listen(app.clock.clone());
+    Client::new(killed.router.clone(), Some(app.secret_key().into())).captured(400).await;
+    drop((held, killed));
+    let copy = app.copy().await;
+    workers::start(&copy.ctx);
+    app.clock.advance(Span::seconds(61));
+    receiver.receives(1).await;
+    all_are(&app, "completed").await;
+    assert_eq!(told(&[&receiver]), (1, 1));
+    let timestamp = receiver.received()[0].headers["webhook-timestamp"].to_str().unwrap().to_owned();
+    assert_eq!(timestamp, app.clock.now().seconds().to_string());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_starts_on_its_file_delivers_what_was_left_at_once() {
+    let mut app = App::start(Database::Sqlite).await.unwrap();
+    let receiver = Receiver::start().await;
+    app.client().endpoint(&receiver.url()).await;
+    let held = app.ctx().store.listen(app.clock.clone());
+    app.client().captured(400).await;
+    drop(held);
+    app.restart().await;
+    app.work();
+    receiver.receives(1).await;
+    all_are(&app, "completed").await;
+}
