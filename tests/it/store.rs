@@ -209,6 +209,21 @@ rules! {
         assert_eq!(costs, expected);
     }
 
+    async fn webhooks_cost_a_charge_neither_statement_nor_commit(app) {
+        let client = app.client();
+        for _ in 0..5 {
+            client.endpoint("http://127.0.0.1:1/").await;
+        }
+        let before = app.ctx().store.statements();
+        client.captured(400).await;
+        assert_eq!(since(before, app.ctx().store.statements()), (1, 3, 2));
+        assert_eq!(app.number("SELECT COUNT(*) FROM webhooks").await, 5);
+        // The page, and the URLs of the endpoints.
+        let before = app.ctx().store.statements();
+        client.get("/1/webhooks").await.ok(200);
+        assert_eq!(since(before, app.ctx().store.statements()), (3, 0, 0));
+    }
+
     async fn reading_costs_one_statement_besides_the_account(app) {
         let client = app.client();
         let charge = client.captured(400).await;
