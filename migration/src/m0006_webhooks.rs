@@ -32,5 +32,6 @@ CREATE INDEX webhooks_due ON webhooks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX webhooks_due_of_account ON webhooks (account_id, due_at) WHERE due_at IS NOT NULL;
 ALTER TABLE accounts ADD COLUMN purge_at BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX accounts_to_purge ON accounts (purge_at);
+CREATE INDEX accounts_by_clock ON accounts (clock_offset);
 "
 .into());

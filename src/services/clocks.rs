@@ -9,12 +9,14 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryTrait, Select};
 /// one.
 pub fn due<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Select<E>; 2] {
     let clock_offset = || Expr::col((account::Entity, account::Column::ClockOffset));
+    let its_account = Expr::col((account::Entity, account::Column::Id)).eq(E::ACCOUNT.into_expr());
     let mut ahead = rows
         .clone()
+        .filter(its_account)
         .filter(clock_offset().gt(0))
         .filter(at.gt(wall))
         .filter(at.into_expr().lte(Expr::value(wall.millis()).add(clock_offset())));
-    let its_account = Expr::col((account::Entity, account::Column::Id)).eq(E::ACCOUNT.into_expr());
-    QueryTrait::query(&mut ahead).inner_join(account::Entity, its_account);
+    // A cross join keeps SQLite to this order: it would rather walk what is due in the future, for everybody.
+    QueryTrait::query(&mut ahead).from_clear().from(account::Entity).cross_join(E::default());
     [rows.clone().filter(at.lte(wall)), ahead]
 }

@@ -19,7 +19,7 @@ use crate::store::Announcement;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start delivering; ends with the process, whose leases then run out.
+/// Start delivering. When the process stops, what is under way may finish; the leases of the rest run out.
 pub fn start(ctx: &Ctx) {
     let (outcomes, recorded) = mpsc::channel(DELIVERIES_MAX);
     let courier = Arc::new(Courier {
@@ -72,6 +72,11 @@ impl Lane {
 impl Courier {
     fn lanes(&self) -> MutexGuard<'_, HashMap<WebhookEndpointToken, Lane>> {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The process waits for what is under way, and for nothing else.
+    fn stopping(&self) -> bool {
+        self.ctx.tasks.is_closed()
     }
 
     /// Deliver what this process commits.
@@ -139,6 +144,9 @@ impl Courier {
     }
 
     fn take(self: &Arc<Self>, parcel: Parcel) -> Option<Parcel> {
+        if self.stopping() {
+            return Some(parcel);
+        }
         let mut lanes = self.lanes();
         let lane = lanes.entry(parcel.endpoint).or_default();
         if lane.room() == 0 {
@@ -147,7 +155,7 @@ impl Courier {
         }
         if lane.under_way < lane.under_way_max() {
             lane.under_way += 1;
-            tokio::spawn(Arc::clone(self).carry(parcel));
+            self.ctx.tasks.spawn(Arc::clone(self).carry(parcel));
         } else {
             lane.waiting.push_back(parcel);
         }
@@ -170,8 +178,12 @@ impl Courier {
         match webhooks::send(&self.ctx, parcel).await {
             Ok(Some(outcome)) => {
                 let accepted = outcome.accepted();
-                // Nobody receives only when the process ends.
-                let _ = self.outcomes.send(outcome).await;
+                if self.stopping() {
+                    record_all(&self.ctx, vec![outcome]).await;
+                } else {
+                    // Nobody receives only when the process ends.
+                    let _ = self.outcomes.send(outcome).await;
+                }
                 Some(accepted)
             }
             Ok(None) => None,
@@ -187,7 +199,8 @@ impl Courier {
         let mut lanes = self.lanes();
         let lane = lanes.get_mut(&endpoint)?;
         lane.failing = accepted.map_or(lane.failing, |accepted| !accepted);
-        let next = if lane.under_way <= lane.under_way_max() { lane.waiting.pop_front() } else { None };
+        let goes_on = lane.under_way <= lane.under_way_max() && !self.stopping();
+        let next = if goes_on { lane.waiting.pop_front() } else { None };
         if next.is_none() {
             lane.under_way -= 1;
         }
@@ -205,9 +218,13 @@ impl Courier {
 async fn record(ctx: Ctx, mut outcomes: mpsc::Receiver<Outcome>) {
     let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
     while outcomes.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
-        if let Err(error) = webhooks::record(&ctx, std::mem::take(&mut batch)).await {
-            // They are delivered once more when their leases run out.
-            tracing::error!(%error, "outcomes of webhooks were not recorded");
-        }
+        record_all(&ctx, std::mem::take(&mut batch)).await;
+    }
+}
+
+async fn record_all(ctx: &Ctx, outcomes: Vec<Outcome>) {
+    if let Err(error) = webhooks::record(ctx, outcomes).await {
+        // They are delivered once more when their leases run out.
+        tracing::error!(%error, "outcomes of webhooks were not recorded");
     }
 }

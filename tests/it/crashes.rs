@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -21,7 +20,7 @@ use sha2::Sha256;
 
 use self::load::{Acknowledged, Chance, Client, Server, Verb};
 use crate::harness::postgres::Cluster;
-use crate::harness::process::{Process, output, program};
+use crate::harness::process::{Process, output, pause, program};
 use crate::harness::receiver::{Received, Receiver};
 
 const CLIENTS: usize = 6;
@@ -107,7 +106,7 @@ fn run(
     let clients: Vec<_> =
         (0..CLIENTS).map(|name| Client::start(server.clone(), name, seed, Arc::clone(&stop))).collect();
     for _ in 0..rounds {
-        sleep(Duration::from_millis(200 + chance.below(1300)));
+        pause(Duration::from_millis(200 + chance.below(1300)));
         match &mut mortal.cluster {
             Some(cluster) if chance.below(2) == 0 => cluster.crash(),
             _ => {
@@ -119,7 +118,7 @@ fn run(
             }
         }
     }
-    sleep(Duration::from_millis(500));
+    pause(Duration::from_millis(500));
     stop.store(true, Ordering::Relaxed);
     let acknowledged = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
     (mortal, process.unwrap(), server, acknowledged)
@@ -144,7 +143,7 @@ fn quiet(server: &Server) {
     let deadline = Instant::now() + Duration::from_secs(90);
     while all(server, "/1/refunds").iter().any(|refund| refund["success"].is_null()) {
         assert!(Instant::now() < deadline, "refunds stay pending");
-        sleep(Duration::from_millis(300));
+        pause(Duration::from_millis(300));
     }
 }
 
@@ -155,7 +154,10 @@ fn verify(server: &Server, acknowledged: &[Acknowledged]) {
     for Acknowledged { asked, record, .. } in acknowledged {
         let token = record["token"].as_str().unwrap();
         if let Verb::Refund(amount) = asked.verb {
-            assert!(refunds.insert(token, (record["charge"].as_str().unwrap(), amount)).is_none(), "{token} twice");
+            assert!(
+                refunds.insert(token, (record["charge"].as_str().unwrap(), amount)).is_none(),
+                "{token} twice"
+            );
         } else {
             let known = promised.insert(token, record.clone());
             assert_eq!(known.is_some(), matches!(asked.verb, Verb::Capture | Verb::Void), "{token} twice");
@@ -165,10 +167,10 @@ fn verify(server: &Server, acknowledged: &[Acknowledged]) {
     let charges = all(server, "/1/charges");
     assert_eq!(charges.len(), promised.len(), "charges");
     for charge in &charges {
-        let promise = promised.get_mut(charge["token"].as_str().unwrap()).expect("a charge nobody was told of");
+        let promise =
+            promised.get_mut(charge["token"].as_str().unwrap()).expect("a charge nobody was told of");
         let token = charge["token"].as_str().unwrap();
-        let refunded: u64 =
-            refunds.values().filter(|(of, _)| *of == token).map(|(_, amount)| amount).sum();
+        let refunded: u64 = refunds.values().filter(|(of, _)| *of == token).map(|(_, amount)| amount).sum();
         promise["amount_refunded"] = refunded.into();
         assert_eq!(serde_json::to_string(charge).unwrap(), serde_json::to_string(promise).unwrap());
         if charge["captured"] == true {
@@ -217,15 +219,17 @@ async fn delivered(receiver: &Receiver, server: &Server, events: &[Value]) {
     let endpoints = endpoints.await.unwrap();
     let key = endpoints[0]["key"].as_str().unwrap().strip_prefix("whsec_").unwrap();
     let key = STANDARD.decode(key).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_mins(2);
     loop {
-        let received = receiver.received();
-        let ids: BTreeSet<_> =
-            received.iter().map(|request| request.headers["webhook-id"].to_str().unwrap().to_owned()).collect();
+        let requests = receiver.received();
+        let ids: BTreeSet<_> = requests
+            .iter()
+            .map(|request| request.headers["webhook-id"].to_str().unwrap().to_owned())
+            .collect();
         let missing = events.iter().filter(|event| !ids.contains(event["token"].as_str().unwrap())).count();
         if missing == 0 {
-            println!("{} events, {} deliveries", events.len(), received.len());
-            return received.iter().for_each(|request| is_signed(request, &key));
+            println!("{} events, {} deliveries", events.len(), requests.len());
+            return requests.iter().for_each(|request| is_signed(request, &key));
         }
         assert!(Instant::now() < deadline, "{missing} events of {} never came", events.len());
         tokio::time::sleep(Duration::from_millis(300)).await;

@@ -1,6 +1,7 @@
 //! Deliveries by the workers: at once, each endpoint at its own pace, shared by several copies (decisions 11).
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use card_payments::clock::Clock;
@@ -9,6 +10,7 @@ use entity::Span;
 use futures::future::join_all;
 use serde_json::json;
 
+use crate::harness::process::{Process, output, program};
 use crate::harness::{App, Behaviour, Client, Database, Receiver, eventually, rules, token};
 
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -52,8 +54,8 @@ rules! {
         for n in 0..10 {
             client.captured(400).await;
             let answered = Instant::now();
-            let received = receiver.receives(n + 1).await;
-            let delay = received[n].at.saturating_duration_since(answered);
+            let requests = receiver.receives(n + 1).await;
+            let delay = requests[n].at.saturating_duration_since(answered);
             assert!(delay < AT_ONCE, "{delay:?}");
         }
         all_are(app, "completed").await;
@@ -71,8 +73,8 @@ rules! {
         for n in 1..4 {
             client.put(&path, &json!({})).await.ok(200);
             let answered = Instant::now();
-            let received = receiver.receives(n + 1).await;
-            assert!(received[n].at.saturating_duration_since(answered) < AT_ONCE);
+            let requests = receiver.receives(n + 1).await;
+            assert!(requests[n].at.saturating_duration_since(answered) < AT_ONCE);
             all_are(app, "completed").await;
         }
     }
@@ -96,10 +98,10 @@ rules! {
             }
             answered.extend(charges(&client, 48).await);
         }
-        let received = well.receives(answered.len()).await;
+        let requests = well.receives(answered.len()).await;
         // Both in the order of time: the n-th request is not later than the n-th answer by more than the delay.
-        for (answered, received) in answered.iter().zip(&received) {
-            let delay = received.at.saturating_duration_since(*answered);
+        for (answered, request) in answered.iter().zip(&requests) {
+            let delay = request.at.saturating_duration_since(*answered);
             assert!(delay < DELAY_MAX, "{delay:?}");
         }
         assert_eq!(told(&[&well]), (answered.len(), answered.len()));
@@ -219,4 +221,54 @@ async fn a_server_that_starts_on_its_file_delivers_what_was_left_at_once() {
     app.work();
     receiver.receives(1).await;
     all_are(&app, "completed").await;
+}
+
+/// The program, with an endpoint at the receiver and one charge to be told.
+async fn told_by_the_program(data: &Path, receiver: &Receiver) -> (Process, String) {
+    let server = Process::start(&mut program(data));
+    let (key, _) = server.keys();
+    let url = format!("url={}", receiver.url());
+    server.ask("POST", "/1/webhook_endpoints", Some(&key), &url).ok(201);
+    server.pay(&key).ok(201);
+    receiver.receives(1).await;
+    (server, key)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_program_delivers_again_what_was_under_way_when_it_was_killed() {
+    let (data, receiver) = (tempfile::tempdir().unwrap(), Receiver::start().await);
+    receiver.behave(Behaviour::Hang);
+    drop(told_by_the_program(data.path(), &receiver).await);
+    receiver.behave(Behaviour::Status(200));
+    let server = Process::start(&mut program(data.path()));
+    let requests = receiver.receives(2).await;
+    assert_eq!(requests[0].body, requests[1].body);
+    let (key, _) = server.keys();
+    eventually(async || server.ask("GET", "/1/webhooks", Some(&key), "").ok(200)[0]["status"] == "completed")
+        .await;
+    server.stopped();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_is_asked_to_stop_waits_for_what_is_under_way() {
+    let (data, receiver) = (tempfile::tempdir().unwrap(), Receiver::start().await);
+    receiver.behave(Behaviour::Slow(Duration::from_millis(500)));
+    let (server, _) = told_by_the_program(data.path(), &receiver).await;
+    server.stopped();
+    let server = Process::start(&mut program(data.path()));
+    let (key, _) = server.keys();
+    let webhook = &server.ask("GET", "/1/webhooks", Some(&key), "").ok(200)[0];
+    assert_eq!((&webhook["status"], &webhook["retries"]), (&json!("completed"), &json!(0)));
+    assert_eq!(told(&[&receiver]), (1, 1));
+}
+
+#[test]
+fn events_and_webhooks_are_never_kept_for_less_than_thirty_days() {
+    let data = tempfile::tempdir().unwrap();
+    for days in ["29", "0", "-1", "ninety", ""] {
+        let (code, stdout, stderr) = output(program(data.path()).env("CARD_PAYMENTS_RETENTION_DAYS", days));
+        assert_eq!((code, stdout.as_str()), (Some(2), ""), "{days}: {stderr}");
+        assert!(stderr.contains("--retention-days"), "{stderr}");
+    }
+    Process::start(program(data.path()).env("CARD_PAYMENTS_RETENTION_DAYS", "30")).stopped();
 }

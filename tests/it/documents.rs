@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use card_payments::error::ErrorCode;
 use card_payments::services::{charges, refunds, webhooks};
 use entity::card::CardState;
+use entity::event::EventType;
 
-use crate::harness::{rules, token};
+use crate::harness::{fields, rules, token};
 
 /// The committed file must hold exactly this text.
 #[track_caller]
@@ -77,6 +78,24 @@ fn every_state_and_move_is_in_the_states_document() {
     text.push_str(&webhooks::state::table());
     text.push_str("```\n");
     committed("docs/states.md", &text);
+}
+
+#[test]
+fn what_webhooks_send_is_in_the_document() {
+    let document = card_payments::http::openapi();
+    let sent = &document["webhooks"]["event"]["post"];
+    let schema = &sent["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+    let schema = schema.as_str().unwrap().strip_prefix('#').unwrap();
+    assert_eq!(
+        fields(&document.pointer(schema).unwrap()["properties"]),
+        ["token", "type", "data", "created_at"]
+    );
+    let headers: Vec<_> =
+        sent["parameters"].as_array().unwrap().iter().map(|header| &header["name"]).collect();
+    assert_eq!(headers, ["webhook-id", "webhook-timestamp", "webhook-signature"]);
+    for what in EventType::ALL {
+        assert!(sent["description"].as_str().unwrap().contains(what.code()));
+    }
 }
 
 rules! {

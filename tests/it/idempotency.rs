@@ -57,7 +57,7 @@ fn is_in_use(answer: &Answer) {
 }
 
 /// A fresh record for a parameter of a path.
-async fn record_of(client: &Client, path: &str) -> String {
+async fn record_of(app: &App, client: &Client, path: &str) -> String {
     let customer = token_of(&client.customer("4200000000000000").await);
     let further = client.post(&format!("/1/customers/{customer}/cards"), &card("5520000000000000")).await;
     let further = token_of(&further.ok(201));
@@ -70,6 +70,18 @@ async fn record_of(client: &Client, path: &str) -> String {
         .replace("{customer_token}", &customer)
         .replace("{card_token}", &further)
         .replace("{charge_token}", &charge);
+    if !path.contains("{webhook") {
+        return path;
+    }
+    for endpoint in client.get("/1/webhook_endpoints").await.ok(200).as_array().unwrap() {
+        client.delete(&format!("/1/webhook_endpoints/{}", token_of(endpoint))).await.ok(204);
+    }
+    // Nobody listens there.
+    let endpoint = token_of(&client.endpoint("http://127.0.0.1:1/").await);
+    client.captured(400).await;
+    app.do_due_work().await;
+    let refused = token_of(&client.get("/1/webhooks").await.ok(200)[0]);
+    let path = path.replace("{webhook_endpoint_token}", &endpoint).replace("{webhook_token}", &refused);
     assert!(!path.contains('{'), "a record for {path}");
     path
 }
@@ -87,7 +99,7 @@ rules! {
                 }
                 let example = &operation["requestBody"]["content"]["application/json"]["example"];
                 let body = if example.is_null() { json!({}) } else { example.clone() };
-                let (path, key) = (record_of(&client, path).await, format!("{method}{path}"));
+                let (path, key) = (record_of(app, &client, path).await, format!("{method}{path}"));
                 let request = Keyed { method, path, key, body };
                 let first = request.by(&client).await;
                 assert!((200..300).contains(&first.status), "{} {}: {}", request.method, request.path, first.text);

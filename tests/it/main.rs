@@ -11,6 +11,7 @@ mod cards;
 mod charge_payers;
 mod charge_search;
 mod charges;
+mod crashes;
 mod customer_cards;
 mod customers;
 mod deliveries;

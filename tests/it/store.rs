@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use axum::body::Body;
 use card_payments::error::{Error, ErrorCode};
 use card_payments::store::{Counts, Tx};
 use entity::installation;
 use futures::FutureExt;
 use futures::future::{join_all, join3};
+use http::{Method, header};
 use sea_orm::{ConnectionTrait, EntityTrait};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -217,6 +219,32 @@ rules! {
         // The charge, the balance, its debit, the charge again, what is appended; PostgreSQL holds the balance, too.
         let writes = match app.database { Database::Sqlite => 5, Database::Postgres => 6 };
         assert_eq!(since(before, app.ctx().store.statements()), (2, writes, 1));
+    }
+
+    async fn webhooks_cost_a_charge_neither_statement_nor_commit(app) {
+        let client = app.client();
+        for _ in 0..5 {
+            client.endpoint("http://127.0.0.1:1/").await;
+        }
+        let before = app.ctx().store.statements();
+        client.captured(400).await;
+        assert_eq!(since(before, app.ctx().store.statements()), (1, 3, 2));
+        assert_eq!(app.number("SELECT COUNT(*) FROM webhooks").await, 5);
+        // The page, and the URLs of the endpoints.
+        let before = app.ctx().store.statements();
+        client.get("/1/webhooks").await.ok(200);
+        assert_eq!(since(before, app.ctx().store.statements()), (3, 0, 0));
+    }
+
+    // The look whether it is known; claim and answer leave with what is appended anyway.
+    async fn a_fresh_idempotency_key_costs_a_charge_one_read(app) {
+        let client = app.client();
+        client.captured(400).await;
+        let before = app.ctx().store.statements();
+        let request = client.request(Method::POST, "/1/charges").header("Idempotency-Key", "fresh");
+        let request = request.header(header::CONTENT_TYPE, "application/json");
+        client.send(request.body(Body::from(charge(400).to_string())).unwrap()).await.ok(201);
+        assert_eq!(since(before, app.ctx().store.statements()), (2, 3, 2));
     }
 
     async fn reading_costs_one_statement_besides_the_account(app) {

@@ -87,8 +87,8 @@ rules! {
             "email": "e@example.com", "first_name": "é\"</script>\u{2028}\\", "card": crate::harness::card("4200000000000000"),
         })).await.ok(201);
         app.do_due_work().await;
-        let received = receiver.received();
-        let [request] = &received[..] else { panic!("one request: {received:?}") };
+        let requests = receiver.received();
+        let [request] = &requests[..] else { panic!("one request: {requests:?}") };
         let event = client.get("/1/events").await.ok(200)[0].clone();
         let shown = client.get(&format!("/1/events/{}", token(&event))).await;
         assert_eq!(std::str::from_utf8(&request.body).unwrap(), shown.record(), "byte for byte");

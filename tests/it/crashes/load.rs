@@ -4,12 +4,12 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
-use std::thread::{JoinHandle, sleep};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::process::{Heard, PAYMENT, repeatable_request, try_to_ask};
+use crate::harness::process::{Heard, PAYMENT, pause, repeatable_request, try_to_ask};
 
 /// Numbers that a seed decides (SplitMix64).
 pub struct Chance(pub u64);
@@ -115,7 +115,7 @@ impl Client {
             }
             while let Some(asked) = client.open.pop() {
                 while !client.settles(&asked) {
-                    sleep(Duration::from_millis(200));
+                    pause(Duration::from_millis(200));
                 }
             }
             client.acknowledged
@@ -131,7 +131,7 @@ impl Client {
             if self.settles(&asked) {
                 return;
             }
-            sleep(Duration::from_millis(50));
+            pause(Duration::from_millis(50));
         }
         self.open.push(asked);
     }

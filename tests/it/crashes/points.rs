@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
-use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::harness::postgres::Template;
-use crate::harness::process::{Heard, PAYMENT, Process, program, repeatable_request, try_to_ask};
+use crate::harness::process::{Heard, PAYMENT, Process, pause, program, repeatable_request, try_to_ask};
 
 /// Of each payment: its intent, its call, its outcome.
 const MOMENTS: [&str; 6] =
@@ -84,7 +83,8 @@ fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
     let payments = ["charge", "capture", "void"].into_iter();
     let points = payments.flat_map(|what| MOMENTS.map(|moment| (what, moment)));
     let points = points.chain(REFUND_MOMENTS.map(|moment| ("refund", moment)));
-    let dying: Vec<_> = points.map(|(what, moment)| Dying { what, moment, charge: made(&server, what, &secret) }).collect();
+    let dying: Vec<_> =
+        points.map(|(what, moment)| Dying { what, moment, charge: made(&server, what, &secret) }).collect();
     let prepared = listed(&server, &secret);
     server.stopped();
     for dying in &dying {
@@ -92,12 +92,12 @@ fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
     }
     let server = Process::start(&mut command());
     // A worker looks every second.
-    sleep(settle_after + Duration::from_secs(3));
+    pause(settle_after + Duration::from_secs(3));
     for dying in &dying {
         stands(&server, dying, &secret);
     }
     // A refund is settled ten seconds after it was made.
-    sleep(Duration::from_secs(12));
+    pause(Duration::from_secs(12));
     assert_eq!(listed(&server, &secret), prepared + MOMENTS.len(), "each payment was made once");
     let events = events(&server, &secret);
     let expected = |kind: &str| match kind {

@@ -203,3 +203,9 @@ fn parsed(text: &str) -> Option<Heard> {
     let headers = headers.into_iter().map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
     Some(Heard { status, headers, body: body.to_owned() })
 }
+
+/// Wait, on a thread that is nobody else's, for a program whose clock is the machine's.
+#[expect(clippy::disallowed_methods, reason = "programs that are killed have no clock of ours")]
+pub fn pause(span: Duration) {
+    std::thread::sleep(span);
+}

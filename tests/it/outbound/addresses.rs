@@ -287,6 +287,7 @@ fn the_environment_decides_and_the_operator_adds() {
     let data = tempfile::tempdir().unwrap();
     let reach = |environment, allow: &[&str]| {
         let options = ServeOptions {
+            retention_days: 90,
             listen: "127.0.0.1:0".parse().unwrap(),
             environment,
             base_url: None,
