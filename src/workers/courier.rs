@@ -94,8 +94,9 @@ impl Courier {
 
     /// Look for what else is due.
     async fn look(self: Arc<Self>) {
-        loop {
+        while !self.stopping() {
             match self.look_once().await {
+                // More may wait.
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(error) => tracing::error!(%error, "due webhooks were not found"),

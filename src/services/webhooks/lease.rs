@@ -93,7 +93,7 @@ pub async fn lease(ctx: &Context, found: Vec<Found>) -> Result<Vec<Parcel>, Erro
             .boxed()
         })
         .await?;
-    parcels(ctx, &["account_id", "id", "attempt"], taken, LEASED, leased_until).await
+    parcels(ctx, &["account_id", "id", "attempt"], taken, LEASED).await
 }
 
 /// The webhooks of events that this process has committed: they were born leased to it.
@@ -107,9 +107,7 @@ pub async fn announced(ctx: &Context, announcements: &[Announcement]) -> Result<
          JOIN webhooks w ON w.account_id = e.account_id AND w.id = {} AND w.attempt = 1",
         Announcement::ITS_WEBHOOK
     );
-    // The lease began with the commit, a moment ago.
-    let leased_until = ctx.clock.now() + WEBHOOK_LEASE;
-    parcels(ctx, &columns, rows.collect(), &webhooks, leased_until).await
+    parcels(ctx, &columns, rows.collect(), &webhooks).await
 }
 
 const LEASED: &str = "v JOIN webhooks w ON w.account_id = v.account_id AND w.id = v.id AND w.attempt = v.attempt \
@@ -141,7 +139,6 @@ async fn parcels(
     columns: &[&str],
     rows: Vec<Vec<Value>>,
     webhooks: &str,
-    leased_until: Timestamp,
 ) -> Result<Vec<Parcel>, Error> {
     if rows.is_empty() {
         return Ok(Vec::new());
@@ -156,14 +153,12 @@ async fn parcels(
     let rows = reader.query_all_raw(about(ctx.store.backend(), columns, rows, &statement)).await?;
     // One that cannot be read keeps nobody else's back.
     let parcels = rows.iter().filter_map(|row| {
-        parcel(ctx, row, leased_until)
-            .inspect_err(|error| tracing::error!(%error, "a webhook cannot be read"))
-            .ok()
+        parcel(ctx, row).inspect_err(|error| tracing::error!(%error, "a webhook cannot be read")).ok()
     });
     Ok(parcels.collect())
 }
 
-fn parcel(ctx: &Context, row: &QueryResult, leased_until: Timestamp) -> Result<Parcel, Error> {
+fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
     let row = Row::from_query_result(row, "")?;
     let event = event::Model {
         account_id: row.account_id,
@@ -176,7 +171,7 @@ fn parcel(ctx: &Context, row: &QueryResult, leased_until: Timestamp) -> Result<P
         account: row.account_id,
         webhook: row.id,
         attempt: row.attempt,
-        leased_until: row.leased_until.unwrap_or(leased_until),
+        leased_until: row.leased_until.ok_or_else(|| Error::internal("a webhook that nobody holds"))?,
         state: row.state,
         retries: row.retries,
         errors: row.errors,

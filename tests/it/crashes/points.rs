@@ -89,6 +89,10 @@ fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
     server.stopped();
     for dying in &dying {
         dies(&command, dying, &secret);
+        // What is due at once is done before the next one dies, and not by it.
+        let server = Process::start(&mut command());
+        pause(Duration::from_millis(700));
+        server.stopped();
     }
     let server = Process::start(&mut command());
     // A worker looks every second.

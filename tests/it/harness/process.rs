@@ -168,7 +168,7 @@ pub fn repeatable_request(
 /// One request to a server that may die meanwhile: only a whole answer is one.
 pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<Heard> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
-    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    stream.set_read_timeout(Some(Duration::from_mins(1)))?;
     stream.write_all(request.as_bytes())?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
