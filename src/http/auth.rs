@@ -15,7 +15,8 @@ use crate::error::{Error, ErrorCode};
 use crate::params;
 use crate::params::card::BrowserKey;
 use crate::secret::Secret;
-use crate::services::{Account, accounts};
+use crate::services::Account;
+use crate::services::accounts::{self, Opened};
 use crate::under_way;
 
 /// A caller with a secret key.
@@ -25,29 +26,37 @@ impl FromRequestParts<Site> for Caller {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
-        let key = basic_user(&parts.headers).ok_or(ErrorCode::Unauthorized)?;
-        by_secret_key(site, &key).await.map(Self)
+        opened_by_secret_key(site, &parts.headers, None).await.map(|opened| Self(opened.account))
     }
 }
 
-/// The account of a secret key.
-pub async fn by_secret_key(site: &Site, key: &Secret) -> Result<Account, Error> {
-    let opened = accounts::open(site, key).await?;
+/// What the secret key opens, and what is known of the Idempotency-Key beside it.
+pub async fn opened_by_secret_key(
+    site: &Site,
+    headers: &HeaderMap,
+    idempotency_key: Option<&str>,
+) -> Result<Opened, Error> {
+    let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
+    let opened = accounts::open(site, &key, idempotency_key).await?;
     if opened.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
     }
     under_way::acts_for(opened.account.id());
-    Ok(opened.account)
+    Ok(opened)
 }
 
-/// The account of the publishable key among the parameters.
-pub async fn by_publishable_key(site: &Site, input: &Input) -> Result<Account, Error> {
+/// What the publishable key among the parameters opens.
+pub async fn opened_by_publishable_key(
+    site: &Site,
+    input: &Input,
+    idempotency_key: Option<&str>,
+) -> Result<Opened, Error> {
     let key = params::read::<BrowserKey>(input.tree()).value.publishable_api_key;
-    let opened = accounts::open(site, &key.ok_or(ErrorCode::Unauthorized)?).await?;
+    let opened = accounts::open(site, &key.ok_or(ErrorCode::Unauthorized)?, idempotency_key).await?;
     if opened.kind != KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
-    Ok(opened.account)
+    Ok(opened)
 }
 
 /// The Basic user. A missing colon is forgiven, a password ignored; an empty user is none.

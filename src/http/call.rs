@@ -7,15 +7,15 @@ use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use entity::AccountToken;
-use entity::api_key::KeyKind;
 
 use super::Site;
-use super::auth::{basic_user, by_publishable_key, by_secret_key, ip_address};
+use super::auth::{basic_user, ip_address, opened_by_publishable_key, opened_by_secret_key};
 use super::extract::Input;
 use crate::answer::Wrap;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
 use crate::services::Account;
+use crate::services::accounts::Opened;
 use crate::services::idempotency::{self, Asked, Claim};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -56,11 +56,9 @@ impl FromRequest<Site> for Call {
     type Rejection = Response;
 
     async fn from_request(request: Request, site: &Site) -> Result<Self, Response> {
-        let account = match basic_user(request.headers()) {
-            Some(key) => by_secret_key(site, &key).await.map_err(Error::into_response)?,
-            None => return Err(ErrorCode::Unauthorized.into_response()),
-        };
-        read(request, site, Some(account)).await
+        let key = idempotency_key(&request);
+        let opened = opened_by_secret_key(site, request.headers(), legible(key.as_ref()).ok()).await;
+        read(request, site, key, Some(opened.map_err(Error::into_response)?)).await
     }
 }
 
@@ -77,41 +75,53 @@ impl FromRequest<Site> for Browser {
         if basic_user(request.headers()).is_some() {
             return Call::from_request(request, site).await.map(Self);
         }
-        read(request, site, None).await.map(Self)
+        let key = idempotency_key(&request);
+        read(request, site, key, None).await.map(Self)
     }
 }
 
 /// Read a request whose account is known, or in whose body the publishable key is.
-async fn read(request: Request, site: &Site, account: Option<Account>) -> Result<Call, Response> {
+async fn read(
+    request: Request,
+    site: &Site,
+    key: Option<HeaderValue>,
+    opened: Option<Opened>,
+) -> Result<Call, Response> {
     let ip_address = ip_address(&request, site);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let key = request.headers().get(IDEMPOTENCY_KEY).cloned();
     let rivals = request.extensions().get::<Rivals>().cloned().unwrap_or_default();
     let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
-    let (account, kind) = match account {
-        Some(account) => (account, KeyKind::Secret),
-        None => (by_publishable_key(site, &input).await.map_err(Error::into_response)?, KeyKind::Publishable),
+    let opened = match opened {
+        Some(opened) => Ok(opened),
+        None => opened_by_publishable_key(site, &input, legible(key.as_ref()).ok()).await,
     };
-    let Some(key) = key.filter(|_| changes(&method)) else { return Ok(Call { account, input, ip_address }) };
-    let key = well_formed(&key).map_err(Error::into_response)?;
+    let Opened { account, kind, claimed } = opened.map_err(Error::into_response)?;
+    if key.is_none() {
+        return Ok(Call { account, input, ip_address });
+    }
+    let key = legible(key.as_ref()).map_err(Error::into_response)?;
     let asked = Asked { kind, key, method: method.as_str(), path: &path, parameters: input.tree() };
     let claim = Claim::new(&site.vault, &asked);
-    match idempotency::look(site, account.id(), &claim).await {
-        Ok(None) => {}
-        Ok(Some(answer)) => return Err(replayed(answer.into_response())),
-        Err(error) => return Err(error.into_response()),
+    if let Some(claimed) = claimed {
+        match idempotency::repeated(site, &claim, claimed).await {
+            Ok(None) => {}
+            Ok(Some(answer)) => return Err(replayed(answer.into_response())),
+            Err(error) => return Err(error.into_response()),
+        }
     }
     // Nobody else sets it: a request has one reader.
     let _ = rivals.0.set((account.id(), claim.clone()));
     Ok(Call { account: account.under(Some(claim)), input, ip_address })
 }
 
-fn changes(method: &Method) -> bool {
-    matches!(*method, Method::POST | Method::PUT | Method::DELETE)
+/// Only what changes something can be repeated.
+fn idempotency_key(request: &Request) -> Option<HeaderValue> {
+    let changes = matches!(*request.method(), Method::POST | Method::PUT | Method::DELETE);
+    request.headers().get(IDEMPOTENCY_KEY).filter(|_| changes).cloned()
 }
 
-fn well_formed(key: &HeaderValue) -> Result<&str, Error> {
-    let key = key.to_str().unwrap_or_default();
+fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
+    let key = key.and_then(|key| key.to_str().ok()).unwrap_or_default();
     if (1..=IDEMPOTENCY_KEY_LENGTH_MAX).contains(&key.len())
         && key.bytes().all(|byte| byte.is_ascii_graphic())
     {

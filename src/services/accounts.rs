@@ -6,13 +6,15 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::pricing::Pricing;
 use entity::{
-    AccountToken, DepositToken, JsonText, Owned, Span, Timestamp, account, api_key, deposit, installation,
+    AccountToken, DepositToken, JsonText, Owned, Span, Timestamp, account, api_key, deposit, idempotency_key,
+    installation,
 };
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect};
 use subtle::ConstantTimeEq;
 
 use super::context::{Account, Context, KeyEntry};
+use super::idempotency;
 use super::ledger::{self, Entry};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS};
@@ -28,6 +30,8 @@ pub struct Opened {
     pub account: Account,
     /// What the key may do.
     pub kind: KeyKind,
+    /// The Idempotency-Key that the request carries, where it was claimed before.
+    pub claimed: Option<idempotency_key::Model>,
 }
 
 /// The pair of keys of an account.
@@ -46,10 +50,10 @@ impl Keys {
     }
 }
 
-/// The account that a key opens.
+/// The account that a key opens, and what is known of the Idempotency-Key beside it: one statement finds both.
 ///
 /// Refusals: unauthorized.
-pub async fn open(ctx: &Context, key: &Secret) -> Result<Opened, Error> {
+pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) -> Result<Opened, Error> {
     let hash = ctx.vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]);
     let entry = if let Some(entry) = ctx.keys.get(&hash).await {
         entry
@@ -62,9 +66,19 @@ pub async fn open(ctx: &Context, key: &Secret) -> Result<Opened, Error> {
     if entry.valid_until.is_some_and(|until| until <= wall) {
         return Err(ErrorCode::Unauthorized.into());
     }
-    let row = account::Entity::find_by_id(entry.account).one(ctx.store.read()).await?;
-    let row = row.ok_or(ErrorCode::Unauthorized)?;
-    Ok(Opened { account: Account::new(row, wall), kind: entry.kind })
+    let row = account::Entity::find_by_id(entry.account);
+    let found = match idempotency_key {
+        None => row.one(ctx.store.read()).await?.map(|row| (row, None)),
+        Some(key) => {
+            let hash = idempotency::hash(&ctx.vault, entry.kind, key).to_vec();
+            row.select_also(idempotency_key::Entity)
+                .join(JoinType::LeftJoin, idempotency::of_account(hash))
+                .one(ctx.store.read())
+                .await?
+        }
+    };
+    let (row, claimed) = found.ok_or(ErrorCode::Unauthorized)?;
+    Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed })
 }
 
 async fn look_up(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use entity::api_key::KeyKind;
-use entity::{AccountToken, Owned, Timestamp, idempotency_answer, idempotency_key};
+use entity::{AccountToken, Owned, Timestamp, account, idempotency_answer, idempotency_key};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use sea_orm::sea_query::IntoCondition;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
-use sea_orm::{ColumnTrait, DeleteMany, EntityTrait, QueryFilter, Select};
+use sea_orm::{ColumnTrait, DeleteMany, EntityTrait, QueryFilter, RelationDef, Select};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -54,13 +55,10 @@ impl Claim {
     /// The claim of a request.
     pub fn new(vault: &Vault, asked: &Asked<'_>) -> Self {
         let parameters = canonical(asked.parameters);
-        let hash = |parts: &[&str]| {
-            let parts: Vec<_> = parts.iter().map(|part| part.as_bytes()).collect();
-            vault.keyed_hash(Purpose::Fingerprint, &parts)
-        };
+        let request = ["request", asked.method, asked.path, &parameters].map(str::as_bytes);
         Self {
-            hash: hash(&["idempotency key", asked.kind.code(), asked.key]),
-            fingerprint: hash(&["request", asked.method, asked.path, &parameters]),
+            hash: hash(vault, asked.kind, asked.key),
+            fingerprint: vault.keyed_hash(Purpose::Fingerprint, &request),
             wrap: Wrap::Shown,
             held: Arc::default(),
         }
@@ -98,17 +96,44 @@ impl Claim {
     }
 }
 
-/// What is known of a request's key: the answer to give once more, or nothing.
+/// What a key is stored as.
+pub fn hash(vault: &Vault, kind: KeyKind, key: &str) -> [u8; 32] {
+    vault.keyed_hash(Purpose::Fingerprint, &["idempotency key", kind.code(), key].map(str::as_bytes))
+}
+
+/// For a join: the key of this hash beside its account.
+pub fn of_account(hash: Vec<u8>) -> RelationDef {
+    account::Entity::belongs_to(idempotency_key::Entity)
+        .from(account::Column::Id)
+        .to(idempotency_key::Column::AccountId)
+        .on_condition(move |_, key| {
+            Expr::col((key, idempotency_key::Column::Hash)).eq(hash.clone()).into_condition()
+        })
+        .into()
+}
+
+/// What a rival has made of a request's key: the answer to give once more, or nothing.
 ///
 /// Refusals: `idempotency_key_reused`, `idempotency_key_in_use`.
 pub async fn look(ctx: &Context, account: AccountToken, claim: &Claim) -> Result<Option<Answer>, Error> {
-    let db = ctx.store.read();
     let by_hash = idempotency_key::Column::Hash.eq(claim.hash());
-    let Some(key) = idempotency_key::Entity::owned_by(account).filter(by_hash).one(db).await? else {
-        return Ok(None);
-    };
+    match idempotency_key::Entity::owned_by(account).filter(by_hash).one(ctx.store.read()).await? {
+        Some(key) => repeated(ctx, claim, key).await,
+        None => Ok(None),
+    }
+}
+
+/// What a request gets whose key was claimed before: the answer once more, or nothing where that is too long ago.
+///
+/// Refusals: `idempotency_key_reused`, `idempotency_key_in_use`.
+pub async fn repeated(
+    ctx: &Context,
+    claim: &Claim,
+    key: idempotency_key::Model,
+) -> Result<Option<Answer>, Error> {
+    let account = key.account_id;
     let by_hash = idempotency_answer::Column::Hash.eq(claim.hash());
-    let answer = idempotency_answer::Entity::owned_by(account).filter(by_hash).one(db).await?;
+    let answer = idempotency_answer::Entity::owned_by(account).filter(by_hash).one(ctx.store.read()).await?;
     if answer.is_some() && key.created_at + IDEMPOTENCY_KEPT <= ctx.clock.now() {
         forget(ctx, key).await?;
         return Ok(None);
