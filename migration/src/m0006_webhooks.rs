@@ -28,6 +28,7 @@ CREATE TABLE webhooks (
     created_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id)
 );
+CREATE INDEX webhooks_of_endpoint ON webhooks (account_id, endpoint_id);
 CREATE INDEX webhooks_due ON webhooks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX webhooks_due_of_account ON webhooks (account_id, due_at) WHERE due_at IS NOT NULL;
 ALTER TABLE accounts ADD COLUMN purge_at BIGINT NOT NULL DEFAULT 0;

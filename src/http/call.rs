@@ -102,12 +102,12 @@ async fn read(
     let key = legible(key.as_ref()).map_err(Error::into_response)?;
     let asked = Asked { kind, key, method: method.as_str(), path: &path, parameters: input.tree() };
     let claim = Claim::new(&site.vault, &asked);
-    if let Some(claimed) = claimed {
-        match idempotency::repeated(site, &claim, claimed).await {
-            Ok(None) => {}
-            Ok(Some(answer)) => return Err(replayed(answer.into_response())),
-            Err(error) => return Err(error.into_response()),
-        }
+    // A fresh key is known to be one already.
+    let earlier = if claimed { idempotency::look(site, account.id(), &claim).await } else { Ok(None) };
+    match earlier {
+        Ok(None) => {}
+        Ok(Some(answer)) => return Err(replayed(answer.into_response())),
+        Err(error) => return Err(error.into_response()),
     }
     // Nobody else sets it: a request has one reader.
     let _ = rivals.0.set((account.id(), claim.clone()));

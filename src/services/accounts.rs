@@ -30,8 +30,8 @@ pub struct Opened {
     pub account: Account,
     /// What the key may do.
     pub kind: KeyKind,
-    /// The Idempotency-Key that the request carries, where it was claimed before.
-    pub claimed: Option<idempotency_key::Model>,
+    /// Whether the Idempotency-Key that the request carries was claimed before.
+    pub claimed: bool,
 }
 
 /// The pair of keys of an account.
@@ -78,7 +78,7 @@ pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) ->
         }
     };
     let (row, claimed) = found.ok_or(ErrorCode::Unauthorized)?;
-    Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed })
+    Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed: claimed.is_some() })
 }
 
 async fn look_up(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {

@@ -13,7 +13,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::sea_query::IntoCondition;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
-use sea_orm::{ColumnTrait, DeleteMany, EntityTrait, QueryFilter, RelationDef, Select};
+use sea_orm::{
+    ColumnTrait, DeleteMany, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -75,14 +77,20 @@ impl Claim {
         &self.hash
     }
 
-    /// Claim the key in the transaction that first changes something.
-    pub fn record(&self, tx: &Tx, account: AccountToken, wall: Timestamp) {
-        tx.append(&idempotency_key::Model {
+    /// Claim the key in a payment's intent, before anything else is done: rivals are decided between at its commit.
+    ///
+    /// Refusals: `idempotency_key_in_use`.
+    pub fn record(&self, tx: &Tx, account: AccountToken, wall: Timestamp) -> Result<(), Error> {
+        tx.claim(&self.row(account, wall))
+    }
+
+    fn row(&self, account: AccountToken, wall: Timestamp) -> idempotency_key::Model {
+        idempotency_key::Model {
             account_id: account,
             hash: self.hash.to_vec(),
             fingerprint: self.fingerprint.to_vec(),
             created_at: wall,
-        });
+        }
     }
 
     /// That transaction has committed: from now on no refusal is a rival's doing.
@@ -116,24 +124,14 @@ pub fn of_account(hash: Vec<u8>) -> RelationDef {
 ///
 /// Refusals: `idempotency_key_reused`, `idempotency_key_in_use`.
 pub async fn look(ctx: &Context, account: AccountToken, claim: &Claim) -> Result<Option<Answer>, Error> {
-    let by_hash = idempotency_key::Column::Hash.eq(claim.hash());
-    match idempotency_key::Entity::owned_by(account).filter(by_hash).one(ctx.store.read()).await? {
-        Some(key) => repeated(ctx, claim, key).await,
-        None => Ok(None),
-    }
-}
-
-/// What a request gets whose key was claimed before: the answer once more, or nothing where that is too long ago.
-///
-/// Refusals: `idempotency_key_reused`, `idempotency_key_in_use`.
-pub async fn repeated(
-    ctx: &Context,
-    claim: &Claim,
-    key: idempotency_key::Model,
-) -> Result<Option<Answer>, Error> {
-    let account = key.account_id;
-    let by_hash = idempotency_answer::Column::Hash.eq(claim.hash());
-    let answer = idempotency_answer::Entity::owned_by(account).filter(by_hash).one(ctx.store.read()).await?;
+    // Both at once: a key may be freed, and claimed and answered by another request, between two looks.
+    let found = idempotency_key::Entity::owned_by(account)
+        .filter(idempotency_key::Column::Hash.eq(claim.hash()))
+        .select_also(idempotency_answer::Entity)
+        .join(JoinType::LeftJoin, its_answer())
+        .one(ctx.store.read())
+        .await?;
+    let Some((key, answer)) = found else { return Ok(None) };
     if answer.is_some() && key.created_at + IDEMPOTENCY_KEPT <= ctx.clock.now() {
         forget(ctx, key).await?;
         return Ok(None);
@@ -145,6 +143,16 @@ pub async fn repeated(
     let body = ctx.vault.open(&context(account, claim.hash()), answer.sealed_by, &answer.sealed)?.to_vec();
     let status = u16::try_from(answer.status).map_err(|_| Error::internal("a kept status is none"))?;
     Ok(Some(Answer { status, body }))
+}
+
+fn its_answer() -> RelationDef {
+    use idempotency_answer::Column as Answer;
+    use idempotency_key::Column as Key;
+
+    idempotency_key::Entity::belongs_to(idempotency_answer::Entity)
+        .from((Key::AccountId, Key::Hash))
+        .to((Answer::AccountId, Answer::Hash))
+        .into()
 }
 
 /// Run the one transaction of a request; where it has a key, the claim and the answer are part of it.
@@ -164,10 +172,13 @@ where
         vault: Arc::clone(&ctx.vault),
     };
     let record = ctx.store.write((data, under), move |tx, (data, under)| {
+        // Nothing of it is done before it is awaited.
         let work = unit(tx, data);
         async move {
+            tx.claim_first(&under.claim.row(under.account, under.wall)).await?;
             let record = work.await?;
-            under.record(tx, &record)?;
+            let answer = under.claim.wrap.finish(&record)?;
+            keep(tx, &under.vault, under.account, under.claim.hash(), &answer);
             Ok(record)
         }
         .boxed()
@@ -183,14 +194,6 @@ struct Under {
     claim: Claim,
     wall: Timestamp,
     vault: Arc<Vault>,
-}
-
-impl Under {
-    fn record<T: Serialize>(&self, tx: &Tx, record: &T) -> Result<(), Error> {
-        self.claim.record(tx, self.account, self.wall);
-        keep(tx, &self.vault, self.account, self.claim.hash(), &self.claim.wrap.finish(record)?);
-        Ok(())
-    }
 }
 
 /// Store the answer of a claimed key.

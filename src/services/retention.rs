@@ -43,6 +43,8 @@ struct Purge {
 
 impl Purge {
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        // Two copies that purge together would each take what it cannot delete for gone.
+        tx.hold_account(self.account.id).await?;
         // Webhooks first: none outlives its event.
         let webhooks = self.delete_oldest::<webhook::Entity>(tx, webhook::Column::CreatedAt).await?;
         tx.count(self.account.id, Counted::Webhooks, -i64::try_from(webhooks).unwrap_or(i64::MAX));

@@ -6,7 +6,7 @@ use entity::counter::Counted;
 use entity::webhook_endpoint::{self, Column};
 use entity::{AccountToken, Owned, WebhookEndpointToken, webhook};
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 use url::Url;
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use super::context::{Account, Context};
 use super::idempotency;
 use super::page::{List, Page};
 use crate::error::{Error, ErrorCode};
-use crate::limits::WEBHOOK_ENDPOINTS_MAX;
+use crate::limits::{PURGE_BATCH, WEBHOOK_ENDPOINTS_MAX};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::params::{Paging, Params};
 use crate::random::random;
@@ -104,7 +104,27 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Webho
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
     let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let data = (account.id(), id);
+    // In portions, for nobody to wait long: every event of the account waits while its endpoint goes.
+    while ctx.store.write(data, |tx, (account, id)| thin_out(tx, *account, *id).boxed()).await? == PURGE_BATCH
+    {
+    }
     idempotency::write(ctx, account, data, |tx, (account, id)| remove(tx, *account, *id).boxed()).await
+}
+
+/// Delete a portion of an endpoint's webhooks, and say how many these were.
+async fn thin_out(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Result<u64, Error> {
+    let portion = webhook::Entity::owned_by(account)
+        .filter(webhook::Column::EndpointId.eq(id))
+        .limit(PURGE_BATCH)
+        .select_only()
+        .column(webhook::Column::Id)
+        .into_query();
+    let webhooks = webhook::Entity::delete_many()
+        .filter(webhook::Column::AccountId.eq(account))
+        .filter(webhook::Column::Id.in_subquery(portion));
+    let gone = webhooks.exec(tx).await?.rows_affected;
+    tx.count(account, Counted::Webhooks, -i64::try_from(gone).unwrap_or(i64::MAX));
+    Ok(gone)
 }
 
 /// The endpoint first: events under way have locked it, and once they are committed their webhooks go as well.

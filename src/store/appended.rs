@@ -1,11 +1,11 @@
 //! Rows that are only added. They wait until just before COMMIT and then leave as one statement a table
 //! (SQLite), or all together as one statement (PostgreSQL).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use entity::counter::Counted;
-use entity::{AccountToken, Day, Timestamp, balance, counter};
+use entity::{AccountToken, Day, Timestamp, balance, counter, idempotency_key};
 use sea_orm::{DbBackend, EntityName, EntityTrait, IdenStatic, Iterable, ModelTrait, Statement, Value};
 use uuid::Uuid;
 
@@ -62,6 +62,7 @@ pub(super) struct Appended {
     counts: BTreeMap<(AccountToken, Counted), i64>,
     credits: BTreeMap<(AccountToken, Day), i64>,
     announced: Vec<Announcement>,
+    claims: BTreeSet<(AccountToken, Vec<u8>)>,
 }
 
 impl Appended {
@@ -70,6 +71,15 @@ impl Appended {
         let values = columns().map(|column| row.get(column)).collect();
         let names = || columns().map(|column| IdenStatic::as_str(&column)).collect();
         self.push(EntityName::table_name(&M::Entity::default()), names, values, "");
+    }
+
+    pub fn claim(&mut self, key: &idempotency_key::Model) {
+        self.row(key);
+        self.claims.insert((key.account_id, key.hash.clone()));
+    }
+
+    pub fn has_claimed(&self, key: &idempotency_key::Model) -> bool {
+        self.claims.contains(&(key.account_id, key.hash.clone()))
     }
 
     pub fn count(&mut self, account: AccountToken, what: Counted, n: i64) {
@@ -121,6 +131,7 @@ impl Appended {
             *self.credits.entry(key).or_default() += amount;
         }
         self.announced.extend(other.announced);
+        self.claims.extend(other.claims);
     }
 
     /// The statement that writes everything, each row of a count or balance in `slot`, webhooks leased or free. On

@@ -30,9 +30,10 @@ async fn repeated<D, T, F>(begin: &Begin, data: &D, unit: &F) -> Result<T, Error
 where
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>>,
 {
-    for attempt in 1.. {
+    for attempt in 1..=TRIES_MAX {
         match once(begin, data, unit).await {
-            Err(Error::Database(error)) if collided(&error) && attempt < TRIES_MAX => {
+            Err(Error::Database(error)) if collided(&error) => {
+                tracing::debug!(%error, attempt, "a unit is run again");
                 tokio::time::sleep(Duration::from_millis(u64::from(attempt * attempt))).await;
             }
             result => return result,

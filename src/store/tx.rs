@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use entity::counter::Counted;
-use entity::{AccountToken, Day, EventToken, Timestamp, Token, account};
-use sea_orm::sea_query::LockType;
+use entity::{AccountToken, Day, EventToken, Timestamp, Token, account, idempotency_key};
+use sea_orm::sea_query::{LockType, OnConflict};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, ExecResult, ModelTrait, QueryResult,
-    QuerySelect, Statement,
+    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel,
+    ModelTrait, QueryResult, QuerySelect, Statement,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -19,6 +19,7 @@ use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
 use super::statements::Statements;
 use crate::clock::Ids;
+use crate::error::{Error, ErrorCode};
 use crate::limits::{DEBIT_SLOT, SLOTS};
 
 /// What it takes to begin a transaction.
@@ -74,6 +75,34 @@ impl Tx {
         self.unit().row(row);
     }
 
+    /// Claim an Idempotency-Key, before the unit's first write. Between units of one batch it is decided here, so that
+    /// the loser's conflict does not spoil the batch; between others, by the primary key at the commit.
+    ///
+    /// Refusals: `idempotency_key_in_use`.
+    pub fn claim(&self, key: &idempotency_key::Model) -> Result<(), Error> {
+        if self.batch().has_claimed(key) {
+            return Err(ErrorCode::IdempotencyKeyInUse.into());
+        }
+        self.unit().claim(key);
+        Ok(())
+    }
+
+    /// The same, but on PostgreSQL a rival that has claimed the key is waited for here: for a unit that would otherwise
+    /// do all its work, get in its rivals' way and be undone.
+    ///
+    /// Refusals: `idempotency_key_in_use`.
+    pub async fn claim_first(&self, key: &idempotency_key::Model) -> Result<(), Error> {
+        if self.get_database_backend() != DbBackend::Postgres {
+            return self.claim(key);
+        }
+        let claim = idempotency_key::Entity::insert(key.clone().into_active_model());
+        let claim = claim.on_conflict(OnConflict::new().do_nothing().to_owned());
+        match claim.exec_without_returning(self).await? {
+            0 => Err(ErrorCode::IdempotencyKeyInUse.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Add a row that another unit of the same batch may look at: one that can be named before this unit has
     /// answered.
     pub async fn insert<M: ModelTrait>(&self, row: &M) -> Result<(), DbErr> {
@@ -91,7 +120,9 @@ impl Tx {
 
     /// Add to a count of the account's.
     pub fn count(&self, account: AccountToken, what: Counted, n: i64) {
-        self.unit().count(account, what, n);
+        if n != 0 {
+            self.unit().count(account, what, n);
+        }
     }
 
     /// Add money to the account's balance of a day. Never for a debit: that must look before it takes.
@@ -104,9 +135,9 @@ impl Tx {
         self.unit().credits(account, up_to) + self.batch().credits(account, up_to)
     }
 
-    /// Let nobody else take from the account's balance before this commit; then look, then [`Tx::debit`].
-    /// SQLite's writer is alone as it is.
-    pub async fn hold_balance(&self, account: AccountToken) -> Result<(), DbErr> {
+    /// Let nobody else do before this commit what one at a time may do for an account: take from its balance (look,
+    /// then [`Tx::debit`]), purge what is old. SQLite's writer is alone as it is.
+    pub async fn hold_account(&self, account: AccountToken) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
             let held = account::Entity::find_by_id(account).select_only().column(account::Column::Id);
             held.lock(LockType::NoKeyUpdate).into_tuple::<AccountToken>().one(self).await?;

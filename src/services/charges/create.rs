@@ -65,6 +65,9 @@ struct Intent {
 
 async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
     let row = &intent.row;
+    if let Some(claim) = &intent.claim {
+        claim.record(tx, row.account_id, intent.wall)?;
+    }
     if let TokenUse::Single(card) = intent.token
         && !cards::reserve(tx, row.account_id, card, row.created_at).await?
     {
@@ -74,9 +77,6 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
         tx.append(card);
     }
     tx.append(row);
-    if let Some(claim) = &intent.claim {
-        claim.record(tx, row.account_id, intent.wall);
-    }
     crash::point(call_name(row.state), "intent.before");
     Ok(())
 }

@@ -97,6 +97,9 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move)
     let Intent { row: seen, account, action, wall } = intent;
     let refusal = |code: ErrorCode| Error::from(code).about_charge(seen.id);
     let step = next(Standing::at(account.now, seen), *action).map_err(refusal)?;
+    if let Some(claim) = account.claim() {
+        claim.record(tx, account.id(), *wall)?;
+    }
     let mut row = seen.clone();
     row.state = step.through;
     row.attempt = seen.attempt + 1;
@@ -111,9 +114,6 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move)
         .col_expr(charge::Column::Claim, Expr::value(row.claim.clone()))
         .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
     if sea_orm::UpdateMany::exec(update, tx).await?.rows_affected > 0 {
-        if let Some(claim) = account.claim() {
-            claim.record(tx, account.id(), *wall);
-        }
         crash::point(call_name(row.state), "intent.before");
         return Ok((row, step));
     }

@@ -50,7 +50,7 @@ pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[
 ///
 /// However many debits race, they take turns: each sees what the one before has taken.
 pub async fn debit(tx: &Tx, entry: &Entry, draws: Draws, amount: i64, to: Book) -> Result<bool, Error> {
-    tx.hold_balance(entry.account).await?;
+    tx.hold_account(entry.account).await?;
     let today = entry.now.day();
     let up_to = match draws {
         Draws::Available => Some(today),

@@ -30,6 +30,7 @@ pub struct Found {
     account: AccountToken,
     webhook: WebhookToken,
     attempt: i32,
+    due_at: Option<Timestamp>,
 }
 
 /// What is due and free, oldest first, but nothing for the endpoints that have enough already; at most a batch of
@@ -46,6 +47,7 @@ pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<Fou
             account: row.account_id,
             webhook: row.id,
             attempt: row.attempt,
+            due_at: row.due_at,
         }));
     }
     Ok(found)
@@ -73,15 +75,18 @@ pub async fn lease(ctx: &Context, found: Vec<Found>) -> Result<Vec<Parcel>, Erro
         .write((found, leased_until), |tx, (found, leased_until)| {
             async move {
                 let rows = found.iter().map(|it| {
-                    vec![it.account.into(), it.webhook.into(), it.attempt.into(), (*leased_until).into()]
+                    let id: [Value; 2] = [it.account.into(), it.webhook.into()];
+                    // What came of a delivery changes when it is due, and not the attempt.
+                    let seen: [Value; 2] = [it.attempt.into(), it.due_at.into()];
+                    id.into_iter().chain(seen).chain([(*leased_until).into()]).collect()
                 });
                 let statement = about(
                     tx.get_database_backend(),
-                    &["account_id", "id", "attempt", "leased_until"],
+                    &["account_id", "id", "attempt", "due_at", "leased_until"],
                     rows.collect(),
                     "UPDATE webhooks SET attempt = webhooks.attempt + 1, leased_until = v.leased_until \
                      FROM v WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id \
-                     AND webhooks.attempt = v.attempt RETURNING webhooks.account_id, webhooks.id, webhooks.attempt",
+                     AND webhooks.attempt = v.attempt AND webhooks.due_at = v.due_at RETURNING webhooks.account_id, webhooks.id, webhooks.attempt",
                 );
                 let taken = tx.query_all_raw(statement).await?;
                 let taken = taken.iter().map(|row| {
