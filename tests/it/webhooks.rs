@@ -3,8 +3,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use entity::Span;
+use card_payments::services::due::{self, Kind};
+use card_payments::services::events;
+use entity::event::EventType;
+use entity::{Span, account};
+use futures::FutureExt;
+use futures::future::join;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
@@ -20,6 +26,29 @@ async fn webhook_to(app: &App, receiver: &Receiver) -> (Client, String) {
     client.captured(400).await;
     let path = format!("/1/webhooks/{}", token(&client.newest_webhook().await));
     (client, path)
+}
+
+/// Many events at once, as no request makes them.
+async fn happens(app: &App, events: usize) {
+    let account = account::Entity::find().one(app.ctx().store.read()).await.unwrap().unwrap();
+    for _ in 0..events / 900 {
+        let unit = app.ctx().store.write(account.clone(), |tx, account| {
+            async move {
+                for _ in 0..900 {
+                    events::record(
+                        tx,
+                        account.id,
+                        account.created_at,
+                        EventType::CustomerUpdated,
+                        &json!({}),
+                    )?;
+                }
+                Ok(())
+            }
+            .boxed()
+        });
+        unit.await.unwrap();
+    }
 }
 
 async fn replay(client: &Client, path: &str) -> crate::harness::Answer {
@@ -351,5 +380,32 @@ rules! {
         app.execute("UPDATE accounts SET clock_offset = 7862400000").await;
         app.do_due_work().await;
         assert_eq!(client.get("/1/events").await.json()["pagination"]["count"], 0);
+    }
+
+    // More than a portion each, so that a purge that finds nothing to delete may only have been overtaken.
+    async fn two_purges_of_one_account_leave_no_webhook_without_its_event(app) {
+        let client = app.client();
+        client.endpoint("http://127.0.0.1:1/").await;
+        happens(app, 2700).await;
+        assert_eq!(client.get("/1/webhooks").await.json()["pagination"]["count"], 2700);
+        app.clock.advance(Span::days(91));
+        for _ in 0..8 {
+            let (one, other) = join(due::run(app.ctx(), Kind::Retention), due::run(app.ctx(), Kind::Retention)).await;
+            one.unwrap();
+            other.unwrap();
+            app.check_books().await;
+        }
+        assert_eq!(client.get("/1/webhooks").await.json()["pagination"]["count"], 0);
+        assert_eq!(client.get("/1/events").await.json()["pagination"]["count"], 0);
+    }
+
+    async fn an_endpoint_with_many_webhooks_is_deleted_with_all_of_them(app) {
+        let client = app.client();
+        let (gone, stays) = (client.endpoint("http://127.0.0.1:1/").await, client.endpoint("http://127.0.0.1:1/").await);
+        happens(app, 2700).await;
+        client.delete(&format!("/1/webhook_endpoints/{}", token(&gone))).await.ok(204);
+        let left = client.get("/1/webhooks").await.json();
+        assert_eq!(left["pagination"]["count"], 2700);
+        assert!(left["response"].as_array().unwrap().iter().all(|it| it["webhook_endpoint_token"] == stays["token"]));
     }
 }
