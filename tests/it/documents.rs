@@ -4,9 +4,12 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use card_payments::error::ErrorCode;
+use card_payments::limits::WEBHOOK_RETRIES;
+use card_payments::outbound::Unreached;
 use card_payments::services::{charges, refunds, webhooks};
 use entity::card::CardState;
 use entity::event::EventType;
+use entity::webhook::WebhookState;
 
 use crate::harness::{fields, rules, token};
 
@@ -95,6 +98,28 @@ fn what_webhooks_send_is_in_the_document() {
     assert_eq!(headers, ["webhook-id", "webhook-timestamp", "webhook-signature"]);
     for what in EventType::ALL {
         assert!(sent["description"].as_str().unwrap().contains(what.code()));
+    }
+}
+
+#[test]
+fn the_guide_to_webhooks_tells_every_pause_state_and_error() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/webhooks.md");
+    let guide = std::fs::read_to_string(path).unwrap();
+    let pauses = WEBHOOK_RETRIES.map(|pause| match pause.millis() / 60_000 {
+        minutes @ 0..60 => format!("{minutes} min"),
+        minutes => format!("{} h", minutes / 60),
+    });
+    assert!(guide.contains(&format!("| after | {} |", pauses.join(" | "))), "{pauses:?}");
+    let states = WebhookState::ALL.iter().map(|state| state.code());
+    let errors = [
+        Unreached::ConnectionFailed,
+        Unreached::DnsFailed,
+        Unreached::TlsFailed,
+        Unreached::Timeout,
+        Unreached::ForbiddenAddress,
+    ];
+    for code in states.chain(errors.map(Unreached::code)).chain(["unexpected_http_code"]) {
+        assert!(guide.contains(&format!("| `{code}` |")), "{code}");
     }
 }
 
