@@ -106,7 +106,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     };
     let location = database.url().parse()?;
     let app = App::open(&location, parts, secrets, index.clone()).await?;
-    workers::start(&app.ctx);
+    let working = workers::start(&app.ctx);
     if let Some(admin) = admin {
         let router = app.admin();
         tokio::spawn(async move { axum::serve(admin, router).await });
@@ -117,9 +117,11 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     println!("Listening on http://{address}");
     let service = app.router.clone().into_make_service_with_connect_info::<SocketAddr>();
     axum::serve(listener, service).with_graceful_shutdown(stopped).await?;
-    // Payments that a hung-up caller left under way.
+    // Payments that a hung-up caller left under way, and deliveries.
     app.ctx.tasks.close();
-    if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_err() {
+    if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
+        working.stop().await;
+    } else {
         tracing::warn!("payments are still under way; they are settled at the next start");
     }
     Ok(())

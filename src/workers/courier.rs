@@ -10,17 +10,41 @@ use std::time::Duration;
 
 use entity::WebhookEndpointToken;
 use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::error::Error;
-use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH, WEBHOOKS_UNDER_WAY_MAX, WEBHOOKS_WAITING_MAX};
+use crate::limits::{
+    DELIVERIES_MAX, FAILING_REMEMBERED, WEBHOOK_BATCH, WEBHOOKS_UNDER_WAY_MAX, WEBHOOKS_WAITING_MAX,
+};
 use crate::services::Ctx;
 use crate::services::webhooks::{self, Found, Outcome, Parcel};
 use crate::store::Announcement;
 
 const PAUSE: Duration = Duration::from_secs(1);
+/// Into how many parts the deliveries that may still begin are shared out.
+const SHARES: usize = 32;
+
+/// Workers at work.
+pub struct Working {
+    loops: [JoinHandle<()>; 2],
+    recorder: JoinHandle<()>,
+}
+
+impl Working {
+    /// Once nothing is under way any more: write down what came of the last deliveries.
+    pub async fn stop(self) {
+        // With them goes whoever could still bring an outcome.
+        for it in self.loops {
+            it.abort();
+            let _ = it.await;
+        }
+        let _ = self.recorder.await;
+    }
+}
 
 /// Start delivering. When the process stops, what is under way may finish; the leases of the rest run out.
-pub fn start(ctx: &Ctx) {
+pub fn start(ctx: &Ctx) -> Working {
     let (outcomes, recorded) = mpsc::channel(DELIVERIES_MAX);
     let courier = Arc::new(Courier {
         ctx: Ctx::clone(ctx),
@@ -30,9 +54,10 @@ pub fn start(ctx: &Ctx) {
         room: Notify::new(),
     });
     let announcements = ctx.store.listen(Arc::clone(&ctx.clock));
-    tokio::spawn(Arc::clone(&courier).hear(announcements));
-    tokio::spawn(courier.look());
-    tokio::spawn(record(Ctx::clone(ctx), recorded));
+    Working {
+        loops: [tokio::spawn(Arc::clone(&courier).hear(announcements)), tokio::spawn(courier.look())],
+        recorder: tokio::spawn(record(Ctx::clone(ctx), recorded)),
+    }
 }
 
 struct Courier {
@@ -50,8 +75,8 @@ struct Courier {
 struct Lane {
     under_way: usize,
     waiting: VecDeque<Parcel>,
-    /// The last delivery failed.
-    failing: bool,
+    /// When the last delivery failed, if it did.
+    failed_at: Option<Instant>,
     /// More of its webhooks are due than there was room for.
     more: bool,
 }
@@ -59,12 +84,18 @@ struct Lane {
 impl Lane {
     /// An endpoint that fails is asked by one delivery at a time, until it accepts one.
     fn under_way_max(&self) -> usize {
-        if self.failing { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
+        if self.failed_at.is_some() { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
+    }
+
+    /// Whether there is anything to know about the endpoint. One that was deleted while it failed is heard of no more.
+    fn is_needed(&self, now: Instant) -> bool {
+        self.under_way > 0 || self.failed_at.is_some_and(|at| now < at + FAILING_REMEMBERED)
     }
 
     /// How many more webhooks it takes. While it fails, few wait in memory.
     fn room(&self) -> usize {
-        let waiting_max = if self.failing { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
+        let waiting_max =
+            if self.failed_at.is_some() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
         (self.under_way_max() + waiting_max).saturating_sub(self.under_way + self.waiting.len())
     }
 }
@@ -111,8 +142,12 @@ impl Courier {
 
     /// Take what is due and has room. Says whether to look again at once.
     async fn look_once(self: &Arc<Self>) -> Result<bool, Error> {
-        let busy: Vec<_> =
-            self.lanes().iter().filter(|(_, lane)| lane.room() == 0).map(|(&endpoint, _)| endpoint).collect();
+        let now = Instant::now();
+        let busy: Vec<_> = {
+            let mut lanes = self.lanes();
+            lanes.retain(|_, lane| lane.is_needed(now));
+            lanes.iter().filter(|(_, lane)| lane.room() == 0).map(|(&endpoint, _)| endpoint).collect()
+        };
         let found = webhooks::due(&self.ctx, &busy).await?;
         let many = found.len() >= WEBHOOK_BATCH;
         let parcels = webhooks::lease(&self.ctx, self.with_room(found)).await?;
@@ -154,13 +189,23 @@ impl Courier {
             lane.more = true;
             return Some(parcel);
         }
-        if lane.under_way < lane.under_way_max() {
+        if lane.under_way < self.share_of(lane) {
             lane.under_way += 1;
-            self.ctx.tasks.spawn(Arc::clone(self).carry(parcel));
+            self.begin(parcel);
         } else {
             lane.waiting.push_back(parcel);
         }
         None
+    }
+
+    /// How many deliveries an endpoint may have under way: fewer, the more all of them have together.
+    fn share_of(&self, lane: &Lane) -> usize {
+        let fair = 1 + self.turns.available_permits() / SHARES;
+        lane.under_way_max().min(fair)
+    }
+
+    fn begin(self: &Arc<Self>, parcel: Parcel) {
+        self.ctx.tasks.spawn(Arc::clone(self).carry(parcel));
     }
 
     /// Deliver one webhook after another, as long as the endpoint has any.
@@ -169,7 +214,9 @@ impl Courier {
         let mut next = Some(parcel);
         while let Some(parcel) = next {
             let accepted = self.deliver(parcel).await;
-            next = self.after(endpoint, accepted);
+            let mut after = self.after(endpoint, accepted).into_iter();
+            next = after.next();
+            after.for_each(|parcel| self.begin(parcel));
         }
     }
 
@@ -179,12 +226,8 @@ impl Courier {
         match webhooks::send(&self.ctx, parcel).await {
             Ok(Some(outcome)) => {
                 let accepted = outcome.accepted();
-                if self.stopping() {
-                    record_all(&self.ctx, vec![outcome]).await;
-                } else {
-                    // Nobody receives only when the process ends.
-                    let _ = self.outcomes.send(outcome).await;
-                }
+                // Nobody receives only when the process ends.
+                let _ = self.outcomes.send(outcome).await;
                 Some(accepted)
             }
             Ok(None) => None,
@@ -195,20 +238,25 @@ impl Courier {
         }
     }
 
-    /// What is to be delivered next by whoever has delivered.
-    fn after(&self, endpoint: WebhookEndpointToken, accepted: Option<bool>) -> Option<Parcel> {
+    /// What is to be delivered now that one delivery is over: by whoever made it, and where an endpoint accepts again,
+    /// by others.
+    fn after(&self, endpoint: WebhookEndpointToken, accepted: Option<bool>) -> Vec<Parcel> {
         let mut lanes = self.lanes();
-        let lane = lanes.get_mut(&endpoint)?;
-        lane.failing = accepted.map_or(lane.failing, |accepted| !accepted);
-        let goes_on = lane.under_way <= lane.under_way_max() && !self.stopping();
-        let next = if goes_on { lane.waiting.pop_front() } else { None };
-        if next.is_none() {
-            lane.under_way -= 1;
+        let Some(lane) = lanes.get_mut(&endpoint) else { return Vec::new() };
+        if let Some(accepted) = accepted {
+            lane.failed_at = (!accepted).then(Instant::now);
+        }
+        lane.under_way -= 1;
+        let mut next = Vec::new();
+        while lane.under_way < self.share_of(lane) && !self.stopping() {
+            let Some(parcel) = lane.waiting.pop_front() else { break };
+            lane.under_way += 1;
+            next.push(parcel);
         }
         if lane.waiting.is_empty() && std::mem::take(&mut lane.more) {
             self.room.notify_one();
         }
-        if lane.under_way == 0 && !lane.failing {
+        if lane.under_way == 0 && lane.failed_at.is_none() {
             lanes.remove(&endpoint);
         }
         next
@@ -219,13 +267,26 @@ impl Courier {
 async fn record(ctx: Ctx, mut outcomes: mpsc::Receiver<Outcome>) {
     let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
     while outcomes.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
-        record_all(&ctx, std::mem::take(&mut batch)).await;
+        if let Err(error) = webhooks::record(&ctx, std::mem::take(&mut batch)).await {
+            // They are delivered once more when their leases run out.
+            tracing::error!(%error, "outcomes of webhooks were not recorded");
+        }
     }
 }
 
-async fn record_all(ctx: &Ctx, outcomes: Vec<Outcome>) {
-    if let Err(error) = webhooks::record(ctx, outcomes).await {
-        // They are delivered once more when their leases run out.
-        tracing::error!(%error, "outcomes of webhooks were not recorded");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_that_failed_is_forgotten_once_nothing_was_sent_to_it_for_long() {
+        let failed = Instant::now();
+        let idle = Lane { failed_at: Some(failed), ..Lane::default() };
+        assert!(idle.is_needed(failed));
+        assert!(idle.is_needed(failed + FAILING_REMEMBERED - Duration::from_millis(1)));
+        assert!(!idle.is_needed(failed + FAILING_REMEMBERED));
+        let busy = Lane { under_way: 1, ..idle };
+        assert!(busy.is_needed(failed + FAILING_REMEMBERED * 2));
+        assert!(!Lane::default().is_needed(failed));
     }
 }

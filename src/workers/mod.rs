@@ -3,6 +3,8 @@
 
 mod courier;
 
+pub use courier::Working;
+
 use std::time::Duration;
 
 use crate::services::{Ctx, due};
@@ -11,8 +13,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Start a loop for each kind of due work, and the courier; they end with the process, and what they leave is due
 /// again.
-pub fn start(ctx: &Ctx) {
-    courier::start(ctx);
+pub fn start(ctx: &Ctx) -> Working {
     for &kind in due::Kind::ALL {
         // The courier delivers them, each endpoint at its own pace.
         if kind == due::Kind::Webhook {
@@ -34,4 +35,5 @@ pub fn start(ctx: &Ctx) {
             }
         });
     }
+    courier::start(ctx)
 }
