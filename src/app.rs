@@ -18,11 +18,11 @@ use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
 use crate::http::{self, Index, Metrics, Site};
-use crate::limits::{ACQUIRER_ANSWER, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
+use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{Outbound, Reach};
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
-use crate::services::{Context, Ctx, charges, refunds, webhooks};
+use crate::services::{Context, Ctx, charges, refunds, sandbox, webhooks};
 use crate::store::{ConnectError, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 
@@ -71,6 +71,8 @@ pub struct Parts {
     pub outbound: Outbound,
     /// How long events and webhooks are kept.
     pub retention: Span,
+    /// For how long one request moves a clock.
+    pub clock_move: Duration,
 }
 
 /// A server that is ready to answer.
@@ -129,6 +131,7 @@ impl Parts {
             operator,
             outbound: Outbound::new(reach),
             retention: Span::days(options.retention_days),
+            clock_move: CLOCK_MOVE,
         })
     }
 }
@@ -155,6 +158,7 @@ impl App {
             acquirer_answer: parts.acquirer_answer,
             outbound: parts.outbound,
             retention: parts.retention,
+            clock_move: parts.clock_move,
             due_webhooks: Notify::new(),
             keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
             tasks: TaskTracker::new(),
@@ -167,10 +171,12 @@ impl App {
             Environment::Live => None,
         };
         if lock.is_some() {
-            // Nobody else can be making a payment, submitting a refund or delivering a webhook on this file.
+            // Nobody else can be making a payment, submitting a refund, delivering a webhook or moving a clock on this
+            // file.
             charges::settle::hasten(&ctx).await.map_err(InstallationError::Store)?;
             refunds::submit::hasten(&ctx).await.map_err(InstallationError::Store)?;
             webhooks::hasten(&ctx).await.map_err(InstallationError::Store)?;
+            sandbox::clock::hasten(&ctx).await.map_err(InstallationError::Store)?;
         }
         let site = Site { ctx: Arc::clone(&ctx), index: Arc::new(index), metrics: Metrics::install() };
         Ok(Self { router: http::router(site.clone()), ctx, keys, site, _lock: lock })

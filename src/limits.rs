@@ -62,6 +62,22 @@ pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// Decisions 2: how long its answer is kept, by the wall clock.
 pub const IDEMPOTENCY_KEPT: Span = Span::days(1);
 
+/// Decisions 13: how far an account's clock may run ahead of the wall clock.
+pub const CLOCK_AHEAD_MAX_MONTHS: u32 = 100 * 12;
+/// Decisions 13: for how long one request moves a clock.
+pub const CLOCK_MOVE: Duration = Duration::from_secs(50);
+/// Wall clock for which a move has the clock to itself, unless it says that it still lives.
+pub const CLOCK_LEASE: Span = Span::seconds(5);
+/// How often it says so, however long a step takes.
+pub const CLOCK_LEASE_RENEWED: Duration = Duration::from_secs(1);
+/// How soon a move looks again at what somebody else has in hand, and asks again what was not answered; each
+/// question waits twice as long as the one before.
+pub const CLOCK_LOOKS_AGAIN: Duration = Duration::from_millis(20);
+/// Eleven questions fill the time of a move.
+pub const CLOCK_DOUBLINGS_MAX: u32 = 11;
+/// Decisions 12: how much of what ran is told.
+pub const CLOCK_RAN_TOLD_MAX: usize = 1000;
+
 /// Decisions 11: how much of the answer to a call is read.
 pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
 

@@ -34,6 +34,10 @@ pub struct Model {
     pub pricing: JsonText,
     /// How far the account's clock runs ahead of the wall clock; never falls (decisions 13).
     pub clock_offset: Span,
+    /// How often the clock was moved; the last of these moves may go on.
+    pub clock_moves: i32,
+    /// Until when that move has the clock to itself, by the wall clock; null when it has ended.
+    pub moving_until: Option<Timestamp>,
     /// When events and webhooks may have been kept long enough, by the account's clock.
     pub purge_at: Timestamp,
     /// By the account's clock.

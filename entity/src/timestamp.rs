@@ -56,6 +56,13 @@ impl Timestamp {
         if began == self { self } else { began + Span::days(1) }
     }
 
+    /// The first whole second that is not before this instant: what the API shows without loss.
+    #[must_use]
+    pub const fn next_second(self) -> Self {
+        let over = self.0.rem_euclid(1000);
+        if over == 0 { self } else { Self(self.0.saturating_add(1000 - over)) }
+    }
+
     /// The same day and time `months` calendar months later, the last day where that month is shorter
     /// (decisions 4: "a month = the same day of the next calendar month").
     #[must_use]
@@ -100,6 +107,11 @@ impl Span {
     /// Milliseconds.
     pub const fn millis(self) -> i64 {
         self.0
+    }
+
+    /// Seconds, rounded down.
+    pub const fn whole_seconds(self) -> i64 {
+        self.0.div_euclid(1000)
     }
 }
 

@@ -39,6 +39,7 @@ error_codes! {
     RecordNotFound 404 "resource_not_found" "The requested resource could not be found."
     MethodNotAllowed 405 "method_not_allowed" "The method is not allowed at this URL."
     IdempotencyKeyInUse 409 "idempotency_key_in_use" "A request with this Idempotency-Key is still under way. Please try again."
+    ClockMoving 409 "clock_moving" "Another request is moving the clock of this account. Please try again."
     IdempotencyKeyReused 422 "idempotency_key_reused" "This Idempotency-Key was used for another request."
     PayloadTooLarge 413 "payload_too_large" "The request body is too large."
     UnsupportedMediaType 415 "unsupported_media_type" "The request body's content type is not supported."

@@ -157,7 +157,10 @@ impl IntoResponse for Error {
         if code == ErrorCode::Unauthorized {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
         }
-        if matches!(code, ErrorCode::ServiceUnavailable | ErrorCode::IdempotencyKeyInUse) {
+        if matches!(
+            code,
+            ErrorCode::ServiceUnavailable | ErrorCode::IdempotencyKeyInUse | ErrorCode::ClockMoving
+        ) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

@@ -150,6 +150,7 @@ const TAGS: &[(&str, &str)] = &[
     ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),
     ("Webhooks", "The web requests sent to webhook endpoints."),
     ("Events", "What happened."),
+    ("Sandbox", "What a test environment needs and a card network will not do for a tester."),
 ];
 
 /// What the annotations say, with everything that holds for all operations.
@@ -339,6 +340,7 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("create_webhook_endpoint") => json!({ "url": "https://example.com/webhooks" }),
         Some("update_customer") => json!({ "email": "roland@example.com", "company": "Robots" }),
         Some("capture_charge") => json!({}),
+        Some("move_clock") => json!({ "advance": "7d" }),
         Some("create_refund") => json!({ "amount": 100 }),
         _ => return,
     };

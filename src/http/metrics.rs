@@ -38,8 +38,8 @@ impl Metrics {
 
     /// The text, with the gauges as they stand now.
     pub async fn render(&self, ctx: &Context) -> Result<String, Error> {
-        for &kind in due::Kind::ALL {
-            metrics::gauge!(DUE, "kind" => kind.name()).set(as_float(due::backlog(ctx, kind).await?));
+        for kind in due::KINDS {
+            metrics::gauge!(DUE, "kind" => kind.name).set(as_float(kind.backlog(ctx).await?));
         }
         let (open, idle) = ctx.store.pool();
         metrics::gauge!(POOL, "state" => "open").set(f64::from(open));

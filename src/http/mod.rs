@@ -15,6 +15,7 @@ mod metrics;
 mod observe;
 mod paths;
 mod refunds;
+mod sandbox;
 mod system;
 mod webhook_endpoints;
 mod webhooks;
@@ -83,6 +84,7 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(webhooks::replay_webhook))
         .routes(routes!(events::list_events))
         .routes(routes!(events::get_event))
+        .routes(routes!(sandbox::clock::get_clock, sandbox::clock::move_clock))
 }
 
 /// The document, finished.

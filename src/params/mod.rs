@@ -3,6 +3,7 @@
 
 pub mod card;
 pub mod charge;
+pub mod clock;
 mod collect;
 mod complaints;
 pub mod customer;

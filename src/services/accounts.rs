@@ -187,6 +187,8 @@ fn opening(id: AccountToken, business_name: &str, now: Timestamp) -> account::Mo
         maximum_charge_cents: MAXIMUM_CHARGE_CENTS,
         pricing: JsonText::of(&Pricing::default()).unwrap_or_else(|_| JsonText::empty_object()),
         clock_offset: Span::ZERO,
+        clock_moves: 0,
+        moving_until: None,
         // Nothing goes before.
         purge_at: now + Span::days(RETENTION_DAYS_MIN),
         created_at: now,

@@ -1,13 +1,17 @@
 //! Cards: storing them, and the one use of their tokens (specification, Cards; decisions 4).
 
+mod expiry;
+
+pub use expiry::Expiry;
+
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Select, UpdateMany};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany};
 
 use super::context::{Account, Context};
-use super::{clocks, idempotency};
+use super::idempotency;
 use crate::card_number::{CardNumber, cvc_length};
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
@@ -214,27 +218,6 @@ pub async fn attach(
         .col_expr(Column::CvcSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
     moved(tx, attached).await
-}
-
-/// Cards whose unused tokens have expired.
-pub fn due(wall: Timestamp) -> [Select<card::Entity>; 2] {
-    let unused = card::Entity::find().filter(Column::State.eq(CardState::Unused));
-    clocks::due(&unused, Column::ExpiresAt, wall)
-}
-
-/// Erase a card whose unused token has expired. False where it was used in time.
-pub async fn expire(ctx: &Context, seen: card::Model) -> Result<bool, Error> {
-    let unit = ctx.store.write(seen, |tx, seen| {
-        async move {
-            let expired = card::Entity::delete_many()
-                .filter(Column::AccountId.eq(seen.account_id))
-                .filter(Column::Id.eq(seen.id))
-                .filter(Column::State.eq(CardState::Unused));
-            Ok(expired.exec(tx).await?.rows_affected > 0)
-        }
-        .boxed()
-    });
-    unit.await
 }
 
 /// Delete a customer's card, or all of them.

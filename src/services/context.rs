@@ -44,6 +44,8 @@ pub struct Context {
     pub retention: Span,
     /// Rung when a request has made a webhook due.
     pub due_webhooks: Notify,
+    /// For how long one request moves a clock.
+    pub clock_move: Duration,
     /// API keys looked up lately.
     pub keys: Cache<[u8; 32], KeyEntry>,
     /// Work that must end before the process does.

@@ -1,130 +1,225 @@
-//! The registry of all due work: what a worker picks up, whichever copy of the server it runs in. The look
-//! takes no lock; each item is claimed by compare-and-set on its own row.
+//! The registry of all due work: what a worker picks up, whichever copy of the server it runs in, and what a moved
+//! clock comes by. The look takes no lock; each item is claimed by compare-and-set on its own row.
 
-use futures::future::{join_all, try_join_all};
-use sea_orm::{EntityTrait, PaginatorTrait, QuerySelect, Select};
+use std::collections::HashMap;
 
-use super::charges::settle;
-use super::context::Context;
-use super::{cards, idempotency, refunds, retention, webhooks};
+use entity::{AccountToken, account, idempotency_key};
+use futures::FutureExt;
+use futures::future::{BoxFuture, join_all, try_join_all};
+use sea_orm::sea_query::{Expr, Query, SelectStatement, UnionType};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Select,
+};
+
+use super::context::{Account, Context};
+use super::due_work::{DueWork, Ran, Reach, Subject};
+use super::moment::Moment;
+use super::{cards, charges, idempotency, refunds, retention, webhooks};
 use crate::error::Error;
 use crate::limits::DUE_BATCH;
 
-/// Kinds of due work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A call of a charge whose outcome nobody learnt.
-    UnsettledCharge,
-    /// A card whose unused token has expired.
-    ExpiredCard,
-    /// A refund that the acquirer has not answered.
-    UnsubmittedRefund,
-    /// A refund whose announced outcome comes about.
-    SettlingRefund,
-    /// A webhook that is to be delivered.
-    Webhook,
-    /// Events and webhooks that were kept long enough.
-    Retention,
-    /// An Idempotency-Key whose day is over.
-    StaleIdempotencyKey,
+/// A kind of due work.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// For metrics.
+    pub name: &'static str,
+    run: for<'a> fn(&'a Context) -> Doing<'a, usize>,
+    backlog: for<'a> fn(&'a Context) -> Doing<'a, u64>,
+    /// None where it has nothing to do with the accounts' clocks.
+    ahead: Option<Ahead>,
 }
+
+type Doing<'a, T> = BoxFuture<'a, Result<T, Error>>;
+
+/// What a moved clock comes by.
+#[derive(Clone, Copy)]
+struct Ahead {
+    /// The instant of the first one.
+    at: fn(Reach) -> SelectStatement,
+    /// The first one.
+    first: for<'a> fn(&'a Context, Reach) -> Doing<'a, Option<Item>>,
+}
+
+/// Every kind, in the order in which a moved clock does what is due at the same instant.
+pub static KINDS: &[Kind] = &[
+    UNSETTLED_CHARGES,
+    Kind::of_accounts::<cards::Expiry>(),
+    // In this order: what is submitted late may settle at once.
+    Kind::of_accounts::<refunds::submit::Submission>(),
+    Kind::of_accounts::<refunds::settle::Settlement>(),
+    WEBHOOKS,
+    Kind::of_accounts::<retention::Purge>(),
+    Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
+];
+
+/// Calls of charges whose outcome nobody learnt.
+pub const UNSETTLED_CHARGES: Kind = Kind::of_accounts::<charges::settle::Settling>();
+
+/// Webhooks that are to be delivered. A moved clock sends none: it makes them due.
+pub const WEBHOOKS: Kind = Kind { name: "webhook", run: deliver, backlog: waiting, ahead: None };
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: &[Self] = &[
-        Self::UnsettledCharge,
-        Self::ExpiredCard,
-        // In this order: what is submitted late may settle at once.
-        Self::UnsubmittedRefund,
-        Self::SettlingRefund,
-        Self::Webhook,
-        Self::Retention,
-        Self::StaleIdempotencyKey,
-    ];
+    const fn of_accounts<W: DueWork>() -> Self {
+        let ahead = Ahead { at: first_at::<W>, first: first_of::<W> };
+        Self { name: W::NAME, run: run::<W>, backlog: backlog::<W>, ahead: Some(ahead) }
+    }
 
-    /// For metrics.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::UnsettledCharge => "unsettled_charge",
-            Self::ExpiredCard => "expired_card",
-            Self::UnsubmittedRefund => "unsubmitted_refund",
-            Self::SettlingRefund => "settling_refund",
-            Self::Webhook => "webhook",
-            Self::Retention => "retention",
-            Self::StaleIdempotencyKey => "stale_idempotency_key",
+    /// Do what is due, at most a batch. Says how many items there were.
+    pub async fn run(&self, ctx: &Context) -> Result<usize, Error> {
+        (self.run)(ctx).await
+    }
+
+    /// How many items are due.
+    pub async fn backlog(&self, ctx: &Context) -> Result<u64, Error> {
+        (self.backlog)(ctx).await
+    }
+}
+
+/// One thing that a moved clock comes by.
+pub struct Item {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// What it is about.
+    pub subject: Subject,
+    work: Work,
+}
+
+type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a Moment) -> Doing<'a, Ran> + Send>;
+
+impl Item {
+    /// Do it.
+    pub async fn work(self, ctx: &Context, moment: &Moment) -> Result<Ran, Error> {
+        (self.work)(ctx, moment).await
+    }
+}
+
+/// The first thing that a moved clock comes by; of several at one instant, the one whose kind is named first.
+pub async fn first(ctx: &Context, reach: Reach) -> Result<Option<Item>, Error> {
+    // One statement for the instants of all kinds, however many there will be.
+    let kinds: Vec<_> = KINDS.iter().filter_map(|kind| kind.ahead).collect();
+    let mut firsts = kinds.iter().zip(0_i32..).map(|(kind, place)| {
+        let first = (kind.at)(reach);
+        Query::select().expr(Expr::cust(place.to_string())).column(AT).from_subquery(first, "first").take()
+    });
+    let Some(mut all) = firsts.next() else { return Ok(None) };
+    all.unions(firsts.map(|first| (UnionType::All, first)));
+    loop {
+        let found = ctx.store.read().query_all(&all).await?;
+        let places =
+            found.iter().map(|row| Ok((row.try_get_by_index::<i64>(1)?, row.try_get_by_index::<i32>(0)?)));
+        let first = places.collect::<Result<Vec<_>, DbErr>>()?.into_iter().min();
+        let kind = first.and_then(|(_, place)| kinds.get(usize::try_from(place).ok()?));
+        let Some(kind) = kind else { return Ok(None) };
+        // Somebody else may have done it between the two looks, and what comes next may be of another kind.
+        if let Some(item) = (kind.first)(ctx, reach).await? {
+            return Ok(Some(item));
         }
     }
 }
 
-/// Do what is due of one kind, at most a batch. Says how many items there were.
-pub async fn run(ctx: &Context, kind: Kind) -> Result<usize, Error> {
-    let wall = ctx.clock.now();
-    match kind {
-        Kind::UnsettledCharge => each(ctx, [settle::due(wall)], |row| settle::settle(ctx, row)).await,
-        Kind::ExpiredCard => each(ctx, cards::due(wall), |row| cards::expire(ctx, row)).await,
-        Kind::UnsubmittedRefund => {
-            each(ctx, [refunds::submit::due(wall)], |row| refunds::submit(ctx, row)).await
-        }
-        Kind::SettlingRefund => {
-            each(ctx, refunds::settle::due(wall), |row| refunds::settle::as_announced(ctx, row)).await
-        }
-        Kind::Webhook => deliver(ctx).await,
-        Kind::Retention => each(ctx, retention::due(wall), |row| retention::purge(ctx, row)).await,
-        Kind::StaleIdempotencyKey => {
-            each(ctx, [idempotency::due(wall)], |row| idempotency::forget(ctx, row)).await
-        }
-    }
+const AT: &str = "due_at";
+
+fn first_at<W: DueWork>(reach: Reach) -> SelectStatement {
+    ahead::<W>(reach).select_only().column_as(W::AT, AT).limit(1).into_query()
 }
 
-/// How many items of a kind are due.
-pub async fn backlog(ctx: &Context, kind: Kind) -> Result<u64, Error> {
-    let wall = ctx.clock.now();
-    match kind {
-        Kind::UnsettledCharge => count(ctx, [settle::due(wall)]).await,
-        Kind::ExpiredCard => count(ctx, cards::due(wall)).await,
-        Kind::UnsubmittedRefund => count(ctx, [refunds::submit::due(wall)]).await,
-        Kind::SettlingRefund => count(ctx, refunds::settle::due(wall)).await,
-        Kind::Webhook => webhooks::waiting(ctx).await,
-        Kind::Retention => count(ctx, retention::due(wall)).await,
-        Kind::StaleIdempotencyKey => count(ctx, [idempotency::due(wall)]).await,
+fn ahead<W: DueWork>(reach: Reach) -> Select<W::Entity> {
+    W::of_account(&reach).filter(W::AT.lte(reach.to)).order_by_asc(W::AT).order_by_asc(W::ID)
+}
+
+fn first_of<W: DueWork>(ctx: &Context, reach: Reach) -> Doing<'_, Option<Item>> {
+    async move {
+        let row = ahead::<W>(reach).one(ctx.store.read()).await?;
+        Ok(row.map(|row| Item {
+            kind: W::NAME,
+            subject: W::subject(&row),
+            work: Box::new(move |ctx, moment| W::work(ctx, moment, row).boxed()),
+        }))
     }
+    .boxed()
 }
 
 /// Do the work of what is due, together: one item that takes its time must not keep the others waiting, and one that
 /// fails must not keep them from being done.
-async fn each<E, W, T>(
-    ctx: &Context,
-    due: impl IntoIterator<Item = Select<E>>,
-    work: impl Fn(E::Model) -> W,
-) -> Result<usize, Error>
-where
-    E: EntityTrait,
-    W: Future<Output = Result<T, Error>>,
-{
-    let mut found = 0;
-    for due in due {
-        let rows = due.limit(DUE_BATCH).all(ctx.store.read()).await?;
-        found += rows.len();
-        for done in join_all(rows.into_iter().map(&work)).await {
-            done?;
+fn run<W: DueWork>(ctx: &Context) -> Doing<'_, usize> {
+    async move {
+        let wall = ctx.clock.now();
+        let mut found = 0;
+        for due in W::due(wall) {
+            let rows = due.limit(DUE_BATCH).all(ctx.store.read()).await?;
+            found += rows.len();
+            let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;
+            let work = rows.into_iter().map(async |row| {
+                let account = accounts.get(&W::subject(&row).account).cloned();
+                let account = account.ok_or_else(|| Error::internal("due work without its account"))?;
+                W::work(ctx, &Moment::passing(Account::new(account, wall)), row).await
+            });
+            for done in join_all(work).await {
+                done?;
+            }
         }
+        Ok(found)
     }
-    Ok(found)
+    .boxed()
+}
+
+async fn accounts(
+    ctx: &Context,
+    tokens: impl Iterator<Item = AccountToken>,
+) -> Result<HashMap<AccountToken, account::Model>, Error> {
+    let mut tokens: Vec<_> = tokens.collect();
+    tokens.sort_unstable_by_key(|token| token.id());
+    tokens.dedup();
+    if tokens.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows =
+        account::Entity::find().filter(account::Column::Id.is_in(tokens)).all(ctx.store.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+}
+
+fn backlog<W: DueWork>(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, W::due(ctx.clock.now())).boxed()
 }
 
 async fn count<E>(ctx: &Context, due: impl IntoIterator<Item = Select<E>>) -> Result<u64, Error>
 where
-    E: EntityTrait<Model: Sync>,
+    E: EntityTrait<Model: Send + Sync>,
 {
     let counts = due.into_iter().map(|due| due.count(ctx.store.read()));
     Ok(try_join_all(counts).await?.into_iter().sum())
 }
 
 /// Deliver what is due, all at once: for whoever has no courier.
-async fn deliver(ctx: &Context) -> Result<usize, Error> {
-    let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
-    let found = parcels.len();
-    let outcomes = try_join_all(parcels.into_iter().map(|parcel| webhooks::send(ctx, parcel))).await?;
-    webhooks::record(ctx, outcomes.into_iter().flatten().collect()).await?;
-    Ok(found)
+fn deliver(ctx: &Context) -> Doing<'_, usize> {
+    async move {
+        let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
+        let found = parcels.len();
+        let outcomes = try_join_all(parcels.into_iter().map(|parcel| webhooks::send(ctx, parcel))).await?;
+        webhooks::record(ctx, outcomes.into_iter().flatten().collect()).await?;
+        Ok(found)
+    }
+    .boxed()
+}
+
+fn waiting(ctx: &Context) -> Doing<'_, u64> {
+    webhooks::waiting(ctx).boxed()
+}
+
+fn forget_keys(ctx: &Context) -> Doing<'_, usize> {
+    async move {
+        let stale = idempotency::due(ctx.clock.now()).limit(DUE_BATCH);
+        let stale: Vec<idempotency_key::Model> = stale.all(ctx.store.read()).await?;
+        let found = stale.len();
+        for forgotten in join_all(stale.into_iter().map(|key| idempotency::forget(ctx, key))).await {
+            forgotten?;
+        }
+        Ok(found)
+    }
+    .boxed()
+}
+
+fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [idempotency::due(ctx.clock.now())]).boxed()
 }

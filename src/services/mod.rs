@@ -2,8 +2,8 @@
 //! direction only, this order: a verb lives with the later noun.
 //!
 //! context (which all of them get), idempotency, installation, accounts, ledger, page (of a list), clocks (what is due
-//! by each account's), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which
-//! card pays), charges, refunds, due (the registry of all due work).
+//! by each account's), moment (when due work happens), due_work (what its kinds say of themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which
+//! card pays), charges, refunds, due (the registry of all due work), sandbox.
 
 pub mod accounts;
 pub mod cards;
@@ -12,14 +12,17 @@ mod clocks;
 pub mod context;
 pub mod customers;
 pub mod due;
+mod due_work;
 pub mod events;
 pub mod idempotency;
 pub mod installation;
 pub mod ledger;
+pub mod moment;
 pub mod page;
 pub mod payment;
 pub mod refunds;
 mod retention;
+pub mod sandbox;
 pub mod webhook_endpoints;
 pub mod webhooks;
 

@@ -8,54 +8,89 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
 
+use super::clocks::at_rest;
 use super::context::Context;
+use super::due_work::{DueWork, Ran, Reach, Subject};
+use super::moment::{Mark, Moment};
 use crate::error::Error;
 use crate::limits::PURGE_BATCH;
 use crate::store::Tx;
 
-/// Accounts of which something may have been kept long enough, by their own clocks: two queries, for the reason that
-/// [`super::clocks::due`] tells.
-pub fn due(wall: Timestamp) -> [Select<account::Entity>; 2] {
-    let everybody = account::Entity::find().filter(Column::PurgeAt.lte(wall));
-    // Nothing is added but the certainty that the few accounts ahead are not looked for among all that are not due.
-    let later = Column::PurgeAt.into_expr().add(0).gt(wall.millis());
-    let own_clock = Expr::value(wall.millis()).add(Column::ClockOffset.into_expr());
-    let ahead = account::Entity::find()
-        .filter(Column::ClockOffset.gt(0))
-        .filter(later)
-        .filter(Column::PurgeAt.into_expr().lte(own_clock));
-    [everybody, ahead]
+/// What an account has kept long enough is deleted: the oldest of it, at most a batch; once nothing is left, it is
+/// looked at again at the first midnight at which something can be due.
+pub struct Purge;
+
+impl DueWork for Purge {
+    type Entity = account::Entity;
+    const NAME: &'static str = "retention";
+    const AT: Column = Column::PurgeAt;
+    const ID: Column = Column::Id;
+
+    /// Two queries, for the reason that [`super::clocks::passed`] tells.
+    fn due(wall: Timestamp) -> Vec<Select<account::Entity>> {
+        let everybody = account::Entity::find().filter(Column::PurgeAt.lte(wall));
+        // Nothing is added but the certainty that the few accounts ahead are not looked for among all that are not
+        // due.
+        let later = Column::PurgeAt.into_expr().add(0).gt(wall.millis());
+        let own_clock = Expr::value(wall.millis()).add(Column::ClockOffset.into_expr());
+        let ahead = account::Entity::find()
+            .filter(Column::ClockOffset.gt(0))
+            .filter(later)
+            .filter(Column::PurgeAt.into_expr().lte(own_clock))
+            .filter(at_rest(wall));
+        vec![everybody, ahead]
+    }
+
+    fn of_account(reach: &Reach) -> Select<account::Entity> {
+        account::Entity::find_by_id(reach.account)
+    }
+
+    fn subject(row: &account::Model) -> Subject {
+        Subject { account: row.id, at: row.purge_at, token: row.id.to_string(), held_until: None }
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: account::Model) -> Result<Ran, Error> {
+        let batch = Batch { account: row, now: moment.now(ctx), kept: ctx.retention, mark: moment.mark() };
+        let gone = ctx.store.write(batch, |tx, batch| batch.record(tx).boxed()).await?;
+        Ok(if gone > 0 { Ran::Quietly } else { Ran::Nothing })
+    }
 }
 
-/// Delete the oldest of what the account has kept long enough, at most a batch; once nothing is left of it, look
-/// again at the first midnight at which something can be due.
-pub async fn purge(ctx: &Context, account: account::Model) -> Result<(), Error> {
-    let now = ctx.clock.now() + account.clock_offset;
-    let purge = Purge { account, now, kept: ctx.retention };
-    ctx.store.write(purge, |tx, purge| purge.record(tx).boxed()).await
-}
-
-struct Purge {
+struct Batch {
     account: account::Model,
     now: Timestamp,
     kept: Span,
+    mark: Mark,
 }
 
-impl Purge {
-    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+impl Batch {
+    /// How many rows are gone.
+    async fn record(&self, tx: &Tx) -> Result<u64, Error> {
         // Two copies that purge together would each take what it cannot delete for gone.
         tx.hold_account(self.account.id).await?;
         // Webhooks first: none outlives its event.
         let webhooks = self.delete_oldest::<webhook::Entity>(tx, webhook::Column::CreatedAt).await?;
-        tx.count(self.account.id, Counted::Webhooks, -i64::try_from(webhooks).unwrap_or(i64::MAX));
-        if webhooks == PURGE_BATCH {
-            return Ok(());
+        self.forget(tx, Counted::Webhooks, webhooks);
+        let events = if webhooks == PURGE_BATCH {
+            0
+        } else {
+            self.delete_oldest::<event::Entity>(tx, event::Column::CreatedAt).await?
+        };
+        self.forget(tx, Counted::Events, events);
+        if webhooks < PURGE_BATCH && events < PURGE_BATCH {
+            self.look_again(tx).await?;
         }
-        let events = self.delete_oldest::<event::Entity>(tx, event::Column::CreatedAt).await?;
-        tx.count(self.account.id, Counted::Events, -i64::try_from(events).unwrap_or(i64::MAX));
-        if events == PURGE_BATCH {
-            return Ok(());
+        self.mark.set(tx).await?;
+        Ok(webhooks + events)
+    }
+
+    fn forget(&self, tx: &Tx, what: Counted, gone: u64) {
+        if gone > 0 {
+            tx.count(self.account.id, what, -i64::try_from(gone).unwrap_or(i64::MAX));
         }
+    }
+
+    async fn look_again(&self, tx: &Tx) -> Result<(), Error> {
         let oldest: Option<Timestamp> = event::Entity::owned_by(self.account.id)
             .order_by_asc(event::Column::Id)
             .select_only()

@@ -3,6 +3,7 @@
 pub mod balance;
 pub mod card;
 pub mod charge;
+pub mod clock;
 pub mod customer;
 pub mod event;
 pub mod refund;

@@ -14,22 +14,22 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Start a loop for each kind of due work, and the courier; they end with the process, and what they leave is due
 /// again.
 pub fn start(ctx: &Ctx) -> Working {
-    for &kind in due::Kind::ALL {
+    for kind in due::KINDS {
         // The courier delivers them, each endpoint at its own pace.
-        if kind == due::Kind::Webhook {
+        if kind.name == due::WEBHOOKS.name {
             continue;
         }
         let ctx = Ctx::clone(ctx);
         tokio::spawn(async move {
             loop {
-                match due::run(&ctx, kind).await {
+                match kind.run(&ctx).await {
                     Ok(0) => {}
                     Ok(found) => {
-                        tracing::info!(kind = kind.name(), found, "due work");
+                        tracing::info!(kind = kind.name, found, "due work");
                         // More may wait.
                         continue;
                     }
-                    Err(error) => tracing::error!(kind = kind.name(), %error, "due work failed"),
+                    Err(error) => tracing::error!(kind = kind.name, %error, "due work failed"),
                 }
                 tokio::time::sleep(PAUSE).await;
             }

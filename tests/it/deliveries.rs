@@ -1,6 +1,6 @@
 //! Deliveries by the workers: at once, each endpoint at its own pace, shared by several copies (decisions 11).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use card_payments::clock::Clock;
 use card_payments::workers;
 use entity::Span;
 use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::process::{Process, output, program};
 use crate::harness::{App, Behaviour, Client, Database, Receiver, eventually, rules, token};
@@ -18,13 +18,11 @@ const AT_ONCE: Duration = Duration::from_millis(200);
 const DELAY_MAX: Duration = Duration::from_secs(1);
 
 /// So many charges, some of them at a time; when each was answered, by its event.
-async fn charges(client: &Client, many: usize) -> Vec<Instant> {
+async fn charges(client: &Client, many: usize) -> Vec<(String, Instant)> {
     let mut answered = Vec::new();
     for _ in 0..many.div_ceil(16) {
-        let some = (0..16.min(many - answered.len())).map(|_| async {
-            client.captured(400).await;
-            Instant::now()
-        });
+        let some = (0..16.min(many - answered.len()))
+            .map(|_| async { (token(&client.captured(400).await).to_owned(), Instant::now()) });
         answered.extend(join_all(some).await);
     }
     answered
@@ -99,9 +97,15 @@ rules! {
             answered.extend(charges(&client, 48).await);
         }
         let requests = well.receives(answered.len()).await;
-        // Both in the order of time: the n-th request is not later than the n-th answer by more than the delay.
-        for (answered, request) in answered.iter().zip(&requests) {
-            let delay = request.at.saturating_duration_since(*answered);
+        let told_at: HashMap<_, _> = requests
+            .iter()
+            .map(|request| {
+                let event: Value = serde_json::from_slice(&request.body).unwrap();
+                (token(&event["data"]).to_owned(), request.at)
+            })
+            .collect();
+        for (charge, answered) in &answered {
+            let delay = told_at[charge].saturating_duration_since(*answered);
             assert!(delay < DELAY_MAX, "{delay:?}");
         }
         assert_eq!(told(&[&well]), (answered.len(), answered.len()));

@@ -414,13 +414,14 @@ rules! {
                 if submitted {
                     app.do_due_work().await;
                 }
-                let decided = refunds::settle(ctx, seen.clone(), outcome).await.unwrap();
+                let moment = app.moment().await;
+                let decided = refunds::settle(ctx, &moment, seen.clone(), outcome).await.unwrap();
                 let decided = serde_json::to_value(decided.unwrap()).unwrap();
                 assert_eq!(ending(&decided), if outcome == RefundOutcome::Succeeded { succeeded() } else { failed() });
                 assert_eq!(shown(&client, &refund).await, decided);
                 for other in [RefundOutcome::Succeeded, RefundOutcome::Failed] {
                     let before = app.rows().await;
-                    assert!(refunds::settle(ctx, seen.clone(), other).await.unwrap().is_none());
+                    assert!(refunds::settle(ctx, &moment, seen.clone(), other).await.unwrap().is_none());
                     settle(app).await;
                     assert_eq!(app.rows().await, before);
                 }
@@ -490,8 +491,8 @@ rules! {
         let refund = token_of(&client.refund(&charge, 400).await.ok(201));
         let calls = line.calls().len();
         line.carry(Carries::AnswerLate);
-        let (ctx, row) = (app.ctx().clone(), stored(app, &refund).await);
-        let slow = tokio::spawn(async move { refunds::submit(&ctx, row).await });
+        let (ctx, moment, row) = (app.ctx().clone(), app.moment().await, stored(app, &refund).await);
+        let slow = tokio::spawn(async move { refunds::submit(&ctx, &moment, row).await });
         line.called(calls + 1).await;
         // Its claim has run out, and the next attempt is answered and settles.
         app.clock.advance(Span::seconds(30));

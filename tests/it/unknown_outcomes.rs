@@ -1,6 +1,6 @@
 //! Calls whose outcome nobody learnt (decisions 5, "Unknown outcome").
 
-use card_payments::services::due::{self, Kind};
+use card_payments::services::due;
 use entity::Span;
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ rules! {
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
         line.settle(true);
         app.clock.advance(SETTLE_AFTER);
-        let workers = (0..4).map(|_| due::run(app.ctx(), Kind::UnsettledCharge));
+        let workers = (0..4).map(|_| due::UNSETTLED_CHARGES.run(app.ctx()));
         for settled in futures::future::join_all(workers).await {
             settled.unwrap();
         }

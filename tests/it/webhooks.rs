@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::services::due::{self, Kind};
+use card_payments::services::due::KINDS;
 use card_payments::services::events;
 use entity::event::EventType;
 use entity::{Span, account};
@@ -391,8 +391,9 @@ rules! {
         happens(app, 900).await;
         assert_eq!(client.get("/1/webhooks").await.json()["pagination"]["count"], 4500);
         app.clock.advance(Span::days(91));
+        let purge = KINDS.iter().find(|kind| kind.name == "retention").unwrap();
         for _ in 0..8 {
-            let (one, other) = join(due::run(app.ctx(), Kind::Retention), due::run(app.ctx(), Kind::Retention)).await;
+            let (one, other) = join(purge.run(app.ctx()), purge.run(app.ctx())).await;
             one.unwrap();
             other.unwrap();
             app.check_books().await;

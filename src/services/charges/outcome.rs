@@ -47,6 +47,19 @@ pub enum Verdict {
     Back,
 }
 
+impl Verdict {
+    /// What has happened by it to an attempt that was, or was not, to capture at once.
+    pub(super) fn emits(&self, capture: bool) -> Option<EventType> {
+        match self {
+            Self::Approved { .. } if capture => Some(EventType::ChargeCaptured),
+            Self::Approved { .. } => Some(EventType::ChargeAuthorised),
+            Self::Failed { .. } => Some(EventType::ChargeFailed),
+            Self::Moved(step) => Some(step.emits),
+            Self::Back => None,
+        }
+    }
+}
+
 /// A verdict on the attempt as `row` shows it.
 struct Outcome {
     row: charge::Model,
@@ -68,12 +81,24 @@ pub(super) async fn write(
     verdict: Verdict,
 ) -> Result<(Timestamp, charge::Model), Error> {
     let now = ctx.clock.now() + account.offset();
+    Ok((now, write_at(ctx, account, now, row, token, verdict).await?))
+}
+
+/// The same, at an instant of the account's clock.
+pub(super) async fn write_at(
+    ctx: &Context,
+    account: &Account,
+    now: Timestamp,
+    row: charge::Model,
+    token: TokenUse,
+    verdict: Verdict,
+) -> Result<charge::Model, Error> {
     let settlement_delay_days = account.settings().settlement_delay_days;
     let outcome = Outcome { row, token, verdict, now, settlement_delay_days, vault: Arc::clone(&ctx.vault) };
     let name = call_name(outcome.row.state);
     let row = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
     crash::point(name, "outcome.after");
-    Ok((now, row))
+    Ok(row)
 }
 
 async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
@@ -100,14 +125,7 @@ async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
         tx.words(WordTable::Charges, row.account_id, row.id.id(), &row.search_text);
     }
     let shown = Charge::at(outcome.now, row.clone());
-    let event = match (&outcome.verdict, row.state) {
-        (Verdict::Approved { .. }, ChargeState::Captured) => Some(EventType::ChargeCaptured),
-        (Verdict::Approved { .. }, _) => Some(EventType::ChargeAuthorised),
-        (Verdict::Failed { .. }, _) => Some(EventType::ChargeFailed),
-        (Verdict::Moved(step), _) => Some(step.emits),
-        (Verdict::Back, _) => None,
-    };
-    if let Some(event) = event {
+    if let Some(event) = outcome.verdict.emits(row.capture) {
         events::record(tx, row.account_id, outcome.now, event, &shown)?;
     }
     if let Some(hash) = &row.claim {

@@ -2,10 +2,10 @@
 //! outcome"). A creation is reversed, because its caller was told that nothing was charged; a capture or void
 //! that was done is completed, one that was not goes back.
 
-use entity::charge::{self, ChargeState};
-use entity::{FailureCode, Owned, Span, Timestamp, account};
+use entity::charge::{self, ChargeState, Column};
+use entity::{FailureCode, Owned, Span, Timestamp};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::call::{creation_key, key, within_time};
@@ -14,7 +14,9 @@ use super::state::{Action, Standing, next};
 use crate::acquirer::{CallKey, Settled};
 use crate::error::Error;
 use crate::limits::{SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
-use crate::services::context::{Account, Context};
+use crate::services::context::Context;
+use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until};
+use crate::services::moment::{Mark, Moment};
 use crate::services::payment::TokenUse;
 
 /// The verdict on a creation of which it is certain that no money moved: the token is free again.
@@ -28,12 +30,47 @@ pub(super) async fn reversed(ctx: &Context, key: &CallKey) -> Option<Verdict> {
     settled.ok().map(|_| nothing_charged())
 }
 
-/// The calls in flight that nobody can be making any more. By the wall clock: they have nothing to do with the
-/// account's.
-pub fn due(wall: Timestamp) -> Select<charge::Entity> {
-    charge::Entity::find()
-        .filter(charge::Column::SettleAfter.lte(wall))
-        .order_by_asc(charge::Column::SettleAfter)
+/// Calls whose outcome nobody learnt are settled.
+pub struct Settling;
+
+impl DueWork for Settling {
+    type Entity = charge::Entity;
+    const NAME: &'static str = "unsettled_charge";
+    const AT: Column = Column::CreatedAt;
+    const ID: Column = Column::Id;
+
+    /// The calls in flight that nobody can be making any more. By the wall clock: they have nothing to do with the
+    /// account's.
+    fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
+        let lost =
+            charge::Entity::find().filter(Column::SettleAfter.lte(wall)).order_by_asc(Column::SettleAfter);
+        vec![lost]
+    }
+
+    /// What was in flight when the move began; who makes a call now keeps an instant of their own.
+    fn of_account(reach: &Reach) -> Select<charge::Entity> {
+        let before = Column::SettleAfter.lte(reach.began + SETTLE_AFTER);
+        let taken_up = Expr::col(Column::Attempt).gt(Expr::col(Column::Call));
+        charge::Entity::owned_by(reach.account)
+            .filter(Column::SettleAfter.is_not_null())
+            .filter(before.or(taken_up))
+    }
+
+    fn subject(row: &charge::Model) -> Subject {
+        let tries = row.attempt - row.call;
+        // Nobody settles a call that its caller may still be making.
+        let held = |next| if tries > 0 { held_until(next, pause(tries - 1)) } else { next };
+        Subject {
+            account: row.account_id,
+            at: row.created_at,
+            token: row.id.to_string(),
+            held_until: row.settle_after.map(held),
+        }
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: charge::Model) -> Result<Ran, Error> {
+        settle(ctx, moment, row).await
+    }
 }
 
 /// Let every call in flight be settled now: for a server that knows to be the only one.
@@ -43,8 +80,8 @@ pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
         .write(now, |tx, now| {
             async move {
                 let in_flight = charge::Entity::update_many()
-                    .filter(charge::Column::SettleAfter.gt(*now))
-                    .col_expr(charge::Column::SettleAfter, Expr::value(now.millis()));
+                    .filter(Column::SettleAfter.gt(*now))
+                    .col_expr(Column::SettleAfter, Expr::value(now.millis()));
                 Ok(in_flight.exec(tx).await?.rows_affected)
             }
             .boxed()
@@ -52,33 +89,33 @@ pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
         .await
 }
 
-/// Settle the call in flight of a charge that is due for it. Says whether it is settled.
-pub async fn settle(ctx: &Context, seen: charge::Model) -> Result<bool, Error> {
-    let wall = ctx.clock.now();
-    let claim = Claim { settle_after: wall + pause(&seen), seen };
+/// Settle the call in flight of a charge that is due for it.
+async fn settle(ctx: &Context, moment: &Moment, seen: charge::Model) -> Result<Ran, Error> {
+    let settle_after = ctx.clock.now() + pause(seen.attempt - seen.call);
+    let claim = Claim { seen, settle_after, mark: moment.mark() };
     // The attempt number fences off whoever made the call: from here on only this worker records its outcome.
     let Some(row) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
-        return Ok(false);
+        return Ok(Ran::Nothing);
     };
     let verdict = match row.state {
         ChargeState::Processing => reversed(ctx, &creation_key(row.id)).await,
         ChargeState::Capturing => followed(ctx, &row, Action::Capture).await?,
         ChargeState::Voiding => followed(ctx, &row, Action::Void).await?,
         ChargeState::Authorised | ChargeState::Captured | ChargeState::Voided | ChargeState::Failed => {
-            return Ok(false);
+            return Ok(Ran::Nothing);
         }
     };
-    let Some(verdict) = verdict else { return Ok(false) };
-    let account = account::Entity::find_by_id(row.account_id).one(ctx.store.read()).await?;
-    let account = account.ok_or_else(|| Error::internal("a charge without its account"))?;
+    let Some(verdict) = verdict else { return Ok(Ran::Unanswered) };
     let token = single_use(ctx, &row).await?;
-    outcome::write(ctx, &Account::new(account, wall), row, token, verdict).await?;
-    Ok(true)
+    let ran = verdict.emits(row.capture).map_or(Ran::Quietly, Ran::Event);
+    outcome::write_at(ctx, moment.account(), moment.now(ctx), row, token, verdict).await?;
+    Ok(ran)
 }
 
 struct Claim {
     seen: charge::Model,
     settle_after: Timestamp,
+    mark: Mark,
 }
 
 impl Claim {
@@ -87,16 +124,20 @@ impl Claim {
         row.attempt += 1;
         row.settle_after = Some(self.settle_after);
         let update = held(&self.seen)
-            .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
-            .col_expr(charge::Column::SettleAfter, Expr::value(self.settle_after.millis()));
-        Ok((update.exec(tx).await?.rows_affected > 0).then_some(row))
+            .col_expr(Column::Attempt, Expr::value(row.attempt))
+            .col_expr(Column::SettleAfter, Expr::value(self.settle_after.millis()));
+        if update.exec(tx).await?.rows_affected == 0 {
+            return Ok(None);
+        }
+        self.mark.set(tx).await?;
+        Ok(Some(row))
     }
 }
 
 /// Each pause is twice the one before: every try adds one to the attempts since the call.
-fn pause(row: &charge::Model) -> Span {
-    let tries = u32::try_from(row.attempt - row.call).unwrap_or_default();
-    Span::from_millis(SETTLE_AFTER.millis() << tries.min(SETTLE_PAUSE_DOUBLINGS_MAX))
+fn pause(tries: i32) -> Span {
+    let tries = u32::try_from(tries).unwrap_or_default();
+    Span::from_millis(SETTLE_AFTER.millis() << Ord::min(tries, SETTLE_PAUSE_DOUBLINGS_MAX))
 }
 
 async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<Option<Verdict>, Error> {

@@ -1,66 +1,85 @@
 //! How a refund ends: the cardholder has the money, or it comes back (decisions 6).
 
+use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
-use entity::{Owned, Timestamp, account, charge};
+use entity::{Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::state::next;
 use crate::error::Error;
-use crate::services::context::{Account, Context};
+use crate::services::context::Context;
+use crate::services::due_work::{DueWork, Ran, Reach, Subject};
 use crate::services::ledger::{self, Entry};
+use crate::services::moment::{Mark, Moment};
 use crate::services::{clocks, events};
 use crate::store::Tx;
 use crate::views::refund::Refund;
 
-/// What is to end as the acquirer has announced.
-pub fn due(wall: Timestamp) -> [Select<refund::Entity>; 2] {
-    let accepted = refund::Entity::find().filter(Column::State.eq(RefundState::Accepted));
-    clocks::due(&accepted, Column::SettlesAt, wall)
-}
+/// Accepted refunds end as the acquirer has announced.
+pub struct Settlement;
 
-/// Let an accepted refund end as the acquirer has announced.
-pub async fn as_announced(ctx: &Context, refund: refund::Model) -> Result<Option<Refund>, Error> {
-    match refund.announced {
-        Some(outcome) => settle(ctx, refund, outcome).await,
-        None => Err(Error::internal("an accepted refund without its outcome")),
+impl DueWork for Settlement {
+    type Entity = refund::Entity;
+    const NAME: &'static str = "settling_refund";
+    const AT: Column = Column::SettlesAt;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<refund::Entity>> {
+        let accepted = refund::Entity::find().filter(Column::State.eq(RefundState::Accepted));
+        clocks::due(&accepted, Column::SettlesAt, wall).into()
+    }
+
+    fn of_account(reach: &Reach) -> Select<refund::Entity> {
+        refund::Entity::owned_by(reach.account).filter(Column::State.eq(RefundState::Accepted))
+    }
+
+    fn subject(row: &refund::Model) -> Subject {
+        let at = row.settles_at.unwrap_or(row.created_at);
+        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: refund::Model) -> Result<Ran, Error> {
+        let outcome =
+            row.announced.ok_or_else(|| Error::internal("an accepted refund without its outcome"))?;
+        Ok(match (settle(ctx, moment, row, outcome).await?, outcome) {
+            (Some(_), RefundOutcome::Succeeded) => Ran::Event(EventType::RefundSucceeded),
+            (Some(_), RefundOutcome::Failed) => Ran::Event(EventType::RefundFailed),
+            (None, _) => Ran::Nothing,
+        })
     }
 }
 
 /// Let a pending refund end, whether or not the acquirer has been asked. `None` where it has ended before.
 pub async fn settle(
     ctx: &Context,
+    moment: &Moment,
     refund: refund::Model,
     outcome: RefundOutcome,
 ) -> Result<Option<Refund>, Error> {
-    let now = account_of(ctx, &refund).await?.now;
-    let ending = Ending { refund, outcome, now };
-    ctx.store
-        .write(ending, |tx, ending| {
-            async move {
-                let Ending { refund, outcome, now } = ending;
-                let refund = held(tx, refund).await?;
-                end(tx, refund, *outcome, *now).await
-            }
-            .boxed()
-        })
-        .await
+    let ending = Ending { refund, outcome, now: moment.now(ctx), mark: moment.mark() };
+    ctx.store.write(ending, |tx, ending| ending.record(tx).boxed()).await
 }
 
 struct Ending {
     refund: refund::Model,
     outcome: RefundOutcome,
     now: Timestamp,
+    mark: Mark,
 }
 
-/// Whose refund it is.
-pub(super) async fn account_of(ctx: &Context, refund: &refund::Model) -> Result<Account, Error> {
-    let row = account::Entity::find_by_id(refund.account_id).one(ctx.store.read()).await?;
-    let row = row.ok_or_else(|| Error::internal("a refund without its account"))?;
-    Ok(Account::new(row, ctx.clock.now()))
+impl Ending {
+    async fn record(&self, tx: &Tx) -> Result<Option<Refund>, Error> {
+        let refund = held(tx, &self.refund).await?;
+        let ended = end(tx, refund, self.outcome, self.now).await?;
+        if ended.is_some() {
+            self.mark.set(tx).await?;
+        }
+        Ok(ended)
+    }
 }
 
 /// The refund as it stands now, which nobody else moves before this commit.

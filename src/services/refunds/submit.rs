@@ -1,32 +1,71 @@
 //! Submitting a refund to the acquirer, until it says yes or no (decisions 5).
 
+use entity::event::EventType;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Owned, Span, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
-use super::settle::{account_of, end, held, update};
+use super::settle::{end, held, update};
 use super::state::{Action, next};
 use crate::acquirer::{CallKey, Failure, Follow, RefundAnswer};
 use crate::crash;
 use crate::error::Error;
 use crate::limits::{REFUND_SETTLES_AFTER, SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
 use crate::services::context::Context;
+use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until};
+use crate::services::moment::{Mark, Moment};
 use crate::store::Tx;
 use crate::under_way::{Wait, waiting};
 
-/// Submit a refund that is due for it. Says whether the acquirer has said yes or no.
-pub async fn submit(ctx: &Context, seen: refund::Model) -> Result<bool, Error> {
-    let claim = Claim { submit_after: ctx.clock.now() + pause(seen.attempt), seen };
+/// Refunds that the acquirer has not answered are submitted.
+pub struct Submission;
+
+impl DueWork for Submission {
+    type Entity = refund::Entity;
+    const NAME: &'static str = "unsubmitted_refund";
+    const AT: Column = Column::CreatedAt;
+    const ID: Column = Column::Id;
+
+    /// By the wall clock, as all calls of the acquirer.
+    fn due(wall: Timestamp) -> Vec<Select<refund::Entity>> {
+        let waiting = refund::Entity::find()
+            .filter(Column::State.eq(RefundState::Submitting))
+            .filter(Column::SubmitAfter.lte(wall))
+            .order_by_asc(Column::SubmitAfter);
+        vec![waiting]
+    }
+
+    /// It was due when it was made, so no clock goes past that before the acquirer has answered.
+    fn of_account(reach: &Reach) -> Select<refund::Entity> {
+        refund::Entity::owned_by(reach.account)
+            .filter(Column::State.eq(RefundState::Submitting))
+            .filter(Column::SubmitAfter.is_not_null())
+    }
+
+    fn subject(row: &refund::Model) -> Subject {
+        let claimed = row.submit_after.filter(|_| row.attempt > 0);
+        let held_until = claimed.map(|next_try| held_until(next_try, pause(row.attempt - 1)));
+        Subject { account: row.account_id, at: row.created_at, token: row.id.to_string(), held_until }
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: refund::Model) -> Result<Ran, Error> {
+        submit(ctx, moment, row).await
+    }
+}
+
+/// Submit a refund.
+pub async fn submit(ctx: &Context, moment: &Moment, seen: refund::Model) -> Result<Ran, Error> {
+    let claim = Claim { submit_after: ctx.clock.now() + pause(seen.attempt), seen, mark: moment.mark() };
     let Some(refund) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
-        return Ok(false);
+        return Ok(Ran::Nothing);
     };
     crash::point("refund", "claim.after");
     let call = call(ctx, &refund).await?;
     crash::point("refund", "call.before");
     metrics::counter!("card_payments_acquirer_calls_total").increment(1);
-    let answer = tokio::time::timeout(ctx.acquirer_answer, ctx.acquirer.refund(call));
+    let answer = tokio::time::timeout(moment.patience(ctx), ctx.acquirer.refund(call));
     let answer = waiting(Wait::Acquirer, answer).await;
     crash::point("refund", "call.after");
     let verdict = match answer {
@@ -36,21 +75,14 @@ pub async fn submit(ctx: &Context, seen: refund::Model) -> Result<bool, Error> {
         }),
         Ok(Err(Failure::Declined(_))) => Verdict::Declined,
         // Asked again under the same key once the claim has run out.
-        Ok(Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed)) | Err(_) => return Ok(false),
+        Ok(Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed)) | Err(_) => {
+            return Ok(Ran::Unanswered);
+        }
     };
-    let now = account_of(ctx, &refund).await?.now;
-    let answered = Answered { refund, verdict, now };
-    ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
+    let answered = Answered { refund, verdict, now: moment.now(ctx) };
+    let ran = ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
     crash::point("refund", "outcome.after");
-    Ok(true)
-}
-
-/// What waits to be submitted, by the wall clock, as all calls of the acquirer.
-pub fn due(wall: Timestamp) -> Select<refund::Entity> {
-    refund::Entity::find()
-        .filter(Column::State.eq(RefundState::Submitting))
-        .filter(Column::SubmitAfter.lte(wall))
-        .order_by_asc(Column::SubmitAfter)
+    Ok(ran)
 }
 
 /// Let every refund that waits for its next attempt be submitted now: for a server that knows to be the only one.
@@ -79,6 +111,7 @@ fn pause(attempts: i32) -> Span {
 struct Claim {
     seen: refund::Model,
     submit_after: Timestamp,
+    mark: Mark,
 }
 
 impl Claim {
@@ -94,6 +127,9 @@ impl Claim {
             .col_expr(Column::Attempt, Expr::value(row.attempt))
             .col_expr(Column::SubmitAfter, Expr::value(self.submit_after.millis()));
         let claimed = claim.exec(tx).await?.rows_affected > 0;
+        if claimed {
+            self.mark.set(tx).await?;
+        }
         crash::point("refund", "claim.before");
         Ok(claimed.then_some(row))
     }
@@ -129,22 +165,25 @@ struct Answered {
 
 impl Answered {
     /// Whoever is slower than the next attempt has lost, and so has who comes after a decided outcome.
-    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+    async fn record(&self, tx: &Tx) -> Result<Ran, Error> {
         let mut row = held(tx, &self.refund).await?;
         if row.attempt != self.refund.attempt {
-            return Ok(());
+            return Ok(Ran::Nothing);
         }
         match self.verdict {
-            Verdict::Declined => end(tx, row, RefundOutcome::Failed, self.now).await.map(drop),
+            Verdict::Declined => Ok(match end(tx, row, RefundOutcome::Failed, self.now).await? {
+                Some(_) => Ran::Event(EventType::RefundFailed),
+                None => Ran::Nothing,
+            }),
             Verdict::Accepted(announced) => {
-                let Some(step) = next(row.state, Action::Accept) else { return Ok(()) };
+                let Some(step) = next(row.state, Action::Accept) else { return Ok(Ran::Nothing) };
                 row.state = step.to;
                 row.submit_after = None;
                 row.announced = Some(announced);
                 row.settles_at = Some(row.created_at + REFUND_SETTLES_AFTER);
                 update(tx, &row).await?;
                 crash::point("refund", "outcome.before");
-                Ok(())
+                Ok(Ran::Quietly)
             }
         }
     }

@@ -61,7 +61,7 @@ pub async fn waiting(ctx: &Context) -> Result<u64, Error> {
 
 fn free(wall: Timestamp) -> [Select<webhook::Entity>; 2] {
     let nobodys = Column::LeasedUntil.is_null().or(Column::LeasedUntil.lte(wall));
-    clocks::due(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall)
+    clocks::passed(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall)
 }
 
 /// Take what was found. What another process took meanwhile is left to it.

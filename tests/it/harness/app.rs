@@ -10,9 +10,11 @@ use card_payments::app::Parts;
 use card_payments::clock::{Clock, Ids};
 use card_payments::config::{Environment, Secrets};
 use card_payments::http::Index;
+use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{Outbound, Reach};
 use card_payments::services::accounts::{self, Keys};
 use card_payments::services::ledger::verify::{Difference, verify};
+use card_payments::services::moment::Moment;
 use card_payments::services::{Ctx, due};
 use card_payments::store::{Location, Store};
 use card_payments::vault::OperatorKeys;
@@ -70,6 +72,7 @@ struct Outlives {
     operator: OperatorKeys,
     acquirer: Arc<dyn Acquirer>,
     acquirer_answer: Duration,
+    clock_move: Duration,
     // Removed when the test ends.
     _folder: Option<tempfile::TempDir>,
     _postgres: Option<postgres::Database>,
@@ -85,6 +88,7 @@ impl Outlives {
             operator: self.operator.clone(),
             outbound: Outbound::new(Reach::test()),
             retention: Span::days(90),
+            clock_move: self.clock_move,
         };
         let index = Index {
             base_url: "http://test".into(),
@@ -127,8 +131,15 @@ impl App {
         };
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
         let operator = OperatorKeys::generate("test");
-        let outlives =
-            Outlives { location, operator, acquirer, acquirer_answer, _folder: folder, _postgres: copy };
+        let outlives = Outlives {
+            location,
+            operator,
+            acquirer,
+            acquirer_answer,
+            clock_move: CLOCK_MOVE,
+            _folder: folder,
+            _postgres: copy,
+        };
         let inner = outlives.open(&clock).await;
         let keys = inner.keys.clone().unwrap();
         Some(Self { clock, database, inner: Some(inner), keys, outlives })
@@ -138,6 +149,11 @@ impl App {
     pub async fn restart(&mut self) {
         drop(self.inner.take());
         self.inner = Some(self.outlives.open(&self.clock).await);
+    }
+
+    /// From its next start on, a process moves clocks for no longer than this.
+    pub fn moves_clocks_for(&mut self, span: Duration) {
+        self.outlives.clock_move = span;
     }
 
     /// Another copy of the server on the same PostgreSQL.
@@ -188,9 +204,15 @@ impl App {
 
     /// Do all due work, as the workers would by now.
     pub async fn do_due_work(&self) {
-        for &kind in due::Kind::ALL {
-            while due::run(self.ctx(), kind).await.unwrap() > 0 {}
+        for kind in due::KINDS {
+            while kind.run(self.ctx()).await.unwrap() > 0 {}
         }
+    }
+
+    /// The first account, as a worker comes by now.
+    pub async fn moment(&self) -> Moment {
+        let secret = &self.keys.secret;
+        Moment::passing(accounts::open(self.ctx(), secret, None).await.unwrap().account)
     }
 
     /// One number from the database.

@@ -1,0 +1,39 @@
+//! The account's clock.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Envelope, Shown};
+use crate::http::auth::Caller;
+use crate::http::call::Call;
+use crate::http::extract::Input;
+use crate::params::clock::MoveClock;
+use crate::services::sandbox::clock;
+use crate::views::clock::{Clock, MovedClock};
+
+/// Get the clock.
+///
+/// Returns what the account's own clock shows, and how far it runs ahead of the wall clock.
+#[utoipa::path(get, path = "/sandbox/clock", tag = "Sandbox", operation_id = "get_clock",
+    responses((status = 200, description = "The clock", body = Envelope<Clock>)))]
+pub async fn get_clock(caller: Caller, _input: Input) -> Result<Shown<Clock>, Error> {
+    Ok(Shown(clock::show(&caller.0)))
+}
+
+/// Move the clock.
+///
+/// Moves the account's own clock ahead, by a span or to a time, and does on the way everything that is due, in its
+/// order and at its instant. This may be a long-running request: after 50 seconds it answers how far it came, complete
+/// being false, and the answered to goes on from there. Webhooks are delivered as always.
+#[utoipa::path(put, path = "/sandbox/clock", tag = "Sandbox", operation_id = "move_clock",
+    request_body(content((MoveClock = "application/json"), (MoveClock = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The clock, and what was due on the way", body = Envelope<MovedClock>),
+        (status = 409, description = "clock_moving"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn move_clock(State(site): State<Site>, call: Call) -> Result<Shown<MovedClock>, Error> {
+    let asked = call.input.params::<MoveClock>();
+    Ok(Shown(clock::advance(&site.ctx, &call.changes(), asked).await?))
+}

@@ -1,0 +1,3 @@
+//! The sandbox (decisions 12).
+
+pub mod clock;

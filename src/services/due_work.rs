@@ -1,0 +1,86 @@
+//! What a kind of due work says of itself, beside the rule of its noun: what is due, and the one verb that does it,
+//! whether a worker or a moved clock comes by.
+
+use entity::event::EventType;
+use entity::{AccountToken, Span, Timestamp};
+use sea_orm::{EntityTrait, ModelTrait, Select};
+
+use super::context::Context;
+use super::moment::Moment;
+use crate::error::Error;
+use crate::limits::SETTLE_AFTER;
+
+/// A kind of due work of accounts.
+pub trait DueWork: 'static {
+    /// The table whose rows become due.
+    type Entity: EntityTrait<Model: ModelTrait + Send + Sync>;
+
+    /// What it is called, for metrics and for who moves a clock.
+    const NAME: &'static str;
+
+    /// What is due for anybody who looks, at an instant of the wall clock; without the accounts whose clock is being
+    /// moved, where it goes by the account's clock.
+    fn due(wall: Timestamp) -> Vec<Select<Self::Entity>>;
+
+    /// The column that says when it is due, by the account's clock.
+    const AT: <Self::Entity as EntityTrait>::Column;
+
+    /// The column that orders what is due at the same instant.
+    const ID: <Self::Entity as EntityTrait>::Column;
+
+    /// What of one account is due, sooner or later: what a moved clock comes by.
+    fn of_account(reach: &Reach) -> Select<Self::Entity>;
+
+    /// What it is about.
+    fn subject(row: &<Self::Entity as EntityTrait>::Model) -> Subject;
+
+    /// Do it. Twice does no harm.
+    fn work(
+        ctx: &Context,
+        moment: &Moment,
+        row: <Self::Entity as EntityTrait>::Model,
+    ) -> impl Future<Output = Result<Ran, Error>> + Send;
+}
+
+/// How far a clock is moved.
+#[derive(Debug, Clone, Copy)]
+pub struct Reach {
+    /// Whose clock.
+    pub account: AccountToken,
+    /// The last instant, by the account's clock.
+    pub to: Timestamp,
+    /// When the move began, by the wall clock.
+    pub began: Timestamp,
+}
+
+/// A row that is due.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// Whose.
+    pub account: AccountToken,
+    /// When it is due, by the account's clock.
+    pub at: Timestamp,
+    /// Its token.
+    pub token: String,
+    /// Until when somebody may have it in hand, by the wall clock.
+    pub held_until: Option<Timestamp>,
+}
+
+/// What came of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// It is done; this has happened.
+    Event(EventType),
+    /// It is done, and that is no event.
+    Quietly,
+    /// There was nothing to do any more, or somebody else does it.
+    Nothing,
+    /// The acquirer gave no answer.
+    Unanswered,
+}
+
+/// Until when somebody may have a call in hand whose claim planned the next try `pause` later: as long as any call
+/// takes. The rest of the pause is rest.
+pub fn held_until(next_try: Timestamp, pause: Span) -> Timestamp {
+    next_try - pause + SETTLE_AFTER
+}

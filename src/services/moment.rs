@@ -1,0 +1,106 @@
+//! When due work happens: an account at an instant of its clock. Workers come by as the clock goes; a clock that is
+//! moved stops at the instant of each item, and the verbs of both are the same.
+
+use std::time::Duration;
+
+use entity::account::Column;
+use entity::{AccountToken, Span, Timestamp, account};
+use sea_orm::sea_query::{CaseStatement, Expr};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::context::{Account, Context};
+use crate::error::{Error, ErrorCode};
+use crate::limits::CLOCK_LEASE;
+use crate::store::Tx;
+
+/// An account at an instant.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    account: Account,
+    stop: Option<Stop>,
+}
+
+/// A moved clock comes to an instant, by the commit of what is due then.
+#[derive(Debug, Clone, Copy)]
+pub struct Stop {
+    /// Whose clock.
+    pub account: AccountToken,
+    /// Which of its moves.
+    pub number: i32,
+    /// How far ahead of the wall clock it is then.
+    pub offset: Span,
+    /// Until when the move has the clock to itself from then on; `None` lets it go.
+    pub moving_until: Option<Timestamp>,
+}
+
+impl Moment {
+    /// Now, while the account's clock goes as it does.
+    pub fn passing(account: Account) -> Self {
+        Self { account, stop: None }
+    }
+
+    /// An instant at which a moved clock stops; `wall` is the wall clock's now.
+    pub fn stop(row: account::Model, number: i32, at: Timestamp, wall: Timestamp) -> Self {
+        let stop =
+            Stop { account: row.id, number, offset: at - wall, moving_until: Some(wall + CLOCK_LEASE) };
+        let mut account = Account::new(row, wall);
+        account.now = at;
+        Self { account, stop: Some(stop) }
+    }
+
+    /// Whose.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// By the account's clock, what is stored and shown as now. A clock that is moved stands still meanwhile.
+    pub fn now(&self, ctx: &Context) -> Timestamp {
+        match self.stop {
+            Some(_) => self.account.now,
+            None => ctx.clock.now() + self.account.offset(),
+        }
+    }
+
+    /// How long the acquirer may take to answer. Only a simulator's clock is ever moved, and that one answers at once
+    /// or never.
+    pub fn patience(&self, ctx: &Context) -> Duration {
+        if self.stop.is_some() { Duration::ZERO } else { ctx.acquirer_answer }
+    }
+
+    /// What the transaction that does the work, or claims it before a call, writes last.
+    pub fn mark(&self) -> Mark {
+        Mark(self.stop)
+    }
+}
+
+/// Sets the clock, if it is being moved.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark(Option<Stop>);
+
+impl Mark {
+    /// Refuses where the move has lost the clock to another one: then nothing of this transaction has happened.
+    pub async fn set(&self, tx: &Tx) -> Result<(), Error> {
+        match &self.0 {
+            Some(stop) => stop.set(tx).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Stop {
+    /// Set the clock, which never goes back. Refuses where the move has lost it to another one.
+    pub async fn set(&self, tx: &Tx) -> Result<(), Error> {
+        let grown = CaseStatement::new()
+            .case(Column::ClockOffset.lt(self.offset), Expr::value(self.offset.millis()))
+            .finally(Expr::col(Column::ClockOffset));
+        let set = account::Entity::update_many()
+            .col_expr(Column::ClockOffset, grown.into())
+            .col_expr(Column::MovingUntil, Expr::value(self.moving_until.map(Timestamp::millis)))
+            .filter(Column::Id.eq(self.account))
+            .filter(Column::ClockMoves.eq(self.number));
+        if set.exec(tx).await?.rows_affected == 0 {
+            return Err(ErrorCode::ClockMoving.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! However a clock is moved, by one big step or by many small ones, everything ends in the same state (decisions 13).
+//!
+//! `PROPTEST_CASES` (200 on SQLite, 20 on PostgreSQL) says how many lives are lived twice.
+
+use card_payments::services::accounts::{self, Keys};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+
+use crate::harness::{App, Client, Database, card, charge_with, token_of};
+
+/// What a merchant does on one of its days.
+#[derive(Debug, Clone)]
+enum Act {
+    /// Stores a card.
+    Card,
+    /// Charges a stored card that may have expired.
+    Spend(usize),
+    /// Charges by one of the card numbers.
+    Charge(usize, i64),
+    /// Reserves.
+    Authorise(i64),
+    /// Captures one of the charges, whatever it is.
+    Capture(usize),
+    /// Voids one of the charges.
+    Void(usize),
+    /// Refunds a part of one of the charges.
+    Refund(usize, i64),
+    /// Stores a customer, and with it a card that never expires.
+    Customer,
+    /// Lets time pass.
+    Wait(i64),
+}
+
+const NUMBERS: [&str; 3] = ["4200000000000000", "4200700000000013", "4100000000000001"];
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        2 => Just(Act::Card),
+        1 => any::<usize>().prop_map(Act::Spend),
+        3 => (0..NUMBERS.len(), 100_i64..5_000).prop_map(|(number, amount)| Act::Charge(number, amount)),
+        2 => (100_i64..5_000).prop_map(Act::Authorise),
+        1 => any::<usize>().prop_map(Act::Capture),
+        1 => any::<usize>().prop_map(Act::Void),
+        4 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
+        1 => Just(Act::Customer),
+        2 => (1_i64..5_000).prop_map(Act::Wait),
+    ]
+}
+
+/// What is done, and how many days are passed over afterwards: some lives are longer than events are kept.
+fn life() -> impl Strategy<Value = (Vec<Act>, u32)> {
+    (vec(act(), 1..16), prop_oneof![4 => 1_u32..40, 1 => 85_u32..100])
+}
+
+/// An account, and what it has made.
+struct Merchant {
+    client: Client,
+    cards: Vec<String>,
+    charges: Vec<String>,
+    /// What was answered so far.
+    told: Vec<Value>,
+}
+
+impl Merchant {
+    async fn new(app: &App) -> Self {
+        let keys = Keys::mint();
+        accounts::create(app.ctx(), "Sandbox", &keys).await.unwrap();
+        let client = app.with_key(keys.secret.expose());
+        client.endpoint("http://127.0.0.1:9/").await;
+        Self { client, cards: Vec::new(), charges: Vec::new(), told: Vec::new() }
+    }
+
+    async fn does(&mut self, act: &Act) {
+        let one_of = |tokens: &[String], n: usize| tokens.get(n % tokens.len().max(1)).cloned();
+        let pays = |amount, changes| charge_with(amount, changes);
+        let answer = match act {
+            Act::Card => self.client.post("/1/cards", &card(NUMBERS[0])).await,
+            Act::Spend(n) => match one_of(&self.cards, *n) {
+                Some(card) => self.client.charge_by(&card).await,
+                None => return,
+            },
+            Act::Charge(number, amount) => {
+                self.client
+                    .post("/1/charges", &pays(*amount, json!({ "card": card(NUMBERS[*number]) })))
+                    .await
+            }
+            Act::Authorise(amount) => {
+                self.client.post("/1/charges", &pays(*amount, json!({ "capture": false }))).await
+            }
+            Act::Capture(n) | Act::Void(n) => match one_of(&self.charges, *n) {
+                Some(charge) => {
+                    let verb = if matches!(act, Act::Capture(_)) { "capture" } else { "void" };
+                    self.client.put_charge(&charge, verb).await
+                }
+                None => return,
+            },
+            Act::Refund(n, amount) => match one_of(&self.charges, *n) {
+                Some(charge) => self.client.refund(&charge, *amount).await,
+                None => return,
+            },
+            Act::Customer => {
+                let customer = json!({ "email": "roland@example.com", "card": card(NUMBERS[0]) });
+                self.client.post("/1/customers", &customer).await
+            }
+            Act::Wait(minutes) => {
+                self.moves(&format!("{minutes}m")).await;
+                return;
+            }
+        };
+        let token = answer.json()["response"]["token"].as_str().map(str::to_owned);
+        match token {
+            Some(card) if card.starts_with("card_") => self.cards.push(card),
+            Some(charge) if charge.starts_with("ch_") && !self.charges.contains(&charge) => {
+                self.charges.push(charge);
+            }
+            _ => {}
+        }
+        self.told.push(json!([answer.status, alike(answer.json())]));
+    }
+
+    /// What ran, without tokens.
+    async fn moves(&self, by: &str) -> Vec<Value> {
+        let moved = self.client.move_clock(by).await;
+        assert_eq!(moved["complete"], true, "{moved}");
+        let Value::Array(ran) = alike(moved["ran"].clone()) else { panic!("{moved}") };
+        ran
+    }
+
+    /// Everything that the API shows.
+    async fn state(&self) -> Value {
+        let mut state = vec![json!(self.told)];
+        for path in ["/1/sandbox/clock", "/1/balance"] {
+            state.push(self.client.get(path).await.ok(200));
+        }
+        for list in ["charges", "refunds", "customers", "events", "webhooks"] {
+            state.push(alike(self.client.get(&format!("/1/{list}?per_page=500")).await.ok(200)));
+        }
+        for card in &self.cards {
+            let answer = self.client.get(&format!("/1/cards/{card}")).await;
+            state.push(json!([answer.status, alike(answer.json())]));
+        }
+        for webhook in self.client.get("/1/webhooks?per_page=500").await.ok(200).as_array().unwrap() {
+            state.push(alike(self.client.get(&format!("/1/webhooks/{}", token_of(webhook))).await.ok(200)));
+        }
+        json!(state)
+    }
+}
+
+/// The same without what is drawn anew for each record: tokens.
+fn alike(value: Value) -> Value {
+    match value {
+        Value::String(text) => match text.split_once('_') {
+            Some((kind, drawn)) if drawn.len() == 22 => json!(kind),
+            _ => Value::String(text),
+        },
+        Value::Array(items) => items.into_iter().map(alike).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, alike(value))).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
+async fn lives(database: Database, otherwise: u32) {
+    let Some(app) = App::start(database).await else { return };
+    let cases = std::env::var("PROPTEST_CASES").map_or(otherwise, |cases| cases.parse().unwrap());
+    let mut runner = TestRunner::default();
+    for _ in 0..cases {
+        let (acts, days) = life().new_tree(&mut runner).unwrap().current();
+        let (mut at_once, mut daily) = (Merchant::new(&app).await, Merchant::new(&app).await);
+        for act in &acts {
+            at_once.does(act).await;
+            daily.does(act).await;
+        }
+        let ran_at_once = at_once.moves(&format!("{days}d")).await;
+        let mut ran_daily = Vec::new();
+        for _ in 0..days {
+            ran_daily.extend(daily.moves("1d").await);
+        }
+        assert_eq!(ran_at_once, ran_daily, "{acts:?}, {days} days");
+        let (at_once, daily) = (at_once.state().await, daily.state().await);
+        assert_eq!(at_once, daily, "{acts:?}, {days} days");
+    }
+    app.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_big_step_and_daily_ones_end_alike_on_sqlite() {
+    lives(Database::Sqlite, 200).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_big_step_and_daily_ones_end_alike_on_postgres() {
+    lives(Database::Postgres, 20).await;
+}
