@@ -4,6 +4,7 @@
 use futures::future::{join_all, try_join_all};
 use sea_orm::{EntityTrait, PaginatorTrait, QuerySelect, Select};
 
+use super::accounts::wipe;
 use super::charges::settle;
 use super::context::Context;
 use super::{cards, idempotency, refunds, retention, webhooks};
@@ -27,6 +28,8 @@ pub enum Kind {
     Retention,
     /// An Idempotency-Key whose day is over.
     StaleIdempotencyKey,
+    /// An account that was deleted, with rows that may be left.
+    DeletedAccount,
 }
 
 impl Kind {
@@ -40,6 +43,7 @@ impl Kind {
         Self::Webhook,
         Self::Retention,
         Self::StaleIdempotencyKey,
+        Self::DeletedAccount,
     ];
 
     /// For metrics.
@@ -52,6 +56,7 @@ impl Kind {
             Self::Webhook => "webhook",
             Self::Retention => "retention",
             Self::StaleIdempotencyKey => "stale_idempotency_key",
+            Self::DeletedAccount => "deleted_account",
         }
     }
 }
@@ -73,6 +78,7 @@ pub async fn run(ctx: &Context, kind: Kind) -> Result<usize, Error> {
         Kind::StaleIdempotencyKey => {
             each(ctx, [idempotency::due(wall)], |row| idempotency::forget(ctx, row)).await
         }
+        Kind::DeletedAccount => each(ctx, [wipe::due(wall)], |row| wipe::wipe(ctx, row)).await,
     }
 }
 
@@ -87,6 +93,7 @@ pub async fn backlog(ctx: &Context, kind: Kind) -> Result<u64, Error> {
         Kind::Webhook => webhooks::waiting(ctx).await,
         Kind::Retention => count(ctx, retention::due(wall)).await,
         Kind::StaleIdempotencyKey => count(ctx, [idempotency::due(wall)]).await,
+        Kind::DeletedAccount => count(ctx, [wipe::due(wall)]).await,
     }
 }
 
@@ -106,7 +113,10 @@ where
         let rows = due.limit(DUE_BATCH).all(ctx.store.read()).await?;
         found += rows.len();
         for done in join_all(rows.into_iter().map(&work)).await {
-            done?;
+            match done {
+                Err(error) if wipe::is_deleted(&error) => {}
+                done => drop(done?),
+            }
         }
     }
     Ok(found)

@@ -3,7 +3,7 @@
 //!
 //! context (which all of them get), idempotency, installation, accounts, ledger, page (of a list), clocks (what is due
 //! by each account's), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which
-//! card pays), charges, refunds, due (the registry of all due work).
+//! card pays), charges, refunds, due (the registry of all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
 pub mod cards;
@@ -20,6 +20,7 @@ pub mod page;
 pub mod payment;
 pub mod refunds;
 mod retention;
+pub mod sandbox;
 pub mod webhook_endpoints;
 pub mod webhooks;
 

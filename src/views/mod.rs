@@ -6,6 +6,7 @@ pub mod charge;
 pub mod customer;
 pub mod event;
 pub mod refund;
+pub mod sandbox;
 pub mod subscription;
 pub mod webhook;
 pub mod webhook_endpoint;

@@ -14,6 +14,7 @@ use super::state::{Action, Standing, next};
 use crate::acquirer::{CallKey, Settled};
 use crate::error::Error;
 use crate::limits::{SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
+use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
 use crate::services::payment::TokenUse;
 
@@ -70,7 +71,7 @@ pub async fn settle(ctx: &Context, seen: charge::Model) -> Result<bool, Error> {
     };
     let Some(verdict) = verdict else { return Ok(false) };
     let account = account::Entity::find_by_id(row.account_id).one(ctx.store.read()).await?;
-    let account = account.ok_or_else(|| Error::internal("a charge without its account"))?;
+    let account = account.ok_or_else(deleted)?;
     let token = single_use(ctx, &row).await?;
     outcome::write(ctx, &Account::new(account, wall), row, token, verdict).await?;
     Ok(true)

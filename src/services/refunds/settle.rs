@@ -9,10 +9,11 @@ use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::state::next;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
+use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
 use crate::services::ledger::{self, Entry};
-use crate::services::{clocks, events};
+use crate::services::{clocks, events, idempotency};
 use crate::store::Tx;
 use crate::views::refund::Refund;
 
@@ -38,16 +39,23 @@ pub async fn settle(
 ) -> Result<Option<Refund>, Error> {
     let now = account_of(ctx, &refund).await?.now;
     let ending = Ending { refund, outcome, now };
-    ctx.store
-        .write(ending, |tx, ending| {
-            async move {
-                let Ending { refund, outcome, now } = ending;
-                let refund = held(tx, refund).await?;
-                end(tx, refund, *outcome, *now).await
-            }
-            .boxed()
-        })
-        .await
+    ctx.store.write(ending, |tx, ending| ending.record(tx).boxed()).await
+}
+
+/// Let a pending refund end on request, whether or not the acquirer has been asked.
+///
+/// Refusals: `invalid_state`.
+pub async fn decide(
+    ctx: &Context,
+    account: &Account,
+    refund: refund::Model,
+    outcome: RefundOutcome,
+) -> Result<Refund, Error> {
+    let ending = Ending { refund, outcome, now: account.now };
+    let unit = idempotency::write(ctx, account, ending, |tx, ending| {
+        async move { ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into()) }.boxed()
+    });
+    unit.await
 }
 
 struct Ending {
@@ -56,10 +64,17 @@ struct Ending {
     now: Timestamp,
 }
 
+impl Ending {
+    /// `None` where it has ended before.
+    async fn record(&self, tx: &Tx) -> Result<Option<Refund>, Error> {
+        end(tx, held(tx, &self.refund).await?, self.outcome, self.now).await
+    }
+}
+
 /// Whose refund it is.
 pub(super) async fn account_of(ctx: &Context, refund: &refund::Model) -> Result<Account, Error> {
     let row = account::Entity::find_by_id(refund.account_id).one(ctx.store.read()).await?;
-    let row = row.ok_or_else(|| Error::internal("a refund without its account"))?;
+    let row = row.ok_or_else(deleted)?;
     Ok(Account::new(row, ctx.clock.now()))
 }
 
@@ -67,7 +82,7 @@ pub(super) async fn account_of(ctx: &Context, refund: &refund::Model) -> Result<
 pub(super) async fn held(tx: &Tx, seen: &refund::Model) -> Result<refund::Model, Error> {
     let refund = refund::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
     let refund = refund.lock(LockType::NoKeyUpdate).one(tx).await?;
-    refund.ok_or_else(|| Error::internal("a refund is gone"))
+    refund.ok_or_else(deleted)
 }
 
 /// Record how a held refund ends, with its event, and its money where it comes back.

@@ -8,25 +8,28 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::settle::{account_of, end, held, update};
 use super::state::{Action, next};
-use crate::acquirer::{CallKey, Failure, Follow, RefundAnswer};
+use crate::acquirer::{CallKey, Failure, Fault, Follow, RefundAnswer};
 use crate::crash;
 use crate::error::Error;
 use crate::limits::{REFUND_SETTLES_AFTER, SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
-use crate::services::context::Context;
+use crate::services::accounts::faults::{self, Fares};
+use crate::services::accounts::wipe::deleted;
+use crate::services::context::{Account, Context};
 use crate::store::Tx;
 use crate::under_way::{Wait, waiting};
 
 /// Submit a refund that is due for it. Says whether the acquirer has said yes or no.
 pub async fn submit(ctx: &Context, seen: refund::Model) -> Result<bool, Error> {
-    let claim = Claim { submit_after: ctx.clock.now() + pause(seen.attempt), seen };
-    let Some(refund) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
+    let account = account_of(ctx, &seen).await?;
+    let claim = Claim { submit_after: ctx.clock.now() + pause(seen.attempt), seen, account: account.clone() };
+    let Some((refund, fares)) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
         return Ok(false);
     };
     crash::point("refund", "claim.after");
-    let call = call(ctx, &refund).await?;
+    let call = call(ctx, &refund, fares.fault()).await?;
     crash::point("refund", "call.before");
     metrics::counter!("card_payments_acquirer_calls_total").increment(1);
-    let answer = tokio::time::timeout(ctx.acquirer_answer, ctx.acquirer.refund(call));
+    let answer = tokio::time::timeout(ctx.acquirer_answer, fares.late(ctx.acquirer.refund(call)));
     let answer = waiting(Wait::Acquirer, answer).await;
     crash::point("refund", "call.after");
     let verdict = match answer {
@@ -38,7 +41,7 @@ pub async fn submit(ctx: &Context, seen: refund::Model) -> Result<bool, Error> {
         // Asked again under the same key once the claim has run out.
         Ok(Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed)) | Err(_) => return Ok(false),
     };
-    let now = account_of(ctx, &refund).await?.now;
+    let now = ctx.clock.now() + account.offset();
     let answered = Answered { refund, verdict, now };
     ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
     crash::point("refund", "outcome.after");
@@ -79,10 +82,11 @@ fn pause(attempts: i32) -> Span {
 struct Claim {
     seen: refund::Model,
     submit_after: Timestamp,
+    account: Account,
 }
 
 impl Claim {
-    async fn record(&self, tx: &Tx) -> Result<Option<refund::Model>, Error> {
+    async fn record(&self, tx: &Tx) -> Result<Option<(refund::Model, Fares)>, Error> {
         let mut row = self.seen.clone();
         row.attempt += 1;
         row.submit_after = Some(self.submit_after);
@@ -93,23 +97,26 @@ impl Claim {
             .filter(Column::Attempt.eq(self.seen.attempt))
             .col_expr(Column::Attempt, Expr::value(row.attempt))
             .col_expr(Column::SubmitAfter, Expr::value(self.submit_after.millis()));
-        let claimed = claim.exec(tx).await?.rows_affected > 0;
+        if claim.exec(tx).await?.rows_affected == 0 {
+            return Ok(None);
+        }
+        let fares = faults::draw(tx, &self.account).await?;
         crash::point("refund", "claim.before");
-        Ok(claimed.then_some(row))
+        Ok(Some((row, fares)))
     }
 }
 
 /// The call, the same at every attempt: the acquirer acts once, whatever became of its answers.
-async fn call(ctx: &Context, refund: &refund::Model) -> Result<Follow, Error> {
+async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Result<Follow, Error> {
     let charge = charge::Entity::owned_by(refund.account_id)
         .filter(charge::Column::Id.eq(refund.charge_id))
         .one(ctx.store.read())
         .await?;
-    let reference = charge.and_then(|charge| charge.acquirer_reference);
+    let reference = charge.ok_or_else(deleted)?.acquirer_reference;
     let reference =
         reference.ok_or_else(|| Error::internal("a refunded charge without the acquirer's reference"))?;
     let key = CallKey::new(refund.id, "refund");
-    Ok(Follow { key, reference, amount: refund.amount, currency: refund.currency, fault: None })
+    Ok(Follow { key, reference, amount: refund.amount, currency: refund.currency, fault })
 }
 
 /// What the acquirer says.
