@@ -132,3 +132,13 @@ pub const RETENTION_DAYS_MIN: i64 = 30;
 pub const RETENTION_DAYS_MAX: i64 = 36_500;
 /// How many old events, and how many old webhooks, go in one transaction.
 pub const PURGE_BATCH: u64 = 1000;
+
+/// Decisions 12: how late the sandbox lets an acquirer answer.
+pub const ACQUIRER_LATENCY_MS_MAX: i64 = 30_000;
+/// The longest pause between a capture and its money that the sandbox sets: a year.
+pub const SETTLEMENT_DELAY_DAYS_MAX: i64 = 365;
+/// Wall clock after which no request that began before an account was deleted is under way: its time-out, a payment that
+/// begins at its last moment (a start, an answer, a reversal), and some more.
+pub const ACCOUNT_QUIET_AFTER: Span = Span::seconds(120);
+/// How many rows of a deleted account go in one transaction.
+pub const WIPE_BATCH: u64 = 1000;

@@ -100,7 +100,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     let base_url = options.base_url.unwrap_or_else(|| format!("http://{address}"));
     let index = Index {
         base_url: base_url.trim_end_matches('/').to_owned(),
-        environment: options.environment.name(),
+        environment: options.environment,
         trusted_proxies: options.trusted_proxies,
         metrics: admin.is_none() && options.environment == Environment::Test,
     };
@@ -150,7 +150,7 @@ fn log(filter: &str) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn banner(index: &Index, keys: Option<&Keys>) {
-    println!("card-payments {} ({})", env!("CARGO_PKG_VERSION"), index.environment);
+    println!("card-payments {} ({})", env!("CARGO_PKG_VERSION"), index.environment.name());
     println!("  API      {}/1", index.base_url);
     println!("  Swagger  {}/docs/", index.base_url);
     if let Some(Keys { secret, publishable }) = keys {

@@ -40,6 +40,16 @@ pub struct Model {
     pub moving_until: Option<Timestamp>,
     /// When events and webhooks may have been kept long enough, by the account's clock.
     pub purge_at: Timestamp,
+    /// The account that made this one, in the sandbox.
+    pub made_by: Option<AccountToken>,
+    /// [`crate::AcquirerFaults`] that the sandbox has ordered; null where it never has.
+    pub acquirer_faults: Option<JsonText>,
+    /// How many calls have drawn their fault since these were ordered.
+    pub acquirer_calls: i64,
+    /// When it was deleted, by the wall clock: its keys open nothing, and its rows go.
+    pub closed_at: Option<Timestamp>,
+    /// When what is left of a deleted account goes next, by the wall clock.
+    pub wipe_at: Option<Timestamp>,
     /// By the account's clock.
     pub created_at: Timestamp,
 }

@@ -4,6 +4,7 @@
 mod string_enum;
 
 pub mod account;
+mod acquirer_faults;
 pub mod api_key;
 pub mod card;
 pub mod charge;
@@ -28,6 +29,7 @@ pub mod token;
 pub mod webhook;
 pub mod webhook_endpoint;
 
+pub use acquirer_faults::{AcquirerFaults, Chance, NoChance};
 pub use currency::Currency;
 pub use failure::FailureCode;
 pub use idempotency::{idempotency_answer, idempotency_key};

@@ -15,6 +15,7 @@ mod m0004_ledger_and_events;
 mod m0005_refunds;
 mod m0006_webhooks;
 mod m0007_idempotency;
+mod m0008_sandbox;
 mod m0009_moving_clocks;
 
 /// All steps in order.
@@ -37,6 +38,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0005_refunds::Migration),
             Box::new(m0006_webhooks::Migration),
             Box::new(m0007_idempotency::Migration),
+            Box::new(m0008_sandbox::Migration),
             Box::new(m0009_moving_clocks::Migration),
         ]
     }

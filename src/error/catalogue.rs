@@ -59,6 +59,8 @@ error_codes! {
     GatewayError 502 "gateway_error" "An upstream error occurred while processing the transaction. Please try again."
     TokenAlreadyUsed 400 "token_already_used" "Token already used. Card tokens can only be used once, to create a charge or assign a card to a customer"
 
+    InvalidState 400 "invalid_state" "The operation is not allowed in the present state"
+
     InsufficientServiceBalance 402 "insufficient_service_balance" "Refund amount is more than your available balance."
 
     AuthorisationExpired 400 "authorisation_expired" "The authorisation has expired and can not be captured."

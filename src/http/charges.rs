@@ -8,6 +8,7 @@ use super::auth::Caller;
 use super::call::Call;
 use super::document::{PageParameters, SearchParameters};
 use super::extract::{Input, Path};
+use super::sandbox::OrderedOutcome;
 use crate::error::Error;
 use crate::params::charge::{Capture, NewCharge};
 use crate::services::charges;
@@ -19,6 +20,7 @@ use crate::views::charge::Charge;
 /// payment_source_token and customer_token pays. With capture false the amount is authorised only, to be captured
 /// within seven days.
 #[utoipa::path(post, path = "/charges", tag = "Charges", operation_id = "create_charge",
+    params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer or approved_but_lost.")),
     request_body(content((NewCharge = "application/json"), (NewCharge = "application/x-www-form-urlencoded"))),
     responses(
         (status = 201, description = "The charge", body = Envelope<Charge>),
@@ -26,8 +28,13 @@ use crate::views::charge::Charge;
         (status = 422, description = "invalid_resource"),
         (status = 502, description = "gateway_error: nothing was charged"),
     ))]
-pub async fn create_charge(State(site): State<Site>, call: Call) -> Result<Created<Charge>, Error> {
-    Ok(Created(charges::create(&site.ctx, &call.creates(), call.input.params()).await?))
+pub async fn create_charge(
+    State(site): State<Site>,
+    outcome: OrderedOutcome,
+    call: Call,
+) -> Result<Created<Charge>, Error> {
+    let asked = call.input.params();
+    Ok(Created(charges::create(&site.ctx, &call.creates(), asked, outcome.word()).await?))
 }
 
 /// List charges.

@@ -150,7 +150,10 @@ const TAGS: &[(&str, &str)] = &[
     ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),
     ("Webhooks", "The web requests sent to webhook endpoints."),
     ("Events", "What happened."),
-    ("Sandbox", "What a test environment needs and a card network will not do for a tester."),
+    (
+        "Sandbox",
+        "What a test environment needs and a card network will not do for a tester; a live server has none of it.",
+    ),
 ];
 
 /// What the annotations say, with everything that holds for all operations.
@@ -342,6 +345,10 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("capture_charge") => json!({}),
         Some("move_clock") => json!({ "advance": "7d" }),
         Some("create_refund") => json!({ "amount": 100 }),
+        Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
+        Some("update_sandbox_acquirer") => json!({ "gateway_error_rate": 0.25, "seed": 42 }),
+        Some("update_sandbox_account") => json!({ "transfers_schedule": "daily" }),
+        Some("create_sandbox_account") => json!({ "partner": false }),
         _ => return,
     };
     let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());

@@ -32,6 +32,7 @@ use utoipa_axum::routes;
 pub use metrics::Metrics;
 pub use system::Index;
 
+use crate::config::Environment;
 use crate::services::{Context, Ctx};
 
 /// What requests and handlers share besides the services' context.
@@ -53,7 +54,7 @@ impl std::ops::Deref for Site {
     }
 }
 
-/// The operations under /1, in the order of the specification's sections. `routes!` takes path and method
+/// The operations under /1 of every environment, in the order of the specification's sections. `routes!` takes path and method
 /// from the annotation, so no route exists without its description.
 fn operations() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
@@ -84,12 +85,12 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(webhooks::replay_webhook))
         .routes(routes!(events::list_events))
         .routes(routes!(events::get_event))
-        .routes(routes!(sandbox::clock::get_clock, sandbox::clock::move_clock))
 }
 
-/// The document, finished.
+/// The document, finished. It is the same in every environment.
 pub fn openapi() -> serde_json::Value {
-    let (_, described) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
+    let all = operations().merge(sandbox::operations());
+    let (_, described) = OpenApiRouter::new().nest("/1", all).split_for_parts();
     document::finished(&described)
 }
 
@@ -100,9 +101,13 @@ pub fn admin_router(site: Site) -> Router {
 
 /// Everything the server answers.
 pub fn router(site: Site) -> Router {
-    let (api, described) = OpenApiRouter::new().nest("/1", operations()).split_for_parts();
+    let served = match site.index.environment {
+        Environment::Test => operations().merge(sandbox::operations()),
+        Environment::Live => operations(),
+    };
+    let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
     let routed = api
-        .merge(system::routes(&document::finished(&described)))
+        .merge(system::routes(&openapi()))
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.

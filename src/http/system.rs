@@ -10,6 +10,7 @@ use serde_json::Value;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::{Site, document::yaml};
+use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
 
@@ -18,8 +19,8 @@ use crate::services::installation;
 pub struct Index {
     /// Its address as callers know it.
     pub base_url: String,
-    /// The environment's name.
-    pub environment: &'static str,
+    /// Test or live.
+    pub environment: Environment,
     /// Proxies whose X-Forwarded-For is believed.
     pub trusted_proxies: Vec<IpNet>,
     /// Whether /metrics answers on this listener.
@@ -49,7 +50,8 @@ pub fn metrics_alone() -> Router<Site> {
 }
 
 async fn index(State(site): State<Site>) -> Html<String> {
-    let Index { base_url, environment, .. } = &*site.index;
+    let Index { base_url, .. } = &*site.index;
+    let environment = site.index.environment.name();
     Html(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\

@@ -107,12 +107,14 @@ impl Message {
             ("url", "is not a valid URL") => param.to_owned(),
             _ => humanised(param),
         };
-        Self {
-            param: param.to_owned(),
-            code: format!("{}_invalid", param.replace('.', "_")),
-            message: format!("{subject} {predicate}"),
-        }
+        Self { param: param.to_owned(), code: code(param), message: format!("{subject} {predicate}") }
     }
+}
+
+/// A header's name is not spelled in small letters as its code is.
+fn code(param: &str) -> String {
+    let param = if param.contains('-') { param.to_lowercase() } else { param.to_owned() };
+    format!("{}_invalid", param.replace(['.', '-'], "_"))
 }
 
 /// `bank_account.bsb` is "Bank account BSB". Names in camel case belong to a wallet's own format
@@ -155,6 +157,7 @@ mod tests {
             ),
             ("publicKeyHash", "publicKeyHash_invalid", "publicKeyHash is bad"),
             ("items[0]", "items[0]_invalid", "Items[0] is bad"),
+            ("Sandbox-Outcome", "sandbox_outcome_invalid", "Sandbox-Outcome is bad"),
         ] {
             let told = Message::new(param, "is bad");
             assert_eq!(

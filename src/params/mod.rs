@@ -13,6 +13,7 @@ mod paging;
 mod patch;
 pub mod refund;
 pub mod rules;
+pub mod sandbox;
 mod search;
 #[cfg(test)]
 mod tests;

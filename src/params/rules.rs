@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use entity::Chance;
 use serde_json::{Map, Value};
 use url::Url;
 use validator::{ValidateEmail, ValidationError};
@@ -35,6 +36,17 @@ pub fn http_url(text: &str) -> Result<(), ValidationError> {
 /// An IPv4 or IPv6 address. Silent on blank text.
 pub fn ip_address(text: &str) -> Result<(), ValidationError> {
     check(text.is_empty() || text.parse::<IpAddr>().is_ok(), "is not formatted properly")
+}
+
+/// A decimal from 0 to 1. Silent on blank text.
+pub fn chance(text: &str) -> Result<(), ValidationError> {
+    let text = text.trim();
+    match text.parse::<Chance>() {
+        Err(why) if !text.is_empty() => {
+            Err(ValidationError::new("rule").with_message(why.to_string().into()))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Metadata: few and short, and nothing nested. The first broken rule speaks.

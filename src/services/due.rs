@@ -12,6 +12,7 @@ use sea_orm::{
     QueryTrait, Select,
 };
 
+use super::accounts::wipe;
 use super::context::{Account, Context};
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
@@ -51,6 +52,7 @@ pub static KINDS: &[Kind] = &[
     WEBHOOKS,
     Kind::of_accounts::<retention::Purge>(),
     Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
+    Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
 ];
 
 /// Calls of charges whose outcome nobody learnt.
@@ -152,11 +154,14 @@ fn run<W: DueWork>(ctx: &Context) -> Doing<'_, usize> {
             let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;
             let work = rows.into_iter().map(async |row| {
                 let account = accounts.get(&W::subject(&row).account).cloned();
-                let account = account.ok_or_else(|| Error::internal("due work without its account"))?;
+                let account = account.ok_or_else(wipe::deleted)?;
                 W::work(ctx, &Moment::passing(Account::new(account, wall)), row).await
             });
             for done in join_all(work).await {
-                done?;
+                match done {
+                    Err(error) if wipe::is_deleted(&error) => {}
+                    done => drop(done?),
+                }
             }
         }
         Ok(found)
@@ -222,4 +227,20 @@ fn forget_keys(ctx: &Context) -> Doing<'_, usize> {
 
 fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [idempotency::due(ctx.clock.now())]).boxed()
+}
+
+fn wipe_accounts(ctx: &Context) -> Doing<'_, usize> {
+    async move {
+        let deleted = wipe::due(ctx.clock.now()).limit(DUE_BATCH).all(ctx.store.read()).await?;
+        let found = deleted.len();
+        for wiped in join_all(deleted.into_iter().map(|account| wipe::wipe(ctx, account))).await {
+            wiped?;
+        }
+        Ok(found)
+    }
+    .boxed()
+}
+
+fn deleted_accounts(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [wipe::due(ctx.clock.now())]).boxed()
 }

@@ -2,8 +2,9 @@
 //! direction only, this order: a verb lives with the later noun.
 //!
 //! context (which all of them get), idempotency, installation, accounts, ledger, page (of a list), clocks (what is due
-//! by each account's), moment (when due work happens), due_work (what its kinds say of themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which
-//! card pays), charges, refunds, due (the registry of all due work), sandbox.
+//! by each account's), moment (when due work happens), due_work (what its kinds say of themselves), webhook_endpoints,
+//! webhooks, events, retention (of the two), cards, customers, payment (which card pays), charges, refunds, due (the
+//! registry of all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
 pub mod cards;

@@ -48,6 +48,11 @@ impl Moment {
         Self { account, stop: Some(stop) }
     }
 
+    /// Whether the account's clock goes as it does.
+    pub fn is_passing(&self) -> bool {
+        self.stop.is_none()
+    }
+
     /// Whose.
     pub fn account(&self) -> &Account {
         &self.account

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod customer;
 pub mod event;
 pub mod refund;
+pub mod sandbox;
 pub mod subscription;
 pub mod webhook;
 pub mod webhook_endpoint;

@@ -128,10 +128,13 @@ rules! {
         let client = app.client();
         let customer = client.customer("4200000000000000").await;
         let charge = client.authorised(400).await;
+        let refunded = client.captured(400).await;
+        let refund = client.refund(token(&refunded), 100).await.ok(201);
         let document = card_payments::http::openapi();
         let mut sent = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
             let path = path.replace("{customer_token}", token(&customer)).replace("{charge_token}", &charge);
+            let path = path.replace("{refund_token}", token(&refund));
             for (method, operation) in operations.as_object().unwrap() {
                 let json = &operation["requestBody"]["content"]["application/json"];
                 let Some(example) = json.get("example") else { continue };
@@ -144,6 +147,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 8, "every operation with a body has an example");
+        assert_eq!(sent, 12, "every operation with a body has an example");
     }
 }

@@ -1,3 +1,27 @@
-//! The sandbox (decisions 12).
+//! The sandbox (decisions 12), in the test environment only: a live server does not have these routes, and does not look
+//! at the header.
 
-pub mod clock;
+mod account;
+mod accounts;
+mod acquirer;
+mod clock;
+mod outcome;
+mod refunds;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use outcome::OrderedOutcome;
+
+use super::Site;
+
+/// The operations under /1/sandbox.
+pub fn operations() -> OpenApiRouter<Site> {
+    OpenApiRouter::new()
+        .routes(routes!(clock::get_clock, clock::move_clock))
+        .routes(routes!(refunds::decide_sandbox_refund))
+        .routes(routes!(acquirer::get_sandbox_acquirer, acquirer::update_sandbox_acquirer))
+        .routes(routes!(account::get_sandbox_account, account::update_sandbox_account))
+        .routes(routes!(accounts::create_sandbox_account))
+        .routes(routes!(accounts::delete_sandbox_account))
+}

@@ -12,6 +12,7 @@ use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::charge::NewCharge;
+use crate::services::accounts::faults::{self, Fares};
 use crate::services::cards;
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::idempotency::Claim;
@@ -24,22 +25,31 @@ use crate::views::charge::Charge;
 /// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's: a decline, or
 /// `gateway_error`, which always means that nothing was charged. A decline is no refusal of the database's: the
 /// failed attempt is recorded.
-pub async fn create(ctx: &Ctx, account: &Account, params: Params<NewCharge>) -> Result<Charge, Error> {
-    let order = order::place(ctx, account, params).await?;
+///
+/// `outcome` is the word of a `Sandbox-Outcome` header.
+pub async fn create(
+    ctx: &Ctx,
+    account: &Account,
+    params: Params<NewCharge>,
+    outcome: Option<&str>,
+) -> Result<Charge, Error> {
+    let order = order::place(ctx, account, params, outcome).await?;
     let (task, account) = (ctx.clone(), account.clone());
     ctx.in_own_task(async move { pay(&task, &account, order).await }).await
 }
 
 async fn pay(ctx: &Context, account: &Account, order: Order) -> Result<Charge, Error> {
-    let Order { row, inline_card, token, call } = order;
-    let claim = account.claim().cloned();
-    let intent = Intent { row: row.clone(), inline_card, token, claim, wall: ctx.clock.now() };
-    ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+    let Order { row, inline_card, token, mut call } = order;
+    let intent =
+        Intent { row: row.clone(), inline_card, token, account: account.clone(), wall: ctx.clock.now() };
+    let fares = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
     crash::point(call_name(row.state), "intent.after");
     account.claim().into_iter().for_each(Claim::hold);
 
     let key = call.key.clone();
-    let answer = ask(ctx, &row, ctx.acquirer.authorise(call)).await;
+    // What was ordered for this very attempt goes before what was ordered for all of the account's.
+    call.forced = call.forced.or(fares.outcome);
+    let answer = ask(ctx, &row, fares.late(ctx.acquirer.authorise(call))).await;
     let verdict = match answer {
         Ok(Approval { reference }) => Verdict::Approved { reference },
         Err(Failure::Declined(decline)) => Verdict::Failed { failure: decline.into(), spent: true },
@@ -59,13 +69,13 @@ struct Intent {
     row: charge::Model,
     inline_card: Option<entity::card::Model>,
     token: TokenUse,
-    claim: Option<Claim>,
+    account: Account,
     wall: Timestamp,
 }
 
-async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
+async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
     let row = &intent.row;
-    if let Some(claim) = &intent.claim {
+    if let Some(claim) = intent.account.claim() {
         claim.record(tx, row.account_id, intent.wall)?;
     }
     if let TokenUse::Single(card) = intent.token
@@ -77,6 +87,7 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(), Error> {
         tx.append(card);
     }
     tx.append(row);
+    let fares = faults::draw(tx, &intent.account).await?;
     crash::point(call_name(row.state), "intent.before");
-    Ok(())
+    Ok(fares)
 }

@@ -7,15 +7,18 @@ use sea_orm::sea_query::Expr;
 use super::call::{ask, call_name, key};
 use super::find::by_token;
 use super::outcome::{self, Verdict, held, word};
+use super::settle;
 use super::state::{Action, Move, Standing, next};
-use crate::acquirer::{Failure, Follow};
+use crate::acquirer::{Failure, Fault, Follow};
 use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::limits::SETTLE_AFTER;
 use crate::params::Params;
 use crate::params::charge::Capture;
+use crate::services::accounts::faults::{self, Fares};
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::idempotency::Claim;
+use crate::services::moment::Moment;
 use crate::services::payment::TokenUse;
 use crate::store::Tx;
 use crate::views::charge::Charge;
@@ -62,20 +65,28 @@ async fn in_three_steps(
     action: Action,
 ) -> Result<Charge, Error> {
     let intent = Intent { row, account: account.clone(), action, wall: ctx.clock.now() };
-    let (row, step) = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+    let (row, step, fares) = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
     crash::point(call_name(row.state), "intent.after");
     account.claim().into_iter().for_each(Claim::hold);
 
-    let call = call(&row, action)?;
+    let fault = fares.fault();
+    let call = call(&row, action, fault)?;
     let answer = match action {
-        Action::Capture => ask(ctx, &row, ctx.acquirer.capture(call)).await,
-        Action::Void => ask(ctx, &row, ctx.acquirer.void(call)).await,
+        Action::Capture => ask(ctx, &row, fares.late(ctx.acquirer.capture(call))).await,
+        Action::Void => ask(ctx, &row, fares.late(ctx.acquirer.void(call))).await,
     };
     let verdict = match answer {
         Ok(()) => Verdict::Moved(step),
         Err(Failure::Declined(_) | Failure::GatewayError | Failure::Closed) => Verdict::Back,
-        // A worker settles it: completed where the acquirer says done, back where it says not.
-        Err(Failure::NoAnswer) => return Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
+        // A worker settles it: completed where the acquirer says done, back where it says not. An answer that the
+        // sandbox has dropped is known to be lost, so there is nothing to wait for.
+        Err(Failure::NoAnswer) => {
+            let token = row.id;
+            if fault == Some(Fault::AnswerLost) {
+                settle::settle(ctx, &Moment::passing(account.clone()), row).await?;
+            }
+            return Err(Error::from(ErrorCode::GatewayError).about_charge(token));
+        }
     };
     let (now, row) = outcome::write(ctx, account, row, TokenUse::Inline, verdict).await?;
     if row.state == step.to {
@@ -93,7 +104,7 @@ struct Intent {
 }
 
 /// Move into flight, or let the table answer for the charge as it stands by now.
-async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move), Error> {
+async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move, Fares), Error> {
     let Intent { row: seen, account, action, wall } = intent;
     let refusal = |code: ErrorCode| Error::from(code).about_charge(seen.id);
     let step = next(Standing::at(account.now, seen), *action).map_err(refusal)?;
@@ -114,8 +125,9 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move)
         .col_expr(charge::Column::Claim, Expr::value(row.claim.clone()))
         .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
     if sea_orm::UpdateMany::exec(update, tx).await?.rows_affected > 0 {
+        let fares = faults::draw(tx, account).await?;
         crash::point(call_name(row.state), "intent.before");
-        return Ok((row, step));
+        return Ok((row, step, fares));
     }
     let found = outcome::found(tx, seen).await?;
     match next(Standing::at(account.now, &found), *action) {
@@ -126,9 +138,9 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move)
 }
 
 /// The call in flight.
-fn call(row: &charge::Model, action: Action) -> Result<Follow, Error> {
+fn call(row: &charge::Model, action: Action, fault: Option<Fault>) -> Result<Follow, Error> {
     let reference = row.acquirer_reference.clone();
     let reference =
         reference.ok_or_else(|| Error::internal("an authorised charge without the acquirer's reference"))?;
-    Ok(Follow { key: key(row, action), reference, amount: row.amount, currency: row.currency, fault: None })
+    Ok(Follow { key: key(row, action), reference, amount: row.amount, currency: row.currency, fault })
 }

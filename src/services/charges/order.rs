@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::params::charge::NewCharge;
 use crate::params::{Faults, Params, filled, rules};
+use crate::services::accounts::faults::ordered;
 use crate::services::context::{Account, Context};
 use crate::services::payment::{self, Offered, Payer, TokenUse};
 
@@ -39,8 +40,14 @@ struct Terms {
 /// Check an order.
 ///
 /// Refusals, first match wins: `invalid_resource`, `token_already_used`.
-pub async fn place(ctx: &Context, account: &Account, params: Params<NewCharge>) -> Result<Order, Error> {
+pub async fn place(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewCharge>,
+    outcome: Option<&str>,
+) -> Result<Order, Error> {
     let Params { value: asked, mut faults } = params;
+    let forced = ordered(outcome, &mut faults);
     let offered = Offered {
         card: asked.card.as_ref(),
         card_token: asked.card_token.as_deref(),
@@ -81,7 +88,9 @@ pub async fn place(ctx: &Context, account: &Account, params: Params<NewCharge>) 
     if !faults.is_empty() {
         return Err(faults.into());
     }
-    order(ctx, account, asked, *payer, terms)
+    let mut order = order(ctx, account, asked, *payer, terms)?;
+    order.call.forced = forced;
+    Ok(order)
 }
 
 fn currency(ctx: &Context, asked: Option<&str>, faults: &mut Faults) -> Option<(Currency, Rate)> {

@@ -18,6 +18,7 @@ use super::state::Move;
 use crate::answer::{Answer, Wrap};
 use crate::crash;
 use crate::error::{Error, ErrorCode};
+use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
 use crate::services::ledger::{self, Entry};
 use crate::services::payment::TokenUse;
@@ -200,7 +201,7 @@ pub(super) fn word(state: ChargeState) -> SimpleExpr {
 /// The charge as it stands now.
 pub(super) async fn found(tx: &Tx, seen: &charge::Model) -> Result<charge::Model, Error> {
     let row = charge::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id)).one(tx).await?;
-    row.ok_or_else(|| Error::internal("a charge in flight is gone"))
+    row.ok_or_else(deleted)
 }
 
 /// Charged = fees + the platform's share + what the merchant gets, on the day it becomes available.

@@ -90,7 +90,7 @@ pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
 }
 
 /// Settle the call in flight of a charge that is due for it.
-async fn settle(ctx: &Context, moment: &Moment, seen: charge::Model) -> Result<Ran, Error> {
+pub(super) async fn settle(ctx: &Context, moment: &Moment, seen: charge::Model) -> Result<Ran, Error> {
     let settle_after = ctx.clock.now() + pause(seen.attempt - seen.call);
     let claim = Claim { seen, settle_after, mark: moment.mark() };
     // The attempt number fences off whoever made the call: from here on only this worker records its outcome.

@@ -16,9 +16,16 @@ use crate::views::refund::Refund;
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Refund, Error> {
+    Ok(by_token(ctx, account, token).await?.into())
+}
+
+/// The row of a refund.
+///
+/// Refusals: `not_found`.
+pub async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<refund::Model, Error> {
     let id: RefundToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = refund::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
-    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+    row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
 /// The account's refunds, newest first.

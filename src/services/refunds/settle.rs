@@ -10,12 +10,13 @@ use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::state::next;
-use crate::error::Error;
-use crate::services::context::Context;
+use crate::error::{Error, ErrorCode};
+use crate::services::accounts::wipe::deleted;
+use crate::services::context::{Account, Context};
 use crate::services::due_work::{DueWork, Ran, Reach, Subject};
 use crate::services::ledger::{self, Entry};
 use crate::services::moment::{Mark, Moment};
-use crate::services::{clocks, events};
+use crate::services::{clocks, events, idempotency};
 use crate::store::Tx;
 use crate::views::refund::Refund;
 
@@ -64,6 +65,22 @@ pub async fn settle(
     ctx.store.write(ending, |tx, ending| ending.record(tx).boxed()).await
 }
 
+/// Let a pending refund end on request, whether or not the acquirer has been asked.
+///
+/// Refusals: `invalid_state`.
+pub async fn decide(
+    ctx: &Context,
+    account: &Account,
+    refund: refund::Model,
+    outcome: RefundOutcome,
+) -> Result<Refund, Error> {
+    let ending = Ending { refund, outcome, now: account.now, mark: Moment::passing(account.clone()).mark() };
+    let unit = idempotency::write(ctx, account, ending, |tx, ending| {
+        async move { ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into()) }.boxed()
+    });
+    unit.await
+}
+
 struct Ending {
     refund: refund::Model,
     outcome: RefundOutcome,
@@ -72,6 +89,7 @@ struct Ending {
 }
 
 impl Ending {
+    /// `None` where it has ended before.
     async fn record(&self, tx: &Tx) -> Result<Option<Refund>, Error> {
         let refund = held(tx, &self.refund).await?;
         let ended = end(tx, refund, self.outcome, self.now).await?;
@@ -86,7 +104,7 @@ impl Ending {
 pub(super) async fn held(tx: &Tx, seen: &refund::Model) -> Result<refund::Model, Error> {
     let refund = refund::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
     let refund = refund.lock(LockType::NoKeyUpdate).one(tx).await?;
-    refund.ok_or_else(|| Error::internal("a refund is gone"))
+    refund.ok_or_else(deleted)
 }
 
 /// Record how a held refund ends, with its event, and its money where it comes back.

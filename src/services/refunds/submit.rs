@@ -9,11 +9,13 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::settle::{end, held, update};
 use super::state::{Action, next};
-use crate::acquirer::{CallKey, Failure, Follow, RefundAnswer};
+use crate::acquirer::{CallKey, Failure, Fault, Follow, RefundAnswer};
 use crate::crash;
 use crate::error::Error;
 use crate::limits::{REFUND_SETTLES_AFTER, SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
-use crate::services::context::Context;
+use crate::services::accounts::faults::{self, Fares};
+use crate::services::accounts::wipe::deleted;
+use crate::services::context::{Account, Context};
 use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until};
 use crate::services::moment::{Mark, Moment};
 use crate::store::Tx;
@@ -57,15 +59,22 @@ impl DueWork for Submission {
 
 /// Submit a refund.
 pub async fn submit(ctx: &Context, moment: &Moment, seen: refund::Model) -> Result<Ran, Error> {
-    let claim = Claim { submit_after: ctx.clock.now() + pause(seen.attempt), seen, mark: moment.mark() };
-    let Some(refund) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
+    let claim = Claim {
+        submit_after: ctx.clock.now() + pause(seen.attempt),
+        seen,
+        account: moment.account().clone(),
+        mark: moment.mark(),
+    };
+    let Some((refund, fares)) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
         return Ok(Ran::Nothing);
     };
     crash::point("refund", "claim.after");
-    let call = call(ctx, &refund).await?;
+    let call = call(ctx, &refund, fares.fault()).await?;
     crash::point("refund", "call.before");
     metrics::counter!("card_payments_acquirer_calls_total").increment(1);
-    let answer = tokio::time::timeout(moment.patience(ctx), ctx.acquirer.refund(call));
+    // No latency is added while a clock is moved.
+    let fares = if moment.is_passing() { fares } else { fares.at_once() };
+    let answer = tokio::time::timeout(moment.patience(ctx), fares.late(ctx.acquirer.refund(call)));
     let answer = waiting(Wait::Acquirer, answer).await;
     crash::point("refund", "call.after");
     let verdict = match answer {
@@ -112,10 +121,11 @@ struct Claim {
     seen: refund::Model,
     submit_after: Timestamp,
     mark: Mark,
+    account: Account,
 }
 
 impl Claim {
-    async fn record(&self, tx: &Tx) -> Result<Option<refund::Model>, Error> {
+    async fn record(&self, tx: &Tx) -> Result<Option<(refund::Model, Fares)>, Error> {
         let mut row = self.seen.clone();
         row.attempt += 1;
         row.submit_after = Some(self.submit_after);
@@ -126,26 +136,27 @@ impl Claim {
             .filter(Column::Attempt.eq(self.seen.attempt))
             .col_expr(Column::Attempt, Expr::value(row.attempt))
             .col_expr(Column::SubmitAfter, Expr::value(self.submit_after.millis()));
-        let claimed = claim.exec(tx).await?.rows_affected > 0;
-        if claimed {
-            self.mark.set(tx).await?;
+        if claim.exec(tx).await?.rows_affected == 0 {
+            return Ok(None);
         }
+        self.mark.set(tx).await?;
+        let fares = faults::draw(tx, &self.account).await?;
         crash::point("refund", "claim.before");
-        Ok(claimed.then_some(row))
+        Ok(Some((row, fares)))
     }
 }
 
 /// The call, the same at every attempt: the acquirer acts once, whatever became of its answers.
-async fn call(ctx: &Context, refund: &refund::Model) -> Result<Follow, Error> {
+async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Result<Follow, Error> {
     let charge = charge::Entity::owned_by(refund.account_id)
         .filter(charge::Column::Id.eq(refund.charge_id))
         .one(ctx.store.read())
         .await?;
-    let reference = charge.and_then(|charge| charge.acquirer_reference);
+    let reference = charge.ok_or_else(deleted)?.acquirer_reference;
     let reference =
         reference.ok_or_else(|| Error::internal("a refunded charge without the acquirer's reference"))?;
     let key = CallKey::new(refund.id, "refund");
-    Ok(Follow { key, reference, amount: refund.amount, currency: refund.currency, fault: None })
+    Ok(Follow { key, reference, amount: refund.amount, currency: refund.currency, fault })
 }
 
 /// What the acquirer says.

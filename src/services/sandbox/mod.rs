@@ -1,4 +1,8 @@
-//! The sandbox: what a test environment needs and a card network will not do for a tester (decisions 12). A thin
-//! layer: it calls the services that workers and operators call.
+//! The sandbox: what a test environment needs and a card network will not do for a tester (decisions 12). A thin layer
+//! over the services that workers and operators call: no rule lives here alone.
 
+pub mod account;
+pub mod accounts;
+pub mod acquirer;
 pub mod clock;
+pub mod refunds;

@@ -12,7 +12,7 @@ use card_payments::config::{Environment, Secrets};
 use card_payments::http::Index;
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{Outbound, Reach};
-use card_payments::services::accounts::{self, Keys};
+use card_payments::services::accounts::{Keys, NewAccount};
 use card_payments::services::ledger::verify::{Difference, verify};
 use card_payments::services::moment::Moment;
 use card_payments::services::{Ctx, due};
@@ -73,6 +73,7 @@ struct Outlives {
     acquirer: Arc<dyn Acquirer>,
     acquirer_answer: Duration,
     clock_move: Duration,
+    environment: Environment,
     // Removed when the test ends.
     _folder: Option<tempfile::TempDir>,
     _postgres: Option<postgres::Database>,
@@ -84,7 +85,7 @@ impl Outlives {
             clock: Arc::clone(clock) as Arc<dyn Clock>,
             acquirer: Arc::clone(&self.acquirer),
             acquirer_answer: self.acquirer_answer,
-            environment: Environment::Test,
+            environment: self.environment,
             operator: self.operator.clone(),
             outbound: Outbound::new(Reach::test()),
             retention: Span::days(90),
@@ -92,12 +93,20 @@ impl Outlives {
         };
         let index = Index {
             base_url: "http://test".into(),
-            environment: "test",
+            environment: self.environment,
             trusted_proxies: Vec::new(),
             metrics: true,
         };
         card_payments::app::App::open(&self.location, parts, Secrets::default(), index).await.unwrap()
     }
+}
+
+/// Another account's keys.
+async fn account(ctx: &Ctx) -> Keys {
+    let keys = Keys::mint();
+    let new = NewAccount::new(ctx, "Stranger", "stranger@example.com", &keys);
+    ctx.store.write(new, |tx, new| new.record(tx).boxed()).await.unwrap();
+    keys
 }
 
 impl App {
@@ -110,6 +119,21 @@ impl App {
 
     /// A server whose acquirer is the test's own, and how long it may take to answer.
     pub async fn start_with(
+        database: Database,
+        acquirer: Arc<dyn Acquirer>,
+        acquirer_answer: Duration,
+    ) -> Option<Self> {
+        Self::start_in(Environment::Test, database, acquirer, acquirer_answer).await
+    }
+
+    /// A live server with one account.
+    pub async fn live(database: Database) -> Option<Self> {
+        let acquirer = Arc::new(Simulator::new(Numbers::All));
+        Self::start_in(Environment::Live, database, acquirer, Duration::from_millis(200)).await
+    }
+
+    async fn start_in(
+        environment: Environment,
         database: Database,
         acquirer: Arc<dyn Acquirer>,
         acquirer_answer: Duration,
@@ -137,11 +161,15 @@ impl App {
             acquirer,
             acquirer_answer,
             clock_move: CLOCK_MOVE,
+            environment,
             _folder: folder,
             _postgres: copy,
         };
         let inner = outlives.open(&clock).await;
-        let keys = inner.keys.clone().unwrap();
+        let keys = match inner.keys.clone() {
+            Some(keys) => keys,
+            None => account(&inner.ctx).await,
+        };
         Some(Self { clock, database, inner: Some(inner), keys, outlives })
     }
 
@@ -197,9 +225,7 @@ impl App {
 
     /// A caller of another account.
     pub async fn stranger(&self) -> Client {
-        let keys = Keys::mint();
-        accounts::create(self.ctx(), "Stranger", &keys).await.unwrap();
-        self.with_key(keys.secret.expose())
+        self.with_key(account(self.ctx()).await.secret.expose())
     }
 
     /// Do all due work, as the workers would by now.

@@ -31,6 +31,11 @@ impl Client {
         Self { router, key }
     }
 
+    /// The same server with another key.
+    pub fn keyed(&self, key: &str) -> Self {
+        Self::new(self.router.clone(), Some(key.into()))
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.send(self.request(Method::GET, path).body(Body::empty()).unwrap()).await
     }

@@ -1,8 +1,8 @@
 //! What is stored, for rules about what a request must not change or keep.
 
 use entity::{
-    balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key, refund, webhook,
-    webhook_endpoint,
+    account, api_key, balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key,
+    refund, webhook, webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
@@ -36,9 +36,11 @@ impl App {
             .all(db)
             .await
             .unwrap();
+        let accounts = account::Entity::find().order_by_asc(account::Column::Id).all(db).await.unwrap();
+        let keys = api_key::Entity::find().order_by_asc(api_key::Column::Hash).all(db).await.unwrap();
         let kept = self.kept().await;
         format!(
-            "{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
+            "{accounts:#?}\n{keys:#?}\n{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
              {counters:#?}\n{balances:#?}\n{kept:#?}"
         )
     }
@@ -83,7 +85,8 @@ impl App {
         }
     }
 
-    async fn text(&self, sql: &str) -> String {
+    /// One text from the database.
+    pub async fn text(&self, sql: &str) -> String {
         let reader = self.ctx().store.read();
         let statement = Statement::from_string(reader.get_database_backend(), sql);
         reader.query_one_raw(statement).await.unwrap().unwrap().try_get_by_index(0).unwrap()

@@ -1,5 +1,9 @@
 //! Accounts, the keys that open them, and the first one.
 
+pub mod faults;
+pub mod settings;
+pub mod wipe;
+
 use entity::account::TransfersSchedule;
 use entity::api_key::KeyKind;
 use entity::journal_entry::EntryKind;
@@ -13,13 +17,13 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect};
 use subtle::ConstantTimeEq;
 
-use super::context::{Account, Context, KeyEntry};
-use super::idempotency;
-use super::ledger::{self, Entry};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS};
 use crate::random::token22;
 use crate::secret::Secret;
+use crate::services::context::{Account, Context, KeyEntry};
+use crate::services::idempotency;
+use crate::services::ledger::{self, Entry};
 use crate::store::Tx;
 use crate::vault::{Purpose, Vault};
 
@@ -77,6 +81,8 @@ pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) ->
                 .await?
         }
     };
+    // The key may be remembered longer than its account is there.
+    let found = found.filter(|(row, _)| row.closed_at.is_none());
     let (row, claimed) = found.ok_or(ErrorCode::Unauthorized)?;
     Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed: claimed.is_some() })
 }
@@ -100,7 +106,7 @@ pub async fn first(
         publishable: publishable.clone().unwrap_or(known.publishable),
     };
     let keys = given_or(Keys::mint());
-    let new = NewAccount::new(ctx, "First account", &keys);
+    let new = NewAccount::new(ctx, "First account", "first@example.com", &keys);
     let existing = ctx
         .store
         .write(new, |tx, new| {
@@ -127,24 +133,22 @@ pub async fn first(
 /// What says which account was the first.
 const FIRST_ACCOUNT: &str = "first_account";
 
-/// An account of its own: every switch on, the opening deposit, and these keys.
-pub async fn create(ctx: &Context, business_name: &str, keys: &Keys) -> Result<(), Error> {
-    let new = NewAccount::new(ctx, business_name, keys);
-    ctx.store.write(new, |tx, new| new.record(tx).boxed()).await
-}
-
-struct NewAccount {
-    row: account::Model,
+/// An account that is not recorded yet, with every switch on and the opening deposit.
+pub struct NewAccount {
+    /// Its row.
+    pub row: account::Model,
     keys: [api_key::Model; 2],
 }
 
 impl NewAccount {
-    fn new(ctx: &Context, business_name: &str, keys: &Keys) -> Self {
-        let row = opening(ctx.ids.token(), business_name, ctx.clock.now());
+    /// One that these keys open.
+    pub fn new(ctx: &Context, business_name: &str, email: &str, keys: &Keys) -> Self {
+        let row = opening(ctx.ids.token(), business_name, email, ctx.clock.now());
         Self { keys: key_rows(ctx, row.id, keys), row }
     }
 
-    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+    /// Record it.
+    pub async fn record(&self, tx: &Tx) -> Result<(), Error> {
         add_keys(tx, &self.keys).await?;
         tx.append(&self.row);
         open_with_deposit(tx, &self.row);
@@ -173,11 +177,11 @@ async fn add_keys(tx: &Tx, rows: &[api_key::Model]) -> Result<(), Error> {
 }
 
 /// An account with every switch on, as the first one and those of the sandbox begin.
-fn opening(id: AccountToken, business_name: &str, now: Timestamp) -> account::Model {
+fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -> account::Model {
     account::Model {
         id,
         business_name: business_name.into(),
-        email: "first@example.com".into(),
+        email: email.into(),
         partner: true,
         disputes: true,
         wallet: true,
@@ -191,6 +195,11 @@ fn opening(id: AccountToken, business_name: &str, now: Timestamp) -> account::Mo
         moving_until: None,
         // Nothing goes before.
         purge_at: now + Span::days(RETENTION_DAYS_MIN),
+        made_by: None,
+        acquirer_faults: None,
+        acquirer_calls: 0,
+        closed_at: None,
+        wipe_at: None,
         created_at: now,
     }
 }

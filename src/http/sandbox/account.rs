@@ -1,0 +1,38 @@
+//! Switches and settings of the account.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Envelope, Shown};
+use crate::http::auth::Caller;
+use crate::http::call::Call;
+use crate::http::extract::Input;
+use crate::params::sandbox::ChangedAccount;
+use crate::services::sandbox::account;
+use crate::views::sandbox::SandboxAccount;
+
+/// Get the account's switches.
+///
+/// Returns the switches and settings of this account that a test may change.
+#[utoipa::path(get, path = "/sandbox/account", tag = "Sandbox", operation_id = "get_sandbox_account",
+    responses((status = 200, description = "Switches and settings", body = Envelope<SandboxAccount>)))]
+pub async fn get_sandbox_account(caller: Caller, _input: Input) -> Result<Shown<SandboxAccount>, Error> {
+    Ok(Shown(account::show(&caller.0)))
+}
+
+/// Change the account's switches.
+///
+/// Changes switches and settings of this account. What is absent stays as it is.
+#[utoipa::path(put, path = "/sandbox/account", tag = "Sandbox", operation_id = "update_sandbox_account",
+    request_body(content((Option<ChangedAccount> = "application/json"), (Option<ChangedAccount> = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "Switches and settings", body = Envelope<SandboxAccount>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn update_sandbox_account(
+    State(site): State<Site>,
+    call: Call,
+) -> Result<Shown<SandboxAccount>, Error> {
+    Ok(Shown(account::change(&site, &call.changes(), call.input.params()).await?))
+}

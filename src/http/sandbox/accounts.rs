@@ -1,0 +1,45 @@
+//! Isolated accounts.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Created, Deleted, Envelope};
+use crate::http::call::Call;
+use crate::http::extract::Path;
+use crate::params::sandbox::NewSandboxAccount;
+use crate::services::sandbox::accounts;
+use crate::views::sandbox::SandboxKeys;
+
+/// Create an isolated account.
+///
+/// Makes an account with keys, a clock and an opening deposit of its own, for one run of tests. The keys are shown this
+/// once.
+#[utoipa::path(post, path = "/sandbox/accounts", tag = "Sandbox", operation_id = "create_sandbox_account",
+    request_body(content((Option<NewSandboxAccount> = "application/json"), (Option<NewSandboxAccount> = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The account's token and keys", body = Envelope<SandboxKeys>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_sandbox_account(
+    State(site): State<Site>,
+    call: Call,
+) -> Result<Created<SandboxKeys>, Error> {
+    Ok(Created(accounts::create(&site, &call.creates(), call.input.params()).await?))
+}
+
+/// Delete an isolated account.
+///
+/// Deletes an account that this account has made, or this account itself if it was made so, with everything in it. Its
+/// keys stop working at once.
+#[utoipa::path(delete, path = "/sandbox/accounts/{account_token}", tag = "Sandbox", operation_id = "delete_sandbox_account",
+    params(("account_token" = String, Path, description = "Account token")),
+    responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
+pub async fn delete_sandbox_account(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Deleted, Error> {
+    accounts::delete(&site, &call.deletes(), &token).await?;
+    Ok(Deleted)
+}

@@ -1,0 +1,37 @@
+//! Faults of the account's acquirer.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Envelope, Shown};
+use crate::http::auth::Caller;
+use crate::http::call::Call;
+use crate::http::extract::Input;
+use crate::params::sandbox::ChangedFaults;
+use crate::services::sandbox::acquirer;
+use crate::views::sandbox::Faults;
+
+/// Get the acquirer's faults.
+///
+/// Returns the faults that are ordered of this account's acquirer.
+#[utoipa::path(get, path = "/sandbox/acquirer", tag = "Sandbox", operation_id = "get_sandbox_acquirer",
+    responses((status = 200, description = "The faults", body = Envelope<Faults>)))]
+pub async fn get_sandbox_acquirer(caller: Caller, _input: Input) -> Result<Shown<Faults>, Error> {
+    Ok(Shown(acquirer::show(&caller.0)?))
+}
+
+/// Order faults of the acquirer.
+///
+/// From now on this account's acquirer answers later, declines every attempt, fails, or does what it was asked and loses
+/// the answer. Which of the calls fail is drawn from the seed and the number of the call since this request, so the same
+/// seed gives the same run. What is absent stays as it is.
+#[utoipa::path(put, path = "/sandbox/acquirer", tag = "Sandbox", operation_id = "update_sandbox_acquirer",
+    request_body(content((Option<ChangedFaults> = "application/json"), (Option<ChangedFaults> = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The faults", body = Envelope<Faults>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn update_sandbox_acquirer(State(site): State<Site>, call: Call) -> Result<Shown<Faults>, Error> {
+    Ok(Shown(acquirer::change(&site, &call.changes(), call.input.params()).await?))
+}

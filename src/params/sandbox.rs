@@ -1,0 +1,95 @@
+//! Parameters of the sandbox (decisions 12), in the order of its table.
+
+use entity::Chance;
+use entity::account::TransfersSchedule;
+use entity::failure::Decline;
+use entity::refund::RefundOutcome;
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use validator::Validate;
+
+use super::{Patch, filled, rules};
+use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
+
+/// How a pending refund is to end.
+#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+pub struct DecidedRefund {
+    /// `succeeded` or `failed`.
+    #[schema(value_type = String, example = "failed")]
+    pub outcome: RefundOutcome,
+}
+
+/// Faults of the account's acquirer; what is absent stays.
+#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+pub struct ChangedFaults {
+    /// How much later each answer comes.
+    #[validate(range(min = 0, max = ACQUIRER_LATENCY_MS_MAX))]
+    #[schema(minimum = 0, maximum = 30_000)]
+    pub latency_ms: Option<i64>,
+    /// A decline code that every attempt on a card gets; blank for none.
+    // Blank is a wish of its own here, but JSON null is absent, as everywhere.
+    #[schema(value_type = Option<String>, example = "insufficient_funds")]
+    pub decline: Option<Patch<Decline>>,
+    /// How many of the calls fail before anything happens.
+    #[validate(custom(function = "rules::chance"))]
+    #[schema(schema_with = chance_schema)]
+    pub gateway_error_rate: Option<String>,
+    /// How many of the calls are done, and their answers lost.
+    #[validate(custom(function = "rules::chance"))]
+    #[schema(schema_with = chance_schema)]
+    pub drop_rate: Option<String>,
+    /// The same seed gives the same run.
+    #[schema(minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64, example = 42)]
+    pub seed: Option<i64>,
+}
+
+/// A chance that was checked; `None` where it is absent or blank.
+pub fn chance(text: Option<&str>) -> Option<Chance> {
+    filled(text)?.parse().ok()
+}
+
+/// 0 to 1.
+pub fn chance_schema() -> Object {
+    let (zero, one) = (Some(0_u32), Some(1_u32));
+    ObjectBuilder::new().schema_type(Type::Number).minimum(zero).maximum(one).examples([json!(0.25)]).build()
+}
+
+/// Switches and settings of the account; what is absent stays.
+#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+pub struct ChangedAccount {
+    /// The disputes API is enabled.
+    pub disputes: Option<bool>,
+    /// The wallet API is enabled.
+    pub wallet: Option<bool>,
+    /// Manages an approved partner: may use the merchants API.
+    pub partner: Option<bool>,
+    /// Money may be paid out.
+    pub transfers_enabled: Option<bool>,
+    /// `daily`, `weekly` or `manual`.
+    #[schema(value_type = Option<String>, example = "daily")]
+    pub transfers_schedule: Option<TransfersSchedule>,
+    /// Days from a capture to the day its money becomes available.
+    #[validate(range(min = 0, max = SETTLEMENT_DELAY_DAYS_MAX))]
+    #[schema(minimum = 0, maximum = 365)]
+    pub settlement_delay_days: Option<i64>,
+}
+
+impl ChangedAccount {
+    /// As a column holds it.
+    pub fn settlement_delay_days(&self) -> Option<i32> {
+        self.settlement_delay_days.and_then(|days| i32::try_from(days).ok())
+    }
+}
+
+/// Switches of an account to be made, each on where it is absent.
+#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+pub struct NewSandboxAccount {
+    /// Manages an approved partner: may use the merchants API.
+    pub partner: Option<bool>,
+    /// The disputes API is enabled.
+    pub disputes: Option<bool>,
+    /// The wallet API is enabled.
+    pub wallet: Option<bool>,
+}

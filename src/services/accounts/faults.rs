@@ -1,0 +1,163 @@
+//! What the sandbox orders of an account's acquirer, call by call (decisions 12).
+
+use std::time::Duration;
+
+use entity::account::{self, Column};
+use entity::{AccountToken, AcquirerFaults};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sha2::{Digest, Sha256};
+
+use crate::acquirer::{Fault, Outcome};
+use crate::error::Error;
+use crate::params::{Faults, filled};
+use crate::services::context::Account;
+use crate::store::Tx;
+
+/// The header that orders the outcome of one attempt.
+const HEADER: &str = "Sandbox-Outcome";
+
+/// The outcome that a `Sandbox-Outcome` header orders; an unknown word is a fault.
+pub fn ordered(word: Option<&str>, faults: &mut Faults) -> Option<Outcome> {
+    let word = filled(word)?;
+    let outcome = Outcome::from_sandbox_word(word);
+    if outcome.is_none() {
+        faults.add(HEADER, "is not included in the list");
+    }
+    outcome
+}
+
+/// The faults that an account has ordered; none where it never has.
+pub fn of(account: &account::Model) -> Result<AcquirerFaults, Error> {
+    Ok(match &account.acquirer_faults {
+        Some(faults) => serde_json::from_str(faults.as_str())?,
+        None => AcquirerFaults::default(),
+    })
+}
+
+/// How one call fares.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fares {
+    /// What becomes of it.
+    pub outcome: Option<Outcome>,
+    /// How much later its answer comes.
+    latency: Duration,
+}
+
+/// Draw how the account's next call fares, in the unit that records the intent to make it. It costs a statement where
+/// chance decides, and nothing elsewhere.
+pub async fn draw(tx: &Tx, account: &Account) -> Result<Fares, Error> {
+    let faults = of(account.settings())?;
+    let chance_decides = !faults.gateway_error_rate.is_none() || !faults.drop_rate.is_none();
+    let call = if chance_decides { counted(tx, account.id()).await? } else { 0 };
+    let latency = Duration::from_millis(u64::try_from(faults.latency_ms).unwrap_or_default());
+    Ok(Fares { outcome: drawn(&faults, call), latency })
+}
+
+/// The number of the call, from 1: of many at once, each gets its own.
+async fn counted(tx: &Tx, account: AccountToken) -> Result<i64, Error> {
+    let count = account::Entity::update_many()
+        .col_expr(Column::AcquirerCalls, Expr::col(Column::AcquirerCalls).add(1))
+        .filter(Column::Id.eq(account));
+    let counted = count.exec_with_returning(tx).await?;
+    Ok(counted.first().map_or(0, |account| account.acquirer_calls))
+}
+
+/// What becomes of the n-th call. The line fails before the issuer is asked, so its faults go before a decline.
+fn drawn(faults: &AcquirerFaults, call: i64) -> Option<Outcome> {
+    let digest = Sha256::digest(format!("{}:{call}", faults.seed));
+    let mut rolls = digest.chunks_exact(8).map(roll);
+    let mut next = || rolls.next().unwrap_or_default();
+    if faults.gateway_error_rate.takes(next()) {
+        Some(Outcome::Fault(Fault::GatewayError))
+    } else if faults.drop_rate.takes(next()) {
+        Some(Outcome::Fault(Fault::AnswerLost))
+    } else {
+        faults.decline.map(Outcome::Declined)
+    }
+}
+
+/// 0 to 999,999.
+fn roll(bytes: &[u8]) -> u32 {
+    let number = bytes.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    u32::try_from(number % u64::from(entity::Chance::ONE)).unwrap_or_default()
+}
+
+impl Fares {
+    /// What goes wrong without the issuer's doing: all that can happen to a capture, a void or a refund.
+    pub fn fault(&self) -> Option<Fault> {
+        match self.outcome {
+            Some(Outcome::Fault(fault)) => Some(fault),
+            Some(Outcome::Approved(_) | Outcome::Declined(_)) | None => None,
+        }
+    }
+
+    /// The same without latency.
+    #[must_use]
+    pub fn at_once(self) -> Self {
+        Self { latency: Duration::ZERO, ..self }
+    }
+
+    /// The call, with its answer as late as ordered.
+    pub async fn late<T>(self, call: impl Future<Output = T>) -> T {
+        let answer = call.await;
+        if !self.latency.is_zero() {
+            tokio::time::sleep(self.latency).await;
+        }
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use entity::failure::Decline;
+
+    use super::*;
+
+    fn faults(gateway_error_rate: &str, drop_rate: &str, seed: i64) -> AcquirerFaults {
+        let chance = |text: &str| text.parse().unwrap();
+        AcquirerFaults {
+            decline: Some(Decline::LostCard),
+            gateway_error_rate: chance(gateway_error_rate),
+            drop_rate: chance(drop_rate),
+            seed,
+            latency_ms: 0,
+        }
+    }
+
+    fn run(faults: &AcquirerFaults) -> Vec<Option<Outcome>> {
+        (1..=10_000).map(|call| drawn(faults, call)).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_run_and_another_one_another() {
+        assert_eq!(run(&faults("0.3", "0.3", 7)), run(&faults("0.3", "0.3", 7)));
+        assert_ne!(run(&faults("0.3", "0.3", 7)), run(&faults("0.3", "0.3", 8)));
+    }
+
+    #[test]
+    fn a_run_is_the_same_in_every_release() {
+        let words = run(&faults("0.5", "0.5", 42)).into_iter().take(12).map(|outcome| match outcome {
+            Some(Outcome::Fault(Fault::GatewayError)) => 'e',
+            Some(Outcome::Fault(Fault::AnswerLost)) => 'd',
+            Some(Outcome::Fault(Fault::NoAnswer) | Outcome::Approved(_) | Outcome::Declined(_)) | None => '.',
+        });
+        assert_eq!(words.collect::<String>(), "e.ee.edde.ed");
+    }
+
+    #[test]
+    fn rates_are_kept_and_the_rest_is_declined() {
+        let run = run(&faults("0.25", "0.5", 1));
+        let share = |of: Outcome| run.iter().filter(|outcome| **outcome == Some(of)).count() / 100;
+        assert!((24..=26).contains(&share(Outcome::Fault(Fault::GatewayError))));
+        assert!((36..=39).contains(&share(Outcome::Fault(Fault::AnswerLost))));
+        assert!((36..=39).contains(&share(Outcome::Declined(Decline::LostCard))));
+    }
+
+    #[test]
+    fn a_rate_of_one_takes_every_call_and_a_rate_of_zero_none() {
+        assert!(run(&faults("1", "1", 3)).iter().all(|o| *o == Some(Outcome::Fault(Fault::GatewayError))));
+        assert!(run(&faults("0", "1", 3)).iter().all(|o| *o == Some(Outcome::Fault(Fault::AnswerLost))));
+        assert!(run(&faults("0", "0", 3)).iter().all(|o| *o == Some(Outcome::Declined(Decline::LostCard))));
+    }
+}

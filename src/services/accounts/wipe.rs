@@ -1,0 +1,165 @@
+//! How an account goes, with all its rows. It is closed in one commit: from then on its keys open nothing. A worker
+//! deletes its rows in steps, a commit each, so that a large account disturbs nobody and a kill in the middle costs
+//! nothing. Requests that had begun before may still add rows; once the last of them must have ended, the worker comes
+//! back for these, and the account's own row goes last.
+
+use entity::account::{self, Column};
+use entity::{
+    AccountToken, Owned, Span, Timestamp, api_key, balance, card, charge, counter, customer, deposit, event,
+    idempotency_answer, idempotency_key, journal_entry, posting, refund, webhook, webhook_endpoint,
+};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, QueryTrait,
+    Select,
+};
+
+use crate::error::{Error, ErrorCode};
+use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::store::{Tx, WordTable};
+
+/// Delete an account that was made in the sandbox, on behalf of itself or of the one that made it.
+///
+/// Refusals: `not_found`.
+pub async fn close(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    let id: AccountToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let closing = Closing { id, by: account.id(), wall: ctx.clock.now() };
+    idempotency::write(ctx, account, closing, |tx, closing| closing.record(tx).boxed()).await
+}
+
+struct Closing {
+    id: AccountToken,
+    by: AccountToken,
+    wall: Timestamp,
+}
+
+impl Closing {
+    /// Of many at once, one closes it.
+    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        let by_maker = Column::MadeBy.eq(self.by);
+        let by_itself = Condition::all().add(Column::Id.eq(self.by)).add(Column::MadeBy.is_not_null());
+        let close = super::settings::of(self.id)
+            .filter(Column::ClosedAt.is_null())
+            .filter(Condition::any().add(by_maker).add(by_itself))
+            .col_expr(Column::ClosedAt, Expr::value(self.wall.millis()))
+            .col_expr(Column::WipeAt, Expr::value(self.wall.millis()))
+            // Nobody counts meanwhile what was kept long enough.
+            .col_expr(Column::PurgeAt, Expr::value((self.wall + Span::days(RETENTION_DAYS_MAX)).millis()));
+        if close.exec(tx).await?.rows_affected == 0 {
+            return Err(ErrorCode::NotFound.into());
+        }
+        let keys = api_key::Entity::delete_many().filter(api_key::Column::AccountId.eq(self.id));
+        keys.exec(tx).await?;
+        Ok(())
+    }
+}
+
+/// Why a record is gone that nothing else takes away: whoever still acts for a deleted account has no key to it.
+pub fn deleted() -> Error {
+    ErrorCode::Unauthorized.into()
+}
+
+/// Whether that is why work was not done; workers carry no keys that could be wrong.
+pub fn is_deleted(error: &Error) -> bool {
+    error.code() == ErrorCode::Unauthorized
+}
+
+/// Deleted accounts of which something may be left, by the wall clock.
+pub fn due(wall: Timestamp) -> Select<account::Entity> {
+    account::Entity::find().filter(Column::WipeAt.lte(wall))
+}
+
+/// Delete what there is of a closed account. Running twice, or at two places at once, does no harm.
+pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
+    let began = ctx.clock.now();
+    for &step in STEPS {
+        let deleted = || ctx.store.write((account.id, step), |tx, (id, step)| step(tx, *id));
+        while deleted().await? >= WIPE_BATCH {}
+    }
+    let Some(closed_at) = account.closed_at else {
+        return Err(Error::internal("an open account to be wiped"));
+    };
+    let quiet_at = closed_at + ACCOUNT_QUIET_AFTER;
+    ctx.store
+        .write((account.id, began, quiet_at), |tx, (id, began, quiet_at)| {
+            async move {
+                if quiet_at <= began {
+                    account::Entity::delete_by_id(*id).exec(tx).await?;
+                } else {
+                    let later =
+                        super::settings::of(*id).col_expr(Column::WipeAt, Expr::value(quiet_at.millis()));
+                    later.exec(tx).await?;
+                }
+                Ok(())
+            }
+            .boxed()
+        })
+        .await
+}
+
+/// Deletes some rows of one table, and says how many.
+type Step = for<'u> fn(&'u Tx, AccountToken) -> BoxFuture<'u, Result<u64, Error>>;
+
+macro_rules! rows {
+    ($table:ident $column:ident) => {
+        |tx, account| some::<$table::Entity>(tx, account, $table::Column::$column).boxed()
+    };
+}
+
+/// In an order in which nothing is made anew of what is left: endpoints before their webhooks, refunds before what they
+/// need, what workers claim before what they add when they have done it, and the sums last.
+const STEPS: &[Step] = &[
+    rows!(webhook_endpoint Id),
+    rows!(refund Id),
+    rows!(charge Id),
+    |tx, account| words(tx, account).boxed(),
+    rows!(card Id),
+    rows!(customer Id),
+    rows!(webhook Id),
+    rows!(event Id),
+    rows!(journal_entry Id),
+    rows!(posting Id),
+    rows!(deposit Id),
+    rows!(idempotency_answer Hash),
+    rows!(idempotency_key Hash),
+    rows!(api_key Hash),
+    rows!(balance AvailableOn),
+    rows!(counter Kind),
+];
+
+async fn some<E: Owned>(tx: &Tx, account: AccountToken, column: E::Column) -> Result<u64, Error> {
+    let some = E::owned_by(account).limit(WIPE_BATCH).select_only().column(column).into_query();
+    let gone = E::delete_many().filter(E::ACCOUNT.eq(account)).filter(column.in_subquery(some));
+    Ok(gone.exec(tx).await?.rows_affected)
+}
+
+/// The words by which SQLite finds charges. They bear a short code of their account, and another one may share it.
+async fn words(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
+    if tx.get_database_backend() == DbBackend::Postgres {
+        return Ok(0);
+    }
+    let code = WordTable::account_code(account);
+    let all: Vec<AccountToken> =
+        account::Entity::find().select_only().column(Column::Id).into_tuple().all(tx).await?;
+    let same_code = |other: &AccountToken| *other != account && WordTable::account_code(*other) == code;
+    let others = charge::Entity::find()
+        .filter(charge::Column::AccountId.is_in(all.into_iter().filter(same_code)))
+        .select_only()
+        .column(charge::Column::Id);
+    let some = Query::select()
+        .column("rowid")
+        .from(WordTable::Charges.name())
+        .and_where(Expr::cust_with_values("charges_search MATCH ?", [format!("\"{code}\"")]))
+        .and_where(Expr::col("id").not_in_subquery(others.into_query()))
+        .limit(WIPE_BATCH)
+        .take();
+    let gone = Query::delete()
+        .from_table(WordTable::Charges.name())
+        .and_where(Expr::col("rowid").in_subquery(some))
+        .take();
+    Ok(tx.execute(&gone).await?.rows_affected())
+}

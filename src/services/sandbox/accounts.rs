@@ -1,0 +1,42 @@
+//! POST and DELETE /sandbox/accounts: an isolated account for one run of tests.
+
+use futures::FutureExt;
+
+use crate::error::Error;
+use crate::params::Params;
+use crate::params::sandbox::NewSandboxAccount;
+pub use crate::services::accounts::wipe::close as delete;
+use crate::services::accounts::{Keys, NewAccount};
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::views::sandbox::SandboxKeys;
+
+/// Make an account with keys, clock and opening deposit of its own.
+///
+/// Refusals: `invalid_resource`.
+pub async fn create(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewSandboxAccount>,
+) -> Result<SandboxKeys, Error> {
+    let asked = params.valid()?;
+    let keys = Keys::mint();
+    let mut new = NewAccount::new(ctx, "Sandbox", "sandbox@example.com", &keys);
+    new.row.made_by = Some(account.id());
+    new.row.partner = asked.partner.unwrap_or(true);
+    new.row.disputes = asked.disputes.unwrap_or(true);
+    new.row.wallet = asked.wallet.unwrap_or(true);
+    let shown = SandboxKeys {
+        token: new.row.id,
+        secret_key: keys.secret.expose().into(),
+        publishable_key: keys.publishable.expose().into(),
+    };
+    let unit = idempotency::write(ctx, account, (new, shown), |tx, (new, shown)| {
+        async move {
+            new.record(tx).await?;
+            Ok(shown.clone())
+        }
+        .boxed()
+    });
+    unit.await
+}

@@ -1,0 +1,54 @@
+//! GET and PUT /sandbox/acquirer: faults of the account's acquirer.
+
+use entity::account::Column;
+use entity::{AccountToken, AcquirerFaults, JsonText};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+
+use crate::error::Error;
+use crate::params::sandbox::{ChangedFaults, chance};
+use crate::params::{Params, Patch};
+use crate::services::accounts::{faults, settings};
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::store::Tx;
+use crate::views::sandbox::Faults;
+
+/// The faults that are ordered.
+pub fn show(account: &Account) -> Result<Faults, Error> {
+    Ok(faults::of(account.settings())?.into())
+}
+
+/// Order faults; what is absent stays. The calls are counted anew, so that the same order gives the same run.
+///
+/// Refusals: `invalid_resource`.
+pub async fn change(
+    ctx: &Context,
+    account: &Account,
+    params: Params<ChangedFaults>,
+) -> Result<Faults, Error> {
+    let change = (account.id(), params.valid()?);
+    let unit = idempotency::write(ctx, account, change, |tx, (id, asked)| record(tx, *id, asked).boxed());
+    unit.await
+}
+
+async fn record(tx: &Tx, id: AccountToken, asked: &ChangedFaults) -> Result<Faults, Error> {
+    let row = settings::held(tx, id).await?;
+    let stays = faults::of(&row)?;
+    let ordered = AcquirerFaults {
+        latency_ms: asked.latency_ms.unwrap_or(stays.latency_ms),
+        decline: match asked.decline {
+            Some(Patch::Value(decline)) => Some(decline),
+            Some(Patch::Blank) => None,
+            Some(Patch::Absent) | None => stays.decline,
+        },
+        gateway_error_rate: chance(asked.gateway_error_rate.as_deref()).unwrap_or(stays.gateway_error_rate),
+        drop_rate: chance(asked.drop_rate.as_deref()).unwrap_or(stays.drop_rate),
+        seed: asked.seed.unwrap_or(stays.seed),
+    };
+    let change = settings::of(id)
+        .col_expr(Column::AcquirerFaults, Expr::value(JsonText::of(&ordered)?))
+        .col_expr(Column::AcquirerCalls, Expr::value(0_i64));
+    change.exec(tx).await?;
+    Ok(ordered.into())
+}

@@ -1,0 +1,21 @@
+//! PUT /sandbox/refunds/{refund_token}: the outcome now.
+
+use crate::error::Error;
+use crate::params::Params;
+use crate::params::sandbox::DecidedRefund;
+use crate::services::context::{Account, Context};
+use crate::services::refunds;
+use crate::views::refund::Refund;
+
+/// Let a pending refund end.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
+pub async fn decide(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<DecidedRefund>,
+) -> Result<Refund, Error> {
+    let refund = refunds::find::by_token(ctx, account, token).await?;
+    refunds::settle::decide(ctx, account, refund, params.valid()?.outcome).await
+}

@@ -1,0 +1,83 @@
+//! What the sandbox answers (decisions 12).
+
+use entity::account::{self, TransfersSchedule};
+use entity::failure::Decline;
+use entity::{AccountToken, AcquirerFaults, Chance};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::params::sandbox::chance_schema;
+
+/// Faults of the account's acquirer.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Faults {
+    /// How much later each answer comes.
+    #[schema(minimum = 0, maximum = 30_000, example = 0)]
+    latency_ms: i64,
+    /// The decline code that every attempt on a card gets.
+    #[schema(required, value_type = Option<String>, example = "insufficient_funds")]
+    decline: Option<Decline>,
+    /// How many of the calls fail before anything happens.
+    #[schema(schema_with = chance_schema)]
+    gateway_error_rate: Chance,
+    /// How many of the calls are done, and their answers lost.
+    #[schema(schema_with = chance_schema)]
+    drop_rate: Chance,
+    /// The same seed gives the same run.
+    #[schema(example = 42)]
+    seed: i64,
+}
+
+impl From<AcquirerFaults> for Faults {
+    fn from(faults: AcquirerFaults) -> Self {
+        let AcquirerFaults { latency_ms, decline, gateway_error_rate, drop_rate, seed } = faults;
+        Self { latency_ms, decline, gateway_error_rate, drop_rate, seed }
+    }
+}
+
+/// Switches and settings of the account.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
+pub struct SandboxAccount {
+    /// The disputes API is enabled.
+    disputes: bool,
+    /// The wallet API is enabled.
+    wallet: bool,
+    /// Manages an approved partner: may use the merchants API.
+    partner: bool,
+    /// Money may be paid out.
+    transfers_enabled: bool,
+    /// `daily`, `weekly` or `manual`.
+    #[schema(value_type = String, example = "manual")]
+    transfers_schedule: TransfersSchedule,
+    /// Days from a capture to the day its money becomes available.
+    #[schema(example = 5)]
+    settlement_delay_days: i32,
+}
+
+impl From<&account::Model> for SandboxAccount {
+    fn from(row: &account::Model) -> Self {
+        Self {
+            disputes: row.disputes,
+            wallet: row.wallet,
+            partner: row.partner,
+            transfers_enabled: row.transfers_enabled,
+            transfers_schedule: row.transfers_schedule,
+            settlement_delay_days: row.settlement_delay_days,
+        }
+    }
+}
+
+/// An account and the keys that open it, shown this once.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct SandboxKeys {
+    /// `acct_...`
+    #[schema(value_type = String, example = "acct_AZqYv3rVcBKUQ1mHn7tKRw")]
+    pub token: AccountToken,
+    /// For servers.
+    #[schema(example = "w9iIDc3tTfOmFqVkmnpXlA")]
+    pub secret_key: String,
+    /// For browsers.
+    #[schema(example = "pk_Yq0rQmvbQ0mF9QhJ9iVt7w")]
+    pub publishable_key: String,
+}
