@@ -104,6 +104,9 @@ pub const WEBHOOKS_WAITING_MAX: usize = 256;
 pub const DELIVERIES_MAX: usize = 512;
 /// How many committed events wait for the delivery worker; the webhooks of more are found when they are looked for.
 pub const ANNOUNCEMENTS_WAITING_MAX: usize = 4096;
+/// How long an idle endpoint is remembered to have failed: it may have been deleted, which nobody tells the courier. One
+/// that is forgotten is sent some webhooks at a time again, until the first of them fails.
+pub const FAILING_REMEMBERED: Duration = Duration::from_hours(1);
 /// How many webhooks are read, or their outcomes written, by one statement.
 pub const WEBHOOK_BATCH: usize = 64;
 

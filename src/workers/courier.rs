@@ -10,9 +10,12 @@ use std::time::Duration;
 
 use entity::WebhookEndpointToken;
 use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::time::Instant;
 
 use crate::error::Error;
-use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH, WEBHOOKS_UNDER_WAY_MAX, WEBHOOKS_WAITING_MAX};
+use crate::limits::{
+    DELIVERIES_MAX, FAILING_REMEMBERED, WEBHOOK_BATCH, WEBHOOKS_UNDER_WAY_MAX, WEBHOOKS_WAITING_MAX,
+};
 use crate::services::Ctx;
 use crate::services::webhooks::{self, Found, Outcome, Parcel};
 use crate::store::Announcement;
@@ -50,8 +53,8 @@ struct Courier {
 struct Lane {
     under_way: usize,
     waiting: VecDeque<Parcel>,
-    /// The last delivery failed.
-    failing: bool,
+    /// When the last delivery failed, if it did.
+    failed_at: Option<Instant>,
     /// More of its webhooks are due than there was room for.
     more: bool,
 }
@@ -59,12 +62,18 @@ struct Lane {
 impl Lane {
     /// An endpoint that fails is asked by one delivery at a time, until it accepts one.
     fn under_way_max(&self) -> usize {
-        if self.failing { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
+        if self.failed_at.is_some() { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
+    }
+
+    /// Whether there is anything to know about the endpoint. One that was deleted while it failed is heard of no more.
+    fn is_needed(&self, now: Instant) -> bool {
+        self.under_way > 0 || self.failed_at.is_some_and(|at| now < at + FAILING_REMEMBERED)
     }
 
     /// How many more webhooks it takes. While it fails, few wait in memory.
     fn room(&self) -> usize {
-        let waiting_max = if self.failing { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
+        let waiting_max =
+            if self.failed_at.is_some() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
         (self.under_way_max() + waiting_max).saturating_sub(self.under_way + self.waiting.len())
     }
 }
@@ -111,8 +120,12 @@ impl Courier {
 
     /// Take what is due and has room. Says whether to look again at once.
     async fn look_once(self: &Arc<Self>) -> Result<bool, Error> {
-        let busy: Vec<_> =
-            self.lanes().iter().filter(|(_, lane)| lane.room() == 0).map(|(&endpoint, _)| endpoint).collect();
+        let now = Instant::now();
+        let busy: Vec<_> = {
+            let mut lanes = self.lanes();
+            lanes.retain(|_, lane| lane.is_needed(now));
+            lanes.iter().filter(|(_, lane)| lane.room() == 0).map(|(&endpoint, _)| endpoint).collect()
+        };
         let found = webhooks::due(&self.ctx, &busy).await?;
         let many = found.len() >= WEBHOOK_BATCH;
         let parcels = webhooks::lease(&self.ctx, self.with_room(found)).await?;
@@ -199,7 +212,9 @@ impl Courier {
     fn after(&self, endpoint: WebhookEndpointToken, accepted: Option<bool>) -> Option<Parcel> {
         let mut lanes = self.lanes();
         let lane = lanes.get_mut(&endpoint)?;
-        lane.failing = accepted.map_or(lane.failing, |accepted| !accepted);
+        if let Some(accepted) = accepted {
+            lane.failed_at = (!accepted).then(Instant::now);
+        }
         let goes_on = lane.under_way <= lane.under_way_max() && !self.stopping();
         let next = if goes_on { lane.waiting.pop_front() } else { None };
         if next.is_none() {
@@ -208,7 +223,7 @@ impl Courier {
         if lane.waiting.is_empty() && std::mem::take(&mut lane.more) {
             self.room.notify_one();
         }
-        if lane.under_way == 0 && !lane.failing {
+        if lane.under_way == 0 && lane.failed_at.is_none() {
             lanes.remove(&endpoint);
         }
         next
@@ -227,5 +242,22 @@ async fn record_all(ctx: &Ctx, outcomes: Vec<Outcome>) {
     if let Err(error) = webhooks::record(ctx, outcomes).await {
         // They are delivered once more when their leases run out.
         tracing::error!(%error, "outcomes of webhooks were not recorded");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_that_failed_is_forgotten_once_nothing_was_sent_to_it_for_long() {
+        let failed = Instant::now();
+        let idle = Lane { failed_at: Some(failed), ..Lane::default() };
+        assert!(idle.is_needed(failed));
+        assert!(idle.is_needed(failed + FAILING_REMEMBERED - Duration::from_millis(1)));
+        assert!(!idle.is_needed(failed + FAILING_REMEMBERED));
+        let busy = Lane { under_way: 1, ..idle };
+        assert!(busy.is_needed(failed + FAILING_REMEMBERED * 2));
+        assert!(!Lane::default().is_needed(failed));
     }
 }
