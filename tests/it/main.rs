@@ -32,5 +32,6 @@ mod secrets;
 mod store;
 mod test_cards;
 mod unknown_outcomes;
+mod verifiers;
 mod webhook_endpoints;
 mod webhooks;

@@ -106,9 +106,7 @@ impl Server {
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(programs) = programs(&path, Path::new("/")) else {
-            let notice = without(std::env::var("CI").ok().as_deref())?;
-            // Not eprintln: the test runner swallows that when the test passes.
-            std::io::stderr().write_all(notice.as_bytes()).map_err(|fault| fault.to_string())?;
+            skipped(MISSING)?;
             return Ok(None);
         };
         let cluster = Cluster::start(&programs, "fast")?;
@@ -296,12 +294,18 @@ fn version(programs: &Path) -> Option<u32> {
     folder.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().ok()
 }
 
-/// What to say where there is no PostgreSQL; where CI runs that is a failure.
-fn without(ci: Option<&str>) -> Result<&'static str, String> {
+/// Say what is not installed, and which tests therefore have nothing to do; where CI runs that is a failure.
+pub fn skipped(missing: &'static str) -> Result<(), String> {
+    let notice = without(missing, std::env::var("CI").ok().as_deref())?;
+    // Not eprintln: the test runner swallows that when the test passes.
+    std::io::stderr().write_all(notice.as_bytes()).map_err(|fault| fault.to_string())
+}
+
+fn without(missing: &'static str, ci: Option<&str>) -> Result<&'static str, String> {
     if ci == Some("true") {
-        return Err(MISSING.replace("so the tests on it are skipped", "and CI=true wants the tests on it"));
+        return Err(missing.replace("so the tests on it are skipped", "and CI=true wants the tests on it"));
     }
-    Ok(MISSING)
+    Ok(missing)
 }
 
 mod tests {
@@ -402,7 +406,11 @@ mod tests {
 
     #[test]
     fn a_missing_postgresql_is_a_failure_in_ci_only() {
-        assert!(without(Some("true")).unwrap_err().contains("apt-get install postgresql"));
-        assert!(without(None).is_ok());
+        assert!(
+            without(MISSING, Some("true"))
+                .unwrap_err()
+                .contains("and CI=true wants the tests on it: apt-get")
+        );
+        assert!(without(MISSING, None).is_ok());
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub struct Process {
     /// What it printed before it listened.
     pub banner: Vec<String>,
     pub address: SocketAddr,
+    /// A program that goes on printing must find it open.
+    _stdout: BufReader<ChildStdout>,
     stderr: Option<JoinHandle<String>>,
 }
 
@@ -49,9 +51,9 @@ impl Process {
             stderr.read_to_string(&mut text).unwrap();
             text
         });
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let (mut banner, mut address) = (Vec::new(), None);
-        for line in lines.by_ref() {
+        for line in stdout.by_ref().lines().map(Result::unwrap) {
             if let Some(listening) = line.strip_prefix("Listening on http://") {
                 address = Some(listening.parse().unwrap());
                 break;
@@ -62,7 +64,7 @@ impl Process {
             child.wait().unwrap();
             panic!("it does not listen: {banner:?}, {}", stderr.join().unwrap());
         };
-        Self { child, banner, address, stderr: Some(stderr) }
+        Self { child, banner, address, _stdout: stdout, stderr: Some(stderr) }
     }
 
     /// The keys that it printed: secret, publishable.

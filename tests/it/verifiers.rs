@@ -1,0 +1,103 @@
+//! Signatures convince verifiers that others have published: the receivers of docs/webhooks.md run their libraries.
+//! `.ci/run` installs them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use bytes::Bytes;
+use card_payments::clock::{Clock, SystemClock};
+use card_payments::outbound::{Outbound, Reach};
+use http::{HeaderMap, HeaderValue};
+use serde_json::json;
+
+use crate::harness::postgres::skipped;
+use crate::harness::process::Process;
+use crate::harness::{App, Client, Received, Receiver, card, rules};
+
+const MISSING: &str = "The published verifiers of signatures are not installed, so the tests on it are skipped: \
+                       .ci/run installs them where there are node, npm and python3 with venv.\n";
+const PYTHON: &str = "target/verifiers/bin/python";
+const LIBRARY: &str = "tests/verifiers/node_modules/standardwebhooks";
+const SIGNED: [&str; 3] = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// Receivers that believe one key, if they are installed.
+fn verifiers(key: &str) -> Option<[Process; 2]> {
+    if !root().join(PYTHON).exists() || !root().join(LIBRARY).exists() {
+        skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
+        return None;
+    }
+    let start = |program: PathBuf, script: &str| {
+        let mut command = Command::new(program);
+        command.arg(root().join("tests/verifiers").join(script)).env("WEBHOOK_KEY", key).env("PORT", "0");
+        Process::start(&mut command)
+    };
+    Some([start(root().join(PYTHON), "verify.py"), start("node".into(), "verify.mjs")])
+}
+
+/// What a receiver answers to a request.
+async fn answer(verifier: &Process, headers: &HeaderMap, body: &[u8]) -> u16 {
+    let url = format!("http://{}/", verifier.address);
+    let signed = headers.iter().filter(|(name, _)| SIGNED.contains(&name.as_str()));
+    let signed = signed.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let body = Bytes::copy_from_slice(body);
+    Outbound::new(Reach::test()).post(&url, signed, body, Duration::from_secs(10)).await.unwrap()
+}
+
+/// What the server sends for a customer whose name is hard to spell.
+async fn sent(app: &App, client: &Client, receiver: &Receiver) -> Received {
+    let name = "é\"</script>\u{2028}\\💳";
+    let customer = json!({ "email": "e@example.com", "first_name": name, "card": card("4200000000000000") });
+    client.post("/1/customers", &customer).await.ok(201);
+    app.do_due_work().await;
+    receiver.received().last().unwrap().clone()
+}
+
+rules! {
+    async fn published_verifiers_believe_what_the_server_sends_and_nothing_else(app) {
+        let (client, receiver) = (app.client(), Receiver::start().await);
+        let endpoint = client.endpoint(&receiver.url()).await;
+        let other = client.endpoint(&receiver.url()).await;
+        client.delete(&format!("/1/webhook_endpoints/{}", other["token"].as_str().unwrap())).await.ok(204);
+        let Some(verifiers) = verifiers(endpoint["key"].as_str().unwrap()) else { return };
+        let Some(strangers) = self::verifiers(other["key"].as_str().unwrap()) else { return };
+        // The verifiers have the machine's clock, of which the tests' is months behind.
+        let old = sent(app, &client, &receiver).await;
+        app.clock.advance(SystemClock.now() - app.clock.now());
+        let fresh = sent(app, &client, &receiver).await;
+        for stranger in &strangers {
+            assert_eq!(answer(stranger, &fresh.headers, &fresh.body).await, 400, "another endpoint's key");
+        }
+        for verifier in &verifiers {
+            assert_eq!(answer(verifier, &fresh.headers, &fresh.body).await, 204);
+            assert_eq!(answer(verifier, &old.headers, &old.body).await, 400, "an old timestamp");
+            let longer = [&fresh.body[..], b" "].concat();
+            assert_eq!(answer(verifier, &fresh.headers, &longer).await, 400, "another body");
+            assert_eq!(answer(verifier, &fresh.headers, &old.body).await, 400, "another event's body");
+            for name in SIGNED {
+                let mut headers = fresh.headers.clone();
+                headers.insert(name, old.headers[name].clone());
+                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "another {name}");
+                headers.insert(name, HeaderValue::from_static("v1,?"));
+                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "nonsense as {name}");
+                headers.remove(name);
+                assert_eq!(answer(verifier, &headers, &fresh.body).await, 400, "no {name}");
+            }
+            assert_eq!(answer(verifier, &fresh.headers, &fresh.body).await, 204, "still");
+        }
+    }
+}
+
+#[test]
+fn the_guide_shows_the_verifiers_that_are_tested() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let guide = read("docs/webhooks.md");
+    for (language, script) in [("python", "verify.py"), ("javascript", "verify.mjs")] {
+        let shown = format!("```{language}\n{}```\n", read(&format!("tests/verifiers/{script}")));
+        assert!(guide.contains(&shown), "docs/webhooks.md shows another {script}");
+    }
+}
