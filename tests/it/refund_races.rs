@@ -11,14 +11,10 @@ use futures::future::{join, join_all};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, App, Client, Database, charge_with, rules, token_of};
+use crate::harness::{Answer, App, Client, Database, charge_with, rounds, rules, token_of};
 
 const RACERS: usize = 64;
 const OVER_THE_CHARGE: &str = "You have tried to refund more than the original charge";
-
-fn rounds() -> usize {
-    std::env::var("CARD_PAYMENTS_RACE_ROUNDS").map_or(4, |rounds| rounds.parse().unwrap())
-}
 
 /// Refunds of these charges and amounts, all under way together; no amount is the full one.
 async fn race(
