@@ -119,6 +119,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 8, "every operation with a body has an example");
+        assert_eq!(sent, 9, "every operation with a body has an example");
     }
 }
