@@ -147,6 +147,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 12, "every operation with a body has an example");
+        assert_eq!(sent, 13, "every operation with a body has an example");
     }
 }

@@ -35,7 +35,8 @@ impl DueWork for Settlement {
     }
 
     fn of_account(reach: &Reach) -> Select<refund::Entity> {
-        refund::Entity::owned_by(reach.account).filter(Column::State.eq(RefundState::Accepted))
+        // The column is null in every other state.
+        refund::Entity::owned_by(reach.account)
     }
 
     fn subject(row: &refund::Model) -> Subject {

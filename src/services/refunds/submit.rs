@@ -41,9 +41,7 @@ impl DueWork for Submission {
 
     /// It was due when it was made, so no clock goes past that before the acquirer has answered.
     fn of_account(reach: &Reach) -> Select<refund::Entity> {
-        refund::Entity::owned_by(reach.account)
-            .filter(Column::State.eq(RefundState::Submitting))
-            .filter(Column::SubmitAfter.is_not_null())
+        refund::Entity::owned_by(reach.account).filter(Column::SubmitAfter.is_not_null())
     }
 
     fn subject(row: &refund::Model) -> Subject {
