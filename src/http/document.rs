@@ -345,7 +345,7 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("capture_charge") => json!({}),
         Some("create_refund") => json!({ "amount": 100 }),
         Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
-        Some("update_sandbox_acquirer") => json!({ "gateway_error_rate": 0.25, "seed": 42 }),
+        Some("update_sandbox_acquirer") => json!({ "latency_ms": 50, "seed": 42 }),
         Some("update_sandbox_account") => json!({ "transfers_schedule": "daily" }),
         Some("create_sandbox_account") => json!({ "partner": false }),
         _ => return,
