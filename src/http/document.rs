@@ -346,7 +346,7 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("move_clock") => json!({ "advance": "7d" }),
         Some("create_refund") => json!({ "amount": 100 }),
         Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
-        Some("update_sandbox_acquirer") => json!({ "gateway_error_rate": 0.25, "seed": 42 }),
+        Some("update_sandbox_acquirer") => json!({ "latency_ms": 50, "seed": 42 }),
         Some("update_sandbox_account") => json!({ "transfers_schedule": "daily" }),
         Some("create_sandbox_account") => json!({ "partner": false }),
         _ => return,

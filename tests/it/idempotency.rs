@@ -66,6 +66,14 @@ async fn record_of(app: &App, client: &Client, path: &str) -> String {
     } else {
         client.authorised(400).await
     };
+    if path.ends_with("{refund_token}") {
+        let refund = client.refund(&token_of(&client.captured(400).await), 100).await.ok(201);
+        return path.replace("{refund_token}", &token_of(&refund));
+    }
+    if path.ends_with("{account_token}") {
+        let account = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        return path.replace("{account_token}", &token_of(&account));
+    }
     let path = path
         .replace("{customer_token}", &customer)
         .replace("{card_token}", &further)

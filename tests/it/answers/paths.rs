@@ -41,12 +41,11 @@ rules! {
             let plain = ask(&app.client(), operation.method.clone(), &path, &[]).await;
             for path in spelled(&path) {
                 let answer = ask(&app.client(), operation.method.clone(), &path, &[]).await;
-                assert_eq!(
-                    (answer.status, &answer.text),
-                    (plain.status, &plain.text),
-                    "{} {path}",
-                    operation.method
-                );
+                assert_eq!(answer.status, plain.status, "{} {path}", operation.method);
+                // What needs no parameter makes another record each time.
+                if plain.status != 201 {
+                    assert_eq!(answer.text, plain.text, "{} {path}", operation.method);
+                }
             }
         }
     }
