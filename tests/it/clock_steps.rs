@@ -2,13 +2,13 @@
 //!
 //! `PROPTEST_CASES` (200 on SQLite, 20 on PostgreSQL) says how many lives are lived twice.
 
-use card_payments::services::accounts::{self, Keys};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+use crate::harness::app::another_account;
 use crate::harness::{App, Client, Database, card, charge_with, token_of};
 
 /// What a merchant does on one of its days.
@@ -66,8 +66,7 @@ struct Merchant {
 
 impl Merchant {
     async fn new(app: &App) -> Self {
-        let keys = Keys::mint();
-        accounts::create(app.ctx(), "Sandbox", &keys).await.unwrap();
+        let keys = another_account(app.ctx()).await;
         let client = app.with_key(keys.secret.expose());
         client.endpoint("http://127.0.0.1:9/").await;
         Self { client, cards: Vec::new(), charges: Vec::new(), told: Vec::new() }

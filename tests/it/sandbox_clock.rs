@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use card_payments::services::accounts::{self, Keys};
 use entity::{Span, Timestamp, card, refund};
 use futures::future::join_all;
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
+use crate::harness::app::another_account;
 use crate::harness::line::Carries;
 use crate::harness::{
     Answer, App, Client, Database, card as parameters_of_card, charge_with, eventually, fields, rules, token,
@@ -518,10 +518,7 @@ rules! {
 
 async fn two_hundred_accounts(database: Database) {
     let Some(app) = App::start(database).await else { return };
-    let keys: Vec<_> = (0..200).map(|_| Keys::mint()).collect();
-    for keys in &keys {
-        accounts::create(app.ctx(), "Sandbox", keys).await.unwrap();
-    }
+    let keys = join_all((0..200).map(|_| another_account(app.ctx()))).await;
     let jobs = keys.iter().enumerate().map(|(n, keys)| {
         let client = app.with_key(keys.secret.expose());
         tokio::spawn(async move {

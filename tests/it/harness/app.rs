@@ -12,7 +12,7 @@ use card_payments::config::{Environment, Secrets};
 use card_payments::http::Index;
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{Outbound, Reach};
-use card_payments::services::accounts::{Keys, NewAccount};
+use card_payments::services::accounts::{self, Keys, NewAccount};
 use card_payments::services::ledger::verify::{Difference, verify};
 use card_payments::services::moment::Moment;
 use card_payments::services::{Ctx, due};
@@ -102,7 +102,7 @@ impl Outlives {
 }
 
 /// Another account's keys.
-async fn account(ctx: &Ctx) -> Keys {
+pub async fn another_account(ctx: &Ctx) -> Keys {
     let keys = Keys::mint();
     let new = NewAccount::new(ctx, "Stranger", "stranger@example.com", &keys);
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await.unwrap();
@@ -168,7 +168,7 @@ impl App {
         let inner = outlives.open(&clock).await;
         let keys = match inner.keys.clone() {
             Some(keys) => keys,
-            None => account(&inner.ctx).await,
+            None => another_account(&inner.ctx).await,
         };
         Some(Self { clock, database, inner: Some(inner), keys, outlives })
     }
@@ -225,7 +225,7 @@ impl App {
 
     /// A caller of another account.
     pub async fn stranger(&self) -> Client {
-        self.with_key(account(self.ctx()).await.secret.expose())
+        self.with_key(another_account(self.ctx()).await.secret.expose())
     }
 
     /// Do all due work, as the workers would by now.
