@@ -16,7 +16,8 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
 use crate::services::Account;
 use crate::services::accounts::Opened;
-use crate::services::idempotency::{self, Asked, Claim};
+use crate::services::claim::{Asked, Claim};
+use crate::services::idempotency;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");

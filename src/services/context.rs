@@ -11,7 +11,7 @@ use moka::future::Cache;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
-use super::idempotency::Claim;
+use super::claim::Claim;
 use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
 use crate::clock::{Clock, Ids};

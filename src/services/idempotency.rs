@@ -3,11 +3,8 @@
 //! The primary key decides between rivals, so a fresh key costs no look inside of a transaction: who loses, or is
 //! refused because a rival was faster, looks afterwards.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use entity::api_key::KeyKind;
 use entity::{AccountToken, Owned, Timestamp, account, idempotency_answer, idempotency_key};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -17,97 +14,14 @@ use sea_orm::{
     ColumnTrait, DeleteMany, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
 };
 use serde::Serialize;
-use serde_json::Value;
 
+use super::claim::Claim;
 use super::context::{Account, Context};
-use crate::answer::{Answer, Wrap};
+use crate::answer::Answer;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEPT;
 use crate::store::Tx;
-use crate::vault::{Purpose, Vault};
-
-/// A request under its key.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// What the key is stored as.
-    hash: [u8; 32],
-    /// What the request is stored as.
-    fingerprint: [u8; 32],
-    /// How its answer is wrapped.
-    wrap: Wrap,
-    /// Whether the request has the key.
-    held: Arc<AtomicBool>,
-}
-
-/// A request, as far as another one with its key must equal it.
-pub struct Asked<'a> {
-    /// The kind of API key: part of the key's scope.
-    pub kind: KeyKind,
-    /// The Idempotency-Key.
-    pub key: &'a str,
-    /// HTTP method.
-    pub method: &'a str,
-    /// The path as the router knows it.
-    pub path: &'a str,
-    /// Query and body.
-    pub parameters: &'a Value,
-}
-
-impl Claim {
-    /// The claim of a request.
-    pub fn new(vault: &Vault, asked: &Asked<'_>) -> Self {
-        let parameters = canonical(asked.parameters);
-        let request = ["request", asked.method, asked.path, &parameters].map(str::as_bytes);
-        Self {
-            hash: hash(vault, asked.kind, asked.key),
-            fingerprint: vault.keyed_hash(Purpose::Fingerprint, &request),
-            wrap: Wrap::Shown,
-            held: Arc::default(),
-        }
-    }
-
-    /// The same claim, with an answer that is wrapped like this.
-    #[must_use]
-    pub fn answers(self, wrap: Wrap) -> Self {
-        Self { wrap, ..self }
-    }
-
-    /// What the key is stored as.
-    pub fn hash(&self) -> &[u8] {
-        &self.hash
-    }
-
-    /// Claim the key in a payment's intent, before anything else is done: rivals are decided between at its commit.
-    ///
-    /// Refusals: `idempotency_key_in_use`.
-    pub fn record(&self, tx: &Tx, account: AccountToken, wall: Timestamp) -> Result<(), Error> {
-        tx.claim(&self.row(account, wall))
-    }
-
-    fn row(&self, account: AccountToken, wall: Timestamp) -> idempotency_key::Model {
-        idempotency_key::Model {
-            account_id: account,
-            hash: self.hash.to_vec(),
-            fingerprint: self.fingerprint.to_vec(),
-            created_at: wall,
-        }
-    }
-
-    /// That transaction has committed: from now on no refusal is a rival's doing.
-    pub fn hold(&self) {
-        self.held.store(true, Ordering::Release);
-    }
-
-    /// Whether the request has the key.
-    pub fn is_held(&self) -> bool {
-        self.held.load(Ordering::Acquire)
-    }
-}
-
-/// What a key is stored as.
-pub fn hash(vault: &Vault, kind: KeyKind, key: &str) -> [u8; 32] {
-    vault.keyed_hash(Purpose::Fingerprint, &["idempotency key", kind.code(), key].map(str::as_bytes))
-}
+use crate::vault::Vault;
 
 /// For a join: the key of this hash beside its account.
 pub fn of_account(hash: Vec<u8>) -> RelationDef {
@@ -136,7 +50,7 @@ pub async fn look(ctx: &Context, account: AccountToken, claim: &Claim) -> Result
         forget(ctx, key).await?;
         return Ok(None);
     }
-    if key.fingerprint != claim.fingerprint {
+    if !claim.is_of(&key) {
         return Err(ErrorCode::IdempotencyKeyReused.into());
     }
     let answer = answer.ok_or(ErrorCode::IdempotencyKeyInUse)?;
@@ -177,7 +91,7 @@ where
         async move {
             tx.claim_first(&under.claim.row(under.account, under.wall)).await?;
             let record = work.await?;
-            let answer = under.claim.wrap.finish(&record)?;
+            let answer = under.claim.answer(&record)?;
             keep(tx, &under.vault, under.account, under.claim.hash(), &answer);
             Ok(record)
         }
@@ -258,60 +172,4 @@ fn claimed(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::En
 /// A sealed answer opens only as the one of its key.
 fn context(account: AccountToken, hash: &[u8]) -> Vec<u8> {
     [b"answer", account.id().as_bytes().as_slice(), hash].concat()
-}
-
-/// One text for all spellings of the same parameters: fields in order of their names, numbers and booleans as the
-/// text that a form sends, without what is null.
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::Bool(flag) => canonical(&flag.to_string().into()),
-        Value::Number(number) => canonical(&number.to_string().into()),
-        Value::String(text) => format!("{}:{text}", text.len()),
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<String>()),
-        Value::Object(fields) => {
-            let mut fields: Vec<_> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
-            fields.sort_by_key(|(name, _)| *name);
-            let fields = fields.into_iter().fold(String::new(), |mut text, (name, value)| {
-                // Writing to a String cannot fail.
-                let _ = write!(text, "{}:{name}{}", name.len(), canonical(value));
-                text
-            });
-            format!("{{{fields}}}")
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_request_is_the_same_in_any_spelling() {
-        let json = json!({ "amount": 400, "capture": true, "card": { "name": "A", "cvc": null }, "reference": null });
-        let form = json!({ "card": { "name": "A" }, "capture": "true", "amount": "400" });
-        assert_eq!(canonical(&json), canonical(&form));
-    }
-
-    #[test]
-    fn requests_that_differ_anywhere_are_told_apart() {
-        let requests = [
-            json!({}),
-            json!({ "a": "" }),
-            json!({ "a": "b" }),
-            json!({ "a": ["b"] }),
-            json!({ "a": { "b": "" } }),
-            json!({ "ab": "" }),
-            json!({ "a": "1:b" }),
-            json!({ "a": "b", "c": "d" }),
-            json!({ "a": "b1:c1:d" }),
-            json!({ "a": ["b", "c"] }),
-            json!({ "a": ["c", "b"] }),
-        ];
-        let mut texts: Vec<_> = requests.iter().map(canonical).collect();
-        texts.sort();
-        texts.dedup();
-        assert_eq!(texts.len(), requests.len());
-    }
 }

@@ -1,14 +1,15 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
 //! direction only, this order: a verb lives with the later noun.
 //!
-//! context (which all of them get), idempotency, installation, accounts, ledger, page (of a list), clocks (what is due
-//! by each account's), moment (when due work happens), due_work (what its kinds say of themselves), webhook_endpoints,
-//! webhooks, events, retention (of the two), cards, customers, payment (which card pays), charges, refunds, due (the
-//! registry of all due work), sandbox (what testers may order of all these).
+//! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, accounts, ledger, page (of
+//! a list), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
+//! themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which card
+//! pays), charges, refunds, due (the registry of all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
 pub mod cards;
 pub mod charges;
+pub mod claim;
 mod clocks;
 pub mod context;
 pub mod customers;

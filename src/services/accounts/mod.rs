@@ -22,8 +22,8 @@ use crate::limits::{MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_
 use crate::random::token22;
 use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
-use crate::services::idempotency;
 use crate::services::ledger::{self, Entry};
+use crate::services::{claim, idempotency};
 use crate::store::Tx;
 use crate::vault::{Purpose, Vault};
 
@@ -74,7 +74,7 @@ pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) ->
     let found = match idempotency_key {
         None => row.one(ctx.store.read()).await?.map(|row| (row, None)),
         Some(key) => {
-            let hash = idempotency::hash(&ctx.vault, entry.kind, key).to_vec();
+            let hash = claim::hash(&ctx.vault, entry.kind, key).to_vec();
             row.select_also(idempotency_key::Entity)
                 .join(JoinType::LeftJoin, idempotency::of_account(hash))
                 .one(ctx.store.read())
