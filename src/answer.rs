@@ -45,22 +45,25 @@ pub struct Answer {
 impl Wrap {
     /// The answer that shows a record.
     pub fn finish<T: Serialize>(&self, record: &T) -> Result<Answer, serde_json::Error> {
-        let (status, body) = match self {
-            Self::Shown => (200, serde_json::to_vec(&Envelope { response: record })?),
-            Self::Created => (201, serde_json::to_vec(&Envelope { response: record })?),
+        match self {
+            Self::Shown => Answer::json(200, &Envelope { response: record }),
+            Self::Created => Answer::json(201, &Envelope { response: record }),
             Self::CreatedFrom(ip_address) => {
-                let body = EnvelopeWithIp { response: record, ip_address: ip_address.clone() };
-                (201, serde_json::to_vec(&body)?)
+                Answer::json(201, &EnvelopeWithIp { response: record, ip_address: ip_address.clone() })
             }
-            Self::Deleted => (204, Vec::new()),
-        };
-        Ok(Answer { status, body })
+            Self::Deleted => Ok(Answer { status: 204, body: Vec::new() }),
+        }
     }
 }
 
 impl Answer {
+    /// Compact JSON.
+    pub fn json(status: u16, body: &impl Serialize) -> Result<Self, serde_json::Error> {
+        Ok(Self { status, body: serde_json::to_vec(body)? })
+    }
+
     /// The answer that says why a request was not done.
     pub fn refusal(error: &Error, request_id: &str) -> Result<Self, serde_json::Error> {
-        Ok(Self { status: error.code().status(), body: serde_json::to_vec(&error.body(request_id))? })
+        Self::json(error.code().status(), &error.body(request_id))
     }
 }

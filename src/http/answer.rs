@@ -79,19 +79,19 @@ pub struct Deleted;
 
 impl<T: Serialize> IntoResponse for Shown<T> {
     fn into_response(self) -> Response {
-        wrapped(&Wrap::Shown, &self.0)
+        finished(Wrap::Shown.finish(&self.0))
     }
 }
 
 impl<T: Serialize> IntoResponse for Created<T> {
     fn into_response(self) -> Response {
-        wrapped(&Wrap::Created, &self.0)
+        finished(Wrap::Created.finish(&self.0))
     }
 }
 
 impl<T: Serialize> IntoResponse for CreatedFrom<T> {
     fn into_response(self) -> Response {
-        wrapped(&Wrap::CreatedFrom(self.1), &self.0)
+        finished(Wrap::CreatedFrom(self.1).finish(&self.0))
     }
 }
 
@@ -108,7 +108,7 @@ impl<T: Serialize> IntoResponse for Listed<T> {
             pages,
             count,
         };
-        json(StatusCode::OK, &LongList { count: records.len(), response: records, pagination })
+        finished(Answer::json(200, &LongList { count: records.len(), response: records, pagination }))
     }
 }
 
@@ -116,19 +116,19 @@ impl<T: Serialize> IntoResponse for ListedShort<T> {
     fn into_response(self) -> Response {
         let Page { records, count, paging } = self.0;
         let pagination = ShortPagination { count, per_page: paging.per_page, current: paging.page };
-        json(StatusCode::OK, &ShortList { response: records, pagination })
+        finished(Answer::json(200, &ShortList { response: records, pagination }))
     }
 }
 
 impl IntoResponse for Deleted {
     fn into_response(self) -> Response {
-        wrapped(&Wrap::Deleted, &())
+        finished(Wrap::Deleted.finish(&()))
     }
 }
 
 /// The first answer and a repeated one are made alike: of the same bytes.
-fn wrapped(wrap: &Wrap, record: &impl Serialize) -> Response {
-    match wrap.finish(record) {
+fn finished(answer: Result<Answer, serde_json::Error>) -> Response {
+    match answer {
         Ok(answer) => answer.into_response(),
         Err(error) => Error::from(error).into_response(),
     }
@@ -175,13 +175,6 @@ impl IntoResponse for ErrorCode {
 
 /// Decisions 1: exactly this content type, compact JSON.
 const JSON: &str = "application/json; charset=utf-8";
-
-fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    match serde_json::to_vec(body) {
-        Ok(body) => (status, [(header::CONTENT_TYPE, JSON)], body).into_response(),
-        Err(error) => Error::from(error).into_response(),
-    }
-}
 
 /// The body of every error (specification, Errors), for the document.
 #[derive(Debug, Serialize, ToSchema)]

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use entity::{AccountToken, account, idempotency_key};
+use entity::{AccountToken, account};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all, try_join_all};
 use sea_orm::sea_query::{Expr, Query, SelectStatement, UnionType};
@@ -142,8 +142,8 @@ fn first_of<W: DueWork>(ctx: &Context, reach: Reach) -> Doing<'_, Option<Item>> 
     .boxed()
 }
 
-/// Do the work of what is due, together: one item that takes its time must not keep the others waiting, and one that
-/// fails must not keep them from being done.
+/// Do the work of what is due, all of a batch together: an item that takes its time does not keep its neighbours
+/// waiting, and one that fails does not keep them from being done.
 fn run<W: DueWork>(ctx: &Context) -> Doing<'_, usize> {
     async move {
         let wall = ctx.clock.now();
@@ -184,6 +184,20 @@ async fn accounts(
     Ok(rows.into_iter().map(|row| (row.id, row)).collect())
 }
 
+/// The same for what is no account's own work.
+async fn each<E, W>(ctx: &Context, due: Select<E>, work: impl Fn(E::Model) -> W) -> Result<usize, Error>
+where
+    E: EntityTrait,
+    W: Future<Output = Result<(), Error>>,
+{
+    let rows = due.limit(DUE_BATCH).all(ctx.store.read()).await?;
+    let found = rows.len();
+    for done in join_all(rows.into_iter().map(work)).await {
+        done?;
+    }
+    Ok(found)
+}
+
 fn backlog<W: DueWork>(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, W::due(ctx.clock.now())).boxed()
 }
@@ -213,16 +227,7 @@ fn waiting(ctx: &Context) -> Doing<'_, u64> {
 }
 
 fn forget_keys(ctx: &Context) -> Doing<'_, usize> {
-    async move {
-        let stale = idempotency::due(ctx.clock.now()).limit(DUE_BATCH);
-        let stale: Vec<idempotency_key::Model> = stale.all(ctx.store.read()).await?;
-        let found = stale.len();
-        for forgotten in join_all(stale.into_iter().map(|key| idempotency::forget(ctx, key))).await {
-            forgotten?;
-        }
-        Ok(found)
-    }
-    .boxed()
+    each(ctx, idempotency::due(ctx.clock.now()), |key| idempotency::forget(ctx, key)).boxed()
 }
 
 fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
@@ -230,15 +235,7 @@ fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
 }
 
 fn wipe_accounts(ctx: &Context) -> Doing<'_, usize> {
-    async move {
-        let deleted = wipe::due(ctx.clock.now()).limit(DUE_BATCH).all(ctx.store.read()).await?;
-        let found = deleted.len();
-        for wiped in join_all(deleted.into_iter().map(|account| wipe::wipe(ctx, account))).await {
-            wiped?;
-        }
-        Ok(found)
-    }
-    .boxed()
+    each(ctx, wipe::due(ctx.clock.now()), |account| wipe::wipe(ctx, account)).boxed()
 }
 
 fn deleted_accounts(ctx: &Context) -> Doing<'_, u64> {

@@ -8,7 +8,7 @@ use sea_orm::{EntityTrait, ModelTrait, Select};
 use super::context::Context;
 use super::moment::Moment;
 use crate::error::Error;
-use crate::limits::SETTLE_AFTER;
+use crate::limits::{SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
 
 /// A kind of due work of accounts.
 pub trait DueWork: 'static {
@@ -83,4 +83,11 @@ pub enum Ran {
 /// takes. The rest of the pause is rest.
 pub fn held_until(next_try: Timestamp, pause: Span) -> Timestamp {
     next_try - pause + SETTLE_AFTER
+}
+
+/// How long to wait for the next try of a call that got no answer: each pause is twice the one before. It also is how
+/// long a try may take before another begins.
+pub fn pause(tries: i32) -> Span {
+    let doublings = u32::try_from(tries).unwrap_or_default().min(SETTLE_PAUSE_DOUBLINGS_MAX);
+    Span::from_millis(SETTLE_AFTER.millis() << doublings)
 }

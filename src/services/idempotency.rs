@@ -1,15 +1,13 @@
 //! One effect for each Idempotency-Key (decisions 2). A request claims its key in the transaction that first
 //! changes something, and its answer is stored in the one that finishes it; both are rows that are only added.
-//! The primary key decides between rivals, so a fresh key costs no look inside of a transaction: who loses, or is
-//! refused because a rival was faster, looks afterwards.
+//! The primary key decides between rivals: who loses, or is refused because a rival was faster, looks afterwards.
 
 use std::sync::Arc;
 
 use entity::{AccountToken, Owned, Timestamp, account, idempotency_answer, idempotency_key};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::sea_query::IntoCondition;
-use sea_orm::sea_query::{Expr, ExprTrait, Query, SimpleExpr};
+use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, Query, SimpleExpr};
 use sea_orm::{
     ColumnTrait, DeleteMany, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
 };

@@ -70,24 +70,18 @@ impl Batch {
         tx.hold_account(self.account.id).await?;
         // Webhooks first: none outlives its event.
         let webhooks = self.delete_oldest::<webhook::Entity>(tx, webhook::Column::CreatedAt).await?;
-        self.forget(tx, Counted::Webhooks, webhooks);
+        tx.uncount(self.account.id, Counted::Webhooks, webhooks);
         let events = if webhooks == PURGE_BATCH {
             0
         } else {
             self.delete_oldest::<event::Entity>(tx, event::Column::CreatedAt).await?
         };
-        self.forget(tx, Counted::Events, events);
+        tx.uncount(self.account.id, Counted::Events, events);
         if webhooks < PURGE_BATCH && events < PURGE_BATCH {
             self.look_again(tx).await?;
         }
         self.mark.set(tx).await?;
         Ok(webhooks + events)
-    }
-
-    fn forget(&self, tx: &Tx, what: Counted, gone: u64) {
-        if gone > 0 {
-            tx.count(self.account.id, what, -i64::try_from(gone).unwrap_or(i64::MAX));
-        }
     }
 
     async fn look_again(&self, tx: &Tx) -> Result<(), Error> {

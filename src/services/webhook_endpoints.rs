@@ -123,7 +123,7 @@ async fn thin_out(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> R
         .filter(webhook::Column::AccountId.eq(account))
         .filter(webhook::Column::Id.in_subquery(portion));
     let gone = webhooks.exec(tx).await?.rows_affected;
-    tx.count(account, Counted::Webhooks, -i64::try_from(gone).unwrap_or(i64::MAX));
+    tx.uncount(account, Counted::Webhooks, gone);
     Ok(gone)
 }
 
@@ -139,7 +139,7 @@ async fn remove(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Res
         .filter(webhook::Column::AccountId.eq(account))
         .filter(webhook::Column::EndpointId.eq(id));
     let gone = webhooks.exec(tx).await?.rows_affected;
-    tx.count(account, Counted::Webhooks, -i64::try_from(gone).unwrap_or(i64::MAX));
+    tx.uncount(account, Counted::Webhooks, gone);
     Ok(())
 }
 

@@ -125,6 +125,11 @@ impl Tx {
         }
     }
 
+    /// Take rows that are gone from a count of the account's.
+    pub fn uncount(&self, account: AccountToken, what: Counted, gone: u64) {
+        self.count(account, what, -i64::try_from(gone).unwrap_or(i64::MAX));
+    }
+
     /// Add money to the account's balance of a day. Never for a debit: that must look before it takes.
     pub fn credit(&self, account: AccountToken, available_on: Day, amount: i64) {
         self.unit().credit(account, available_on, amount);

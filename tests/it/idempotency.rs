@@ -2,12 +2,11 @@
 
 use axum::body::Body;
 use entity::Span;
-use futures::future::join_all;
 use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::harness::line::Carries;
-use crate::harness::{Answer, App, Client, card, charge, charge_with, rounds, rules, token_of};
+use crate::harness::{Answer, App, Client, at_once, card, charge, charge_with, rounds, rules, token_of};
 
 /// A request under a key.
 #[derive(Clone)]
@@ -98,7 +97,7 @@ rules! {
     async fn every_operation_that_changes_something_can_be_repeated_without_a_second_effect(app) {
         let client = app.client();
         let document = card_payments::http::openapi();
-        let mut repeated = 0;
+        let mut asked_twice = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
             for (method, operation) in operations.as_object().unwrap() {
                 let method: Method = method.to_uppercase().parse().unwrap();
@@ -112,12 +111,12 @@ rules! {
                 let first = request.by(&client).await;
                 assert!((200..300).contains(&first.status), "{} {}: {}", request.method, request.path, first.text);
                 repeats(app, &client, &request, &first).await;
-                repeated += 1;
+                asked_twice += 1;
             }
         }
         let paths = document["paths"].to_string();
         let keys = paths.matches("#/components/parameters/IdempotencyKey").count();
-        assert_eq!(repeated, keys, "every operation that is said to take a key");
+        assert_eq!(asked_twice, keys, "every operation that is said to take a key");
     }
 
     async fn the_same_request_in_another_spelling_is_the_same_request(app) {
@@ -392,10 +391,10 @@ rules! {
 }
 
 /// Many times the same request at the same moment.
-async fn at_once(client: &Client, request: &Keyed, times: usize) -> Vec<Answer> {
-    join_all((0..times).map(|_| {
+async fn repeated(client: &Client, request: &Keyed, times: usize) -> Vec<Answer> {
+    at_once((0..times).map(|_| {
         let (client, request) = (client.clone(), request.clone());
-        async move { tokio::spawn(async move { request.by(&client).await }).await.unwrap() }
+        async move { request.by(&client).await }
     }))
     .await
 }
@@ -421,29 +420,29 @@ rules! {
             let declined = charge_with(400, json!({ "card": card("4100000000000001") }));
             for (name, body, status) in [("inline", charge(400), 201), ("token", by_token, 201), ("declined", declined, 400)] {
                 let request = post("/1/charges", &format!("{name}{round}"), body);
-                agree(&at_once(&client, &request, 64).await, status, true);
+                agree(&repeated(&client, &request, 64).await, status, true);
             }
             let authorised = client.authorised(400).await;
             let request = put(&format!("/1/charges/{authorised}/capture"), &format!("capture{round}"));
-            agree(&at_once(&client, &request, 64).await, 200, true);
+            agree(&repeated(&client, &request, 64).await, 200, true);
             let stored = client.card_token("4200000000000000").await;
             let request = post("/1/customers", &format!("customer{round}"), json!({ "email": "a@example.com", "card_token": stored }));
-            let answers = at_once(&client, &request, 64).await;
+            let answers = repeated(&client, &request, 64).await;
             agree(&answers, 201, false);
             let path = format!("/1/customers/{}", token_of(&answers[0].ok(201)));
             let request = Keyed { method: Method::DELETE, ..post(&path, &format!("deletion{round}"), json!({})) };
-            agree(&at_once(&client, &request, 64).await, 204, false);
+            agree(&repeated(&client, &request, 64).await, 204, false);
             let captured = token_of(&client.captured(400).await);
             let path = format!("/1/charges/{captured}/refunds");
             let request = post(&path, &format!("refund{round}"), json!({ "amount": 100 }));
-            agree(&at_once(&client, &request, 64).await, 201, false);
+            agree(&repeated(&client, &request, 64).await, 201, false);
             assert_eq!(client.charge(&captured).await["amount_refunded"], 100);
             let request = post("/1/webhook_endpoints", &format!("endpoint{round}"), json!({ "url": "http://127.0.0.1:1/" }));
-            let answers = at_once(&client, &request, 64).await;
+            let answers = repeated(&client, &request, 64).await;
             agree(&answers, 201, false);
             let path = format!("/1/webhook_endpoints/{}", token_of(&answers[0].ok(201)));
             let request = Keyed { method: Method::DELETE, ..post(&path, &format!("gone{round}"), json!({})) };
-            agree(&at_once(&client, &request, 64).await, 204, false);
+            agree(&repeated(&client, &request, 64).await, 204, false);
             assert_eq!(client.listed().await, 4 * (round as u64 + 1), "charges: inline, token, captured, refunded");
             assert_eq!(app.number("SELECT COUNT(*) FROM customers").await, 0);
         }

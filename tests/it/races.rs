@@ -1,21 +1,11 @@
 //! What holds however many requests come at the same moment: one card token, one use; one customer, one
 //! primary card (decisions 4 and 6).
 
-use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::customer_cards::cards_of;
 use crate::customers::{charge_by, created, path, stored_card};
-use crate::harness::{Answer, App, Client, card, rounds, rules, token, with};
-
-/// Requests of tasks of their own, all under way together.
-async fn at_once<F>(requests: impl IntoIterator<Item = F>) -> Vec<Answer>
-where
-    F: Future<Output = Answer> + Send + 'static,
-{
-    let tasks: Vec<_> = requests.into_iter().map(tokio::spawn).collect();
-    join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()
-}
+use crate::harness::{Answer, App, Client, at_once, card, rounds, rules, token, with};
 
 /// How a request of a race is told.
 enum Ask {

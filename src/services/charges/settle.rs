@@ -3,7 +3,7 @@
 //! that was done is completed, one that was not goes back.
 
 use entity::charge::{self, ChargeState, Column};
-use entity::{FailureCode, Owned, Span, Timestamp};
+use entity::{FailureCode, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
@@ -13,9 +13,9 @@ use super::outcome::{self, Verdict, held};
 use super::state::{Action, Standing, next};
 use crate::acquirer::{CallKey, Settled};
 use crate::error::Error;
-use crate::limits::{SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
+use crate::limits::SETTLE_AFTER;
 use crate::services::context::Context;
-use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until};
+use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until, pause};
 use crate::services::moment::{Mark, Moment};
 use crate::services::payment::TokenUse;
 
@@ -132,12 +132,6 @@ impl Claim {
         self.mark.set(tx).await?;
         Ok(Some(row))
     }
-}
-
-/// Each pause is twice the one before: every try adds one to the attempts since the call.
-fn pause(tries: i32) -> Span {
-    let tries = u32::try_from(tries).unwrap_or_default();
-    Span::from_millis(SETTLE_AFTER.millis() << Ord::min(tries, SETTLE_PAUSE_DOUBLINGS_MAX))
 }
 
 async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<Option<Verdict>, Error> {

@@ -2,7 +2,7 @@
 
 use entity::event::EventType;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
-use entity::{Owned, Span, Timestamp, charge};
+use entity::{Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
@@ -12,11 +12,11 @@ use super::state::{Action, next};
 use crate::acquirer::{CallKey, Failure, Fault, Follow, RefundAnswer};
 use crate::crash;
 use crate::error::Error;
-use crate::limits::{REFUND_SETTLES_AFTER, SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
+use crate::limits::REFUND_SETTLES_AFTER;
 use crate::services::accounts::faults::{self, Fares};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
-use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until};
+use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until, pause};
 use crate::services::moment::{Mark, Moment};
 use crate::store::Tx;
 use crate::under_way::{Wait, waiting};
@@ -106,12 +106,6 @@ pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
             .boxed()
         })
         .await
-}
-
-/// Each pause is twice the one before. It also is how long an attempt may take before another begins.
-fn pause(attempts: i32) -> Span {
-    let attempts = u32::try_from(attempts).unwrap_or_default();
-    Span::from_millis(SETTLE_AFTER.millis() << attempts.min(SETTLE_PAUSE_DOUBLINGS_MAX))
 }
 
 /// The next attempt, recorded before it is made.

@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 
 use entity::account::{self, Column};
-use entity::{Span, Timestamp};
+use entity::{AccountToken, Span, Timestamp};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, ErrorCode};
@@ -17,6 +17,7 @@ use crate::limits::{
 };
 use crate::params::Params;
 use crate::params::clock::{Move, MoveClock};
+use crate::services::accounts::settings;
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::due::{self, Item};
 use crate::services::due_work::{Ran, Reach};
@@ -56,7 +57,7 @@ pub async fn hasten(ctx: &Context) -> Result<(), Error> {
 
 /// A request to have the clock to itself.
 struct Beginning {
-    account: account::Model,
+    account: AccountToken,
     asked: Move,
     wall: Timestamp,
 }
@@ -64,8 +65,7 @@ struct Beginning {
 impl Beginning {
     /// The account with this move as its last one, and where the move goes.
     async fn record(&self, tx: &Tx) -> Result<(account::Model, Timestamp), Error> {
-        let found = account::Entity::find_by_id(self.account.id).lock(LockType::NoKeyUpdate).one(tx).await?;
-        let mut row = found.ok_or(ErrorCode::Unauthorized)?;
+        let mut row = settings::held(tx, self.account).await?;
         if row.moving_until.is_some_and(|until| until > self.wall) {
             return Err(ErrorCode::ClockMoving.into());
         }
@@ -105,7 +105,7 @@ struct Course<'a> {
 impl<'a> Course<'a> {
     async fn begin(ctx: &'a Context, account: &'a Account, asked: Move) -> Result<Self, Error> {
         let wall = ctx.clock.now();
-        let beginning = Beginning { account: account.settings().clone(), asked, wall };
+        let beginning = Beginning { account: account.id(), asked, wall };
         let (row, to) = ctx.store.write(beginning, |tx, beginning| beginning.record(tx).boxed()).await?;
         Ok(Self {
             ctx,
@@ -211,7 +211,7 @@ impl<'a> Course<'a> {
 /// A move's hold on the clock.
 #[derive(Clone, Copy)]
 struct Lease {
-    account: entity::AccountToken,
+    account: AccountToken,
     number: i32,
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::app::App;
@@ -127,6 +128,15 @@ impl App {
         assert_eq!(self.rows().await, before, "{body}");
         body
     }
+}
+
+/// Requests of tasks of their own, all under way together.
+pub async fn at_once<F>(requests: impl IntoIterator<Item = F>) -> Vec<Answer>
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let tasks: Vec<_> = requests.into_iter().map(tokio::spawn).collect();
+    join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()
 }
 
 /// How often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
