@@ -113,8 +113,10 @@ fn unavailable(error: &DbErr) -> bool {
     use sea_orm::sqlx::Error as Sqlx;
 
     match error {
-        DbErr::ConnectionAcquire(_) => true,
-        DbErr::Conn(SqlxError(error)) | DbErr::Exec(SqlxError(error)) | DbErr::Query(SqlxError(error)) => {
+        // Whatever is odd about a database before it takes a statement is its own: PostgreSQL that is being killed
+        // answers the first byte of a connection in words that its driver does not expect.
+        DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => true,
+        DbErr::Exec(SqlxError(error)) | DbErr::Query(SqlxError(error)) => {
             match &**error {
                 Sqlx::Io(_) | Sqlx::Tls(_) | Sqlx::PoolTimedOut | Sqlx::PoolClosed | Sqlx::WorkerCrashed => {
                     true
@@ -226,5 +228,33 @@ impl From<Faults> for Error {
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         Self::internal(format!("serialising: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sea_orm::RuntimeErr;
+    use sea_orm::sqlx::Error as Sqlx;
+
+    use super::*;
+
+    fn code_of(fault: fn(RuntimeErr) -> DbErr, why: Sqlx) -> ErrorCode {
+        Error::from(fault(RuntimeErr::SqlxError(why.into()))).code()
+    }
+
+    #[test]
+    fn a_database_that_cannot_be_reached_is_unavailable_whatever_it_says() {
+        let odd = || Sqlx::Protocol("unexpected response from SSLRequest: 0x45".to_owned());
+        assert_eq!(code_of(DbErr::Conn, odd()), ErrorCode::ServiceUnavailable);
+        assert_eq!(code_of(DbErr::Query, odd()), ErrorCode::InternalError);
+    }
+
+    #[test]
+    fn a_connection_that_breaks_is_unavailable_and_a_wrong_statement_is_our_fault() {
+        let broken = || Sqlx::Io(std::io::ErrorKind::UnexpectedEof.into());
+        for fault in [DbErr::Conn, DbErr::Exec, DbErr::Query] {
+            assert_eq!(code_of(fault, broken()), ErrorCode::ServiceUnavailable);
+        }
+        assert_eq!(code_of(DbErr::Exec, Sqlx::ColumnNotFound("x".to_owned())), ErrorCode::InternalError);
     }
 }

@@ -146,11 +146,11 @@ impl IntoResponse for Answer {
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        let code = self.code();
+        let (code, request_id) = (self.code(), under_way::request_id());
         if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
-            tracing::error!(error = %self, "request failed");
+            tracing::error!(error = %self, %request_id, "request failed");
         }
-        let answer = Answer::refusal(&self, &under_way::request_id());
+        let answer = Answer::refusal(&self, &request_id);
         let Ok(mut response) = answer.map(Answer::into_response) else {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };

@@ -110,6 +110,11 @@ impl Drop for Process {
         // A test that failed leaves no server behind; one that ended is long gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking()
+            && let Some(Ok(stderr)) = self.stderr.take().map(JoinHandle::join)
+        {
+            eprintln!("the server said: {stderr}");
+        }
     }
 }
 
