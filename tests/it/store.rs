@@ -184,7 +184,9 @@ rules! {
         one.unwrap();
         other.unwrap();
         assert_eq!(app.number("SELECT COUNT(*) FROM installation WHERE value = 'unit++'").await, 2);
-        assert_eq!(runs.load(Ordering::SeqCst), expected);
+        // PostgreSQL breaks a deadlock by failing one of them; on a busy machine it may fail both.
+        let runs = runs.load(Ordering::SeqCst);
+        assert!((expected..=expected + 2).contains(&runs), "{runs}");
     }
 
     // These numbers decide the throughput. They may fall; whoever lets one rise must say why.
