@@ -41,6 +41,6 @@ pub use scheme::Scheme;
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
-    AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, RefundToken, Token, WebhookEndpointToken, WebhookToken,
+    AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken,
+    JournalEntryToken, PostingToken, RefundToken, SessionToken, Token, WebhookEndpointToken, WebhookToken,
 };

@@ -17,6 +17,7 @@ mod m0006_webhooks;
 mod m0007_idempotency;
 mod m0008_sandbox;
 mod m0009_moving_clocks;
+mod m0010_origins;
 
 /// All steps in order.
 pub struct Migrator;
@@ -40,6 +41,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0007_idempotency::Migration),
             Box::new(m0008_sandbox::Migration),
             Box::new(m0009_moving_clocks::Migration),
+            Box::new(m0010_origins::Migration),
         ]
     }
 }
