@@ -11,5 +11,6 @@ pub mod payment;
 pub mod refund;
 pub mod sandbox;
 pub mod subscription;
+pub mod three_d_secure;
 pub mod webhook;
 pub mod webhook_endpoint;
