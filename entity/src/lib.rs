@@ -7,6 +7,7 @@ pub mod account;
 mod acquirer_faults;
 pub mod api_key;
 pub mod card;
+pub mod challenge_page;
 pub mod charge;
 pub mod counter;
 pub mod currency;
@@ -24,6 +25,7 @@ pub mod refund;
 mod rounding;
 mod scheme;
 mod text;
+pub mod three_d_secure;
 mod timestamp;
 pub mod token;
 pub mod webhook;
@@ -41,6 +43,6 @@ pub use scheme::Scheme;
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
-    AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, RefundToken, Token, WebhookEndpointToken, WebhookToken,
+    AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken,
+    JournalEntryToken, PostingToken, RefundToken, SessionToken, Token, WebhookEndpointToken, WebhookToken,
 };

@@ -1,7 +1,7 @@
 //! Charge (specification, Charge).
 
 use entity::charge::{self, ChargeState};
-use entity::{ChargeToken, Currency, JsonText, Timestamp};
+use entity::{AuthorisationToken, ChargeToken, Currency, JsonText, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -45,7 +45,9 @@ pub struct Charge {
     #[schema(value_type = Card)]
     card: JsonText,
     /// The transfers that paid it out.
-    transfer: Vec<ChargeTransfer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<ChargeTransfer>, required)]
+    transfer: Option<Vec<ChargeTransfer>>,
     /// Refunded so far.
     #[schema(example = 0)]
     amount_refunded: i64,
@@ -58,8 +60,8 @@ pub struct Charge {
     /// Whether a refund is pending.
     refund_pending: bool,
     /// The authorisation it captured.
-    #[schema(required)]
-    authorisation_token: Option<String>,
+    #[schema(value_type = Option<String>, required)]
+    authorisation_token: Option<AuthorisationToken>,
     /// Whether seven days passed without a capture.
     authorisation_expired: bool,
     /// Whether the reserved funds were returned.
@@ -107,6 +109,11 @@ pub struct PlatformAdjustment {
 }
 
 impl Charge {
+    /// As verify shows it.
+    pub(super) fn without_transfer(self) -> Self {
+        Self { transfer: None, ..self }
+    }
+
     /// A charge as it stands at an instant of the account's clock.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         let shown = Shown::of(row.state);
@@ -129,12 +136,12 @@ impl Charge {
             },
             error_message,
             card: row.card,
-            transfer: Vec::new(),
+            transfer: Some(Vec::new()),
             amount_refunded: row.amount_refunded,
             total_fees: captured.then_some(row.fees),
             merchant_entitlement: captured.then_some(row.entitlement),
             refund_pending: row.refunds_pending > 0,
-            authorisation_token: None,
+            authorisation_token: row.authorisation_id,
             authorisation_expired: shown == Shown::Authorised && row.expires_at <= now,
             authorisation_voided: shown == Shown::Voided,
             captured,
@@ -163,7 +170,7 @@ enum Shown {
 impl Shown {
     fn of(state: ChargeState) -> Self {
         match state {
-            ChargeState::Processing => Self::Pending,
+            ChargeState::Pending | ChargeState::Processing => Self::Pending,
             ChargeState::Authorised | ChargeState::Capturing | ChargeState::Voiding => Self::Authorised,
             ChargeState::Captured => Self::Captured,
             ChargeState::Voided => Self::Voided,

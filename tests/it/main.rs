@@ -5,6 +5,7 @@
 
 mod answers;
 mod authentication;
+mod authorisations;
 mod authorised_charges;
 mod browsers;
 mod cards;
@@ -38,6 +39,7 @@ mod secrets;
 mod store;
 mod test_cards;
 mod testing_guide;
+mod three_d_secure;
 mod unknown_outcomes;
 mod verifiers;
 mod webhook_endpoints;

@@ -1,79 +1,87 @@
-//! POST /charges in three steps: intent, call, outcome.
+//! Making a payment in three steps: intent, call, outcome.
 
-use entity::{Timestamp, charge};
+use entity::{Timestamp, card, charge};
 use futures::FutureExt;
 
 use super::call::{ask, call_name};
-use super::order::{self, Order};
+use super::order::Order;
 use super::outcome::{self, Verdict};
 use super::settle;
-use crate::acquirer::{Approval, Failure};
+use crate::acquirer::{Approval, Authorise, Failure};
 use crate::crash;
 use crate::error::{Error, ErrorCode};
-use crate::params::Params;
-use crate::params::charge::NewCharge;
 use crate::services::accounts::faults::{self, Fares};
 use crate::services::cards;
 use crate::services::claim::Claim;
 use crate::services::context::{Account, Context, Ctx};
+use crate::services::moment::Moment;
 use crate::services::payment::TokenUse;
 use crate::store::Tx;
-use crate::views::charge::Charge;
 
-/// Make a charge: capture it at once, or authorise it to be captured later. May take as long as the acquirer.
+/// Take an order through the three steps: captured at once, or authorised to be captured later. The answer is the row of
+/// an approved payment, and when it was. May take as long as the acquirer.
 ///
-/// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's: a decline, or
-/// `gateway_error`, which always means that nothing was charged. A decline is no refusal of the database's: the
-/// failed attempt is recorded.
-///
-/// `outcome` is the word of a `Sandbox-Outcome` header.
-pub async fn create(
+/// Refusals, first match wins: `token_already_used`, `idempotency_key_in_use`; then the acquirer's: a decline, or
+/// `gateway_error`, which always means that nothing was charged. A decline is no refusal of the database's: the failed
+/// attempt is recorded.
+pub(in crate::services) async fn pay(
     ctx: &Ctx,
     account: &Account,
-    params: Params<NewCharge>,
-    outcome: Option<&str>,
-) -> Result<Charge, Error> {
-    let order = order::place(ctx, account, params, outcome).await?;
+    order: Order,
+) -> Result<(Timestamp, charge::Model), Error> {
     let (task, account) = (ctx.clone(), account.clone());
-    ctx.in_own_task(async move { pay(&task, &account, order).await }).await
+    ctx.in_own_task(async move { in_three_steps(&task, &account, order).await }).await
 }
 
-async fn pay(ctx: &Context, account: &Account, order: Order) -> Result<Charge, Error> {
-    let Order { row, inline_card, token, mut call } = order;
-    let intent =
-        Intent { row: row.clone(), inline_card, token, account: account.clone(), wall: ctx.clock.now() };
+async fn in_three_steps(
+    ctx: &Context,
+    account: &Account,
+    order: Order,
+) -> Result<(Timestamp, charge::Model), Error> {
+    let Order { intent, call } = order;
+    let (row, token) = (intent.row.clone(), intent.token);
     let fares = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
     crash::point(call_name(row.state), "intent.after");
     account.claim().into_iter().for_each(Claim::hold);
 
-    let key = call.key.clone();
-    // What was ordered for this very attempt goes before what was ordered for all of the account's.
-    call.forced = call.forced.or(fares.outcome);
-    let answer = ask(ctx, &row, fares.late(ctx.acquirer.authorise(call))).await;
-    let verdict = match answer {
-        Ok(Approval { reference }) => Verdict::Approved { reference },
-        Err(Failure::Declined(decline)) => Verdict::Failed { failure: decline.into(), spent: true },
-        Err(Failure::GatewayError | Failure::Closed) => settle::nothing_charged(),
-        Err(Failure::NoAnswer) => match settle::reversed(ctx, &key).await {
-            Some(verdict) => verdict,
-            // A worker settles it. Until then nobody is told that anything was charged.
-            None => return Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
-        },
+    let Some(verdict) = verdict(ctx, &Moment::passing(account.clone()), &row, fares, call).await else {
+        // A worker settles it. Until then nobody is told that anything was charged.
+        return Err(Error::from(ErrorCode::GatewayError).about(&row));
     };
     let (now, row) = outcome::write(ctx, account, row, token, verdict).await?;
-    outcome::answer(now, row)
+    outcome::approved(&row)?;
+    Ok((now, row))
 }
 
 /// What is recorded before the acquirer is asked.
-struct Intent {
-    row: charge::Model,
-    inline_card: Option<entity::card::Model>,
-    token: TokenUse,
-    account: Account,
-    wall: Timestamp,
+pub struct Intent {
+    /// In state `processing`.
+    pub row: charge::Model,
+    /// The card that pays.
+    pub card: card::Model,
+    /// What becomes of the card's token.
+    pub token: TokenUse,
+    /// Who asks.
+    pub account: Account,
+    /// The wall clock's now.
+    pub wall: Timestamp,
 }
 
-async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
+/// The first step, as a part of its caller's unit: claims the Idempotency-Key, reserves the card's token, adds the row
+/// and draws how the call will fare.
+///
+/// Refusals: `idempotency_key_in_use`, `token_already_used`.
+pub(in crate::services) async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
+    record_row(tx, intent).await?;
+    let fares = faults::draw(tx, &intent.account).await?;
+    crash::point(call_name(intent.row.state), "intent.before");
+    Ok(fares)
+}
+
+/// The same for a payment of which the acquirer is not asked yet.
+///
+/// Refusals: `idempotency_key_in_use`, `token_already_used`.
+pub(in crate::services) async fn record_row(tx: &Tx, intent: &Intent) -> Result<(), Error> {
     let row = &intent.row;
     if let Some(claim) = intent.account.claim() {
         claim.record(tx, row.account_id, intent.wall)?;
@@ -83,11 +91,30 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
     {
         return Err(ErrorCode::TokenAlreadyUsed.into());
     }
-    if let Some(card) = &intent.inline_card {
-        tx.append(card);
+    if intent.token == TokenUse::Inline {
+        tx.append(&intent.card);
     }
     tx.append(row);
-    let fares = faults::draw(tx, &intent.account).await?;
-    crash::point(call_name(row.state), "intent.before");
-    Ok(fares)
+    Ok(())
+}
+
+/// The second step: ask the acquirer for what the intent in `row` wants. `None` where nobody knows what came of it,
+/// so that a worker has to settle it.
+pub(in crate::services) async fn verdict(
+    ctx: &Context,
+    moment: &Moment,
+    row: &charge::Model,
+    fares: Fares,
+    mut call: Authorise,
+) -> Option<Verdict> {
+    // What was ordered for this very attempt goes before what was ordered for all of the account's.
+    call.forced = call.forced.or(fares.outcome);
+    // No latency is added while a clock is moved.
+    let fares = if moment.is_passing() { fares } else { fares.at_once() };
+    match ask(ctx, moment, row, fares.late(ctx.acquirer.authorise(call))).await {
+        Ok(Approval { reference }) => Some(Verdict::Approved { reference }),
+        Err(Failure::Declined(decline)) => Some(Verdict::Failed { failure: decline.into(), spent: true }),
+        Err(Failure::GatewayError | Failure::Closed) => Some(settle::nothing_charged()),
+        Err(Failure::NoAnswer) => settle::creation(ctx, row).await,
+    }
 }
