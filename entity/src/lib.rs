@@ -26,6 +26,7 @@ mod scheme;
 mod text;
 mod timestamp;
 pub mod token;
+mod wallet;
 pub mod webhook;
 pub mod webhook_endpoint;
 
@@ -42,5 +43,7 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, RefundToken, Token, WebhookEndpointToken, WebhookToken,
+    PaymentSourceToken, PostingToken, RefundToken, Token, WalletCertificateToken, WalletDomainToken,
+    WebhookEndpointToken, WebhookToken,
 };
+pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};

@@ -39,6 +39,6 @@ macro_rules! listed {
 
 owned! {
     api_key balance card charge counter customer deposit event idempotency_answer idempotency_key journal_entry posting
-    refund webhook webhook_endpoint
+    refund wallet_certificate wallet_domain wallet_payload webhook webhook_endpoint
 }
-listed! { card charge customer event refund webhook webhook_endpoint }
+listed! { card charge customer event refund wallet_certificate wallet_domain webhook webhook_endpoint }

@@ -174,10 +174,16 @@ kinds! {
     Event EventToken "evt_"
     /// One balanced movement of money; internal, in no answer.
     JournalEntry JournalEntryToken "je_"
+    /// A payment source: a card that was stored as one.
+    PaymentSource PaymentSourceToken "ps_"
     /// One side of a movement; internal, in no answer.
     Posting PostingToken "po_"
     /// A refund.
     Refund RefundToken "rf_"
+    /// A merchant's key and its certificate at walletA.
+    WalletCertificate WalletCertificateToken "apdp_"
+    /// A domain registered at walletA.
+    WalletDomain WalletDomainToken "apmd_"
     /// A request sent to a webhook endpoint for one event.
     Webhook WebhookToken "whr_"
     /// Where webhooks are sent.

@@ -6,7 +6,8 @@
 use entity::account::{self, Column};
 use entity::{
     AccountToken, Owned, Span, Timestamp, api_key, balance, card, charge, counter, customer, deposit, event,
-    idempotency_answer, idempotency_key, journal_entry, posting, refund, webhook, webhook_endpoint,
+    idempotency_answer, idempotency_key, journal_entry, posting, refund, wallet_certificate, wallet_domain,
+    wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -119,6 +120,9 @@ const STEPS: &[Step] = &[
     |tx, account| words(tx, account).boxed(),
     rows!(card Id),
     rows!(customer Id),
+    rows!(wallet_certificate Id),
+    rows!(wallet_domain Id),
+    rows!(wallet_payload Hash),
     rows!(webhook Id),
     rows!(event Id),
     rows!(journal_entry Id),

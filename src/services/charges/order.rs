@@ -147,8 +147,8 @@ fn order(
     let card = &payer.card;
     let call = Authorise {
         key: creation_key(id),
-        number: payer.number,
-        cvc: payer.cvc,
+        number: payer.digits.number,
+        cvc: payer.digits.cvc,
         expiry_month: card.expiry_month,
         expiry_year: card.expiry_year,
         name: card.name.clone(),
@@ -156,7 +156,7 @@ fn order(
         currency: terms.currency,
         capture: asked.capture.unwrap_or(true),
         reference: asked.reference.clone(),
-        network: None,
+        network: payer.digits.network,
         forced: None,
     };
     let row = charge::Model {
