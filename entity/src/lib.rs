@@ -42,8 +42,8 @@ pub use scheme::Scheme;
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
-    AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PaymentSourceToken, PostingToken, RefundToken, Token, WalletCertificateToken, WalletDomainToken,
-    WebhookEndpointToken, WebhookToken,
+    AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken,
+    JournalEntryToken, PaymentSourceToken, PostingToken, RefundToken, SessionToken, Token,
+    WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};

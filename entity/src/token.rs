@@ -162,6 +162,8 @@ macro_rules! kinds {
 kinds! {
     /// A merchant in one environment: the tenant of every row.
     Account AccountToken "acct_"
+    /// Money reserved on a card by the authorisations API.
+    Authorisation AuthorisationToken "auth_"
     /// A stored card.
     Card CardToken "card_"
     /// A charge.
@@ -174,6 +176,8 @@ kinds! {
     Event EventToken "evt_"
     /// One balanced movement of money; internal, in no answer.
     JournalEntry JournalEntryToken "je_"
+    /// A 3-D Secure session.
+    Session SessionToken "se_"
     /// A payment source: a card that was stored as one.
     PaymentSource PaymentSourceToken "ps_"
     /// One side of a movement; internal, in no answer.

@@ -145,6 +145,10 @@ const TAGS: &[(&str, &str)] = &[
         "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them.",
     ),
     ("Refunds", "Refunds charges, fully or partly."),
+    (
+        "Authorisations",
+        "Reserves money on a card, and later captures it as a charge, wholly or in part, or voids it (beta).",
+    ),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
     ("Balance", "What the account owns."),
     ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),

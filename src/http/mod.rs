@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod auth;
+mod authorisations;
 mod browser;
 mod call;
 mod cards;
@@ -68,6 +69,10 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(refunds::create_refund, refunds::list_charge_refunds))
         .routes(routes!(refunds::list_refunds))
         .routes(routes!(refunds::get_refund))
+        .routes(routes!(authorisations::create_authorisation, authorisations::list_authorisations))
+        .routes(routes!(authorisations::get_authorisation))
+        .routes(routes!(authorisations::void_authorisation))
+        .routes(routes!(authorisations::capture_authorisation))
         .routes(routes!(customers::create_customer, customers::list_customers))
         .routes(routes!(customers::get_customer, customers::update_customer, customers::delete_customer))
         .routes(routes!(customers::list_customer_charges))

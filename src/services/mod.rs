@@ -4,9 +4,10 @@
 //! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, accounts, ledger, page (of
 //! a list), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which card
-//! pays), charges, refunds, due (the registry of all due work), sandbox (what testers may order of all these).
+//! pays), charges, authorisations, refunds, due (the registry of all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
+pub mod authorisations;
 pub mod cards;
 pub mod charges;
 pub mod claim;

@@ -105,7 +105,7 @@ fn inline(
     let cards::Presented { mut row, digits } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
     row.state = CardState::Used;
-    payer(row, None, digits, TokenUse::Inline).map(Some)
+    pays(payer(row, None, digits, TokenUse::Inline)?)
 }
 
 async fn stored(
@@ -124,11 +124,10 @@ async fn stored(
     };
     match (row.state, row.customer_id) {
         (CardState::Reserved | CardState::Used, _) | (CardState::Attached, None) => Ok(Some(Found::Spent)),
-        (CardState::Unused, _) => single(ctx, row).map(Some),
+        (CardState::Unused, _) => pays(single(ctx, row)?),
         (CardState::Attached, Some(customer)) => {
-            let digits = cards::unseal(ctx, &row)?;
             let primary = cards::primary_beside(ctx, account, &row).await?;
-            payer(row, primary, digits, TokenUse::Again(customer)).map(Some)
+            pays(again(ctx, row, customer, primary)?)
         }
     }
 }
@@ -149,13 +148,13 @@ async fn of_source(
         return Ok(None);
     };
     match row.state {
-        CardState::Unused => single(ctx, row).map(Some),
+        CardState::Unused => pays(single(ctx, row)?),
         // A customer's card is charged by the customer's name, or by its own.
         CardState::Reserved | CardState::Used | CardState::Attached => Ok(Some(Found::Spent)),
     }
 }
 
-fn single(ctx: &Context, row: card::Model) -> Result<Found, Error> {
+fn single(ctx: &Context, row: card::Model) -> Result<Payer, Error> {
     let digits = cards::unseal(ctx, &row)?;
     let token = TokenUse::Single(row.id);
     payer(row, None, digits, token)
@@ -175,8 +174,18 @@ async fn of_customer(
         faults.add("customer_token", UNKNOWN);
         return Ok(None);
     };
+    pays(again(ctx, card, customer.id, Some(customer.primary_card_id))?)
+}
+
+/// A customer's card, which may be charged again and again.
+pub fn again(
+    ctx: &Context,
+    card: card::Model,
+    customer: CustomerToken,
+    primary: Option<CardToken>,
+) -> Result<Payer, Error> {
     let digits = cards::unseal(ctx, &card)?;
-    payer(card, Some(customer.primary_card_id), digits, TokenUse::Again(customer.id)).map(Some)
+    payer(card, primary, digits, TokenUse::Again(customer))
 }
 
 fn payer(
@@ -184,7 +193,11 @@ fn payer(
     primary: Option<CardToken>,
     digits: Digits,
     token: TokenUse,
-) -> Result<Found, Error> {
+) -> Result<Payer, Error> {
     let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
-    Ok(Found::Payer(Box::new(Payer { card, shown, digits, token })))
+    Ok(Payer { card, shown, digits, token })
+}
+
+fn pays(payer: Payer) -> Result<Option<Found>, Error> {
+    Ok(Some(Found::Payer(Box::new(payer))))
 }

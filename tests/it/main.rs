@@ -5,6 +5,7 @@
 
 mod answers;
 mod authentication;
+mod authorisations;
 mod authorised_charges;
 mod browsers;
 mod cards;

@@ -34,14 +34,14 @@ pub async fn capture(
     params: Params<Capture>,
 ) -> Result<Charge, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
-    next(Standing::at(account.now, &row), Action::Capture)
-        .map_err(|code| Error::from(code).about_charge(row.id))?;
+    next(Standing::at(account.now, &row), Action::Capture).map_err(|code| Error::from(code).about(&row))?;
     let amount = params.value.amount.as_deref().map(str::trim).filter(|amount| !amount.is_empty());
     // Whatever is not the amount is the wrong amount, number or not: no fault of the parameter's own.
     if params.faults.has("amount") || amount.is_some_and(|amount| amount.parse() != Ok(row.amount)) {
-        return Err(Error::from(ErrorCode::InvalidCaptureAmount).about_charge(row.id));
+        return Err(Error::from(ErrorCode::InvalidCaptureAmount).about(&row));
     }
-    follow(ctx, account, row, Action::Capture).await
+    let (now, row) = follow(ctx, account, row, Action::Capture).await?;
+    Ok(Charge::at(now, row))
 }
 
 /// Return the reserved funds of an authorised charge.
@@ -50,10 +50,20 @@ pub async fn capture(
 /// `authorisation_expired`; then the acquirer's, `gateway_error`.
 pub async fn void(ctx: &Ctx, account: &Account, token: &str) -> Result<Charge, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
-    follow(ctx, account, row, Action::Void).await
+    let (now, row) = follow(ctx, account, row, Action::Void).await?;
+    Ok(Charge::at(now, row))
 }
 
-async fn follow(ctx: &Ctx, account: &Account, row: charge::Model, action: Action) -> Result<Charge, Error> {
+/// Take a verb through the three steps. The answer is the row with the verb done, and when it was. What `row` says is
+/// captured of an authorisation is recorded with the intent.
+///
+/// Refusals: the table's, `idempotency_key_in_use`, then the acquirer's, `gateway_error`.
+pub(in crate::services) async fn follow(
+    ctx: &Ctx,
+    account: &Account,
+    row: charge::Model,
+    action: Action,
+) -> Result<(Timestamp, charge::Model), Error> {
     let (task, account) = (ctx.clone(), account.clone());
     ctx.in_own_task(async move { in_three_steps(&task, &account, row, action).await }).await
 }
@@ -63,17 +73,18 @@ async fn in_three_steps(
     account: &Account,
     row: charge::Model,
     action: Action,
-) -> Result<Charge, Error> {
+) -> Result<(Timestamp, charge::Model), Error> {
     let intent = Intent { row, account: account.clone(), action, wall: ctx.clock.now() };
     let (row, step, fares) = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
     crash::point(call_name(row.state), "intent.after");
     account.claim().into_iter().for_each(Claim::hold);
 
+    let moment = Moment::passing(account.clone());
     let fault = fares.fault();
     let call = call(&row, action, fault)?;
     let answer = match action {
-        Action::Capture => ask(ctx, &row, fares.late(ctx.acquirer.capture(call))).await,
-        Action::Void => ask(ctx, &row, fares.late(ctx.acquirer.void(call))).await,
+        Action::Capture => ask(ctx, &moment, &row, fares.late(ctx.acquirer.capture(call))).await,
+        Action::Void => ask(ctx, &moment, &row, fares.late(ctx.acquirer.void(call))).await,
     };
     let verdict = match answer {
         Ok(()) => Verdict::Moved(step),
@@ -81,18 +92,17 @@ async fn in_three_steps(
         // A worker settles it: completed where the acquirer says done, back where it says not. An answer that the
         // sandbox has dropped is known to be lost, so there is nothing to wait for.
         Err(Failure::NoAnswer) => {
-            let token = row.id;
             if fault == Some(Fault::AnswerLost) {
-                settle::settle(ctx, &Moment::passing(account.clone()), row).await?;
+                settle::settle(ctx, &moment, row.clone()).await?;
             }
-            return Err(Error::from(ErrorCode::GatewayError).about_charge(token));
+            return Err(Error::from(ErrorCode::GatewayError).about(&row));
         }
     };
     let (now, row) = outcome::write(ctx, account, row, TokenUse::Inline, verdict).await?;
     if row.state == step.to {
-        Ok(Charge::at(now, row))
+        Ok((now, row))
     } else {
-        Err(Error::from(ErrorCode::GatewayError).about_charge(row.id))
+        Err(Error::from(ErrorCode::GatewayError).about(&row))
     }
 }
 
@@ -106,7 +116,7 @@ struct Intent {
 /// Move into flight, or let the table answer for the charge as it stands by now.
 async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move, Fares), Error> {
     let Intent { row: seen, account, action, wall } = intent;
-    let refusal = |code: ErrorCode| Error::from(code).about_charge(seen.id);
+    let refusal = |code: ErrorCode| Error::from(code).about(seen);
     let step = next(Standing::at(account.now, seen), *action).map_err(refusal)?;
     if let Some(claim) = account.claim() {
         claim.record(tx, account.id(), *wall)?;
@@ -123,7 +133,12 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move,
         .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
         .col_expr(charge::Column::Call, Expr::value(row.call))
         .col_expr(charge::Column::Claim, Expr::value(row.claim.clone()))
-        .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
+        .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)))
+        .col_expr(charge::Column::AmountCaptured, Expr::value(row.amount_captured))
+        .col_expr(charge::Column::CapturedAs, Expr::value(row.captured_as))
+        .col_expr(charge::Column::SettlementAmount, Expr::value(row.settlement_amount))
+        .col_expr(charge::Column::Fees, Expr::value(row.fees))
+        .col_expr(charge::Column::Entitlement, Expr::value(row.entitlement));
     if sea_orm::UpdateMany::exec(update, tx).await?.rows_affected > 0 {
         let fares = faults::draw(tx, account).await?;
         crash::point(call_name(row.state), "intent.before");
@@ -142,5 +157,9 @@ fn call(row: &charge::Model, action: Action, fault: Option<Fault>) -> Result<Fol
     let reference = row.acquirer_reference.clone();
     let reference =
         reference.ok_or_else(|| Error::internal("an authorised charge without the acquirer's reference"))?;
-    Ok(Follow { key: key(row, action), reference, amount: row.amount, currency: row.currency, fault })
+    let amount = match action {
+        Action::Capture => row.amount_captured.unwrap_or(row.amount),
+        Action::Void => row.amount,
+    };
+    Ok(Follow { key: key(row, action), reference, amount, currency: row.currency, fault })
 }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use entity::charge::{self, ChargeState, Column};
+use entity::charge::{self, ChargeState, Column, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{FailureCode, Owned, Span, Timestamp};
+use entity::{AuthorisationToken, FailureCode, Owned, Span, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, UpdateMany};
@@ -25,7 +25,7 @@ use crate::services::payment::TokenUse;
 use crate::services::{cards, events, idempotency};
 use crate::store::{Tx, WordTable};
 use crate::vault::Vault;
-use crate::views::charge::Charge;
+use crate::views::payment::Payment;
 
 /// What came of a call.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl Verdict {
 }
 
 /// A verdict on the attempt as `row` shows it.
-struct Outcome {
+pub(in crate::services) struct Outcome {
     row: charge::Model,
     token: TokenUse,
     verdict: Verdict,
@@ -70,6 +70,21 @@ struct Outcome {
     now: Timestamp,
     settlement_delay_days: i32,
     vault: Arc<Vault>,
+}
+
+impl Outcome {
+    /// At an instant of the account's clock. What becomes of the card's token is `token`.
+    pub fn new(
+        ctx: &Context,
+        account: &Account,
+        now: Timestamp,
+        row: charge::Model,
+        token: TokenUse,
+        verdict: Verdict,
+    ) -> Self {
+        let settlement_delay_days = account.settings().settlement_delay_days;
+        Self { row, token, verdict, now, settlement_delay_days, vault: Arc::clone(&ctx.vault) }
+    }
 }
 
 /// Record what came of the call in flight of `row`, and what becomes of its card's token. The answer is the row as it
@@ -94,18 +109,19 @@ pub(super) async fn write_at(
     token: TokenUse,
     verdict: Verdict,
 ) -> Result<charge::Model, Error> {
-    let settlement_delay_days = account.settings().settlement_delay_days;
-    let outcome = Outcome { row, token, verdict, now, settlement_delay_days, vault: Arc::clone(&ctx.vault) };
+    let outcome = Outcome::new(ctx, account, now, row, token, verdict);
     let name = call_name(outcome.row.state);
-    let row = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
+    let (row, _) = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
     crash::point(name, "outcome.after");
     Ok(row)
 }
 
-async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
+/// The third step, as a part of its caller's unit. Says how the row stands, and whether that is this outcome's doing: if
+/// not, somebody else has taken the attempt over, and nothing is written here.
+pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(charge::Model, bool), Error> {
     let row = after(outcome);
     if !moved(tx, &outcome.row, &row).await? {
-        return found(tx, &outcome.row).await;
+        return Ok((found(tx, &outcome.row).await?, false));
     }
     if let TokenUse::Single(card) = outcome.token {
         match outcome.verdict {
@@ -118,14 +134,18 @@ async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
             Verdict::Moved(_) | Verdict::Back => {}
         }
     }
-    if row.state == ChargeState::Captured {
-        book(tx, outcome, &row);
+    let told = told(tx, &row)?;
+    if told.state == ChargeState::Captured {
+        book(tx, outcome, &told);
     }
-    if row.state.listed() && !outcome.row.state.listed() {
-        tx.count(row.account_id, Counted::Charges, 1);
-        tx.words(WordTable::Charges, row.account_id, row.id.id(), &row.search_text);
+    if told.listed() && !outcome.row.listed() {
+        tx.count(told.account_id, Counted::Charges, 1);
+        tx.words(WordTable::Charges, told.account_id, told.id.id(), &told.search_text);
     }
-    let shown = Charge::at(outcome.now, row.clone());
+    if row.origin == Origin::Authorisation && outcome.row.state == ChargeState::Processing {
+        tx.count(row.account_id, Counted::Authorisations, 1);
+    }
+    let shown = Payment::at(outcome.now, told);
     if let Some(event) = outcome.verdict.emits(row.capture) {
         events::record(tx, row.account_id, outcome.now, event, &shown)?;
     }
@@ -136,17 +156,40 @@ async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
         }
     }
     crash::point(call_name(outcome.row.state), "outcome.before");
-    Ok(row)
+    Ok((row, true))
+}
+
+/// What the event and the answers show: of an authorisation that is captured, the charge that begins with this commit.
+fn told(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
+    if row.origin != Origin::Authorisation || row.state != ChargeState::Captured {
+        return Ok(row.clone());
+    }
+    let (Some(id), Some(amount), Some(now)) = (row.captured_as, row.amount_captured, row.captured_at) else {
+        return Err(Error::internal("a captured authorisation that was not planned"));
+    };
+    let charge = charge::Model {
+        id,
+        origin: Origin::Capture,
+        claim: None,
+        amount,
+        authorisation_id: Some(AuthorisationToken::new(row.id.id())),
+        amount_captured: None,
+        captured_as: None,
+        created_at: now,
+        ..row.clone()
+    };
+    tx.append(&charge);
+    Ok(charge)
 }
 
 /// What a repeated request gets, from whoever learnt the outcome; nothing where nothing has happened, so that it may
 /// try anew (decisions 2).
-fn kept_answer(verdict: &Verdict, row: &charge::Model, shown: &Charge) -> Result<Option<Answer>, Error> {
+fn kept_answer(verdict: &Verdict, row: &charge::Model, shown: &Payment) -> Result<Option<Answer>, Error> {
     Ok(match verdict {
         Verdict::Approved { .. } => Some(Wrap::Created.finish(shown)?),
         Verdict::Moved(_) => Some(Wrap::Shown.finish(shown)?),
         Verdict::Failed { failure, spent: true } => {
-            Some(Answer::refusal(&Error::from(ErrorCode::from(*failure)).about_charge(row.id), "")?)
+            Some(Answer::refusal(&Error::from(ErrorCode::from(*failure)).about(row), "")?)
         }
         Verdict::Failed { spent: false, .. } | Verdict::Back => None,
     })
@@ -168,8 +211,15 @@ fn after(outcome: &Outcome) -> charge::Model {
         Verdict::Moved(step) => row.state = step.to,
         Verdict::Back => row.state = ChargeState::Authorised,
     }
-    if row.state == ChargeState::Captured {
-        row.captured_at = Some(outcome.now);
+    match row.state {
+        ChargeState::Captured => row.captured_at = Some(outcome.now),
+        ChargeState::Voided => row.voided_at = Some(outcome.now),
+        ChargeState::Pending
+        | ChargeState::Processing
+        | ChargeState::Authorised
+        | ChargeState::Capturing
+        | ChargeState::Voiding
+        | ChargeState::Failed => {}
     }
     row
 }
@@ -181,7 +231,8 @@ async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<boo
         .col_expr(Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)))
         .col_expr(Column::Failure, Expr::value(row.failure.map(ActiveEnum::into_value)))
         .col_expr(Column::AcquirerReference, Expr::value(row.acquirer_reference.clone()))
-        .col_expr(Column::CapturedAt, Expr::value(row.captured_at.map(Timestamp::millis)));
+        .col_expr(Column::CapturedAt, Expr::value(row.captured_at.map(Timestamp::millis)))
+        .col_expr(Column::VoidedAt, Expr::value(row.voided_at.map(Timestamp::millis)));
     Ok(update.exec(tx).await?.rows_affected > 0)
 }
 
@@ -221,13 +272,11 @@ fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
     ledger::record(tx, &entry, available_on, row.entitlement, &others);
 }
 
-/// What the caller of a creation is told about the row as it stands.
-pub(super) fn answer(now: Timestamp, row: charge::Model) -> Result<Charge, Error> {
+/// Whether a creation has succeeded, by the row as it stands: refuses as its caller is refused.
+pub(in crate::services) fn approved(row: &charge::Model) -> Result<(), Error> {
     match row.failure {
-        Some(failure) => Err(Error::from(ErrorCode::from(failure)).about_charge(row.id)),
-        None if row.state == ChargeState::Processing => {
-            Err(Error::from(ErrorCode::GatewayError).about_charge(row.id))
-        }
-        None => Ok(Charge::at(now, row)),
+        Some(failure) => Err(Error::from(ErrorCode::from(failure)).about(row)),
+        None if row.state == ChargeState::Processing => Err(Error::from(ErrorCode::GatewayError).about(row)),
+        None => Ok(()),
     }
 }

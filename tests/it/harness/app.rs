@@ -283,12 +283,17 @@ impl App {
     pub async fn check_books(&self) {
         assert_eq!(self.differences().await, []);
         let entries = "SELECT COUNT(*) FROM journal_entries WHERE kind = 'charge'";
-        let captured = "SELECT COUNT(*) FROM charges WHERE state = 'captured'";
+        let captured = "SELECT COUNT(*) FROM charges WHERE state = 'captured' AND origin <> 'authorisation'";
         assert_eq!(self.number(entries).await, self.number(captured).await, "one entry a captured charge");
         let orphans = "SELECT COUNT(*) FROM webhooks w WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.account_id = w.account_id AND e.id = w.endpoint_id) OR NOT EXISTS (SELECT 1 FROM events x WHERE x.account_id = w.account_id AND x.id = w.event_id)";
         assert_eq!(self.number(orphans).await, 0, "webhooks without their endpoint or event");
         let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
+        let authorisations =
+            format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED_AUTHORISATIONS);
+        let apart = "SELECT COUNT(*) FROM charges c WHERE origin = 'capture' AND NOT EXISTS (SELECT 1 FROM charges a WHERE a.account_id = c.account_id AND a.id = c.authorisation_id AND a.origin = 'authorisation' AND a.state = 'captured' AND a.captured_as = c.id AND a.amount_captured = c.amount AND c.amount <= a.amount)";
+        assert_eq!(self.number(apart).await, 0, "charges without the authorisation that they capture");
         for (kind, rows) in [
+            ("authorisations", authorisations.as_str()),
             ("charges", listed.as_str()),
             ("customers", "SELECT COUNT(*) FROM customers"),
             ("events", "SELECT COUNT(*) FROM events"),
