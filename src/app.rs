@@ -22,9 +22,11 @@ use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LI
 use crate::outbound::{Outbound, Reach};
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
+use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges, refunds, sandbox, webhooks};
 use crate::store::{ConnectError, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
+use crate::wallet::{Gateway, GatewayError, Roots};
 
 /// Why the server does not start, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,12 @@ pub enum StartError {
     /// Live needs it.
     #[error("{0} is required in the live environment")]
     Required(&'static str),
+    /// One is nothing without the other.
+    #[error("{0} is required beside {1}")]
+    Beside(&'static str, &'static str),
+    /// Something about wallets is wrong.
+    #[error("{0}: {1}")]
+    Wallet(&'static str, String),
     /// Not for live.
     #[error("{0} is not for the live environment")]
     TestOnly(&'static str),
@@ -69,6 +77,8 @@ pub struct Parts {
     pub operator: OperatorKeys,
     /// Who calls the addresses that callers give.
     pub outbound: Outbound,
+    /// What the operator has told about wallets.
+    pub wallets: Wallets,
     /// How long events and webhooks are kept.
     pub retention: Span,
     /// For how long one request moves a clock.
@@ -129,7 +139,8 @@ impl Parts {
             acquirer_answer: ACQUIRER_ANSWER,
             environment,
             operator,
-            outbound: Outbound::new(reach),
+            outbound: Outbound::new(reach.clone()),
+            wallets: wallets(options, secrets, reach)?,
             retention: Span::days(options.retention_days),
             clock_move: CLOCK_MOVE,
         })
@@ -157,6 +168,7 @@ impl App {
             acquirer: parts.acquirer,
             acquirer_answer: parts.acquirer_answer,
             outbound: parts.outbound,
+            wallets: parts.wallets,
             retention: parts.retention,
             clock_move: parts.clock_move,
             due_webhooks: Notify::new(),
@@ -187,6 +199,57 @@ impl App {
         let index = Arc::new(Index { metrics: true, ..(*self.site.index).clone() });
         http::admin_router(Site { index, ..self.site.clone() })
     }
+}
+
+/// Test has providers of its own, whose private keys everybody knows; what the operator tells of real ones counts there,
+/// too. Live takes from a wallet what the operator has told all of.
+fn wallets(options: &ServeOptions, secrets: &Secrets, reach: Reach) -> Result<Wallets, StartError> {
+    let mut wallets = match options.environment {
+        Environment::Test => Wallets::simulated(),
+        Environment::Live => Wallets::default(),
+    };
+    if let Some(file) = &options.wallet_roots {
+        let wrong = |why: String| StartError::Wallet("CARD_PAYMENTS_WALLET_ROOTS", why);
+        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        wallets.roots = wallets.roots.and(Roots::parse(&text).map_err(|error| wrong(error.to_string()))?);
+    }
+    wallets.gateway = match (&secrets.wallet_g_key, &options.wallet_g_recipient) {
+        (None, None) => wallets.gateway,
+        (Some(key), Some(recipient)) => {
+            Some(Gateway::new(key.expose(), recipient).map_err(|error| match error {
+                GatewayError::Key => StartError::Wallet("CARD_PAYMENTS_WALLET_G_KEY", error.to_string()),
+                GatewayError::Recipient => {
+                    StartError::Wallet("CARD_PAYMENTS_WALLET_G_RECIPIENT", error.to_string())
+                }
+            })?)
+        }
+        (None, Some(_)) => {
+            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_KEY", "CARD_PAYMENTS_WALLET_G_RECIPIENT"));
+        }
+        (Some(_), None) => {
+            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_RECIPIENT", "CARD_PAYMENTS_WALLET_G_KEY"));
+        }
+    };
+    wallets.provider = match (&secrets.wallet_a_identity, options.wallet_a_hosts.as_slice()) {
+        (None, []) => None,
+        (Some(identity), [_, ..]) => {
+            let provider = Provider::new(identity, options.wallet_a_hosts.clone(), reach);
+            Some(provider.map_err(|why| StartError::Wallet("CARD_PAYMENTS_WALLET_A_IDENTITY", why))?)
+        }
+        (None, [_, ..]) => {
+            return Err(StartError::Beside(
+                "CARD_PAYMENTS_WALLET_A_IDENTITY",
+                "CARD_PAYMENTS_WALLET_A_HOSTS",
+            ));
+        }
+        (Some(_), []) => {
+            return Err(StartError::Beside(
+                "CARD_PAYMENTS_WALLET_A_HOSTS",
+                "CARD_PAYMENTS_WALLET_A_IDENTITY",
+            ));
+        }
+    };
+    Ok(wallets)
 }
 
 /// The vault key of a laptop: a file of the data directory that only its owner reads.

@@ -79,6 +79,15 @@ pub struct ServeOptions {
     #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90", global = true,
         value_parser = clap::value_parser!(i64).range(RETENTION_DAYS_MIN..=RETENTION_DAYS_MAX))]
     pub retention_days: i64,
+    /// Hosts that validation URLs of walletA may name, separated by commas.
+    #[arg(long, env = "CARD_PAYMENTS_WALLET_A_HOSTS", value_delimiter = ',', global = true)]
+    pub wallet_a_hosts: Vec<String>,
+    /// What walletG's provider calls this gateway: gateway: and a name.
+    #[arg(long, env = "CARD_PAYMENTS_WALLET_G_RECIPIENT", global = true)]
+    pub wallet_g_recipient: Option<String>,
+    /// File of the wallet providers' root certificates and keys.
+    #[arg(long, env = "CARD_PAYMENTS_WALLET_ROOTS", global = true)]
+    pub wallet_roots: Option<PathBuf>,
     /// What is logged: a tracing filter.
     #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info", global = true)]
     pub log: String,
@@ -93,6 +102,10 @@ pub struct Secrets {
     pub publishable_key: Option<Secret>,
     /// The operator's vault keys.
     pub vault_key: Option<Secret>,
+    /// The merchant identity for walletA: certificate and private key, in PEM.
+    pub wallet_a_identity: Option<Secret>,
+    /// The private key for which walletG's payloads are sealed, in PEM.
+    pub wallet_g_key: Option<Secret>,
 }
 
 /// A wrong configuration, in one line.
@@ -119,6 +132,8 @@ impl Secrets {
             secret_key: secret("CARD_PAYMENTS_SECRET_KEY")?,
             publishable_key: secret("CARD_PAYMENTS_PUBLISHABLE_KEY")?,
             vault_key: secret("CARD_PAYMENTS_VAULT_KEY")?,
+            wallet_a_identity: secret("CARD_PAYMENTS_WALLET_A_IDENTITY")?,
+            wallet_g_key: secret("CARD_PAYMENTS_WALLET_G_KEY")?,
         };
         check_key("CARD_PAYMENTS_SECRET_KEY", secrets.secret_key.as_ref())?;
         check_key("CARD_PAYMENTS_PUBLISHABLE_KEY", secrets.publishable_key.as_ref())?;

@@ -20,4 +20,5 @@ pub mod store;
 pub mod under_way;
 pub mod vault;
 pub mod views;
+pub mod wallet;
 pub mod workers;

@@ -18,6 +18,9 @@ pub const NOTES_LENGTH_MAX: u64 = 10_000;
 /// Decisions 1 and 5: the text on the bank statement.
 pub const REFERENCE_LENGTH_MAX: u64 = 40;
 
+/// A certificate in PEM: real ones have about 2,000 characters.
+pub const WALLET_PEM_LENGTH_MAX: u64 = 10_000;
+
 /// Specification, Limits: metadata items.
 pub const METADATA_ITEMS_MAX: usize = 25;
 /// Specification, Limits: metadata items, a key.
@@ -84,6 +87,9 @@ pub const CLOCK_RAN_TOLD_MAX: usize = 1000;
 
 /// Decisions 11: how much of the answer to a call is read.
 pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// How long the provider of a wallet, or a merchant's own site, may take to answer.
+pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
 
 /// How long the addresses of a name may be remembered: a burst of calls, not longer.
 pub const LOOKUP_LIFETIME: Duration = Duration::from_secs(1);

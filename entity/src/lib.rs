@@ -28,6 +28,7 @@ mod text;
 pub mod three_d_secure;
 mod timestamp;
 pub mod token;
+mod wallet;
 pub mod webhook;
 pub mod webhook_endpoint;
 
@@ -44,5 +45,7 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken,
-    JournalEntryToken, PostingToken, RefundToken, SessionToken, Token, WebhookEndpointToken, WebhookToken,
+    JournalEntryToken, PaymentSourceToken, PostingToken, RefundToken, SessionToken, Token,
+    WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
+pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};

@@ -178,10 +178,16 @@ kinds! {
     JournalEntry JournalEntryToken "je_"
     /// A 3-D Secure session.
     Session SessionToken "se_"
+    /// A payment source: a card that was stored as one.
+    PaymentSource PaymentSourceToken "ps_"
     /// One side of a movement; internal, in no answer.
     Posting PostingToken "po_"
     /// A refund.
     Refund RefundToken "rf_"
+    /// A merchant's key and its certificate at walletA.
+    WalletCertificate WalletCertificateToken "apdp_"
+    /// A domain registered at walletA.
+    WalletDomain WalletDomainToken "apmd_"
     /// A request sent to a webhook endpoint for one event.
     Webhook WebhookToken "whr_"
     /// Where webhooks are sent.

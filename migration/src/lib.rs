@@ -19,6 +19,8 @@ mod m0008_sandbox;
 mod m0009_moving_clocks;
 mod m0010_origins;
 mod m0011_three_d_secure;
+mod m0012_payment_sources;
+mod m0013_wallets;
 
 /// All steps in order.
 pub struct Migrator;
@@ -44,6 +46,8 @@ impl MigratorTrait for Migrator {
             Box::new(m0009_moving_clocks::Migration),
             Box::new(m0010_origins::Migration),
             Box::new(m0011_three_d_secure::Migration),
+            Box::new(m0012_payment_sources::Migration),
+            Box::new(m0013_wallets::Migration),
         ]
     }
 }

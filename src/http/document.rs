@@ -4,12 +4,16 @@ mod webhooks;
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 use utoipa::{IntoParams, ToSchema};
 
 use super::answer::{ErrorBody, ErrorMessage};
 use crate::error::ErrorCode;
+use crate::params::card::NewCard;
+use crate::params::payment_source::NewNetworkToken;
+use crate::wallet::{WalletAToken, WalletGToken};
 
 /// Which page of a list.
 #[derive(IntoParams)]
@@ -81,6 +85,33 @@ pub struct BrowserCard {
     address_state: Option<String>,
 }
 
+/// A payment source, from a server or a browser.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only described here; the endpoint reads its parts")]
+pub struct BrowserPaymentSource {
+    /// Instead of basic authentication, from an insecure environment.
+    publishable_api_key: Option<String>,
+    /// `card`, `walletApay`, `walletGpay` or `network_token`.
+    #[schema(example = "card")]
+    r#type: String,
+    /// Its shape depends on the type.
+    source: PaymentSourceSource,
+}
+
+/// What a payment source is made of.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaymentSourceSource {
+    /// card
+    Card(NewCard),
+    /// walletApay
+    WalletA(WalletAToken),
+    /// walletGpay
+    WalletG(WalletGToken),
+    /// network_token
+    NetworkToken(NewNetworkToken),
+}
+
 /// A card for a customer: an unused card token, or the parameters of a card.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described here; the endpoint reads its parts")]
@@ -141,6 +172,10 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const TAGS: &[(&str, &str)] = &[
     ("Cards", "Stores card details in exchange for a single-use card token."),
     (
+        "Payment sources",
+        "Stores cards, network tokens and the encrypted payloads of mobile wallets in exchange for a single-use token.",
+    ),
+    (
         "Charges",
         "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them.",
     ),
@@ -151,6 +186,10 @@ const TAGS: &[(&str, &str)] = &[
     ),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
     ("Balance", "What the account owns."),
+    (
+        "Mobile wallet support",
+        "Registers domains, asks for sessions and keeps the certificates for which a wallet seals payments.",
+    ),
     ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),
     ("Webhooks", "The web requests sent to webhook endpoints."),
     ("Events", "What happened."),
@@ -337,6 +376,14 @@ fn examples(operation: &mut Map<String, Value>) {
     });
     let example = match operation["operationId"].as_str() {
         Some("create_card" | "create_customer_card") => card,
+        Some("create_payment_source") => json!({ "type": "card", "source": card }),
+        Some("create_wallet_domain") => json!({ "domain_name": "shop.example.com" }),
+        Some("create_wallet_session") => json!({
+            "validation_url": "https://gateway.wallet.example/paymentSession", "initiative": "messaging",
+        }),
+        Some("create_sandbox_wallet_payload") => {
+            json!({ "type": "walletGpay", "number": "4200000000000000" })
+        }
         Some("create_charge") => json!({
             "email": "roland@example.com", "description": "test charge", "amount": 400, "ip_address": "203.192.1.172",
             "card": card, "metadata": { "order": "1001" },

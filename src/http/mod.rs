@@ -16,9 +16,11 @@ mod ledger;
 mod metrics;
 mod observe;
 mod paths;
+mod payment_sources;
 mod refunds;
 mod sandbox;
 mod system;
+mod wallets;
 mod webhook_endpoints;
 mod webhooks;
 
@@ -62,6 +64,7 @@ fn operations() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(cards::create_card))
         .routes(routes!(cards::get_card))
+        .routes(routes!(payment_sources::create_payment_source))
         .routes(routes!(charges::create_charge, charges::list_charges))
         .routes(routes!(charges::search_charges))
         .routes(routes!(charges::verify_charge))
@@ -82,6 +85,7 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(customers::delete_customer_card))
         .routes(routes!(customers::list_customer_subscriptions))
         .routes(routes!(ledger::get_balance))
+        .merge(wallets::operations())
         .routes(routes!(
             webhook_endpoints::create_webhook_endpoint,
             webhook_endpoints::list_webhook_endpoints

@@ -13,16 +13,18 @@ mod zone;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
+use http::header::CONTENT_TYPE;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response};
+use reqwest::{Client, RequestBuilder, Response};
 use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 pub use lookup::{Lookup, SystemLookup};
 pub use reach::{Allowed, Reach};
+pub use tls::{Identity, NoIdentity};
 pub use unreached::Unreached;
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
@@ -51,19 +53,19 @@ impl Outbound {
         Self::with(
             reach,
             Arc::<SystemLookup>::default(),
-            tls::config(None).expect("ring can do TLS 1.2 and 1.3"),
+            tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"),
         )
     }
 
     /// A client that trusts one more root certificate, in DER.
     pub fn trusting(reach: Reach, root: &[u8]) -> Result<Self, rustls::Error> {
-        let config = tls::config(Some(root.to_vec().into()))?;
+        let config = tls::config(Some(root.to_vec().into()), None)?;
         Ok(Self::with(reach, Arc::<SystemLookup>::default(), config))
     }
 
     /// A client that asks somebody else for the addresses of names.
     pub fn asking(reach: Reach, lookup: Arc<dyn Lookup>) -> Self {
-        Self::with(reach, lookup, tls::config(None).expect("ring can do TLS 1.2 and 1.3"))
+        Self::with(reach, lookup, tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"))
     }
 
     fn with(reach: Reach, lookup: Arc<dyn Lookup>, tls: ClientConfig) -> Self {
@@ -85,6 +87,17 @@ impl Outbound {
         &self.reach
     }
 
+    /// The same client, presenting a certificate to whoever asks for one.
+    pub fn identified(reach: Reach, identity: Identity) -> Result<Self, rustls::Error> {
+        Ok(Self::with(reach, Arc::<SystemLookup>::default(), tls::config(None, Some(identity))?))
+    }
+
+    /// Like [`Self::identified`], trusting one more root certificate, in DER.
+    pub fn identified_trusting(reach: Reach, identity: Identity, root: &[u8]) -> Result<Self, rustls::Error> {
+        let config = tls::config(Some(root.to_vec().into()), Some(identity))?;
+        Ok(Self::with(reach, Arc::<SystemLookup>::default(), config))
+    }
+
     /// POST, and the status of the answer, or why there is none. Redirects are not followed, no proxy of the
     /// environment is used, TLS is verified; at most 64 KiB of the answer's body are read and thrown away.
     ///
@@ -98,15 +111,33 @@ impl Outbound {
         within: Duration,
     ) -> Result<u16, Unreached> {
         let end = Instant::now() + within;
-        let url = Url::parse(url).ok().filter(|url| is_callable(url) && self.reach.permits_literal(url));
-        let url = url.ok_or(Unreached::ForbiddenAddress)?;
-        let call = self.client.post(url).headers(headers).body(body).send();
-        let answer = timeout_at(end, call).await.map_err(|_| Unreached::Timeout)?;
-        let answer = answer.map_err(|error| Unreached::of(&error))?;
-        let status = answer.status().as_u16();
+        let call = self.client.post(self.callable(url)?).headers(headers).body(body);
+        let mut answer = answered(call, end).await?;
         // Read to its end, a connection can carry the next call; cut short, it is closed.
-        let _ = timeout_at(end, discard(answer)).await;
-        Ok(status)
+        let _ = timeout_at(end, read(&mut answer)).await;
+        Ok(answer.status().as_u16())
+    }
+
+    /// GET, and the status of the answer, as [`Self::post`].
+    pub async fn get(&self, url: &str, within: Duration) -> Result<u16, Unreached> {
+        let end = Instant::now() + within;
+        let mut answer = answered(self.client.get(self.callable(url)?), end).await?;
+        let _ = timeout_at(end, read(&mut answer)).await;
+        Ok(answer.status().as_u16())
+    }
+
+    /// POST of JSON, and the status and the body of the answer, which must be whole and have at most 64 KiB.
+    pub async fn ask(&self, url: &str, body: Bytes, within: Duration) -> Result<(u16, Bytes), Unreached> {
+        let end = Instant::now() + within;
+        let call = self.client.post(self.callable(url)?).header(CONTENT_TYPE, "application/json").body(body);
+        let mut answer = answered(call, end).await?;
+        let body = timeout_at(end, read(&mut answer)).await.map_err(|_| Unreached::Timeout)?;
+        Ok((answer.status().as_u16(), body.ok_or(Unreached::ConnectionFailed)?))
+    }
+
+    fn callable(&self, url: &str) -> Result<Url, Unreached> {
+        let url = Url::parse(url).ok().filter(|url| is_callable(url) && self.reach.permits_literal(url));
+        url.ok_or(Unreached::ForbiddenAddress)
     }
 }
 
@@ -116,12 +147,19 @@ fn is_callable(url: &Url) -> bool {
     http && url.username().is_empty() && url.password().is_none() && url.fragment().is_none()
 }
 
-async fn discard(mut answer: Response) {
-    let mut left = OUTBOUND_ANSWER_BYTES_MAX;
-    while let Ok(Some(chunk)) = answer.chunk().await {
-        match left.checked_sub(chunk.len()) {
-            Some(rest) => left = rest,
-            None => return,
+async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, Unreached> {
+    let answer = timeout_at(end, call.send()).await.map_err(|_| Unreached::Timeout)?;
+    answer.map_err(|error| Unreached::of(&error))
+}
+
+/// The body; none if it breaks off or is too long.
+async fn read(answer: &mut Response) -> Option<Bytes> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = answer.chunk().await.ok()? {
+        if body.len() + chunk.len() > OUTBOUND_ANSWER_BYTES_MAX {
+            return None;
         }
+        body.extend_from_slice(&chunk);
     }
+    Some(body.freeze())
 }

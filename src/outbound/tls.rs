@@ -1,9 +1,10 @@
-//! Whose certificates are believed.
+//! Whose certificates are believed, and which one is shown.
 
 use std::sync::{Arc, LazyLock};
 
 use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
 /// The platform's roots (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), read once a process. A machine
@@ -24,17 +25,44 @@ static PLATFORM: LazyLock<RootCertStore> = LazyLock::new(|| {
     roots
 });
 
+/// Who we are, to somebody who asks: a certificate, those that vouch for it, and its key.
+#[derive(Debug)]
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+/// The text is no identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must hold a certificate and its private key in PEM")]
+pub struct NoIdentity;
+
+impl Identity {
+    /// Certificates, the own one first, and a private key, all in PEM.
+    pub fn from_pem(text: &str) -> Result<Self, NoIdentity> {
+        let chain = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>();
+        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(NoIdentity)?;
+        Ok(Self { chain, key: PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| NoIdentity)? })
+    }
+}
+
 /// Certificates are verified by the platform's roots and by one more, if there is one. The provider is named,
 /// not installed, so no other user of rustls can clash with it.
-pub fn config(extra_root: Option<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
+pub fn config(
+    extra_root: Option<CertificateDer<'static>>,
+    identity: Option<Identity>,
+) -> Result<ClientConfig, rustls::Error> {
     let mut roots = PLATFORM.clone();
     if let Some(root) = extra_root {
         roots.add(root)?;
     }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_root_certificates(roots);
+    let mut config = match identity {
+        Some(Identity { chain, key }) => config.with_client_auth_cert(chain, key)?,
+        None => config.with_no_client_auth(),
+    };
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }

@@ -12,6 +12,7 @@ mod faults;
 mod findings;
 mod paging;
 mod patch;
+pub mod payment_source;
 pub mod refund;
 pub mod rules;
 pub mod sandbox;
@@ -19,6 +20,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod values;
+pub mod wallet;
 pub mod webhook_endpoint;
 
 pub use faults::{Faults, Message};

@@ -38,6 +38,19 @@ pub fn ip_address(text: &str) -> Result<(), ValidationError> {
     check(text.is_empty() || text.parse::<IpAddr>().is_ok(), "is not formatted properly")
 }
 
+/// A fully qualified domain name, as its records spell it. Silent on blank text.
+pub fn domain_name(text: &str) -> Result<(), ValidationError> {
+    let label = |label: &str| {
+        let letters = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        (1..=63).contains(&label.len()) && letters && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let labels: Vec<_> = text.split('.').collect();
+    // No address is a name: the last label of a name is no number.
+    let named = labels.last().is_some_and(|last| last.bytes().any(|byte| !byte.is_ascii_digit()));
+    let qualified = labels.len() > 1 && named && text.len() <= 253 && labels.into_iter().all(label);
+    check(text.is_empty() || qualified, "is not a fully qualified domain name")
+}
+
 /// A decimal from 0 to 1. Silent on blank text.
 pub fn chance(text: &str) -> Result<(), ValidationError> {
     let text = text.trim();
@@ -118,6 +131,38 @@ mod tests {
     fn an_ip_address_is_of_version_four_or_six() {
         assert!(ip_address("203.0.113.7").is_ok() && ip_address("2001:db8::1").is_ok());
         assert!(ip_address("203.0.113").is_err() && ip_address("localhost").is_err());
+    }
+
+    #[test]
+    fn a_domain_name_is_fully_qualified() {
+        let long = format!("{}.example", "a".repeat(63));
+        for good in
+            ["example.com", "Shop.EXAMPLE.com", "xn--bcher-kva.example", "1.a-b.example", "a.invalid", &long]
+        {
+            assert!(domain_name(good).is_ok(), "{good}");
+        }
+        let (label, name) = (format!("{}.example", "a".repeat(64)), format!("{}example", "a.".repeat(130)));
+        for bad in [
+            "localhost",
+            "example.com.",
+            ".example.com",
+            "a..b",
+            "-a.example",
+            "a-.example",
+            "a_b.example",
+            "bücher.example",
+            "https://example.com",
+            "example.com:443",
+            "example.com/",
+            "a b.example",
+            "127.0.0.1",
+            "[::1]",
+            "*.example.com",
+            &label,
+            &name,
+        ] {
+            assert!(domain_name(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use entity::Chance;
 use entity::account::TransfersSchedule;
 use entity::failure::Decline;
 use entity::refund::RefundOutcome;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
@@ -12,6 +12,7 @@ use validator::Validate;
 
 use super::{Patch, filled, rules};
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
+use crate::secret::Secret;
 
 /// How a pending refund is to end.
 #[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
@@ -92,4 +93,28 @@ pub struct NewSandboxAccount {
     pub disputes: Option<bool>,
     /// The wallet API is enabled.
     pub wallet: Option<bool>,
+}
+
+/// A device that hands over a card.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewWalletPayload {
+    /// `walletApay` or `walletGpay`.
+    #[schema(value_type = String, example = "walletGpay")]
+    pub r#type: WalletType,
+    /// One of the test cards.
+    #[schema(value_type = String, example = "4200000000000000")]
+    pub number: Secret,
+    /// An active certificate; required for walletApay.
+    pub certificate_token: Option<String>,
+}
+
+/// Which wallet the device has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+pub enum WalletType {
+    /// walletA.
+    #[serde(rename = "walletApay")]
+    WalletA,
+    /// walletG.
+    #[serde(rename = "walletGpay")]
+    WalletG,
 }

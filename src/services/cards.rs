@@ -1,35 +1,28 @@
 //! Cards: storing them, and the one use of their tokens (specification, Cards; decisions 4).
 
 mod expiry;
+mod present;
 
 pub use expiry::Expiry;
+pub use present::{Digits, Presented, of_network, of_wallet, present};
 
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany};
+use zeroize::Zeroizing;
 
 use super::context::{Account, Context};
 use super::idempotency;
-use crate::card_number::{CardNumber, cvc_length};
+use crate::acquirer::NetworkProof;
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
 use crate::params::card::NewCard;
-use crate::params::{Faults, Params};
+use crate::params::{Params, filled};
 use crate::secret::Secret;
 use crate::store::Tx;
 use crate::views;
-
-/// A card whose parameters are right, with the digits that its row does not hold.
-pub struct Presented {
-    /// Its row, as yet without ciphertexts.
-    pub row: card::Model,
-    /// The number.
-    pub number: Secret,
-    /// The card verification code.
-    pub cvc: Secret,
-}
 
 /// Store a card in exchange for a single-use token.
 ///
@@ -42,8 +35,7 @@ pub async fn store(
     let Params { value, mut faults } = params;
     let card = present(ctx, account, &value, "", &mut faults);
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
-    let mut row = seal(ctx, card);
-    row.expires_at = Some(account.now.plus_months(CARD_TOKEN_LIFETIME_MONTHS));
+    let row = single_use(ctx, account, card);
     let unit = idempotency::write(ctx, account, row, |tx, row| {
         async move {
             tx.append(row);
@@ -85,120 +77,77 @@ pub async fn primary_beside(
     Ok(row.map(|row| row.primary_card_id))
 }
 
-/// Check a card's parameters, whose names begin with `at`, and make its row: unused, without ciphertexts.
-pub fn present(
-    ctx: &Context,
-    account: &Account,
-    card: &NewCard,
-    at: &str,
-    faults: &mut Faults,
-) -> Option<Presented> {
-    // What is no card at all is one fault; its placeholder has no more.
-    if faults.has(at.trim_end_matches('.')) {
-        return None;
-    }
-    let fault = |faults: &mut Faults, param: &str, predicate| faults.add(&format!("{at}{param}"), predicate);
-    let number =
-        CardNumber::parse(&card.number).and_then(|number| Some((ctx.acquirer.card(&number)?, number)));
-    if number.is_none() && !card.number.expose().trim().is_empty() {
-        fault(faults, "number", "is not valid");
-    }
-    let cvc = card.cvc.expose().trim();
-    let cvc_digits = number.as_ref().map(|(info, _)| cvc_length(info.scheme));
-    let right_length = cvc_digits.map_or((3..=4).contains(&cvc.len()), |digits| cvc.len() == digits);
-    let right = right_length && cvc.bytes().all(|digit| digit.is_ascii_digit());
-    if !cvc.is_empty() && !right {
-        fault(faults, "cvc", "is not valid");
-    }
-    let expiry = expiry(card);
-    let readable = !["expiry_month", "expiry_year"].iter().any(|param| faults.has(&format!("{at}{param}")));
-    if readable && expiry < account.now.year_and_month() {
-        fault(faults, "expiry_month", "is expired");
-        fault(faults, "expiry_year", "is expired");
-    }
-    let (info, number) = number?;
-    let (expiry_year, month) = expiry;
-    let row = card::Model {
-        account_id: account.id(),
-        id: ctx.ids.token(),
-        state: CardState::Unused,
-        scheme: info.scheme,
-        display_number: number.masked(),
-        issuing_country: info.issuing_country,
-        expiry_month: i32::try_from(month).ok()?,
-        expiry_year,
-        name: Some(card.name.clone()),
-        address_line1: Some(card.address_line1.clone()),
-        address_line2: card.address_line2.clone(),
-        address_city: Some(card.address_city.clone()),
-        address_postcode: card.address_postcode.clone(),
-        address_state: card.address_state.clone(),
-        address_country: Some(card.address_country.clone()),
-        customer_id: None,
-        number_sealed: None,
-        cvc_sealed: None,
-        sealed_by: None,
-        expires_at: None,
-        created_at: account.now,
-    };
-    Some(Presented { row, number: number.digits().clone(), cvc: cvc.into() })
-}
-
-/// Year and month, comparable with the calendar's; two-digit years are 20xx (decisions 4).
-fn expiry(card: &NewCard) -> (i32, u32) {
-    let year = if card.expiry_year < 100 { card.expiry_year + 2000 } else { card.expiry_year };
-    (i32::try_from(year).unwrap_or(0), u32::try_from(card.expiry_month).unwrap_or(0))
-}
-
-/// The row with number and cvc encrypted.
+/// The row with all that it pays by encrypted.
 pub fn seal(ctx: &Context, card: Presented) -> card::Model {
-    let Presented { row, number, cvc } = card;
-    sealed(ctx, row, &number, Some(&cvc))
+    let Presented { mut row, digits } = card;
+    let sealed = |what, plain: &[u8]| ctx.vault.seal(&context(&row, what), plain);
+    let number = sealed(Kept::Number, digits.number.expose().as_bytes());
+    let cvc = digits.cvc.map(|cvc| sealed(Kept::Cvc, cvc.expose().as_bytes()).bytes);
+    let network = digits.network.map(|network| sealed(Kept::Network, &spelled(&network)).bytes);
+    row.sealed_by = Some(number.key);
+    row.number_sealed = Some(number.bytes);
+    row.cvc_sealed = cvc;
+    row.network_sealed = network;
+    row
 }
 
 /// A copy of a card for a payment that waits, with its digits encrypted: whatever becomes of the card itself. Nobody gets
 /// its token.
-pub fn copy(ctx: &Context, card: &card::Model, number: &Secret, cvc: Option<&Secret>) -> card::Model {
-    let copy = card::Model {
+pub fn copy(ctx: &Context, card: &card::Model, digits: Digits) -> card::Model {
+    let row = card::Model {
         id: ctx.ids.token(),
         state: CardState::Reserved,
         customer_id: None,
         expires_at: None,
         ..card.clone()
     };
-    sealed(ctx, copy, number, cvc)
+    seal(ctx, Presented { row, digits })
 }
 
-fn sealed(ctx: &Context, mut row: card::Model, number: &Secret, cvc: Option<&Secret>) -> card::Model {
-    let seal = |digits: &Secret, what| ctx.vault.seal(&context(&row, what), digits.expose().as_bytes());
-    let (number, cvc) = (seal(number, Digits::Number), cvc.map(|cvc| seal(cvc, Digits::Cvc)));
-    row.sealed_by = Some(number.key);
-    row.number_sealed = Some(number.bytes);
-    row.cvc_sealed = cvc.map(|cvc| cvc.bytes);
+/// The row of a token that may be used once within a month.
+pub fn single_use(ctx: &Context, account: &Account, card: Presented) -> card::Model {
+    let mut row = seal(ctx, card);
+    row.expires_at = Some(account.now.plus_months(CARD_TOKEN_LIFETIME_MONTHS));
     row
 }
 
-/// The digits of a stored card; the cvc is there until its first use.
-pub fn unseal(ctx: &Context, row: &card::Model) -> Result<(Secret, Option<Secret>), Error> {
-    let open = |sealed: &[u8], what| {
+/// What a stored card pays by; cvc and proof are there until its first use.
+pub fn unseal(ctx: &Context, row: &card::Model) -> Result<Digits, Error> {
+    let open = |sealed: &Option<Vec<u8>>, what| {
+        let Some(sealed) = sealed else { return Ok(None) };
         let key = row.sealed_by.ok_or_else(|| Error::internal("a ciphertext without its key's id"))?;
         let plain = ctx.vault.open(&context(row, what), key, sealed)?;
-        std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("digits are no text"))
+        let text = std::str::from_utf8(&plain).map(Secret::from);
+        text.map(Some).map_err(|_| Error::internal("digits are no text"))
     };
-    let number =
-        row.number_sealed.as_deref().ok_or_else(|| Error::internal("the number of this card is erased"))?;
-    let cvc = row.cvc_sealed.as_deref().map(|sealed| open(sealed, Digits::Cvc)).transpose()?;
-    Ok((open(number, Digits::Number)?, cvc))
+    let number = open(&row.number_sealed, Kept::Number)?;
+    Ok(Digits {
+        number: number.ok_or_else(|| Error::internal("the number of this card is erased"))?,
+        cvc: open(&row.cvc_sealed, Kept::Cvc)?,
+        network: open(&row.network_sealed, Kept::Network)?.map(|text| read(&text)),
+    })
+}
+
+/// The indicator, a line end, the cryptogram.
+fn spelled(network: &NetworkProof) -> Zeroizing<Vec<u8>> {
+    let eci = network.eci.as_deref().unwrap_or_default();
+    Zeroizing::new([eci, "\n", network.cryptogram.expose()].concat().into_bytes())
+}
+
+fn read(text: &Secret) -> NetworkProof {
+    let (eci, cryptogram) = text.expose().split_once('\n').unwrap_or_default();
+    NetworkProof { eci: filled(Some(eci)).map(str::to_owned), cryptogram: cryptogram.into() }
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Digits {
+enum Kept {
     Number,
     Cvc,
+    Network,
 }
 
 /// A ciphertext opens only in its own row.
-fn context(row: &card::Model, what: Digits) -> Vec<u8> {
+fn context(row: &card::Model, what: Kept) -> Vec<u8> {
     format!("{what:?} of {} of {}", row.id, row.account_id).into_bytes()
 }
 
@@ -220,7 +169,7 @@ pub async fn release(tx: &Tx, account: AccountToken, id: CardToken) -> Result<bo
     moved(tx, from(account, id, CardState::Reserved).col_expr(Column::State, state(CardState::Unused))).await
 }
 
-/// Give an unused token to a customer. It keeps its number, never its cvc. False as for [`reserve`].
+/// Give an unused token to a customer. It keeps its number, never its cvc nor a wallet's proof. False as for [`reserve`].
 pub async fn attach(
     tx: &Tx,
     account: AccountToken,
@@ -233,6 +182,7 @@ pub async fn attach(
         .col_expr(Column::State, state(CardState::Attached))
         .col_expr(Column::CustomerId, Expr::value(customer))
         .col_expr(Column::CvcSealed, Expr::value(None::<Vec<u8>>))
+        .col_expr(Column::NetworkSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
     moved(tx, attached).await
 }
@@ -279,6 +229,7 @@ fn erased(update: UpdateMany<card::Entity>) -> UpdateMany<card::Entity> {
     update
         .col_expr(Column::NumberSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::CvcSealed, Expr::value(None::<Vec<u8>>))
+        .col_expr(Column::NetworkSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::SealedBy, Expr::value(None::<uuid::Uuid>))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>))
 }

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::claim::Claim;
+use super::wallets::Wallets;
 use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
 use crate::clock::{Clock, Ids};
@@ -40,6 +41,8 @@ pub struct Context {
     pub acquirer_answer: Duration,
     /// Who calls the addresses that callers give.
     pub outbound: Outbound,
+    /// What the operator has told about wallets.
+    pub wallets: Wallets,
     /// How long events and webhooks are kept.
     pub retention: Span,
     /// Rung when a request has made a webhook due.

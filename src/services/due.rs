@@ -16,6 +16,7 @@ use super::accounts::wipe;
 use super::context::{Account, Context};
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
+use super::wallets::payloads;
 use super::{cards, charges, idempotency, refunds, retention, three_d_secure, webhooks};
 use crate::error::Error;
 use crate::limits::DUE_BATCH;
@@ -53,6 +54,7 @@ pub static KINDS: &[Kind] = &[
     WEBHOOKS,
     Kind::of_accounts::<retention::Purge>(),
     Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
+    Kind { name: "stale_wallet_payload", run: forget_payloads, backlog: stale_payloads, ahead: None },
     Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
 ];
 
@@ -233,6 +235,14 @@ fn forget_keys(ctx: &Context) -> Doing<'_, usize> {
 
 fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [idempotency::due(ctx.clock.now())]).boxed()
+}
+
+fn forget_payloads(ctx: &Context) -> Doing<'_, usize> {
+    each(ctx, payloads::due(ctx.clock.now()), |used| payloads::forget(ctx, used)).boxed()
+}
+
+fn stale_payloads(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [payloads::due(ctx.clock.now())]).boxed()
 }
 
 fn wipe_accounts(ctx: &Context) -> Doing<'_, usize> {

@@ -1,14 +1,14 @@
 //! Which card pays: the ways to pay are exclusive (specification, Charges; decisions 5).
 
 use entity::card::{self, CardState};
-use entity::{CardToken, CustomerToken, JsonText};
+use entity::{CardToken, CustomerToken, JsonText, PaymentSourceToken};
 
+use super::cards::Digits;
 use super::context::{Account, Context};
 use super::{cards, customers};
 use crate::error::Error;
 use crate::params::card::NewCard;
 use crate::params::{Faults, filled};
-use crate::secret::Secret;
 use crate::views;
 
 /// The ways to pay that a request names.
@@ -30,10 +30,8 @@ pub struct Payer {
     pub card: card::Model,
     /// The card as charges show it.
     pub shown: JsonText,
-    /// The number.
-    pub number: Secret,
-    /// The cvc, where it was not used before.
-    pub cvc: Option<Secret>,
+    /// What it pays by; cvc and proof where they were not used before.
+    pub digits: Digits,
     /// What the charge does to the card's token.
     pub token: TokenUse,
 }
@@ -87,8 +85,8 @@ pub async fn find(
     if let Some(token) = customer {
         return of_customer(ctx, account, token, faults).await;
     }
-    if source.is_some() && !faults.has("payment_source_token") {
-        faults.add("payment_source_token", UNKNOWN);
+    if let Some(token) = source {
+        return of_source(ctx, account, token, faults).await;
     }
     Ok(None)
 }
@@ -104,10 +102,10 @@ fn inline(
     faults: &mut Faults,
 ) -> Result<Option<Found>, Error> {
     let Some(presented) = cards::present(ctx, account, card, "card.", faults) else { return Ok(None) };
-    let cards::Presented { mut row, number, cvc } = presented;
+    let cards::Presented { mut row, digits } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
     row.state = CardState::Used;
-    pays(payer(row, None, number, Some(cvc), TokenUse::Inline)?)
+    pays(payer(row, None, digits, TokenUse::Inline)?)
 }
 
 async fn stored(
@@ -126,16 +124,40 @@ async fn stored(
     };
     match (row.state, row.customer_id) {
         (CardState::Reserved | CardState::Used, _) | (CardState::Attached, None) => Ok(Some(Found::Spent)),
-        (CardState::Unused, _) => {
-            let (number, cvc) = cards::unseal(ctx, &row)?;
-            let token = TokenUse::Single(row.id);
-            pays(payer(row, None, number, cvc, token)?)
-        }
+        (CardState::Unused, _) => pays(single(ctx, row)?),
         (CardState::Attached, Some(customer)) => {
             let primary = cards::primary_beside(ctx, account, &row).await?;
             pays(again(ctx, row, customer, primary)?)
         }
     }
+}
+
+/// The card inside of a payment source has its id.
+async fn of_source(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    faults: &mut Faults,
+) -> Result<Option<Found>, Error> {
+    let row = match token.parse::<PaymentSourceToken>() {
+        Ok(id) => cards::find(ctx, account, CardToken::new(id.id())).await?,
+        Err(_) => None,
+    };
+    let Some(row) = row.filter(|row| row.source.is_some()) else {
+        faults.add("payment_source_token", UNKNOWN);
+        return Ok(None);
+    };
+    match row.state {
+        CardState::Unused => pays(single(ctx, row)?),
+        // A customer's card is charged by the customer's name, or by its own.
+        CardState::Reserved | CardState::Used | CardState::Attached => Ok(Some(Found::Spent)),
+    }
+}
+
+fn single(ctx: &Context, row: card::Model) -> Result<Payer, Error> {
+    let digits = cards::unseal(ctx, &row)?;
+    let token = TokenUse::Single(row.id);
+    payer(row, None, digits, token)
 }
 
 async fn of_customer(
@@ -162,19 +184,18 @@ pub fn again(
     customer: CustomerToken,
     primary: Option<CardToken>,
 ) -> Result<Payer, Error> {
-    let (number, cvc) = cards::unseal(ctx, &card)?;
-    payer(card, primary, number, cvc, TokenUse::Again(customer))
+    let digits = cards::unseal(ctx, &card)?;
+    payer(card, primary, digits, TokenUse::Again(customer))
 }
 
 fn payer(
     card: card::Model,
     primary: Option<CardToken>,
-    number: Secret,
-    cvc: Option<Secret>,
+    digits: Digits,
     token: TokenUse,
 ) -> Result<Payer, Error> {
     let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
-    Ok(Payer { card, shown, number, cvc, token })
+    Ok(Payer { card, shown, digits, token })
 }
 
 fn pays(payer: Payer) -> Result<Option<Found>, Error> {

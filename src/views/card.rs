@@ -46,7 +46,7 @@ pub struct Card {
     /// Country, as it was sent.
     #[schema(required, example = "Australia")]
     address_country: Option<String>,
-    /// The wallet kind of wallet-derived cards; null for ordinary ones.
+    /// The wallet of wallet-derived cards, the network of network tokens; null for ordinary cards.
     #[schema(required)]
     network_type: Option<String>,
     /// `cryptogram_3ds` for wallet and network-token cards.
@@ -78,8 +78,8 @@ impl Card {
             address_postcode: row.address_postcode,
             address_state: row.address_state,
             address_country: row.address_country,
-            network_type: None,
-            network_format: None,
+            network_type: row.network_type,
+            network_format: row.network_format,
             customer_token: row.customer_id,
         }
     }

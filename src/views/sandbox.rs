@@ -6,7 +6,8 @@ use entity::{AccountToken, AcquirerFaults, Chance};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::params::sandbox::chance_schema;
+use crate::params::sandbox::{WalletType, chance_schema};
+use crate::wallet::{WalletAToken, WalletGToken};
 
 /// Faults of the account's acquirer.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -80,4 +81,24 @@ pub struct SandboxKeys {
     /// For browsers.
     #[schema(example = "pk_Yq0rQmvbQ0mF9QhJ9iVt7w")]
     pub publishable_key: String,
+}
+
+/// A payload as a device hands it over: parameters of POST /payment_sources.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct WalletPayload {
+    /// `walletApay` or `walletGpay`.
+    #[schema(value_type = String, example = "walletGpay")]
+    pub r#type: WalletType,
+    /// Really encrypted and signed.
+    pub source: WalletSource,
+}
+
+/// What the type says.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum WalletSource {
+    /// For a certificate.
+    WalletA(WalletAToken),
+    /// For the gateway.
+    WalletG(WalletGToken),
 }

@@ -7,6 +7,7 @@ mod acquirer;
 mod clock;
 mod outcome;
 mod refunds;
+mod wallet_payloads;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -24,4 +25,5 @@ pub fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(account::get_sandbox_account, account::update_sandbox_account))
         .routes(routes!(accounts::create_sandbox_account))
         .routes(routes!(accounts::delete_sandbox_account))
+        .routes(routes!(wallet_payloads::create_sandbox_wallet_payload))
 }

@@ -7,7 +7,7 @@ use entity::account::{self, Column};
 use entity::{
     AccountToken, Owned, Span, Timestamp, api_key, balance, card, challenge_page, charge, counter, customer,
     deposit, event, idempotency_answer, idempotency_key, journal_entry, posting, refund, three_d_secure,
-    webhook, webhook_endpoint,
+    wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -122,6 +122,9 @@ const STEPS: &[Step] = &[
     |tx, account| words(tx, account).boxed(),
     rows!(card Id),
     rows!(customer Id),
+    rows!(wallet_certificate Id),
+    rows!(wallet_domain Id),
+    rows!(wallet_payload Hash),
     rows!(webhook Id),
     rows!(event Id),
     rows!(journal_entry Id),

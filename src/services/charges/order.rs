@@ -11,7 +11,7 @@ use super::search;
 use crate::acquirer::Authorise;
 use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
-use crate::secret::Secret;
+use crate::services::cards::Digits;
 use crate::services::context::{Account, Context};
 use crate::services::payment::{Payer, TokenUse};
 
@@ -84,7 +84,7 @@ pub struct Order {
 impl Order {
     /// An order for the account as it stands now, which `payer` pays.
     pub fn new(ctx: &Context, account: &Account, terms: Terms, payer: Payer) -> Result<Self, Error> {
-        let Payer { card, shown, number, cvc, token } = payer;
+        let Payer { card, shown, digits, token } = payer;
         let Terms { currency, rate, amount, .. } = terms;
         let settlement = Settlement::of(
             account,
@@ -140,23 +140,18 @@ impl Order {
             three_d_secure: terms.three_d_secure,
             created_at: account.now,
         };
-        let call = authorise(&row, &card, number, cvc);
+        let call = authorise(&row, &card, digits);
         let intent = Intent { row, card, token, account: account.clone(), wall: ctx.clock.now() };
         Ok(Self { intent, call })
     }
 }
 
 /// The call that makes a payment.
-pub(in crate::services) fn authorise(
-    row: &charge::Model,
-    card: &card::Model,
-    number: Secret,
-    cvc: Option<Secret>,
-) -> Authorise {
+pub(in crate::services) fn authorise(row: &charge::Model, card: &card::Model, digits: Digits) -> Authorise {
     Authorise {
         key: creation_key(row),
-        number,
-        cvc,
+        number: digits.number,
+        cvc: digits.cvc,
         expiry_month: card.expiry_month,
         expiry_year: card.expiry_year,
         name: card.name.clone(),
@@ -164,7 +159,7 @@ pub(in crate::services) fn authorise(
         currency: row.currency,
         capture: row.capture,
         reference: row.reference.clone(),
-        network: None,
+        network: digits.network,
         forced: None,
     }
 }

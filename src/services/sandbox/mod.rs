@@ -6,3 +6,4 @@ pub mod accounts;
 pub mod acquirer;
 pub mod clock;
 pub mod refunds;
+pub mod wallet_payloads;

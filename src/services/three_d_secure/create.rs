@@ -12,11 +12,12 @@ use crate::limits::SESSION_LIFETIME;
 use crate::params::charge::NewCharge;
 use crate::params::{Params, filled};
 use crate::random::token22;
+use crate::services::cards::{self, Digits};
 use crate::services::charges::create::{Intent, pay, record_row};
 use crate::services::charges::order::Order;
 use crate::services::charges::place::place;
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::{cards, idempotency};
+use crate::services::idempotency;
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, PendingCharge};
 
@@ -115,7 +116,8 @@ async fn open(
     // The pending charge is the answer, and this one transaction keeps it.
     intent.row.claim = None;
     intent.account = intent.account.under(None);
-    let copy = cards::copy(ctx, &intent.card, &call.number, call.cvc.as_ref());
+    let digits = Digits { number: call.number, cvc: call.cvc, network: call.network };
+    let copy = cards::copy(ctx, &intent.card, digits);
     let secret = token22();
     let session = three_d_secure::Model {
         account_id: account.id(),

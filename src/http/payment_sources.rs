@@ -1,0 +1,33 @@
+//! Payment sources (specification, Endpoints, Payment sources).
+
+use axum::extract::State;
+
+use super::Site;
+use super::answer::{CreatedFrom, EnvelopeWithIp};
+use super::call::Browser;
+use super::document::BrowserPaymentSource;
+use crate::error::Error;
+use crate::params::payment_source::NewPaymentSource;
+use crate::services::payment_sources;
+use crate::views::payment_source::PaymentSource;
+
+/// Store a payment source.
+///
+/// Stores a card, a network token or a wallet's encrypted payload in exchange for a payment source token, which pays
+/// once and expires after one month unused. Also takes the publishable_api_key parameter instead of basic
+/// authentication, from an insecure environment such as a browser, and supports JSONP.
+#[utoipa::path(post, path = "/payment_sources", tag = "Payment sources", operation_id = "create_payment_source",
+    security(("secret_key" = []), ("publishable_key" = [])),
+    request_body(content((BrowserPaymentSource = "application/json"), (BrowserPaymentSource = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The payment source", body = EnvelopeWithIp<PaymentSource>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_payment_source(
+    State(site): State<Site>,
+    Browser(call): Browser,
+) -> Result<CreatedFrom<PaymentSource>, Error> {
+    let asked = NewPaymentSource::read(call.input.tree())?;
+    let source = payment_sources::store(&site, &call.creates_from(), asked).await?;
+    Ok(CreatedFrom(source, call.ip_address))
+}

@@ -1,0 +1,28 @@
+//! Devices of testers.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Created, Envelope};
+use crate::http::call::Call;
+use crate::params::sandbox::NewWalletPayload;
+use crate::services::sandbox::wallet_payloads;
+use crate::views::sandbox::WalletPayload;
+
+/// Make a wallet's payload.
+///
+/// Makes what a device would hand over: a payload really encrypted, and signed by the test root, ready to be posted to
+/// /payment_sources within five minutes.
+#[utoipa::path(post, path = "/sandbox/wallet_payloads", tag = "Sandbox", operation_id = "create_sandbox_wallet_payload",
+    request_body(content((NewWalletPayload = "application/json"), (NewWalletPayload = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The payload", body = Envelope<WalletPayload>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_sandbox_wallet_payload(
+    State(site): State<Site>,
+    call: Call,
+) -> Result<Created<WalletPayload>, Error> {
+    Ok(Created(wallet_payloads::create(&site, &call.creates(), call.input.params()).await?))
+}

@@ -1,0 +1,26 @@
+//! walletA (specification, Endpoints, Mobile wallet support).
+
+mod certificates;
+mod domains;
+mod sessions;
+
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::Site;
+
+/// The operations under /1/walletA_pay.
+pub fn operations() -> OpenApiRouter<Site> {
+    OpenApiRouter::new()
+        .routes(routes!(domains::create_wallet_domain, domains::list_wallet_domains))
+        .routes(routes!(domains::delete_wallet_domain))
+        .routes(routes!(domains::check_wallet_host))
+        .routes(routes!(sessions::create_wallet_session))
+        .routes(routes!(
+            certificates::create_wallet_certificate,
+            certificates::list_wallet_certificates,
+            certificates::update_wallet_certificate
+        ))
+        .routes(routes!(certificates::get_wallet_certificate, certificates::delete_wallet_certificate))
+        .routes(routes!(certificates::delete_wallet_certificate_as_listed))
+}

@@ -1,0 +1,115 @@
+//! Parameters of payment sources (specification, Payment sources). Their shape depends on their type.
+
+use entity::card::SourceType;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use validator::Validate;
+
+use super::card::NewCard;
+use super::{Faults, Params, read};
+use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
+use crate::secret::Secret;
+use crate::wallet::{WalletAToken, WalletGToken};
+
+/// What a payment source is made of.
+pub enum NewPaymentSource {
+    /// The parameters of a card.
+    Card(Params<NewCard>),
+    /// A payload of walletA.
+    WalletA(WalletAToken),
+    /// A payload of walletG.
+    WalletG(WalletGToken),
+    /// A number of a card network's own, with its proof.
+    NetworkToken(Params<NewNetworkToken>),
+}
+
+/// A network token as the network gives it.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewNetworkToken {
+    /// The token's number.
+    #[schema(value_type = String, example = "4200000000000000")]
+    pub number: Secret,
+    /// The network's name, kept as sent.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255, example = "visa")]
+    pub network_type: String,
+    /// Month of expiry.
+    #[validate(range(min = 1, max = 12))]
+    #[schema(minimum = 1, maximum = 12, example = 5)]
+    pub expiry_month: i64,
+    /// Year of expiry; two digits are 20xx.
+    #[validate(range(min = 0, max = 9999))]
+    #[schema(minimum = 0, maximum = 9999, example = 2030)]
+    pub expiry_year: i64,
+    /// Electronic commerce indicator.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255, example = "05")]
+    pub eci: Option<String>,
+    /// The network's proof, good for one payment.
+    #[validate(custom(function = "cryptogram"))]
+    #[schema(value_type = String, max_length = 1000, example = "AgAAAAAABk4DWZ4C28yUQAAAAAA=")]
+    pub cryptogram: Secret,
+}
+
+fn cryptogram(text: &Secret) -> Result<(), validator::ValidationError> {
+    let length = text.expose().chars().count();
+    if u64::try_from(length).is_ok_and(|length| length <= TEXT_LENGTH_MAX) {
+        return Ok(());
+    }
+    let said = "is too long (maximum is 1000 characters)";
+    Err(validator::ValidationError::new("length").with_message(said.into()))
+}
+
+#[derive(Deserialize, Validate)]
+struct Typed {
+    #[serde(rename = "type")]
+    kind: SourceType,
+    source: Option<Map<String, Value>>,
+}
+
+#[derive(Deserialize, Validate)]
+struct Made<S: Validate> {
+    #[serde(rename = "type")]
+    _kind: SourceType,
+    #[validate(nested)]
+    source: S,
+}
+
+impl NewPaymentSource {
+    /// Reads what the type says. A payload that is not whole is refused as any other that cannot be used.
+    pub fn read(tree: &Value) -> Result<Self, Faults> {
+        let Params { value: typed, mut faults } = read::<Typed>(tree);
+        if faults.has("type") {
+            if typed.source.is_none() && !faults.has("source") {
+                faults.add("source", super::values::BLANK);
+            }
+            return Err(faults);
+        }
+        Ok(match typed.kind {
+            SourceType::Card => Self::Card(made(tree)),
+            SourceType::NetworkToken => Self::NetworkToken(made(tree)),
+            SourceType::WalletA => Self::WalletA(whole(tree)?),
+            SourceType::WalletG => Self::WalletG(whole(tree)?),
+        })
+    }
+}
+
+fn made<S: DeserializeOwned + Validate>(tree: &Value) -> Params<S> {
+    let Params { value, faults } = read::<Made<S>>(tree);
+    Params { value: value.source, faults }
+}
+
+fn whole<S: DeserializeOwned + Validate>(tree: &Value) -> Result<S, Faults> {
+    let Params { value, faults } = made::<S>(tree);
+    let missing = faults.has("source");
+    if faults.is_empty() { Ok(value) } else { Err(if missing { faults } else { unusable() }) }
+}
+
+/// All that is told of a payload that cannot be used (decisions 10).
+pub fn unusable() -> Faults {
+    let mut faults = Faults::default();
+    faults.add("source", super::values::INVALID);
+    faults
+}

@@ -1,0 +1,174 @@
+//! From the parameters of a card, or of what stands for one, to its row.
+
+use entity::card::{self, CardState, SourceType};
+use sea_orm::ActiveEnum;
+
+use crate::acquirer::{CardInfo, NetworkProof};
+use crate::card_number::{CardNumber, cvc_length};
+use crate::params::Faults;
+use crate::params::card::NewCard;
+use crate::params::payment_source::NewNetworkToken;
+use crate::secret::Secret;
+use crate::services::context::{Account, Context};
+use crate::wallet::WalletCard;
+
+/// A card whose parameters are right, with what its row holds as ciphertext only.
+pub struct Presented {
+    /// Its row, as yet without ciphertexts.
+    pub row: card::Model,
+    /// What it pays by.
+    pub digits: Digits,
+}
+
+/// What a card pays by.
+pub struct Digits {
+    /// The number.
+    pub number: Secret,
+    /// The card verification code.
+    pub cvc: Option<Secret>,
+    /// What a wallet or a network token proves instead.
+    pub network: Option<NetworkProof>,
+}
+
+/// How a network is convinced by a cryptogram (specification, Card).
+const CRYPTOGRAM_3DS: &str = "cryptogram_3ds";
+
+/// Check a card's parameters, whose names begin with `at`, and make its row: unused, without ciphertexts.
+pub fn present(
+    ctx: &Context,
+    account: &Account,
+    card: &NewCard,
+    at: &str,
+    faults: &mut Faults,
+) -> Option<Presented> {
+    // What is no card at all is one fault; its placeholder has no more.
+    if faults.has(at.trim_end_matches('.')) {
+        return None;
+    }
+    let known = known(ctx, &card.number, at, faults);
+    let cvc = card.cvc.expose().trim();
+    let cvc_digits = known.as_ref().map(|(info, _)| cvc_length(info.scheme));
+    let right_length = cvc_digits.map_or((3..=4).contains(&cvc.len()), |digits| cvc.len() == digits);
+    let right = right_length && cvc.bytes().all(|digit| digit.is_ascii_digit());
+    if !cvc.is_empty() && !right {
+        faults.add(&format!("{at}cvc"), "is not valid");
+    }
+    let expiry = expiry(account, (card.expiry_month, card.expiry_year), at, faults);
+    let (info, number) = known?;
+    let row = card::Model {
+        name: Some(card.name.clone()),
+        address_line1: Some(card.address_line1.clone()),
+        address_line2: card.address_line2.clone(),
+        address_city: Some(card.address_city.clone()),
+        address_postcode: card.address_postcode.clone(),
+        address_state: card.address_state.clone(),
+        address_country: Some(card.address_country.clone()),
+        ..numbered(ctx, account, info, &number, expiry)?
+    };
+    let digits = Digits { number: number.digits().clone(), cvc: Some(cvc.into()), network: None };
+    Some(Presented { row, digits })
+}
+
+/// The same for a network token.
+pub fn of_network(
+    ctx: &Context,
+    account: &Account,
+    token: &NewNetworkToken,
+    at: &str,
+    faults: &mut Faults,
+) -> Option<Presented> {
+    if faults.has(at.trim_end_matches('.')) {
+        return None;
+    }
+    let known = known(ctx, &token.number, at, faults);
+    let expiry = expiry(account, (token.expiry_month, token.expiry_year), at, faults);
+    let (info, number) = known?;
+    let mut row = numbered(ctx, account, info, &number, expiry)?;
+    row.source = Some(SourceType::NetworkToken);
+    row.network_type = Some(token.network_type.clone());
+    row.network_format = Some(CRYPTOGRAM_3DS.into());
+    let network = NetworkProof { eci: token.eci.clone(), cryptogram: token.cryptogram.clone() };
+    let digits = Digits { number: number.digits().clone(), cvc: None, network: Some(network) };
+    Some(Presented { row, digits })
+}
+
+/// The same for what was in a wallet's payload, which is as it is: of a card that cannot pay there is none.
+pub fn of_wallet(
+    ctx: &Context,
+    account: &Account,
+    wallet: SourceType,
+    card: WalletCard,
+) -> Option<Presented> {
+    let (info, number) = known(ctx, &card.number, "", &mut Faults::default())?;
+    let mut faults = Faults::default();
+    let expiry = expiry(account, (card.expiry_month, card.expiry_year), "", &mut faults);
+    if !faults.is_empty() || !(1..=12).contains(&expiry.1) {
+        return None;
+    }
+    let mut row = numbered(ctx, account, info, &number, expiry)?;
+    row.source = Some(wallet);
+    row.network_type = Some(wallet.to_value());
+    row.network_format = card.cryptogram.as_ref().map(|_| CRYPTOGRAM_3DS.into());
+    let network = card.cryptogram.map(|cryptogram| NetworkProof { eci: card.eci, cryptogram });
+    Some(Presented { row, digits: Digits { number: number.digits().clone(), cvc: None, network } })
+}
+
+/// A number that the acquirer takes.
+fn known(ctx: &Context, number: &Secret, at: &str, faults: &mut Faults) -> Option<(CardInfo, CardNumber)> {
+    let known = CardNumber::parse(number).and_then(|number| Some((ctx.acquirer.card(&number)?, number)));
+    if known.is_none() && !number.expose().trim().is_empty() {
+        faults.add(&format!("{at}number"), "is not valid");
+    }
+    known
+}
+
+/// Year and month, comparable with the calendar's; two-digit years are 20xx (decisions 4).
+fn expiry(account: &Account, (month, year): (i64, i64), at: &str, faults: &mut Faults) -> (i32, u32) {
+    let year = if year < 100 { year + 2000 } else { year };
+    let expiry = (i32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(0));
+    let params = ["expiry_month", "expiry_year"].map(|param| format!("{at}{param}"));
+    let readable = !params.iter().any(|param| faults.has(param));
+    if readable && expiry < account.now.year_and_month() {
+        for param in &params {
+            faults.add(param, "is expired");
+        }
+    }
+    expiry
+}
+
+/// A card's row with what its number says.
+fn numbered(
+    ctx: &Context,
+    account: &Account,
+    info: CardInfo,
+    number: &CardNumber,
+    (expiry_year, month): (i32, u32),
+) -> Option<card::Model> {
+    Some(card::Model {
+        account_id: account.id(),
+        id: ctx.ids.token(),
+        state: CardState::Unused,
+        scheme: info.scheme,
+        display_number: number.masked(),
+        issuing_country: info.issuing_country,
+        expiry_month: i32::try_from(month).ok()?,
+        expiry_year,
+        name: None,
+        address_line1: None,
+        address_line2: None,
+        address_city: None,
+        address_postcode: None,
+        address_state: None,
+        address_country: None,
+        source: None,
+        network_type: None,
+        network_format: None,
+        customer_id: None,
+        number_sealed: None,
+        cvc_sealed: None,
+        network_sealed: None,
+        sealed_by: None,
+        expires_at: None,
+        created_at: account.now,
+    })
+}

@@ -1,0 +1,95 @@
+//! Payment sources: cards that are stored as one, whoever hands them over (specification, Payment sources; decisions 4
+//! and 10).
+
+use entity::card::SourceType;
+use entity::wallet_payload;
+use futures::FutureExt;
+use sea_orm::ActiveEnum;
+
+use super::cards::{self, Presented};
+use super::context::{Account, Context};
+use super::idempotency;
+use super::wallets::{certificates, payloads};
+use crate::error::Error;
+use crate::params::Params;
+use crate::params::payment_source::{NewPaymentSource, unusable};
+use crate::views::payment_source::PaymentSource;
+use crate::wallet::{Opened, Unreadable, WalletAToken, WalletGToken};
+
+/// Store a payment source in exchange for a single-use token. A wallet's payload is verified and opened, and can be
+/// stored once.
+///
+/// Refusals: `invalid_resource`; of a payload that cannot be used nobody is told why.
+pub async fn store(
+    ctx: &Context,
+    account: &Account,
+    asked: NewPaymentSource,
+) -> Result<PaymentSource, Error> {
+    let (presented, used) = match asked {
+        NewPaymentSource::Card(Params { value, mut faults }) => {
+            let card = cards::present(ctx, account, &value, AT, &mut faults).filter(|_| faults.is_empty());
+            let mut card = card.ok_or(faults)?;
+            card.row.source = Some(SourceType::Card);
+            (card, None)
+        }
+        NewPaymentSource::NetworkToken(Params { value, mut faults }) => {
+            let card = cards::of_network(ctx, account, &value, AT, &mut faults).filter(|_| faults.is_empty());
+            (card.ok_or(faults)?, None)
+        }
+        NewPaymentSource::WalletA(token) => {
+            of_wallet(ctx, account, SourceType::WalletA, of_wallet_a(ctx, account, &token).await?)?
+        }
+        NewPaymentSource::WalletG(token) => {
+            of_wallet(ctx, account, SourceType::WalletG, of_wallet_g(ctx, account, &token))?
+        }
+    };
+    let row = cards::single_use(ctx, account, presented);
+    let unit = idempotency::write(ctx, account, (row, used), |tx, (row, used)| {
+        async move {
+            if let Some(used) = used
+                && !payloads::remember(tx, used).await?
+            {
+                return Err(unusable().into());
+            }
+            tx.append(row);
+            PaymentSource::new(row.clone())
+                .ok_or_else(|| Error::internal("a payment source without its type"))
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// What the names of a card's parameters begin with.
+const AT: &str = "source.";
+
+/// The key that the payload names is one of the account's.
+async fn of_wallet_a(
+    ctx: &Context,
+    account: &Account,
+    token: &WalletAToken,
+) -> Result<Result<Opened, Unreadable>, Error> {
+    let Some(merchant) = certificates::merchant(ctx, account, &token.header.public_key_hash).await? else {
+        return Ok(Err(Unreadable));
+    };
+    Ok(token.open(&merchant, &ctx.wallets.roots, ctx.clock.now()))
+}
+
+/// The gateway's key is everybody's, so the payload says for which account its holder meant it.
+fn of_wallet_g(ctx: &Context, account: &Account, token: &WalletGToken) -> Result<Opened, Unreadable> {
+    let gateway = ctx.wallets.gateway.as_ref().ok_or(Unreadable)?;
+    let opened = token.open(gateway, &ctx.wallets.roots, ctx.clock.now())?;
+    let meant = opened.merchant.as_deref() == Some(account.id().to_string().as_str());
+    if meant { Ok(opened) } else { Err(Unreadable) }
+}
+
+fn of_wallet(
+    ctx: &Context,
+    account: &Account,
+    wallet: SourceType,
+    opened: Result<Opened, Unreadable>,
+) -> Result<(Presented, Option<wallet_payload::Model>), Error> {
+    let Opened { card, payment, until, merchant: _ } = opened.map_err(|Unreadable| unusable())?;
+    let card = cards::of_wallet(ctx, account, wallet, card).ok_or_else(unusable)?;
+    Ok((card, Some(payloads::used(account.id(), &wallet.to_value(), &payment, until))))
+}

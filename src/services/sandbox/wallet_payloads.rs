@@ -1,0 +1,62 @@
+//! POST /sandbox/wallet_payloads: what a device would hand over.
+
+use futures::FutureExt;
+
+use crate::card_number::CardNumber;
+use crate::error::Error;
+use crate::params::sandbox::{NewWalletPayload, WalletType};
+use crate::params::{Params, filled};
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::services::wallets::certificates;
+use crate::views::sandbox::{WalletPayload, WalletSource};
+use crate::wallet::DeviceCard;
+
+/// Years for which a test device's card is good.
+const CARD_YEARS: i32 = 3;
+
+/// Make a payload for the account: encrypted for its certificate or for the gateway, signed by the test root, ready for
+/// POST /payment_sources.
+///
+/// Refusals: `invalid_resource`.
+pub async fn create(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewWalletPayload>,
+) -> Result<WalletPayload, Error> {
+    let Params { value: asked, mut faults } = params;
+    let number = CardNumber::parse(&asked.number).filter(|number| ctx.acquirer.card(number).is_some());
+    if number.is_none() && !asked.number.expose().is_empty() {
+        faults.add("number", "is not valid");
+    }
+    let certificate = match (asked.r#type, filled(asked.certificate_token.as_deref())) {
+        (WalletType::WalletA, Some(token)) => certificates::find(ctx, account, token).await?,
+        (WalletType::WalletA, None) | (WalletType::WalletG, _) => None,
+    };
+    let merchant = certificate.and_then(|row| Some((row.public_key, row.merchant_id?)));
+    let readable = !["type", "certificate_token"].iter().any(|param| faults.has(param));
+    if readable && asked.r#type == WalletType::WalletA && merchant.is_none() {
+        let missing = filled(asked.certificate_token.as_deref()).is_none();
+        faults.add("certificate_token", if missing { "can't be blank" } else { "is not valid" });
+    }
+    let (Some(number), true) = (number, faults.is_empty()) else { return Err(faults.into()) };
+
+    let (year, expiry_month) = account.now.year_and_month();
+    let card = DeviceCard { number: number.digits().expose(), expiry_month, expiry_year: year + CARD_YEARS };
+    let (wall, account_id) = (ctx.clock.now(), account.id().to_string());
+    let source = match (&ctx.wallets.simulated, merchant) {
+        (Some(device), Some((key, merchant_id))) => {
+            device.wallet_a(card, (&key, &merchant_id), wall).map(WalletSource::WalletA)
+        }
+        (Some(device), None) => {
+            let gateway = ctx.wallets.gateway.as_ref();
+            gateway
+                .and_then(|gateway| device.wallet_g(card, (gateway, &account_id), wall))
+                .map(WalletSource::WalletG)
+        }
+        (None, _) => None,
+    };
+    let source = source.ok_or_else(|| Error::internal("a test device made no payload"))?;
+    let payload = WalletPayload { r#type: asked.r#type, source };
+    idempotency::write(ctx, account, payload, |_, payload| async move { Ok(payload.clone()) }.boxed()).await
+}

@@ -1,0 +1,180 @@
+//! Keys for which walletA seals payloads: made here, certified by the provider.
+
+use entity::wallet_certificate::{self, CertificateState, Column};
+use entity::{Owned, WalletCertificateToken};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter};
+
+use super::enabled;
+use crate::error::{Error, ErrorCode};
+use crate::params::wallet::IssuedCertificate;
+use crate::params::{Faults, Paging, Params};
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::services::page::{List, Page};
+use crate::store::Tx;
+use crate::views::wallet::WalletCertificate;
+use crate::wallet::certificate::{Certified, MerchantKey};
+use crate::wallet::{Merchant, Unreadable};
+
+/// Make a key, and a request to certify it.
+///
+/// Refusals: `api_unavailable`.
+pub async fn create(ctx: &Context, account: &Account) -> Result<WalletCertificate, Error> {
+    enabled(account)?;
+    let row = made(ctx, account).map_err(|Unreadable| Error::internal("a key that was just made is none"))?;
+    let unit = idempotency::write(ctx, account, row, |tx, row| {
+        async move {
+            tx.append(row);
+            Ok(WalletCertificate::new(row.clone()))
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+fn made(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, Unreadable> {
+    let (id, key) = (ctx.ids.token(), MerchantKey::generate());
+    let sealed = ctx.vault.seal(&context(account, id), &key.to_bytes());
+    Ok(wallet_certificate::Model {
+        account_id: account.id(),
+        id,
+        state: CertificateState::Incomplete,
+        public_key: key.public_pem()?,
+        public_key_hash: key.public_hash()?,
+        certificate_signing_request: key.signing_request()?,
+        key_sealed: sealed.bytes,
+        sealed_by: sealed.key,
+        merchant_id: None,
+        valid_from: None,
+        valid_until: None,
+        created_at: account.now,
+    })
+}
+
+/// A sealed key opens only as the one of its certificate.
+fn context(account: &Account, id: WalletCertificateToken) -> Vec<u8> {
+    format!("key of {id} of {}", account.id()).into_bytes()
+}
+
+/// The account's certificates, newest first.
+///
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    paging: Params<Paging>,
+) -> Result<Page<WalletCertificate>, Error> {
+    enabled(account)?;
+    let rows = wallet_certificate::Entity::owned_by(account.id());
+    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
+    Ok(page.map(WalletCertificate::new))
+}
+
+/// One certificate.
+///
+/// Refusals, first match wins: `api_unavailable`, `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<WalletCertificate, Error> {
+    enabled(account)?;
+    Ok(WalletCertificate::new(find(ctx, account, token).await?.ok_or(ErrorCode::NotFound)?))
+}
+
+/// A certificate by its token.
+pub async fn find(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<Option<wallet_certificate::Model>, Error> {
+    let Ok(id) = token.parse::<WalletCertificateToken>() else { return Ok(None) };
+    let row = wallet_certificate::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    Ok(row.one(ctx.store.read()).await?)
+}
+
+/// Take the certificate that the provider has issued. Of the account's keys it must carry one that has none yet, and
+/// count now, by the wall clock: nobody outside knows of the account's.
+///
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
+pub async fn complete(
+    ctx: &Context,
+    account: &Account,
+    params: Params<IssuedCertificate>,
+) -> Result<WalletCertificate, Error> {
+    enabled(account)?;
+    let certified = Certified::read(&params.valid()?.pem).map_err(|Unreadable| unfit())?;
+    if !certified.is_valid(ctx.clock.now()) {
+        return Err(unfit());
+    }
+    let incomplete = wallet_certificate::Entity::owned_by(account.id())
+        .filter(Column::PublicKeyHash.eq(certified.public_key_hash.as_str()))
+        .one(ctx.store.read())
+        .await?;
+    let row = wallet_certificate::Model {
+        state: CertificateState::Active,
+        merchant_id: Some(certified.merchant_id),
+        valid_from: Some(certified.valid_from),
+        valid_until: Some(certified.valid_until),
+        ..incomplete.ok_or_else(unfit)?
+    };
+    idempotency::write(ctx, account, row, |tx, row| activate(tx, row).boxed()).await
+}
+
+/// Of two certificates of one key the first counts.
+async fn activate(tx: &Tx, row: &wallet_certificate::Model) -> Result<WalletCertificate, Error> {
+    let active = wallet_certificate::Entity::update_many()
+        .filter(Column::AccountId.eq(row.account_id))
+        .filter(Column::Id.eq(row.id))
+        .filter(Column::State.eq(CertificateState::Incomplete))
+        .col_expr(Column::State, Expr::value(row.state.into_value()))
+        .col_expr(Column::MerchantId, Expr::value(row.merchant_id.clone()))
+        .col_expr(Column::ValidFrom, Expr::value(row.valid_from))
+        .col_expr(Column::ValidUntil, Expr::value(row.valid_until));
+    match active.exec(tx).await?.rows_affected {
+        0 => Err(unfit()),
+        _ => Ok(WalletCertificate::new(row.clone())),
+    }
+}
+
+fn unfit() -> Error {
+    let mut faults = Faults::default();
+    faults.add("pem", "is not valid");
+    faults.into()
+}
+
+/// Delete a certificate, and with it the key: what was sealed for it stays closed for ever.
+///
+/// Refusals, first match wins: `api_unavailable`, `not_found`.
+pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    enabled(account)?;
+    let id: WalletCertificateToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
+        async move {
+            let gone = wallet_certificate::Entity::delete_many()
+                .filter(Column::AccountId.eq(*account))
+                .filter(Column::Id.eq(*id));
+            match gone.exec(tx).await?.rows_affected {
+                0 => Err(ErrorCode::NotFound.into()),
+                _ => Ok(()),
+            }
+        }
+        .boxed()
+    })
+    .await
+}
+
+/// The merchant for whom a payload names the key.
+pub async fn merchant(
+    ctx: &Context,
+    account: &Account,
+    public_key_hash: &str,
+) -> Result<Option<Merchant>, Error> {
+    let active = wallet_certificate::Entity::owned_by(account.id())
+        .filter(Column::PublicKeyHash.eq(public_key_hash))
+        .filter(Column::State.eq(CertificateState::Active))
+        .one(ctx.store.read())
+        .await?;
+    let Some(row) = active else { return Ok(None) };
+    let key = ctx.vault.open(&context(account, row.id), row.sealed_by, &row.key_sealed)?;
+    let key = MerchantKey::from_bytes(&key).map_err(|Unreadable| Error::internal("a sealed key is none"))?;
+    Ok(row.merchant_id.map(|merchant_id| Merchant { key, merchant_id }))
+}

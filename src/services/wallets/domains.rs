@@ -1,0 +1,130 @@
+//! Domains on whose pages walletA may be used.
+
+use entity::wallet_domain::{self, Column};
+use entity::{Owned, WalletDomainToken};
+use futures::FutureExt;
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+
+use super::enabled;
+use crate::error::{Error, ErrorCode};
+use crate::limits::WALLET_ANSWER;
+use crate::params::wallet::NamedDomain;
+use crate::params::{Faults, Paging, Params};
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::services::page::{List, Page};
+use crate::views::wallet::WalletDomain;
+
+/// Where the provider has said that its file lies.
+const VERIFICATION_FILE: &str = "/.well-known/apple-developer-merchantid-domain-association";
+
+/// Register a domain that hosts the provider's verification file.
+///
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
+pub async fn register(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NamedDomain>,
+) -> Result<WalletDomain, Error> {
+    enabled(account)?;
+    let domain_name = params.valid()?.domain_name.to_ascii_lowercase();
+    if find(ctx, account, &domain_name).await?.is_some() {
+        return Err(wrong("has already been used"));
+    }
+    if !is_verified(ctx, &domain_name).await {
+        return Err(wrong("does not host the verification file"));
+    }
+    let row = wallet_domain::Model {
+        account_id: account.id(),
+        id: ctx.ids.token(),
+        domain_name,
+        created_at: account.now,
+    };
+    let unit = idempotency::write(ctx, account, row, |tx, row| {
+        async move {
+            let insert = wallet_domain::Entity::insert(row.clone().into_active_model());
+            let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
+            match insert.exec_without_returning(tx).await? {
+                0 => Err(wrong("has already been used")),
+                _ => Ok(WalletDomain::new(row.clone())),
+            }
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// Test names are of nobody's, so none is called: those that can never exist fail.
+async fn is_verified(ctx: &Context, domain_name: &str) -> bool {
+    if ctx.wallets.simulated.is_some() {
+        return !domain_name.ends_with(".invalid");
+    }
+    let file = format!("https://{domain_name}{VERIFICATION_FILE}");
+    ctx.outbound.get(&file, WALLET_ANSWER).await == Ok(200)
+}
+
+fn wrong(predicate: &'static str) -> Error {
+    let mut faults = Faults::default();
+    faults.add("domain_name", predicate);
+    faults.into()
+}
+
+/// A domain by its name.
+pub(super) async fn find(
+    ctx: &Context,
+    account: &Account,
+    domain_name: &str,
+) -> Result<Option<wallet_domain::Model>, Error> {
+    let named = wallet_domain::Entity::owned_by(account.id())
+        .filter(Column::DomainName.eq(domain_name.to_ascii_lowercase()));
+    Ok(named.one(ctx.store.read()).await?)
+}
+
+/// The account's domains, newest first.
+///
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    paging: Params<Paging>,
+) -> Result<Page<WalletDomain>, Error> {
+    enabled(account)?;
+    let rows = wallet_domain::Entity::owned_by(account.id());
+    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
+    Ok(page.map(WalletDomain::new))
+}
+
+/// Whether a name is registered: its domain.
+///
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource`, `not_found`.
+pub async fn check(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NamedDomain>,
+) -> Result<WalletDomain, Error> {
+    enabled(account)?;
+    let row = find(ctx, account, &params.valid()?.domain_name).await?;
+    Ok(WalletDomain::new(row.ok_or(ErrorCode::NotFound)?))
+}
+
+/// Take a domain off the list.
+///
+/// Refusals, first match wins: `api_unavailable`, `not_found`.
+pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    enabled(account)?;
+    let id: WalletDomainToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
+        async move {
+            let gone = wallet_domain::Entity::delete_many()
+                .filter(Column::AccountId.eq(*account))
+                .filter(Column::Id.eq(*id));
+            match gone.exec(tx).await?.rows_affected {
+                0 => Err(ErrorCode::NotFound.into()),
+                _ => Ok(()),
+            }
+        }
+        .boxed()
+    })
+    .await
+}

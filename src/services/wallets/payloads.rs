@@ -1,0 +1,45 @@
+//! Which payloads were used: each is good for one payment source. Remembered until it would be too old anyway.
+
+use entity::wallet_payload::{self, Column};
+use entity::{AccountToken, Timestamp};
+use futures::FutureExt;
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Error;
+use crate::services::context::Context;
+use crate::store::Tx;
+
+/// The use of a payload whose wallet calls the payment so.
+pub fn used(account: AccountToken, wallet: &str, payment: &[u8], until: Timestamp) -> wallet_payload::Model {
+    let hash = Sha256::new().chain_update(wallet).chain_update([0]).chain_update(payment).finalize();
+    wallet_payload::Model { account_id: account, hash: hash.to_vec(), expires_at: until }
+}
+
+/// Remember a use. False where there was one before; of two at the same moment one is the first.
+pub async fn remember(tx: &Tx, used: &wallet_payload::Model) -> Result<bool, Error> {
+    let insert = wallet_payload::Entity::insert(used.clone().into_active_model());
+    let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
+    Ok(insert.exec_without_returning(tx).await? > 0)
+}
+
+/// Uses of payloads that are too old by now, by the wall clock.
+pub fn due(wall: Timestamp) -> Select<wallet_payload::Entity> {
+    wallet_payload::Entity::find().filter(Column::ExpiresAt.lt(wall))
+}
+
+/// Forget a use.
+pub async fn forget(ctx: &Context, used: wallet_payload::Model) -> Result<(), Error> {
+    let unit = ctx.store.write(used, |tx, used| {
+        async move {
+            let gone = wallet_payload::Entity::delete_many()
+                .filter(Column::AccountId.eq(used.account_id))
+                .filter(Column::Hash.eq(used.hash.as_slice()));
+            gone.exec(tx).await?;
+            Ok(())
+        }
+        .boxed()
+    });
+    unit.await
+}

@@ -1,0 +1,119 @@
+//! Sessions: the provider lets a page of the merchant's ask a device for a payment.
+
+use entity::Span;
+use futures::FutureExt;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::{Provider, domains, enabled};
+use crate::error::{Error, ErrorCode};
+use crate::limits::WALLET_ANSWER;
+use crate::params::wallet::{Initiative, NewSession};
+use crate::params::{Params, filled, rules};
+use crate::random::random;
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::views::wallet::WalletSession;
+
+/// How long a device may show the payment.
+const LIFETIME: Span = Span::seconds(5 * 60);
+
+/// Ask the provider for a session. Nothing is stored but an Idempotency-Key's answer.
+///
+/// Refusals, first match wins: `api_unavailable`, `bad_request`, `gateway_error`.
+pub async fn create(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewSession>,
+) -> Result<WalletSession, Error> {
+    enabled(account)?;
+    let Ok(asked) = params.valid() else { return Err(bad_request()) };
+    let url = callable(ctx, &asked.validation_url).ok_or_else(bad_request)?;
+    let context = filled(asked.initiative_context.as_deref());
+    let context = match (asked.initiative, context) {
+        (Initiative::Web, Some(domain)) if domains::find(ctx, account, domain).await?.is_some() => {
+            Some(domain)
+        }
+        (Initiative::Web, _) => return Err(bad_request()),
+        (Initiative::Messaging, context) => context,
+    };
+    let session = match &ctx.wallets.provider {
+        Some(provider) => provider.ask(account, &url, (asked.initiative, context)).await?,
+        None => simulated(account, context),
+    };
+    idempotency::write(ctx, account, session, |_, session| async move { Ok(session.clone()) }.boxed()).await
+}
+
+fn bad_request() -> Error {
+    ErrorCode::BadRequest.into()
+}
+
+/// The validation URL comes from a page, so anybody may have written it: only the provider's hosts are called. A
+/// simulated provider has any host; a server without a provider has none.
+fn callable(ctx: &Context, url: &str) -> Option<Url> {
+    rules::http_url(url).ok()?;
+    let url = Url::parse(url).ok()?;
+    let plain = url.scheme() == "https"
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.port().is_none()
+        && url.fragment().is_none();
+    let known = match (&ctx.wallets.provider, &ctx.wallets.simulated) {
+        (Some(provider), _) => {
+            url.host_str().is_some_and(|host| provider.hosts.iter().any(|known| known == host))
+        }
+        (None, Some(_)) => ctx.outbound.reach().permits_literal(&url),
+        (None, None) => false,
+    };
+    (plain && known).then_some(url)
+}
+
+impl Provider {
+    /// Ask the provider, as the merchant that the identity is of. The answer is passed on.
+    async fn ask(
+        &self,
+        account: &Account,
+        url: &Url,
+        (initiative, context): (Initiative, Option<&str>),
+    ) -> Result<WalletSession, Error> {
+        let body = json!({
+            "merchantIdentifier": self.merchant_id,
+            "displayName": account.settings().business_name,
+            "initiative": initiative,
+            "initiativeContext": context.unwrap_or_default(),
+        });
+        let answer = self.outbound.ask(url.as_str(), body.to_string().into(), WALLET_ANSWER).await;
+        let body = match answer {
+            Ok((200, body)) => body,
+            Ok((status, _)) => {
+                tracing::warn!(status, "the provider of walletA refused a session");
+                return Err(ErrorCode::GatewayError.into());
+            }
+            Err(unreached) => {
+                tracing::warn!(%unreached, "the provider of walletA gave no session");
+                return Err(ErrorCode::GatewayError.into());
+            }
+        };
+        serde_json::from_slice(&body).map_err(|_| ErrorCode::GatewayError.into())
+    }
+}
+
+/// As a provider answers.
+fn simulated(account: &Account, context: Option<&str>) -> WalletSession {
+    let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
+    let merchant = hexadecimal(&Sha256::digest(account.id().to_string()));
+    WalletSession {
+        epoch_timestamp: account.now.millis(),
+        expires_at: (account.now + LIFETIME).millis(),
+        merchant_session_identifier: format!("SSH{}", hexadecimal(&random::<32>())),
+        nonce: hexadecimal(&random::<4>()),
+        operational_analytics_identifier: Some(format!("{}:{merchant}", account.settings().business_name)),
+        psp_id: Some(merchant.clone()),
+        merchant_identifier: merchant,
+        domain_name: context.unwrap_or_default().to_owned(),
+        display_name: account.settings().business_name.clone(),
+        signature: hexadecimal(&random::<64>()),
+        retries: 0,
+    }
+}

@@ -1,0 +1,29 @@
+//! Payment source (specification, Payment source).
+
+use entity::PaymentSourceToken;
+use entity::card::{self, SourceType};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::card::Card;
+
+/// A stored payment source.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PaymentSource {
+    /// `ps_...`
+    #[schema(value_type = String, example = "ps_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: PaymentSourceToken,
+    /// `card`, `walletApay`, `walletGpay` or `network_token`.
+    #[schema(value_type = String, example = "card")]
+    r#type: SourceType,
+    /// The card inside.
+    source: Card,
+}
+
+impl PaymentSource {
+    /// Of a card that was stored as one: it has the card's id, and its single use.
+    pub fn new(row: card::Model) -> Option<Self> {
+        let token = PaymentSourceToken::new(row.id.id());
+        Some(Self { token, r#type: row.source?, source: Card::new(row, None) })
+    }
+}

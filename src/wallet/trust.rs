@@ -1,0 +1,99 @@
+//! Whom payloads are believed.
+
+use entity::Timestamp;
+use p256::ecdsa::VerifyingKey;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use serde::Deserialize;
+
+use super::message::milliseconds;
+use super::wallet_g::{Protocol, verifying_key};
+
+/// The wallet providers' roots. Without any, no payload is believed.
+#[derive(Debug, Clone, Default)]
+pub struct Roots {
+    /// Certificates.
+    pub(super) wallet_a: Vec<CertificateDer<'static>>,
+    pub(super) wallet_g: Vec<RootKey>,
+}
+
+/// A root key of walletG.
+#[derive(Debug, Clone)]
+pub(super) struct RootKey {
+    pub key: VerifyingKey,
+    pub protocol: Protocol,
+    /// Milliseconds since the epoch; none is for ever.
+    pub until: Option<Timestamp>,
+}
+
+impl RootKey {
+    pub fn vouches(&self, protocol: Protocol, now: Timestamp) -> bool {
+        self.protocol == protocol && self.until.is_none_or(|until| until > now)
+    }
+}
+
+/// Why a file of roots cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RootsError {
+    /// No JSON of that shape.
+    #[error("must be {{\"walletA\": [certificates in PEM], \"walletG\": [root signing keys]}}: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// No certificate.
+    #[error("walletA: certificate {0} is none")]
+    Certificate(usize),
+    /// No key.
+    #[error("walletG: key {0} is none")]
+    Key(usize),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    #[serde(default)]
+    wallet_a: Vec<String>,
+    #[serde(default)]
+    wallet_g: Vec<Key>,
+}
+
+/// As the provider publishes it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Key {
+    key_value: String,
+    protocol_version: String,
+    key_expiration: Option<String>,
+}
+
+impl Roots {
+    /// From the text of a file: PEM certificates of walletA, and the list of keys that walletG's provider publishes, of
+    /// which those for other protocols are left out.
+    pub fn parse(text: &str) -> Result<Self, RootsError> {
+        let File { wallet_a, wallet_g } = serde_json::from_str(text)?;
+        let certificates = wallet_a.iter().zip(1..).map(|(pem, place)| {
+            let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok();
+            let certificate =
+                certificate.filter(|certificate| webpki::anchor_from_trusted_cert(certificate).is_ok());
+            certificate.ok_or(RootsError::Certificate(place))
+        });
+        let keys = wallet_g.iter().zip(1..).filter_map(|(key, place)| {
+            let protocol = Protocol::named(&key.protocol_version)?;
+            let read = || {
+                let until = key.key_expiration.as_deref().map(milliseconds).transpose()?;
+                Ok(RootKey { key: verifying_key(&key.key_value)?, protocol, until })
+            };
+            Some(read().map_err(|_: super::Unreadable| RootsError::Key(place)))
+        });
+        Ok(Self {
+            wallet_a: certificates.collect::<Result<_, _>>()?,
+            wallet_g: keys.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// These and others.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.wallet_a.extend(others.wallet_a);
+        self.wallet_g.extend(others.wallet_g);
+        self
+    }
+}

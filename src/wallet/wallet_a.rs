@@ -1,0 +1,145 @@
+//! walletA's payloads, EC_v1: sealed for the key of a merchant's certificate, signed by the wallet.
+//!
+//! The format is the provider's "Payment token format reference". The names inside of the bytes are its own.
+
+mod signature;
+
+use aes_gcm::aead::{Aead as _, consts::U16};
+use aes_gcm::aes::Aes256;
+use aes_gcm::{AesGcm, KeyInit as _, Nonce};
+use entity::{Span, Timestamp};
+use p256::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
+use p256::{PublicKey, SecretKey};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use utoipa::ToSchema;
+use validator::Validate;
+use zeroize::Zeroizing;
+
+pub(super) use signature::{INTERMEDIATE, LEAF, sign};
+
+use super::certificate::MerchantKey;
+use super::message::PaymentData;
+use super::{Opened, Plain, Roots, Unreadable, decoded, encoded};
+
+/// Decisions 10: "signed at most 5 minutes ago".
+const AGE_MAX: Span = Span::seconds(5 * 60);
+const VERSION: &str = "EC_v1";
+/// No name of a payment is longer; the provider's have 32 bytes.
+const PAYMENT_BYTES_MAX: usize = 128;
+
+/// A walletA payment token as the device hands it over.
+#[derive(Debug, Clone, Deserialize, Serialize, Validate, ToSchema)]
+pub struct WalletAToken {
+    /// Encrypted payment data, base64.
+    pub data: String,
+    /// Detached CMS signature, base64.
+    pub signature: String,
+    /// What is needed to open it.
+    #[validate(nested)]
+    pub header: WalletAHeader,
+    /// `EC_v1`.
+    #[schema(example = "EC_v1")]
+    pub version: String,
+}
+
+/// The header of a walletA payment token.
+#[derive(Debug, Clone, Deserialize, Serialize, Validate, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WalletAHeader {
+    /// SHA-256 of the merchant's public key, base64: it names the certificate.
+    pub public_key_hash: String,
+    /// X.509 public key, base64.
+    pub ephemeral_public_key: String,
+    /// Names the payment, hexadecimal.
+    pub transaction_id: String,
+    /// SHA-256 of the merchant's own data, hexadecimal, where there is any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_data: Option<String>,
+}
+
+/// For whom payloads are sealed.
+#[derive(Debug)]
+pub struct Merchant {
+    /// The key of the certificate.
+    pub key: MerchantKey,
+    /// The certificate's.
+    pub merchant_id: String,
+}
+
+impl WalletAToken {
+    /// Verify and open it.
+    pub fn open(&self, merchant: &Merchant, roots: &Roots, now: Timestamp) -> Result<Opened, Unreadable> {
+        if self.version != VERSION {
+            return Err(Unreadable);
+        }
+        let ephemeral = decoded(&self.header.ephemeral_public_key)?;
+        let data = decoded(&self.data)?;
+        let payment = hexadecimal(&self.header.transaction_id)?;
+        let application = self.header.application_data.as_deref().map(hexadecimal).transpose()?;
+        let signed =
+            [&ephemeral, &data, &payment, &application.unwrap_or_default()].map(Vec::as_slice).concat();
+        let signed_at = signature::verify(&decoded(&self.signature)?, &signed, &roots.wallet_a, now)?;
+        let until = signed_at + AGE_MAX;
+        // A device's clock may be as much ahead as its payloads may be old.
+        if payment.is_empty() || until < now || signed_at > now + AGE_MAX {
+            return Err(Unreadable);
+        }
+        let ephemeral = PublicKey::from_public_key_der(&ephemeral)?;
+        let key = symmetric_key(merchant.key.secret(), &ephemeral, &merchant.merchant_id);
+        let plain: Plain = cipher(&key).decrypt(&nonce(), data.as_slice())?.into();
+        let card = serde_json::from_slice::<PaymentData>(&plain)?.card()?;
+        Ok(Opened { card, payment, until, merchant: None })
+    }
+
+    /// Seal payment data for the holder of a public key, and have it signed.
+    pub(super) fn seal(
+        plain: &[u8],
+        (public, merchant_id): (&PublicKey, &str),
+        payment: [u8; 32],
+        ephemeral: &SecretKey,
+        sign: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
+    ) -> Option<Self> {
+        let key = symmetric_key(ephemeral, public, merchant_id);
+        let data = cipher(&key).encrypt(&nonce(), plain).ok()?;
+        let ephemeral = ephemeral.public_key().to_public_key_der().ok()?;
+        let signature = sign(&[ephemeral.as_bytes(), &data, &payment].concat())?;
+        let header = WalletAHeader {
+            public_key_hash: encoded(Sha256::digest(public.to_public_key_der().ok()?.as_bytes())),
+            ephemeral_public_key: encoded(ephemeral.as_bytes()),
+            transaction_id: payment.iter().map(|byte| format!("{byte:02x}")).collect(),
+            application_data: None,
+        };
+        Some(Self { data: encoded(data), signature: encoded(signature), header, version: VERSION.into() })
+    }
+}
+
+/// Each key seals once, so the nonce is zero; the provider makes it 16 bytes long.
+fn nonce() -> Nonce<U16> {
+    [0; 16].into()
+}
+
+fn cipher(key: &[u8; 32]) -> AesGcm<Aes256, U16> {
+    AesGcm::new(key.into())
+}
+
+/// NIST SP 800-56A, section 5.8.1, one round of SHA-256; the other info is the provider's.
+fn symmetric_key(secret: &SecretKey, public: &PublicKey, merchant_id: &str) -> Zeroizing<[u8; 32]> {
+    let shared = secret.diffie_hellman(public);
+    let mut hash = Sha256::new();
+    hash.update(1_u32.to_be_bytes());
+    hash.update(shared.raw_secret_bytes());
+    hash.update(b"\x0did-aes256-GCM");
+    hash.update(b"Apple");
+    hash.update(Sha256::digest(merchant_id));
+    Zeroizing::new(hash.finalize().into())
+}
+
+fn hexadecimal(text: &str) -> Result<Vec<u8>, Unreadable> {
+    if text.len() > 2 * PAYMENT_BYTES_MAX || !text.len().is_multiple_of(2) {
+        return Err(Unreadable);
+    }
+    let digit =
+        |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).ok_or(Unreadable);
+    text.as_bytes().chunks_exact(2).map(|pair| Ok(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}
