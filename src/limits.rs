@@ -36,6 +36,19 @@ pub const CARD_TOKEN_LIFETIME_MONTHS: u32 = 1;
 /// Decisions 6: the test acquirer settles a refund this long after its creation, by the account's clock.
 pub const REFUND_SETTLES_AFTER: Span = Span::seconds(10);
 
+/// Decisions 7: intervals of plans, and trials, in their units.
+pub const PLAN_INTERVAL_MAX: i64 = 1_000;
+/// Decisions 7: how many intervals a plan may bill.
+pub const PLAN_INTERVALS_MAX: i64 = 10_000;
+/// Decisions 7: how long after the first failed renewal it is tried again; after the last one it is cancelled.
+pub const RENEWAL_RETRIES: [Span; 3] = [Span::days(1), Span::days(3), Span::days(6)];
+/// Decisions 7: where intervals are shorter, there is no time for that.
+pub const RENEWAL_RETRIED_FROM: Span = Span::days(7);
+/// How many subscriptions of a deleted plan go in one transaction.
+pub const DELETED_SUBSCRIPTIONS: u64 = 100;
+/// How many entries of their ledgers do.
+pub const DELETED_ENTRIES: u64 = 1000;
+
 /// Decisions 10, `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// Decisions 10, `default_settings`, in AUD cents.

@@ -18,11 +18,14 @@ mod idempotency;
 pub mod installation;
 mod ledger;
 mod owned;
+pub mod plan;
 pub mod pricing;
 mod rate;
 pub mod refund;
 mod rounding;
 mod scheme;
+pub mod subscription;
+pub mod subscription_entry;
 mod text;
 mod timestamp;
 pub mod token;
@@ -42,5 +45,5 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, RefundToken, Token, WebhookEndpointToken, WebhookToken,
+    PlanToken, PostingToken, RefundToken, SubscriptionEntryToken, SubscriptionToken, Token, WebhookEndpointToken, WebhookToken,
 };

@@ -174,10 +174,16 @@ kinds! {
     Event EventToken "evt_"
     /// One balanced movement of money; internal, in no answer.
     JournalEntry JournalEntryToken "je_"
+    /// A plan.
+    Plan PlanToken "plan_"
     /// One side of a movement; internal, in no answer.
     Posting PostingToken "po_"
     /// A refund.
     Refund RefundToken "rf_"
+    /// A subscription.
+    Subscription SubscriptionToken "sub_"
+    /// An entry of a subscription's ledger; internal, in no answer.
+    SubscriptionEntry SubscriptionEntryToken "sube_"
     /// A request sent to a webhook endpoint for one event.
     Webhook WebhookToken "whr_"
     /// Where webhooks are sent.

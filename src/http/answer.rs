@@ -199,9 +199,9 @@ pub struct ErrorMessage {
     /// Parameter, nested ones with a dot.
     #[schema(example = "card.number")]
     param: String,
-    /// Code.
-    #[schema(example = "card_number_invalid")]
-    code: String,
+    /// Code; subscriptions tell none.
+    #[schema(nullable = false, example = "card_number_invalid")]
+    code: Option<String>,
     /// Sentence.
     #[schema(example = "Card number can't be blank")]
     message: String,

@@ -11,10 +11,12 @@ mod faults;
 mod findings;
 mod paging;
 mod patch;
+pub mod plan;
 pub mod refund;
 pub mod rules;
 pub mod sandbox;
 mod search;
+pub mod subscription;
 #[cfg(test)]
 mod tests;
 mod values;

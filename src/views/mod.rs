@@ -6,6 +6,7 @@ pub mod charge;
 pub mod clock;
 pub mod customer;
 pub mod event;
+pub mod plan;
 pub mod refund;
 pub mod sandbox;
 pub mod subscription;
