@@ -4,11 +4,14 @@ use sea_orm::entity::prelude::*;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 
 use crate::{
-    AccountToken, CardToken, ChargeToken, Currency, CustomerToken, FailureCode, JsonText, Rate, Timestamp,
+    AccountToken, AuthorisationToken, CardToken, ChargeToken, Currency, CustomerToken, FailureCode, JsonText,
+    Rate, Timestamp,
 };
 
-/// One charge. Its flags (`captured`, `authorisation_voided`...) are computed from `state`; its money is
-/// settled in AUD cents when it is made, so a later change of prices or rates does not touch it.
+/// One charge, or an authorisation: that is the same payment under another name, see [`Origin::Authorisation`].
+///
+/// The flags of the API (`captured`, `authorisation_voided`...) are computed from `state`. Its money is settled in AUD
+/// cents when it is made, so a later change of prices or rates does not touch it.
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "charges")]
 pub struct Model {
@@ -18,6 +21,8 @@ pub struct Model {
     /// The charge's token.
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: ChargeToken,
+    /// Who asked for it.
+    pub origin: Origin,
     /// The one column that says where the charge stands.
     pub state: ChargeState,
     /// The attempt that may write the outcome of the acquirer call in flight.
@@ -76,15 +81,60 @@ pub struct Model {
     pub settlement_refunded: i64,
     /// How many of its refunds are pending.
     pub refunds_pending: i32,
+    /// Of a charge that captures an authorisation: which.
+    pub authorisation_id: Option<AuthorisationToken>,
+    /// Of an authorisation that is captured, or being captured: how much of it, in `currency`. What is settled of it
+    /// then is this part.
+    pub amount_captured: Option<i64>,
+    /// Of the same: the charge that captures it.
+    pub captured_as: Option<ChargeToken>,
+    /// When an authorisation was voided, by the account's clock.
+    pub voided_at: Option<Timestamp>,
+    /// Results of a 3-D Secure verification made elsewhere, as sent.
+    pub three_d_secure: Option<JsonText>,
     /// What a search's words are looked up in: folded, fields apart.
     pub search_text: String,
     /// By the account's clock.
     pub created_at: Timestamp,
 }
 
+impl Model {
+    /// Its token, as its caller knows it.
+    pub fn token(&self) -> String {
+        match self.origin {
+            Origin::Authorisation => AuthorisationToken::new(self.id.id()).to_string(),
+            Origin::Payment
+            | Origin::Challenge
+            | Origin::Capture
+            | Origin::Subscription
+            | Origin::Renewal => self.id.to_string(),
+        }
+    }
+}
+
+string_enum! {
+    /// Who asked for a payment.
+    pub enum Origin {
+        /// POST /charges.
+        Payment "payment",
+        /// POST /charges, and then the cardholder: approved in a 3-D Secure challenge.
+        Challenge "challenge",
+        /// POST /authorisations. No charge yet: `id` is its token's, and charges' lists do not show it.
+        Authorisation "authorisation",
+        /// The capture of an authorisation: the charge that is made of it, or of a part.
+        Capture "capture",
+        /// The first charge of a subscription, or its reactivation.
+        Subscription "subscription",
+        /// The calendar of a subscription.
+        Renewal "renewal",
+    }
+}
+
 string_enum! {
     /// Where a charge stands. Expiry is not a state: it asks the clock (`services::charges::state`).
     pub enum ChargeState {
+        /// The cardholder has been asked to verify it; the acquirer has not been asked.
+        Pending "pending",
         /// Being asked of the acquirer.
         Processing "processing",
         /// Funds reserved.
@@ -107,18 +157,27 @@ impl ChargeState {
     pub fn listed(self) -> bool {
         match self {
             Self::Authorised | Self::Capturing | Self::Voiding | Self::Captured | Self::Voided => true,
-            Self::Processing | Self::Failed => false,
+            Self::Pending | Self::Processing | Self::Failed => false,
         }
     }
 }
 
-/// [`ChargeState::listed`] in SQL. Word for word the condition of the partial indexes: a bound parameter
-/// would keep both planners from using them.
-pub const LISTED: &str = "state IN ('authorised', 'capturing', 'voiding', 'captured', 'voided')";
+/// Charges in one of the states that are [`ChargeState::listed`]. Word for word the condition of the partial indexes: a
+/// bound parameter would keep both planners from using them.
+pub const LISTED: &str =
+    "state IN ('authorised', 'capturing', 'voiding', 'captured', 'voided') AND origin <> 'authorisation'";
+
+/// Authorisations that the acquirer has answered, failed ones too (decisions 6). Word for word as above.
+pub const LISTED_AUTHORISATIONS: &str = "origin = 'authorisation' AND state <> 'processing'";
 
 /// The condition of [`LISTED`].
 pub fn listed() -> SimpleExpr {
     Expr::cust(LISTED)
+}
+
+/// The condition of [`LISTED_AUTHORISATIONS`].
+pub fn listed_authorisations() -> SimpleExpr {
+    Expr::cust(LISTED_AUTHORISATIONS)
 }
 
 /// None.

@@ -44,6 +44,7 @@ pub use scheme::Scheme;
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
-    AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PlanToken, PostingToken, RefundToken, SubscriptionEntryToken, SubscriptionToken, Token, WebhookEndpointToken, WebhookToken,
+    AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken,
+    JournalEntryToken, PlanToken, PostingToken, RefundToken, SessionToken, SubscriptionEntryToken,
+    SubscriptionToken, Token, WebhookEndpointToken, WebhookToken,
 };

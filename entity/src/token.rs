@@ -162,6 +162,8 @@ macro_rules! kinds {
 kinds! {
     /// A merchant in one environment: the tenant of every row.
     Account AccountToken "acct_"
+    /// Money reserved on a card by the authorisations API.
+    Authorisation AuthorisationToken "auth_"
     /// A stored card.
     Card CardToken "card_"
     /// A charge.
@@ -176,6 +178,8 @@ kinds! {
     JournalEntry JournalEntryToken "je_"
     /// A plan.
     Plan PlanToken "plan_"
+    /// A 3-D Secure session.
+    Session SessionToken "se_"
     /// One side of a movement; internal, in no answer.
     Posting PostingToken "po_"
     /// A refund.

@@ -17,6 +17,7 @@ mod m0006_webhooks;
 mod m0007_idempotency;
 mod m0008_sandbox;
 mod m0009_moving_clocks;
+mod m0010_origins;
 mod m0014_plans;
 mod m0015_subscriptions;
 
@@ -42,6 +43,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0007_idempotency::Migration),
             Box::new(m0008_sandbox::Migration),
             Box::new(m0009_moving_clocks::Migration),
+            Box::new(m0010_origins::Migration),
             Box::new(m0014_plans::Migration),
             Box::new(m0015_subscriptions::Migration),
         ]

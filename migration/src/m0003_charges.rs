@@ -1,6 +1,7 @@
 //! Charges and the look-up of words in them.
 
-use entity::charge::LISTED;
+/// What lists showed when this step was released.
+const LISTED: &str = "state IN ('authorised', 'capturing', 'voiding', 'captured', 'voided')";
 
 crate::migration!(|backend| {
     format!("

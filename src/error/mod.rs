@@ -5,7 +5,8 @@ pub mod catalogue;
 
 use std::borrow::Cow;
 
-use entity::{ChargeToken, FailureCode};
+use entity::FailureCode;
+use entity::charge::{self, Origin};
 use sea_orm::DbErr;
 use serde::Serialize;
 
@@ -42,6 +43,8 @@ pub struct Refusal {
     pub messages: Option<Vec<Message>>,
     /// The charge that was refused (decisions 3: void, capture and declines carry it).
     pub charge_token: Option<String>,
+    /// The authorisation that was refused, likewise.
+    pub authorisation_token: Option<String>,
 }
 
 impl Error {
@@ -83,11 +86,19 @@ impl Error {
         refusal.into()
     }
 
-    /// The same refusal, naming the charge it is about.
+    /// The same refusal, naming the charge or authorisation it is about.
     #[must_use]
-    pub fn about_charge(mut self, charge: ChargeToken) -> Self {
+    pub fn about(mut self, payment: &charge::Model) -> Self {
         if let Self::Refused(refusal) = &mut self {
-            refusal.charge_token = Some(charge.to_string());
+            let token = match payment.origin {
+                Origin::Authorisation => &mut refusal.authorisation_token,
+                Origin::Payment
+                | Origin::Challenge
+                | Origin::Capture
+                | Origin::Subscription
+                | Origin::Renewal => &mut refusal.charge_token,
+            };
+            *token = Some(payment.token());
         }
         self
     }
@@ -111,6 +122,7 @@ impl Error {
             error_description: Cow::Borrowed(code.description()),
             messages: None,
             charge_token: None,
+            authorisation_token: None,
         };
         match self {
             Self::Refused(refusal) => {
@@ -119,6 +131,7 @@ impl Error {
                 }
                 body.messages.clone_from(&refusal.messages);
                 body.charge_token.clone_from(&refusal.charge_token);
+                body.authorisation_token.clone_from(&refusal.authorisation_token);
             }
             Self::Invalid(faults) => body.messages = Some(faults.messages().collect()),
             Self::Database(_) | Self::Internal(_) => {
@@ -220,11 +233,20 @@ pub struct ErrorObject {
     /// The charge that was refused or declined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charge_token: Option<String>,
+    /// The authorisation that was refused or declined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorisation_token: Option<String>,
 }
 
 impl From<ErrorCode> for Refusal {
     fn from(code: ErrorCode) -> Self {
-        Self { code, description: None, messages: None, charge_token: None }
+        Self {
+            code,
+            description: None,
+            messages: None,
+            charge_token: None,
+            authorisation_token: None,
+        }
     }
 }
 

@@ -191,6 +191,9 @@ pub struct ErrorBody {
     /// The charge that was refused or declined.
     #[schema(nullable = false)]
     charge_token: Option<String>,
+    /// The authorisation that was refused or declined.
+    #[schema(nullable = false)]
+    authorisation_token: Option<String>,
 }
 
 /// One fault of a parameter.

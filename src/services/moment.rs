@@ -83,6 +83,11 @@ impl Moment {
 pub struct Mark(Option<Stop>);
 
 impl Mark {
+    /// Of work that is done while the account's clock goes as it does.
+    pub const fn passing() -> Self {
+        Self(None)
+    }
+
     /// Refuses where the move has lost the clock to another one: then nothing of this transaction has happened.
     pub async fn set(&self, tx: &Tx) -> Result<(), Error> {
         match &self.0 {

@@ -107,7 +107,7 @@ fn inline(
     let cards::Presented { mut row, number, cvc } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
     row.state = CardState::Used;
-    payer(row, None, number, Some(cvc), TokenUse::Inline).map(Some)
+    pays(payer(row, None, number, Some(cvc), TokenUse::Inline)?)
 }
 
 async fn stored(
@@ -129,12 +129,11 @@ async fn stored(
         (CardState::Unused, _) => {
             let (number, cvc) = cards::unseal(ctx, &row)?;
             let token = TokenUse::Single(row.id);
-            payer(row, None, number, cvc, token).map(Some)
+            pays(payer(row, None, number, cvc, token)?)
         }
         (CardState::Attached, Some(customer)) => {
-            let (number, cvc) = cards::unseal(ctx, &row)?;
             let primary = cards::primary_beside(ctx, account, &row).await?;
-            payer(row, primary, number, cvc, TokenUse::Again(customer)).map(Some)
+            pays(again(ctx, row, customer, primary)?)
         }
     }
 }
@@ -153,8 +152,18 @@ async fn of_customer(
         faults.add("customer_token", UNKNOWN);
         return Ok(None);
     };
+    pays(again(ctx, card, customer.id, Some(customer.primary_card_id))?)
+}
+
+/// A customer's card, which may be charged again and again.
+pub fn again(
+    ctx: &Context,
+    card: card::Model,
+    customer: CustomerToken,
+    primary: Option<CardToken>,
+) -> Result<Payer, Error> {
     let (number, cvc) = cards::unseal(ctx, &card)?;
-    payer(card, Some(customer.primary_card_id), number, cvc, TokenUse::Again(customer.id)).map(Some)
+    payer(card, primary, number, cvc, TokenUse::Again(customer))
 }
 
 fn payer(
@@ -163,7 +172,11 @@ fn payer(
     number: Secret,
     cvc: Option<Secret>,
     token: TokenUse,
-) -> Result<Found, Error> {
+) -> Result<Payer, Error> {
     let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
-    Ok(Found::Payer(Box::new(Payer { card, shown, number, cvc, token })))
+    Ok(Payer { card, shown, number, cvc, token })
+}
+
+fn pays(payer: Payer) -> Result<Option<Found>, Error> {
+    Ok(Some(Found::Payer(Box::new(payer))))
 }

@@ -1,7 +1,7 @@
 //! Charge (specification, Charge).
 
 use entity::charge::{self, ChargeState};
-use entity::{ChargeToken, Currency, JsonText, Timestamp};
+use entity::{AuthorisationToken, ChargeToken, Currency, JsonText, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,8 +58,8 @@ pub struct Charge {
     /// Whether a refund is pending.
     refund_pending: bool,
     /// The authorisation it captured.
-    #[schema(required)]
-    authorisation_token: Option<String>,
+    #[schema(value_type = Option<String>, required)]
+    authorisation_token: Option<AuthorisationToken>,
     /// Whether seven days passed without a capture.
     authorisation_expired: bool,
     /// Whether the reserved funds were returned.
@@ -134,7 +134,7 @@ impl Charge {
             total_fees: captured.then_some(row.fees),
             merchant_entitlement: captured.then_some(row.entitlement),
             refund_pending: row.refunds_pending > 0,
-            authorisation_token: None,
+            authorisation_token: row.authorisation_id,
             authorisation_expired: shown == Shown::Authorised && row.expires_at <= now,
             authorisation_voided: shown == Shown::Voided,
             captured,
@@ -163,7 +163,7 @@ enum Shown {
 impl Shown {
     fn of(state: ChargeState) -> Self {
         match state {
-            ChargeState::Processing => Self::Pending,
+            ChargeState::Pending | ChargeState::Processing => Self::Pending,
             ChargeState::Authorised | ChargeState::Capturing | ChargeState::Voiding => Self::Authorised,
             ChargeState::Captured => Self::Captured,
             ChargeState::Voided => Self::Voided,

@@ -1,18 +1,19 @@
 //! The second step: calls of the acquirer, their keys and their times (decisions 5).
 
+use entity::Timestamp;
 use entity::charge::{self, ChargeState};
-use entity::{ChargeToken, Timestamp};
 
 use super::state::Action;
 use crate::acquirer::{CallKey, Failure, NoAnswer};
 use crate::crash;
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
 use crate::services::context::Context;
+use crate::services::moment::Moment;
 use crate::under_way::{Wait, waiting};
 
-/// A charge is made by one call only, so its key needs no number.
-pub(super) fn creation_key(charge: ChargeToken) -> CallKey {
-    CallKey::new(charge, call_name(ChargeState::Processing))
+/// A payment is made by one call only, so its key needs no number.
+pub(super) fn creation_key(row: &charge::Model) -> CallKey {
+    CallKey::new(row.token(), call_name(ChargeState::Processing))
 }
 
 /// The key of the capture or void in flight.
@@ -21,7 +22,7 @@ pub(super) fn key(row: &charge::Model, action: Action) -> CallKey {
         Action::Capture => call_name(ChargeState::Capturing),
         Action::Void => call_name(ChargeState::Voiding),
     };
-    CallKey::new(row.id, &format!("{action}:{}", row.call))
+    CallKey::new(row.token(), &format!("{action}:{}", row.call))
 }
 
 /// What the call of a charge in flight is called.
@@ -29,7 +30,8 @@ pub(super) fn call_name(state: ChargeState) -> &'static str {
     match state {
         ChargeState::Capturing => "capture",
         ChargeState::Voiding => "void",
-        ChargeState::Processing
+        ChargeState::Pending
+        | ChargeState::Processing
         | ChargeState::Authorised
         | ChargeState::Captured
         | ChargeState::Voided
@@ -38,8 +40,9 @@ pub(super) fn call_name(state: ChargeState) -> &'static str {
 }
 
 /// Call the acquirer for the attempt in `row`, within its times.
-pub(super) async fn ask<T>(
+pub(in crate::services) async fn ask<T>(
     ctx: &Context,
+    moment: &Moment,
     row: &charge::Model,
     call: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
@@ -48,7 +51,7 @@ pub(super) async fn ask<T>(
     }
     metrics::counter!("card_payments_acquirer_calls_total").increment(1);
     crash::point(call_name(row.state), "call.before");
-    let answer = tokio::time::timeout(ctx.acquirer_answer, call);
+    let answer = tokio::time::timeout(moment.patience(ctx), call);
     let answer = waiting(Wait::Acquirer, answer).await.unwrap_or(Err(Failure::NoAnswer));
     crash::point(call_name(row.state), "call.after");
     answer

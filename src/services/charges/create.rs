@@ -1,13 +1,14 @@
-//! POST /charges in three steps: intent, call, outcome.
+//! A payment in three steps: intent, call, outcome. POST /charges takes them one after the other.
 
+use entity::charge::Origin;
 use entity::{Timestamp, charge};
 use futures::FutureExt;
 
 use super::call::{ask, call_name};
-use super::order::{self, Order};
+use super::order::Order;
 use super::outcome::{self, Verdict};
-use super::settle;
-use crate::acquirer::{Approval, Failure};
+use super::{place, settle};
+use crate::acquirer::{Approval, Authorise, Failure};
 use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
@@ -16,6 +17,7 @@ use crate::services::accounts::faults::{self, Fares};
 use crate::services::cards;
 use crate::services::claim::Claim;
 use crate::services::context::{Account, Context, Ctx};
+use crate::services::moment::Moment;
 use crate::services::payment::TokenUse;
 use crate::store::Tx;
 use crate::views::charge::Charge;
@@ -33,47 +35,54 @@ pub async fn create(
     params: Params<NewCharge>,
     outcome: Option<&str>,
 ) -> Result<Charge, Error> {
-    let order = order::place(ctx, account, params, outcome).await?;
+    let order = place::place(ctx, account, Origin::Payment, params, outcome).await?;
     let (task, account) = (ctx.clone(), account.clone());
-    ctx.in_own_task(async move { pay(&task, &account, order).await }).await
+    let (now, row) = ctx.in_own_task(async move { pay(&task, &account, order).await }).await?;
+    Ok(Charge::at(now, row))
 }
 
-async fn pay(ctx: &Context, account: &Account, order: Order) -> Result<Charge, Error> {
-    let Order { row, inline_card, token, mut call } = order;
-    let intent =
-        Intent { row: row.clone(), inline_card, token, account: account.clone(), wall: ctx.clock.now() };
+/// Take an order through the three steps. The answer is the row of an approved payment, and when it was.
+///
+/// Refusals: `token_already_used`, `idempotency_key_in_use`, then the acquirer's.
+pub(in crate::services) async fn pay(
+    ctx: &Context,
+    account: &Account,
+    order: Order,
+) -> Result<(Timestamp, charge::Model), Error> {
+    let Order { intent, call } = order;
+    let (row, token) = (intent.row.clone(), intent.token);
     let fares = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
     crash::point(call_name(row.state), "intent.after");
     account.claim().into_iter().for_each(Claim::hold);
 
-    let key = call.key.clone();
-    // What was ordered for this very attempt goes before what was ordered for all of the account's.
-    call.forced = call.forced.or(fares.outcome);
-    let answer = ask(ctx, &row, fares.late(ctx.acquirer.authorise(call))).await;
-    let verdict = match answer {
-        Ok(Approval { reference }) => Verdict::Approved { reference },
-        Err(Failure::Declined(decline)) => Verdict::Failed { failure: decline.into(), spent: true },
-        Err(Failure::GatewayError | Failure::Closed) => settle::nothing_charged(),
-        Err(Failure::NoAnswer) => match settle::reversed(ctx, &key).await {
-            Some(verdict) => verdict,
-            // A worker settles it. Until then nobody is told that anything was charged.
-            None => return Err(Error::from(ErrorCode::GatewayError).about_charge(row.id)),
-        },
+    let Some(verdict) = verdict(ctx, &Moment::passing(account.clone()), &row, fares, call).await else {
+        // A worker settles it. Until then nobody is told that anything was charged.
+        return Err(Error::from(ErrorCode::GatewayError).about(&row));
     };
     let (now, row) = outcome::write(ctx, account, row, token, verdict).await?;
-    outcome::answer(now, row)
+    outcome::approved(&row)?;
+    Ok((now, row))
 }
 
 /// What is recorded before the acquirer is asked.
-struct Intent {
-    row: charge::Model,
-    inline_card: Option<entity::card::Model>,
-    token: TokenUse,
-    account: Account,
-    wall: Timestamp,
+pub struct Intent {
+    /// In state `processing`.
+    pub row: charge::Model,
+    /// The card's row, where it came with the request.
+    pub inline_card: Option<entity::card::Model>,
+    /// What becomes of the card's token.
+    pub token: TokenUse,
+    /// Who asks.
+    pub account: Account,
+    /// The wall clock's now.
+    pub wall: Timestamp,
 }
 
-async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
+/// The first step, as a part of its caller's unit: claims the Idempotency-Key, reserves the card's token, adds the row
+/// and draws how the call will fare.
+///
+/// Refusals: `idempotency_key_in_use`, `token_already_used`.
+pub(in crate::services) async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
     let row = &intent.row;
     if let Some(claim) = intent.account.claim() {
         claim.record(tx, row.account_id, intent.wall)?;
@@ -90,4 +99,25 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
     let fares = faults::draw(tx, &intent.account).await?;
     crash::point(call_name(row.state), "intent.before");
     Ok(fares)
+}
+
+/// The second step: ask the acquirer for what the intent in `row` wants. `None` where nobody knows what came of it,
+/// so that a worker has to settle it.
+pub(in crate::services) async fn verdict(
+    ctx: &Context,
+    moment: &Moment,
+    row: &charge::Model,
+    fares: Fares,
+    mut call: Authorise,
+) -> Option<Verdict> {
+    // What was ordered for this very attempt goes before what was ordered for all of the account's.
+    call.forced = call.forced.or(fares.outcome);
+    // No latency is added while a clock is moved.
+    let fares = if moment.is_passing() { fares } else { fares.at_once() };
+    match ask(ctx, moment, row, fares.late(ctx.acquirer.authorise(call))).await {
+        Ok(Approval { reference }) => Some(Verdict::Approved { reference }),
+        Err(Failure::Declined(decline)) => Some(Verdict::Failed { failure: decline.into(), spent: true }),
+        Err(Failure::GatewayError | Failure::Closed) => Some(settle::nothing_charged()),
+        Err(Failure::NoAnswer) => settle::creation(ctx, row).await,
+    }
 }

@@ -34,12 +34,11 @@ pub async fn capture(
     params: Params<Capture>,
 ) -> Result<Charge, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
-    next(Standing::at(account.now, &row), Action::Capture)
-        .map_err(|code| Error::from(code).about_charge(row.id))?;
+    next(Standing::at(account.now, &row), Action::Capture).map_err(|code| Error::from(code).about(&row))?;
     let amount = params.value.amount.as_deref().map(str::trim).filter(|amount| !amount.is_empty());
     // Whatever is not the amount is the wrong amount, number or not: no fault of the parameter's own.
     if params.faults.has("amount") || amount.is_some_and(|amount| amount.parse() != Ok(row.amount)) {
-        return Err(Error::from(ErrorCode::InvalidCaptureAmount).about_charge(row.id));
+        return Err(Error::from(ErrorCode::InvalidCaptureAmount).about(&row));
     }
     follow(ctx, account, row, Action::Capture).await
 }
@@ -69,11 +68,12 @@ async fn in_three_steps(
     crash::point(call_name(row.state), "intent.after");
     account.claim().into_iter().for_each(Claim::hold);
 
+    let moment = Moment::passing(account.clone());
     let fault = fares.fault();
     let call = call(&row, action, fault)?;
     let answer = match action {
-        Action::Capture => ask(ctx, &row, fares.late(ctx.acquirer.capture(call))).await,
-        Action::Void => ask(ctx, &row, fares.late(ctx.acquirer.void(call))).await,
+        Action::Capture => ask(ctx, &moment, &row, fares.late(ctx.acquirer.capture(call))).await,
+        Action::Void => ask(ctx, &moment, &row, fares.late(ctx.acquirer.void(call))).await,
     };
     let verdict = match answer {
         Ok(()) => Verdict::Moved(step),
@@ -81,18 +81,17 @@ async fn in_three_steps(
         // A worker settles it: completed where the acquirer says done, back where it says not. An answer that the
         // sandbox has dropped is known to be lost, so there is nothing to wait for.
         Err(Failure::NoAnswer) => {
-            let token = row.id;
             if fault == Some(Fault::AnswerLost) {
-                settle::settle(ctx, &Moment::passing(account.clone()), row).await?;
+                settle::settle(ctx, &moment, row.clone()).await?;
             }
-            return Err(Error::from(ErrorCode::GatewayError).about_charge(token));
+            return Err(Error::from(ErrorCode::GatewayError).about(&row));
         }
     };
     let (now, row) = outcome::write(ctx, account, row, TokenUse::Inline, verdict).await?;
     if row.state == step.to {
         Ok(Charge::at(now, row))
     } else {
-        Err(Error::from(ErrorCode::GatewayError).about_charge(row.id))
+        Err(Error::from(ErrorCode::GatewayError).about(&row))
     }
 }
 
@@ -106,7 +105,7 @@ struct Intent {
 /// Move into flight, or let the table answer for the charge as it stands by now.
 async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move, Fares), Error> {
     let Intent { row: seen, account, action, wall } = intent;
-    let refusal = |code: ErrorCode| Error::from(code).about_charge(seen.id);
+    let refusal = |code: ErrorCode| Error::from(code).about(seen);
     let step = next(Standing::at(account.now, seen), *action).map_err(refusal)?;
     if let Some(claim) = account.claim() {
         claim.record(tx, account.id(), *wall)?;

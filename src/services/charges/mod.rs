@@ -1,12 +1,13 @@
 //! Charges, a file a verb. A payment is three steps: the intent is recorded and committed, the acquirer is
 //! called with no transaction open, the outcome is recorded (decisions 5).
 
-mod call;
+pub(in crate::services) mod call;
 pub mod create;
 pub mod find;
 pub mod follow;
-mod order;
-mod outcome;
+pub(in crate::services) mod order;
+pub(in crate::services) mod outcome;
+pub(in crate::services) mod place;
 pub mod search;
 pub mod settle;
 pub mod state;

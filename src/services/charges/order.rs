@@ -1,201 +1,160 @@
-//! From the parameters of POST /charges to a charge that can be asked of the acquirer.
+//! What is asked of the acquirer, and the row that records it, made of plain data: whoever wants money of a card makes
+//! an order.
 
-use entity::charge::{self, ChargeState};
-use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate};
+use entity::charge::{self, ChargeState, Origin};
+use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme};
 use serde_json::Map;
 
 use super::call::creation_key;
+use super::create::Intent;
+use super::search;
 use crate::acquirer::Authorise;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
-use crate::params::charge::NewCharge;
-use crate::params::{Faults, Params, filled, rules};
-use crate::services::accounts::faults::ordered;
 use crate::services::context::{Account, Context};
-use crate::services::payment::{self, Offered, Payer, TokenUse};
+use crate::services::payment::{Payer, TokenUse};
 
-/// What is asked of the acquirer, and the row that records it.
+/// Who asks, for what, and how much.
+pub struct Terms {
+    /// Who asks.
+    pub origin: Origin,
+    /// In the currency's base unit.
+    pub amount: i64,
+    /// Of `amount`.
+    pub currency: Currency,
+    /// AUD a unit of `currency`.
+    pub rate: Rate,
+    /// Whether the money is taken at once.
+    pub capture: bool,
+    /// The purchaser's.
+    pub email: String,
+    /// What is bought.
+    pub description: String,
+    /// The purchaser's.
+    pub ip_address: String,
+    /// Bank statement text.
+    pub reference: Option<String>,
+    /// Keys and values of the caller's.
+    pub metadata: Vec<(String, String)>,
+    /// The platform's share, in `currency`.
+    pub platform_adjustment: Option<i64>,
+    /// Results of a 3-D Secure verification made elsewhere.
+    pub three_d_secure: Option<JsonText>,
+}
+
+/// What is settled of an amount, in AUD cents.
+#[derive(Debug, Clone, Copy)]
+pub struct Settlement {
+    /// The amount itself.
+    pub amount: i64,
+    /// Our fee.
+    pub fees: i64,
+    /// The platform's share.
+    pub platform_fees: i64,
+}
+
+impl Settlement {
+    /// What is settled of an amount that a card of this country and scheme pays.
+    pub fn of(
+        account: &Account,
+        (amount, currency, rate): (i64, Currency, Rate),
+        (issuing_country, scheme): (&str, Scheme),
+        platform_adjustment: Option<i64>,
+    ) -> Result<Self, Error> {
+        let settled = |amount| rate.settle_rounded_half_up(amount, currency);
+        let fees = account.pricing()?.fee_rounded_half_up(settled(amount), currency, issuing_country, scheme);
+        Ok(Self { amount: settled(amount), fees, platform_fees: platform_adjustment.map_or(0, settled) })
+    }
+
+    /// What the merchant gets.
+    pub fn entitlement(&self) -> i64 {
+        self.amount - self.fees - self.platform_fees
+    }
+}
+
+/// An order: what is recorded, and what is asked of the acquirer then.
 pub struct Order {
-    /// In state `processing`.
-    pub row: charge::Model,
-    /// The card's row, where it came with the request.
-    pub inline_card: Option<entity::card::Model>,
-    /// What becomes of the card's token.
-    pub token: TokenUse,
+    /// What is recorded, with the row in state `processing`.
+    pub intent: Intent,
     /// The call.
     pub call: Authorise,
 }
 
-/// The money of a charge, settled in AUD cents.
-#[derive(Clone, Copy)]
-struct Terms {
-    currency: Currency,
-    rate: Rate,
-    settlement_amount: i64,
-    fees: i64,
-    platform_adjustment: Option<i64>,
-    platform_fees: i64,
-}
-
-/// Check an order.
-///
-/// Refusals, first match wins: `invalid_resource`, `token_already_used`.
-pub async fn place(
-    ctx: &Context,
-    account: &Account,
-    params: Params<NewCharge>,
-    outcome: Option<&str>,
-) -> Result<Order, Error> {
-    let Params { value: asked, mut faults } = params;
-    let forced = ordered(outcome, &mut faults);
-    let offered = Offered {
-        card: asked.card.as_ref(),
-        card_token: asked.card_token.as_deref(),
-        payment_source_token: asked.payment_source_token.as_deref(),
-        customer_token: asked.customer_token.as_deref(),
-    };
-    let found = payment::find(ctx, account, &offered, &mut faults).await?;
-    let currency = currency(ctx, asked.currency.as_deref(), &mut faults);
-    if let Some((currency, rate)) = currency
-        && !faults.has("amount")
-    {
-        let (min, max) = (
-            currency.charge_amount_min(),
-            rate.amount_max(currency, account.settings().maximum_charge_cents),
-        );
-        if asked.amount < min {
-            faults.add("amount", format!("must be at least {min}"));
-        } else if asked.amount > max {
-            faults.add("amount", format!("must be at most {max}"));
-        }
+impl Order {
+    /// An order for the account as it stands now, which `payer` pays.
+    pub fn new(ctx: &Context, account: &Account, terms: Terms, payer: Payer) -> Result<Self, Error> {
+        let Payer { card, shown, number, cvc, token } = payer;
+        let Terms { currency, rate, amount, .. } = terms;
+        let settlement = Settlement::of(
+            account,
+            (amount, currency, rate),
+            (&card.issuing_country, card.scheme),
+            terms.platform_adjustment,
+        )?;
+        let customer_id: Option<CustomerToken> = match token {
+            TokenUse::Again(customer) => Some(customer),
+            TokenUse::Inline | TokenUse::Single(_) => None,
+        };
+        let id: ChargeToken = ctx.ids.token();
+        let row = charge::Model {
+            account_id: account.id(),
+            id,
+            origin: terms.origin,
+            state: ChargeState::Processing,
+            attempt: 1,
+            call: 1,
+            claim: account.claim().map(|claim| claim.hash().to_vec()),
+            settle_after: Some(ctx.clock.now() + SETTLE_AFTER),
+            amount,
+            currency,
+            search_text: search::text(&terms, card.name.as_deref()),
+            description: terms.description,
+            email: terms.email,
+            ip_address: terms.ip_address,
+            reference: terms.reference,
+            metadata: JsonText::of(
+                &terms.metadata.into_iter().map(|(key, text)| (key, text.into())).collect::<Map<_, _>>(),
+            )?,
+            card: shown,
+            card_id: card.id,
+            customer_id,
+            capture: terms.capture,
+            failure: None,
+            acquirer_reference: None,
+            expires_at: account.now + AUTHORISATION_LIFETIME,
+            captured_at: None,
+            rate,
+            settlement_amount: settlement.amount,
+            fees: settlement.fees,
+            platform_adjustment: terms.platform_adjustment,
+            platform_fees: settlement.platform_fees,
+            entitlement: settlement.entitlement(),
+            amount_refunded: 0,
+            settlement_refunded: 0,
+            refunds_pending: 0,
+            authorisation_id: None,
+            amount_captured: None,
+            captured_as: None,
+            voided_at: None,
+            three_d_secure: terms.three_d_secure,
+            created_at: account.now,
+        };
+        let call = Authorise {
+            key: creation_key(&row),
+            number,
+            cvc,
+            expiry_month: card.expiry_month,
+            expiry_year: card.expiry_year,
+            name: card.name.clone(),
+            amount,
+            currency,
+            capture: row.capture,
+            reference: row.reference.clone(),
+            network: None,
+            forced: None,
+        };
+        let inline_card = (token == TokenUse::Inline).then_some(card);
+        let intent = Intent { row, inline_card, token, account: account.clone(), wall: ctx.clock.now() };
+        Ok(Self { intent, call })
     }
-    if let (Some((currency, _)), Some(adjustment)) = (currency, &asked.platform_adjustment)
-        && filled(adjustment.currency.as_deref())
-            .is_some_and(|other| Currency::parse(other) != Some(currency))
-    {
-        faults.add("platform_adjustment.currency", "must be the currency of the charge");
-    }
-    // Fees depend on the card; where there is none, there is a fault already.
-    let Some(found) = found else { return Err(faults.into()) };
-    let Some(currency) = currency else { return Err(faults.into()) };
-    let payer = match found {
-        payment::Found::Payer(payer) => payer,
-        // A token that is spent is refused after every fault of the request's own shape.
-        payment::Found::Spent if faults.is_empty() => return Err(ErrorCode::TokenAlreadyUsed.into()),
-        payment::Found::Spent => return Err(faults.into()),
-    };
-    let terms = terms(account, &asked, currency, &payer, &mut faults)?;
-    if !faults.is_empty() {
-        return Err(faults.into());
-    }
-    let mut order = order(ctx, account, asked, *payer, terms)?;
-    order.call.forced = forced;
-    Ok(order)
-}
-
-fn currency(ctx: &Context, asked: Option<&str>, faults: &mut Faults) -> Option<(Currency, Rate)> {
-    let currency = match filled(asked) {
-        None => Some(Currency::Aud),
-        Some(code) => Currency::parse(code),
-    };
-    let taken = currency.and_then(|currency| Some((currency, ctx.acquirer.rate(currency)?)));
-    if taken.is_none() && !faults.has("currency") {
-        faults.add("currency", "is not a supported currency");
-    }
-    taken
-}
-
-fn terms(
-    account: &Account,
-    asked: &NewCharge,
-    (currency, rate): (Currency, Rate),
-    payer: &Payer,
-    faults: &mut Faults,
-) -> Result<Terms, Error> {
-    let settlement_amount = rate.settle_rounded_half_up(asked.amount, currency);
-    let card = &payer.card;
-    let fees = account.pricing()?.fee_rounded_half_up(
-        settlement_amount,
-        currency,
-        &card.issuing_country,
-        card.scheme,
-    );
-    let adjustment = asked.platform_adjustment.as_ref();
-    let platform_adjustment = adjustment.map(|adjustment| adjustment.amount);
-    let platform_fees = platform_adjustment.map_or(0, |amount| rate.settle_rounded_half_up(amount, currency));
-    let unreadable = ["amount", "platform_adjustment.amount"].iter().any(|param| faults.has(param));
-    if !unreadable && platform_adjustment.is_some() && platform_fees > settlement_amount - fees {
-        let most = rate.amount_max(currency, (settlement_amount - fees).max(0));
-        faults.add("platform_adjustment.amount", format!("must be at most {most}"));
-    }
-    Ok(Terms { currency, rate, settlement_amount, fees, platform_adjustment, platform_fees })
-}
-
-fn order(
-    ctx: &Context,
-    account: &Account,
-    asked: NewCharge,
-    payer: Payer,
-    terms: Terms,
-) -> Result<Order, Error> {
-    let id: ChargeToken = ctx.ids.token();
-    let customer_id: Option<CustomerToken> = match payer.token {
-        TokenUse::Again(customer) => Some(customer),
-        TokenUse::Inline | TokenUse::Single(_) => None,
-    };
-    let metadata: Vec<(String, String)> = asked.metadata.iter().flat_map(rules::metadata_text).collect();
-    let card = &payer.card;
-    let call = Authorise {
-        key: creation_key(id),
-        number: payer.number,
-        cvc: payer.cvc,
-        expiry_month: card.expiry_month,
-        expiry_year: card.expiry_year,
-        name: card.name.clone(),
-        amount: asked.amount,
-        currency: terms.currency,
-        capture: asked.capture.unwrap_or(true),
-        reference: asked.reference.clone(),
-        network: None,
-        forced: None,
-    };
-    let row = charge::Model {
-        account_id: account.id(),
-        id,
-        state: ChargeState::Processing,
-        attempt: 1,
-        call: 1,
-        claim: account.claim().map(|claim| claim.hash().to_vec()),
-        settle_after: Some(ctx.clock.now() + SETTLE_AFTER),
-        amount: asked.amount,
-        currency: terms.currency,
-        search_text: super::search::text(&asked, card.name.as_deref(), &metadata),
-        description: asked.description,
-        email: asked.email,
-        ip_address: asked.ip_address,
-        reference: asked.reference,
-        metadata: JsonText::of(
-            &metadata.into_iter().map(|(key, text)| (key, text.into())).collect::<Map<_, _>>(),
-        )?,
-        card: payer.shown,
-        card_id: card.id,
-        customer_id,
-        capture: call.capture,
-        failure: None,
-        acquirer_reference: None,
-        expires_at: account.now + AUTHORISATION_LIFETIME,
-        captured_at: None,
-        rate: terms.rate,
-        settlement_amount: terms.settlement_amount,
-        fees: terms.fees,
-        platform_adjustment: terms.platform_adjustment,
-        platform_fees: terms.platform_fees,
-        entitlement: terms.settlement_amount - terms.fees - terms.platform_fees,
-        amount_refunded: 0,
-        settlement_refunded: 0,
-        refunds_pending: 0,
-        created_at: account.now,
-    };
-    let inline_card = (payer.token == TokenUse::Inline).then_some(payer.card);
-    Ok(Order { row, inline_card, token: payer.token, call })
 }

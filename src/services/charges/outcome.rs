@@ -62,7 +62,7 @@ impl Verdict {
 }
 
 /// A verdict on the attempt as `row` shows it.
-struct Outcome {
+pub(in crate::services) struct Outcome {
     row: charge::Model,
     token: TokenUse,
     verdict: Verdict,
@@ -70,6 +70,21 @@ struct Outcome {
     now: Timestamp,
     settlement_delay_days: i32,
     vault: Arc<Vault>,
+}
+
+impl Outcome {
+    /// At an instant of the account's clock. What becomes of the card's token is `token`.
+    pub fn new(
+        ctx: &Context,
+        account: &Account,
+        now: Timestamp,
+        row: charge::Model,
+        token: TokenUse,
+        verdict: Verdict,
+    ) -> Self {
+        let settlement_delay_days = account.settings().settlement_delay_days;
+        Self { row, token, verdict, now, settlement_delay_days, vault: Arc::clone(&ctx.vault) }
+    }
 }
 
 /// Record what came of the call in flight of `row`, and what becomes of its card's token. The answer is the row as it
@@ -94,18 +109,19 @@ pub(super) async fn write_at(
     token: TokenUse,
     verdict: Verdict,
 ) -> Result<charge::Model, Error> {
-    let settlement_delay_days = account.settings().settlement_delay_days;
-    let outcome = Outcome { row, token, verdict, now, settlement_delay_days, vault: Arc::clone(&ctx.vault) };
+    let outcome = Outcome::new(ctx, account, now, row, token, verdict);
     let name = call_name(outcome.row.state);
-    let row = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
+    let (row, _) = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
     crash::point(name, "outcome.after");
     Ok(row)
 }
 
-async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
+/// The third step, as a part of its caller's unit. Says how the row stands, and whether that is this outcome's doing: if
+/// not, somebody else has taken the attempt over, and nothing is written here.
+pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(charge::Model, bool), Error> {
     let row = after(outcome);
     if !moved(tx, &outcome.row, &row).await? {
-        return found(tx, &outcome.row).await;
+        return Ok((found(tx, &outcome.row).await?, false));
     }
     if let TokenUse::Single(card) = outcome.token {
         match outcome.verdict {
@@ -136,7 +152,7 @@ async fn record(tx: &Tx, outcome: &Outcome) -> Result<charge::Model, Error> {
         }
     }
     crash::point(call_name(outcome.row.state), "outcome.before");
-    Ok(row)
+    Ok((row, true))
 }
 
 /// What a repeated request gets, from whoever learnt the outcome; nothing where nothing has happened, so that it may
@@ -146,7 +162,7 @@ fn kept_answer(verdict: &Verdict, row: &charge::Model, shown: &Charge) -> Result
         Verdict::Approved { .. } => Some(Wrap::Created.finish(shown)?),
         Verdict::Moved(_) => Some(Wrap::Shown.finish(shown)?),
         Verdict::Failed { failure, spent: true } => {
-            Some(Answer::refusal(&Error::from(ErrorCode::from(*failure)).about_charge(row.id), "")?)
+            Some(Answer::refusal(&Error::from(ErrorCode::from(*failure)).about(row), "")?)
         }
         Verdict::Failed { spent: false, .. } | Verdict::Back => None,
     })
@@ -221,13 +237,11 @@ fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
     ledger::record(tx, &entry, available_on, row.entitlement, &others);
 }
 
-/// What the caller of a creation is told about the row as it stands.
-pub(super) fn answer(now: Timestamp, row: charge::Model) -> Result<Charge, Error> {
+/// Whether a creation has succeeded, by the row as it stands: refuses as its caller is refused.
+pub(in crate::services) fn approved(row: &charge::Model) -> Result<(), Error> {
     match row.failure {
-        Some(failure) => Err(Error::from(ErrorCode::from(failure)).about_charge(row.id)),
-        None if row.state == ChargeState::Processing => {
-            Err(Error::from(ErrorCode::GatewayError).about_charge(row.id))
-        }
-        None => Ok(Charge::at(now, row)),
+        Some(failure) => Err(Error::from(ErrorCode::from(failure)).about(row)),
+        None if row.state == ChargeState::Processing => Err(Error::from(ErrorCode::GatewayError).about(row)),
+        None => Ok(()),
     }
 }

@@ -7,9 +7,9 @@ use entity::{
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
+use super::order::Terms;
 use crate::error::Error;
 use crate::params::Search;
-use crate::params::charge::NewCharge;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, Page};
 use crate::store::WordTable;
@@ -52,8 +52,8 @@ async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Op
 
 /// The text that a charge's words are looked up in: description, e-mail, metadata values, cardholder name.
 /// A line each, so that no query finds the end of one and the beginning of the next.
-pub(super) fn text(charge: &NewCharge, cardholder: Option<&str>, metadata: &[(String, String)]) -> String {
-    let values = metadata.iter().map(|(_, value)| value.as_str());
+pub(super) fn text(charge: &Terms, cardholder: Option<&str>) -> String {
+    let values = charge.metadata.iter().map(|(_, value)| value.as_str());
     let texts = [charge.description.as_str(), &charge.email].into_iter().chain(values).chain(cardholder);
     texts.map(|text| fold(&text.replace('\n', " "))).collect::<Vec<_>>().join("\n")
 }

@@ -1,17 +1,17 @@
 //! Settling calls whose outcome nobody learnt: no answer came, or the process died (decisions 5, "Unknown
-//! outcome"). A creation is reversed, because its caller was told that nothing was charged; a capture or void
-//! that was done is completed, one that was not goes back.
+//! outcome"). A creation whose caller was told that nothing was charged is reversed; a capture or void that was
+//! done is completed, one that was not goes back.
 
-use entity::charge::{self, ChargeState, Column};
+use entity::charge::{self, ChargeState, Column, Origin};
 use entity::{FailureCode, Owned, Timestamp};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::call::{creation_key, key, within_time};
 use super::outcome::{self, Verdict, held};
 use super::state::{Action, Standing, next};
-use crate::acquirer::{CallKey, Settled};
+use crate::acquirer::Settled;
 use crate::error::Error;
 use crate::limits::SETTLE_AFTER;
 use crate::services::context::Context;
@@ -24,13 +24,39 @@ pub(super) fn nothing_charged() -> Verdict {
     Verdict::Failed { failure: FailureCode::GatewayError, spent: false }
 }
 
-/// Close a creation's key and undo what was done under it. `None` where the acquirer does not answer.
-pub(super) async fn reversed(ctx: &Context, key: &CallKey) -> Option<Verdict> {
-    let settled = within_time(ctx, ctx.acquirer.reverse(key)).await;
-    settled.ok().map(|_| nothing_charged())
+/// What a creation means whose answer is lost.
+enum Lost {
+    /// Whoever asked is told that nothing was charged, so it is undone.
+    Reversed,
+    /// Nobody has been told, so what was done stands.
+    Stands,
 }
 
-/// Calls whose outcome nobody learnt are settled.
+fn lost(origin: Origin) -> Lost {
+    match origin {
+        Origin::Payment | Origin::Authorisation | Origin::Subscription => Lost::Reversed,
+        // A capture is no creation at the acquirer's: it is settled with its authorisation.
+        Origin::Challenge | Origin::Renewal | Origin::Capture => Lost::Stands,
+    }
+}
+
+/// Settle a creation of which nobody knows what came: its key is closed, and what was done under it is undone or
+/// stands. `None` where the acquirer does not answer.
+pub(in crate::services) async fn creation(ctx: &Context, row: &charge::Model) -> Option<Verdict> {
+    let key = creation_key(row);
+    match lost(row.origin) {
+        Lost::Reversed => {
+            let settled = within_time(ctx, ctx.acquirer.reverse(&key)).await;
+            settled.ok().map(|_| nothing_charged())
+        }
+        Lost::Stands => match within_time(ctx, ctx.acquirer.settle(&key)).await.ok()? {
+            Settled::Done { reference } => Some(Verdict::Approved { reference }),
+            Settled::NotDone => Some(Verdict::Failed { failure: FailureCode::ProcessingError, spent: true }),
+        },
+    }
+}
+
+/// Calls whose outcome nobody learnt are settled; those of subscriptions with their subscription.
 pub struct Settling;
 
 impl DueWork for Settling {
@@ -42,8 +68,10 @@ impl DueWork for Settling {
     /// The calls in flight that nobody can be making any more. By the wall clock: they have nothing to do with the
     /// account's.
     fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
-        let lost =
-            charge::Entity::find().filter(Column::SettleAfter.lte(wall)).order_by_asc(Column::SettleAfter);
+        let lost = charge::Entity::find()
+            .filter(Column::SettleAfter.lte(wall))
+            .filter(of_their_own())
+            .order_by_asc(Column::SettleAfter);
         vec![lost]
     }
 
@@ -53,6 +81,7 @@ impl DueWork for Settling {
         let taken_up = Expr::col(Column::Attempt).gt(Expr::col(Column::Call));
         charge::Entity::owned_by(reach.account)
             .filter(Column::SettleAfter.is_not_null())
+            .filter(of_their_own())
             .filter(before.or(taken_up))
     }
 
@@ -63,7 +92,7 @@ impl DueWork for Settling {
         Subject {
             account: row.account_id,
             at: row.created_at,
-            token: row.id.to_string(),
+            token: row.token(),
             held_until: row.settle_after.map(held),
         }
     }
@@ -71,6 +100,10 @@ impl DueWork for Settling {
     async fn work(ctx: &Context, moment: &Moment, row: charge::Model) -> Result<Ran, Error> {
         settle(ctx, moment, row).await
     }
+}
+
+fn of_their_own() -> SimpleExpr {
+    Column::Origin.is_not_in([Origin::Subscription, Origin::Renewal])
 }
 
 /// Let every call in flight be settled now: for a server that knows to be the only one.
@@ -98,12 +131,14 @@ pub(super) async fn settle(ctx: &Context, moment: &Moment, seen: charge::Model) 
         return Ok(Ran::Nothing);
     };
     let verdict = match row.state {
-        ChargeState::Processing => reversed(ctx, &creation_key(row.id)).await,
+        ChargeState::Processing => creation(ctx, &row).await,
         ChargeState::Capturing => followed(ctx, &row, Action::Capture).await?,
         ChargeState::Voiding => followed(ctx, &row, Action::Void).await?,
-        ChargeState::Authorised | ChargeState::Captured | ChargeState::Voided | ChargeState::Failed => {
-            return Ok(Ran::Nothing);
-        }
+        ChargeState::Pending
+        | ChargeState::Authorised
+        | ChargeState::Captured
+        | ChargeState::Voided
+        | ChargeState::Failed => return Ok(Ran::Nothing),
     };
     let Some(verdict) = verdict else { return Ok(Ran::Unanswered) };
     let token = single_use(ctx, &row).await?;

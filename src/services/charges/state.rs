@@ -57,7 +57,7 @@ impl Standing {
 /// The table.
 pub fn next(standing: Standing, action: Action) -> Result<Move, ErrorCode> {
     use Action::{Capture, Void};
-    use ChargeState::{Authorised, Captured, Capturing, Failed, Processing, Voided, Voiding};
+    use ChargeState::{Authorised, Captured, Capturing, Failed, Pending, Processing, Voided, Voiding};
     use Standing::{Expired, Stored};
 
     match (standing, action) {
@@ -71,8 +71,8 @@ pub fn next(standing: Standing, action: Action) -> Result<Move, ErrorCode> {
         // In flight refuses like done: the rival will most likely win.
         (Stored(Captured | Capturing), Capture | Void) => Err(ErrorCode::AlreadyCaptured),
         (Stored(Voided | Voiding), Capture | Void) => Err(ErrorCode::AlreadyVoided),
-        // An attempt that the acquirer has not answered is not an authorisation yet.
-        (Stored(Failed | Processing), Capture | Void) => Err(ErrorCode::BadAuthorisation),
+        // An attempt that the acquirer has not answered, or was not asked for, is not an authorisation yet.
+        (Stored(Failed | Processing | Pending), Capture | Void) => Err(ErrorCode::BadAuthorisation),
     }
 }
 
@@ -106,6 +106,8 @@ mod tests {
     #[test]
     fn the_table_is_the_specifications() {
         let expected = "\
+pending + capture -> refused: bad_authorisation
+pending + void -> refused: bad_authorisation
 processing + capture -> refused: bad_authorisation
 processing + void -> refused: bad_authorisation
 authorised + capture -> captured (in flight: capturing), emits charge.captured

@@ -32,7 +32,8 @@ impl Subject {
     }
 }
 
-const CAPTURED: &str = "FROM charges WHERE state = 'captured'";
+// The money of an authorisation is that of the charge which captures it.
+const CAPTURED: &str = "FROM charges WHERE state = 'captured' AND origin <> 'authorisation'";
 const NOT_FAILED: &str = "FROM refunds WHERE state <> 'failed'";
 const PENDING: &str = "FROM refunds WHERE state IN ('submitting', 'accepted')";
 

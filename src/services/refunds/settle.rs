@@ -75,7 +75,7 @@ pub async fn decide(
     refund: refund::Model,
     outcome: RefundOutcome,
 ) -> Result<Refund, Error> {
-    let ending = Ending { refund, outcome, now: account.now, mark: Moment::passing(account.clone()).mark() };
+    let ending = Ending { refund, outcome, now: account.now, mark: Mark::passing() };
     let unit = idempotency::write(ctx, account, ending, |tx, ending| {
         async move { ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into()) }.boxed()
     });

@@ -1,0 +1,102 @@
+//! From the parameters of POST /charges and POST /authorisations to an order.
+
+use entity::charge::Origin;
+use entity::{Currency, Rate};
+
+use super::order::{Order, Settlement, Terms};
+use crate::error::{Error, ErrorCode};
+use crate::params::charge::NewCharge;
+use crate::params::{Faults, Params, filled, rules};
+use crate::services::accounts::faults::ordered;
+use crate::services::context::{Account, Context};
+use crate::services::payment::{self, Offered};
+
+/// Check what is asked for, and make an order of it.
+///
+/// Refusals, first match wins: `invalid_resource`, `token_already_used`.
+pub(in crate::services) async fn place(
+    ctx: &Context,
+    account: &Account,
+    origin: Origin,
+    params: Params<NewCharge>,
+    outcome: Option<&str>,
+) -> Result<Order, Error> {
+    let Params { value: asked, mut faults } = params;
+    let forced = ordered(outcome, &mut faults);
+    let offered = Offered {
+        card: asked.card.as_ref(),
+        card_token: asked.card_token.as_deref(),
+        payment_source_token: asked.payment_source_token.as_deref(),
+        customer_token: asked.customer_token.as_deref(),
+    };
+    let found = payment::find(ctx, account, &offered, &mut faults).await?;
+    let currency = currency(ctx, asked.currency.as_deref(), &mut faults);
+    if let Some((currency, rate)) = currency
+        && !faults.has("amount")
+    {
+        let (min, max) = (
+            currency.charge_amount_min(),
+            rate.amount_max(currency, account.settings().maximum_charge_cents),
+        );
+        if asked.amount < min {
+            faults.add("amount", format!("must be at least {min}"));
+        } else if asked.amount > max {
+            faults.add("amount", format!("must be at most {max}"));
+        }
+    }
+    if let (Some((currency, _)), Some(adjustment)) = (currency, &asked.platform_adjustment)
+        && filled(adjustment.currency.as_deref())
+            .is_some_and(|other| Currency::parse(other) != Some(currency))
+    {
+        faults.add("platform_adjustment.currency", "must be the currency of the charge");
+    }
+    // Fees depend on the card; where there is none, there is a fault already.
+    let Some(found) = found else { return Err(faults.into()) };
+    let Some((currency, rate)) = currency else { return Err(faults.into()) };
+    let payer = match found {
+        payment::Found::Payer(payer) => payer,
+        // A token that is spent is refused after every fault of the request's own shape.
+        payment::Found::Spent if faults.is_empty() => return Err(ErrorCode::TokenAlreadyUsed.into()),
+        payment::Found::Spent => return Err(faults.into()),
+    };
+    let platform_adjustment = asked.platform_adjustment.as_ref().map(|adjustment| adjustment.amount);
+    let card = (payer.card.issuing_country.as_str(), payer.card.scheme);
+    let settlement = Settlement::of(account, (asked.amount, currency, rate), card, platform_adjustment)?;
+    let unreadable = ["amount", "platform_adjustment.amount"].iter().any(|param| faults.has(param));
+    if !unreadable && platform_adjustment.is_some() && settlement.entitlement() < 0 {
+        let most = rate.amount_max(currency, (settlement.amount - settlement.fees).max(0));
+        faults.add("platform_adjustment.amount", format!("must be at most {most}"));
+    }
+    if !faults.is_empty() {
+        return Err(faults.into());
+    }
+    let terms = Terms {
+        origin,
+        amount: asked.amount,
+        currency,
+        rate,
+        capture: asked.capture.unwrap_or(true),
+        email: asked.email,
+        description: asked.description,
+        ip_address: asked.ip_address,
+        reference: asked.reference,
+        metadata: asked.metadata.iter().flat_map(rules::metadata_text).collect(),
+        platform_adjustment,
+        three_d_secure: None,
+    };
+    let mut order = Order::new(ctx, account, terms, *payer)?;
+    order.call.forced = forced;
+    Ok(order)
+}
+
+fn currency(ctx: &Context, asked: Option<&str>, faults: &mut Faults) -> Option<(Currency, Rate)> {
+    let currency = match filled(asked) {
+        None => Some(Currency::Aud),
+        Some(code) => Currency::parse(code),
+    };
+    let taken = currency.and_then(|currency| Some((currency, ctx.acquirer.rate(currency)?)));
+    if taken.is_none() && !faults.has("currency") {
+        faults.add("currency", "is not a supported currency");
+    }
+    taken
+}
