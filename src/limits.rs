@@ -105,8 +105,12 @@ pub const BATCH_UNITS_MAX: usize = 64;
 pub const SLOTS: u8 = 32;
 /// Where debits write: they take turns anyway, and in a slot of their own they never wait for credits.
 pub const DEBIT_SLOT: i32 = 32;
-/// How many due items a worker takes at a time.
+/// How many due items are read at a time.
 pub const DUE_BATCH: u64 = 100;
+/// How many due items of a kind a process has in hand.
+pub const DUE_UNDER_WAY_MAX: usize = 100;
+/// How soon more is looked for while some of them take their time.
+pub const DUE_LOOKS_AGAIN: Duration = Duration::from_secs(1);
 
 /// Decisions 11: "at most 5 endpoints".
 pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;

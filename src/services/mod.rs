@@ -4,7 +4,7 @@
 //! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, accounts, ledger, page (of
 //! a list), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which card
-//! pays), charges, refunds, due (the registry of all due work), sandbox (what testers may order of all these).
+//! pays), charges, refunds, plans, subscriptions, due (the registry of all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
 pub mod cards;
@@ -22,9 +22,11 @@ pub mod ledger;
 pub mod moment;
 pub mod page;
 pub mod payment;
+pub mod plans;
 pub mod refunds;
 mod retention;
 pub mod sandbox;
+pub mod subscriptions;
 pub mod webhook_endpoints;
 pub mod webhooks;
 

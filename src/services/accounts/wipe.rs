@@ -6,7 +6,8 @@
 use entity::account::{self, Column};
 use entity::{
     AccountToken, Owned, Span, Timestamp, api_key, balance, card, charge, counter, customer, deposit, event,
-    idempotency_answer, idempotency_key, journal_entry, posting, refund, webhook, webhook_endpoint,
+    idempotency_answer, idempotency_key, journal_entry, plan, posting, refund, subscription, subscription_entry,
+    webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -110,13 +111,16 @@ macro_rules! rows {
     };
 }
 
-/// In an order in which nothing is made anew of what is left: endpoints before their webhooks, refunds before what they
+/// In an order in which nothing is made anew of what is left: endpoints before their webhooks, subscriptions before their charges, refunds before what they
 /// need, what workers claim before what they add when they have done it, and the sums last.
 const STEPS: &[Step] = &[
     rows!(webhook_endpoint Id),
+    rows!(subscription Id),
     rows!(refund Id),
     rows!(charge Id),
     |tx, account| words(tx, account).boxed(),
+    rows!(subscription_entry Id),
+    rows!(plan Id),
     rows!(card Id),
     rows!(customer Id),
     rows!(webhook Id),

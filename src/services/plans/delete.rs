@@ -6,7 +6,7 @@ use entity::event::EventType;
 use entity::plan::{self, Column};
 use entity::{Owned, Timestamp, subscription, subscription_entry};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 
 use super::find::by_token;

@@ -3,7 +3,7 @@
 use entity::Owned;
 use entity::plan::{self, Column};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::find::by_token;
