@@ -185,7 +185,9 @@ fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
                 };
                 match done {
                     Some((_, Err(error))) if wipe::is_deleted(&error) => {}
-                    Some((_, Err(error))) => drop(failed.get_or_insert(error)),
+                    Some((_, Err(error))) => {
+                        failed.get_or_insert(error);
+                    }
                     // Something of it may be due again.
                     Some((token, Ok(Ran::Event(_) | Ran::Quietly))) => drop(in_hand.remove(&token)),
                     Some((_, Ok(Ran::Nothing | Ran::Unanswered))) => {}

@@ -1,6 +1,7 @@
 //! What is stored, for rules about what a request must not change or keep.
 
 use entity::{
+    plan, subscription, subscription_entry,
     account, api_key, balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key,
     refund, webhook, webhook_endpoint,
 };
@@ -11,7 +12,7 @@ use super::app::{App, Database};
 use super::client::Answer;
 
 impl App {
-    /// Every row that cards, customers, charges and refunds touch, as text: equal texts mean that nothing changed.
+    /// Every row that requests touch, as text: equal texts mean that nothing changed.
     pub async fn rows(&self) -> String {
         let db = self.ctx().store.read();
         let cards = card::Entity::find().order_by_asc(card::Column::Id).all(db).await.unwrap();
@@ -38,10 +39,14 @@ impl App {
             .unwrap();
         let accounts = account::Entity::find().order_by_asc(account::Column::Id).all(db).await.unwrap();
         let keys = api_key::Entity::find().order_by_asc(api_key::Column::Hash).all(db).await.unwrap();
+        let plans = plan::Entity::find().order_by_asc(plan::Column::Id).all(db).await.unwrap();
+        let subscriptions = subscription::Entity::find().order_by_asc(subscription::Column::Id).all(db).await.unwrap();
+        let entries = subscription_entry::Entity::find().order_by_asc(subscription_entry::Column::Id);
+        let entries = entries.all(db).await.unwrap();
         let kept = self.kept().await;
         format!(
             "{accounts:#?}\n{keys:#?}\n{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
-             {counters:#?}\n{balances:#?}\n{kept:#?}"
+             {counters:#?}\n{balances:#?}\n{plans:#?}\n{subscriptions:#?}\n{entries:#?}\n{kept:#?}"
         )
     }
 
