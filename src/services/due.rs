@@ -49,8 +49,9 @@ pub static KINDS: &[Kind] = &[
     UNSETTLED_CHARGES,
     Kind::of_accounts::<subscriptions::settle::Settling>(),
     Kind::of_accounts::<cards::Expiry>(),
-    Kind::of_accounts::<subscriptions::ending::Ending>(),
+    // In this order: what is billed late may be over at once.
     Kind::of_accounts::<subscriptions::bill::Billing>(),
+    Kind::of_accounts::<subscriptions::ending::Ending>(),
     // In this order: what is submitted late may settle at once.
     Kind::of_accounts::<refunds::submit::Submission>(),
     Kind::of_accounts::<refunds::settle::Settlement>(),

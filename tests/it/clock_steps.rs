@@ -149,11 +149,11 @@ impl Merchant {
 
     /// A weekly or a daily plan, and a customer whose card may be one that is refused later on.
     async fn subscriber(&self, number: usize, amount: i64, trial: i64, intervals: i64) -> (String, String) {
-        let plan = self.client.plan(&json!({
+        let changes = json!({
             "amount": amount, "interval": if intervals % 2 == 0 { 7 } else { 5 }, "interval_unit": "day",
             "intervals": intervals, "trial_interval": trial, "trial_interval_unit": "day",
-        }));
-        let (plan, customer) = (plan.await, self.client.customer(NUMBERS[number]).await);
+        });
+        let (plan, customer) = (self.client.plan(&changes).await, self.client.customer(NUMBERS[number]).await);
         (plan, token_of(&customer))
     }
 

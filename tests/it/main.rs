@@ -7,6 +7,8 @@ mod answers;
 mod authentication;
 mod authorised_charges;
 mod billing;
+mod billing_model;
+mod billing_races;
 mod browsers;
 mod cards;
 mod charge_payers;

@@ -34,7 +34,7 @@ pub async fn create(
 ) -> Result<Subscription, Error> {
     let asked = params.valid().map_err(Error::subscription)?;
     let unknown = ErrorCode::RecordNotFound;
-    let plan = plans::find::by_token(ctx.store.read(), account, &asked.plan_token).await?.ok_or(unknown)?;
+    let plan = plans::find::by_token(ctx.store.read(), account, asked.plan_token.trim()).await?.ok_or(unknown)?;
     let wanted = Wanted {
         plan,
         customer: &asked.customer_token,
