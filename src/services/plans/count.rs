@@ -2,9 +2,9 @@
 
 use entity::plan::{self, Column};
 use entity::subscription::SubscriptionState;
-use entity::{AccountToken, PlanToken};
-use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use entity::{AccountToken, Owned, PlanToken};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use crate::error::Error;
 use crate::store::Tx;
@@ -35,6 +35,12 @@ pub async fn began(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bo
 /// That charge is over.
 pub async fn ceased(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<(), Error> {
     shift(tx, account, plan, [(Column::Starting, -1)]).await.map(drop)
+}
+
+/// Keep a plan from being deleted before the commit. Says whether it is there.
+pub async fn hold(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
+    let row = plan::Entity::owned_by(account).filter(Column::Id.eq(plan)).filter(Column::DeletedAt.is_null());
+    Ok(row.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
 }
 
 const fn column(state: SubscriptionState) -> Column {

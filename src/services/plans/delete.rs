@@ -45,7 +45,8 @@ async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> R
     let mut last = last.ok_or_else(|| Error::internal("a plan is gone under its lock"))?;
     last.deleted_at = None;
     if last.cancelling > 0 {
-        // Nobody is to hear of them any more.
+        // Nobody is to hear of them any more. Others lock a subscription before its plan: where that collides, the database
+        // says so, and one of the two is run again.
         let ending = subscription::Entity::update_many()
             .filter(subscription::Column::AccountId.eq(last.account_id))
             .filter(subscription::Column::PlanId.eq(last.id))

@@ -100,6 +100,10 @@ impl Wanted {
             return Err(ErrorCode::InvalidState.into());
         }
         let (before, step) = self.held(tx).await?;
+        // A plan whose subscriptions are all cancelled may be deleted at this moment.
+        if !plans::count::hold(tx, before.account_id, before.plan_id).await? {
+            return Err(ErrorCode::NotFound.into());
+        }
         let row = before.clone();
         let after = if self.is_paid(&row) {
             goes_on(row, step, &self.plan)

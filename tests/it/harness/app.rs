@@ -295,6 +295,9 @@ impl App {
 
     /// Plans know how many subscriptions they have in each state; what was charged is what was billed, once.
     async fn check_subscriptions(&self) {
+        if self.number("SELECT COUNT(*) FROM plans").await == 0 {
+            return;
+        }
         for state in ["trial", "active", "cancelling", "cancelled"] {
             let off = format!(
                 "SELECT COUNT(*) FROM plans p WHERE p.deleted_at IS NULL AND p.{state} <> (SELECT COUNT(*) FROM subscriptions s \
