@@ -43,6 +43,19 @@ pub const CARD_TOKEN_LIFETIME_MONTHS: u32 = 1;
 /// Decisions 6: the test acquirer settles a refund this long after its creation, by the account's clock.
 pub const REFUND_SETTLES_AFTER: Span = Span::seconds(10);
 
+/// Decisions 7: intervals of plans, and trials, in their units.
+pub const PLAN_INTERVAL_MAX: i64 = 1_000;
+/// Decisions 7: how many intervals a plan may bill.
+pub const PLAN_INTERVALS_MAX: i64 = 10_000;
+/// Decisions 7: how long after the first failed renewal it is tried again; after the last one it is cancelled.
+pub const RENEWAL_RETRIES: [Span; 3] = [Span::days(1), Span::days(3), Span::days(6)];
+/// Decisions 7: where intervals are shorter, there is no time for that.
+pub const RENEWAL_RETRIED_FROM: Span = Span::days(7);
+/// How many subscriptions of a deleted plan go in one transaction.
+pub const DELETED_SUBSCRIPTIONS: u64 = 100;
+/// How many entries of their ledgers do.
+pub const DELETED_ENTRIES: u64 = 1000;
+
 /// Decisions 10, `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// Decisions 10, `default_settings`, in AUD cents.
@@ -102,8 +115,12 @@ pub const BATCH_UNITS_MAX: usize = 64;
 pub const SLOTS: u8 = 32;
 /// Where debits write: they take turns anyway, and in a slot of their own they never wait for credits.
 pub const DEBIT_SLOT: i32 = 32;
-/// How many due items a worker takes at a time.
+/// How many due items are read at a time.
 pub const DUE_BATCH: u64 = 100;
+/// How many due items of a kind a process has in hand.
+pub const DUE_UNDER_WAY_MAX: usize = 100;
+/// How soon more is looked for while some of them take their time.
+pub const DUE_LOOKS_AGAIN: Duration = Duration::from_secs(1);
 
 /// Decisions 11: "at most 5 endpoints".
 pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;

@@ -32,8 +32,12 @@ string_enum! {
         Customers "customers",
         /// Events.
         Events "events",
+        /// Plans.
+        Plans "plans",
         /// Refunds.
         Refunds "refunds",
+        /// Subscriptions that lists show.
+        Subscriptions "subscriptions",
         /// Webhooks.
         Webhooks "webhooks",
     }

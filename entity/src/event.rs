@@ -41,5 +41,13 @@ string_enum! {
         RefundCreated "refund.created",
         RefundSucceeded "refund.succeeded",
         RefundFailed "refund.failed",
+        PlanCreated "plan.created",
+        PlanDeleted "plan.deleted",
+        SubscriptionCreated "subscription.created",
+        SubscriptionUnsubscribed "subscription.unsubscribed",
+        SubscriptionCancelled "subscription.cancelled",
+        SubscriptionExpired "subscription.expired",
+        SubscriptionRenewed "subscription.renewed",
+        SubscriptionRenewalFailed "subscription.renewal_failed",
     }
 }

@@ -19,11 +19,14 @@ mod idempotency;
 pub mod installation;
 mod ledger;
 mod owned;
+pub mod plan;
 pub mod pricing;
 mod rate;
 pub mod refund;
 mod rounding;
 mod scheme;
+pub mod subscription;
+pub mod subscription_entry;
 mod text;
 pub mod three_d_secure;
 mod timestamp;
@@ -45,7 +48,8 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken,
-    JournalEntryToken, PaymentSourceToken, PostingToken, RefundToken, SessionToken, Token,
-    WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
+    JournalEntryToken, PaymentSourceToken, PlanToken, PostingToken, RefundToken, SessionToken,
+    SubscriptionEntryToken, SubscriptionToken, Token, WalletCertificateToken, WalletDomainToken,
+    WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};

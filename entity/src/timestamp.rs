@@ -64,10 +64,10 @@ impl Timestamp {
     }
 
     /// The same day and time `months` calendar months later, the last day where that month is shorter
-    /// (decisions 4: "a month = the same day of the next calendar month").
+    /// (decisions 4: "a month = the same day of the next calendar month"). Past the end of the calendar: its end.
     #[must_use]
     pub fn plus_months(self, months: u32) -> Self {
-        self.datetime().checked_add_months(Months::new(months)).map_or(self, Self::from)
+        self.datetime().checked_add_months(Months::new(months)).unwrap_or(DateTime::<Utc>::MAX_UTC).into()
     }
 
     /// The calendar year and month.

@@ -176,6 +176,8 @@ kinds! {
     Event EventToken "evt_"
     /// One balanced movement of money; internal, in no answer.
     JournalEntry JournalEntryToken "je_"
+    /// A plan.
+    Plan PlanToken "plan_"
     /// A 3-D Secure session.
     Session SessionToken "se_"
     /// A payment source: a card that was stored as one.
@@ -188,6 +190,10 @@ kinds! {
     WalletCertificate WalletCertificateToken "apdp_"
     /// A domain registered at walletA.
     WalletDomain WalletDomainToken "apmd_"
+    /// A subscription.
+    Subscription SubscriptionToken "sub_"
+    /// An entry of a subscription's ledger; internal, in no answer.
+    SubscriptionEntry SubscriptionEntryToken "sube_"
     /// A request sent to a webhook endpoint for one event.
     Webhook WebhookToken "whr_"
     /// Where webhooks are sent.

@@ -21,6 +21,8 @@ mod m0010_origins;
 mod m0011_three_d_secure;
 mod m0012_payment_sources;
 mod m0013_wallets;
+mod m0014_plans;
+mod m0015_subscriptions;
 
 /// All steps in order.
 pub struct Migrator;
@@ -48,6 +50,8 @@ impl MigratorTrait for Migrator {
             Box::new(m0011_three_d_secure::Migration),
             Box::new(m0012_payment_sources::Migration),
             Box::new(m0013_wallets::Migration),
+            Box::new(m0014_plans::Migration),
+            Box::new(m0015_subscriptions::Migration),
         ]
     }
 }

@@ -60,6 +60,11 @@ error_codes! {
     GatewayError 502 "gateway_error" "An upstream error occurred while processing the transaction. Please try again."
     TokenAlreadyUsed 400 "token_already_used" "Token already used. Card tokens can only be used once, to create a charge or assign a card to a customer"
 
+    UnprocessableEntity 422 "unprocessable_entity" "Validation failure"
+    CannotDeletePlan 400 "cannot_delete_plan" "The plan has active or trial subscriptions"
+    InvalidSubscription 400 "invalid_resource" "One or more parameters were missing or invalid"
+    InvalidRequest 400 "invalid_request" "Invalid card token"
+
     InvalidState 400 "invalid_state" "The operation is not allowed in the present state"
 
     InsufficientServiceBalance 402 "insufficient_service_balance" "Refund amount is more than your available balance."

@@ -39,6 +39,8 @@ pub struct Refusal {
     pub code: ErrorCode,
     /// A more exact sentence than the catalogue's.
     pub description: Option<Cow<'static, str>>,
+    /// What is wrong with the parameters, where that is not told as by [`Error::Invalid`].
+    pub messages: Option<Vec<Message>>,
     /// The charge that was refused (decisions 3: void, capture and declines carry it).
     pub charge_token: Option<String>,
     /// The authorisation that was refused, likewise.
@@ -55,6 +57,32 @@ impl Error {
     pub fn explained(code: ErrorCode, description: impl Into<Cow<'static, str>>) -> Self {
         let mut refusal = Refusal::from(code);
         refusal.description = Some(description.into());
+        refusal.into()
+    }
+
+    /// Faults of a plan's parameters (specification, Errors: a code and a sentence of their own).
+    pub fn plan(faults: Faults) -> Self {
+        Self::telling(ErrorCode::UnprocessableEntity, faults.messages().collect())
+    }
+
+    /// Faults of a subscription's parameters (specification, Errors: `messages` have no codes).
+    pub fn subscription(faults: Faults) -> Self {
+        let told = faults.iter().map(|(param, predicate)| {
+            let missing = predicate == "can't be blank";
+            Message::bare(param, if missing { "must be present" } else { predicate })
+        });
+        Self::telling(ErrorCode::InvalidSubscription, told.collect())
+    }
+
+    /// The card named for a subscription is none of its customer's.
+    pub fn not_the_customers_card() -> Self {
+        let code = ErrorCode::InvalidRequest;
+        Self::telling(code, vec![Message::bare("card_token", code.description())])
+    }
+
+    fn telling(code: ErrorCode, messages: Vec<Message>) -> Self {
+        let mut refusal = Refusal::from(code);
+        refusal.messages = Some(messages);
         refusal.into()
     }
 
@@ -101,6 +129,7 @@ impl Error {
                 if let Some(description) = &refusal.description {
                     body.error_description.clone_from(description);
                 }
+                body.messages.clone_from(&refusal.messages);
                 body.charge_token.clone_from(&refusal.charge_token);
                 body.authorisation_token.clone_from(&refusal.authorisation_token);
             }
@@ -213,7 +242,7 @@ pub struct ErrorObject {
 
 impl From<ErrorCode> for Refusal {
     fn from(code: ErrorCode) -> Self {
-        Self { code, description: None, charge_token: None, authorisation_token: None }
+        Self { code, description: None, messages: None, charge_token: None, authorisation_token: None }
     }
 }
 

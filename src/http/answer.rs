@@ -27,6 +27,15 @@ pub struct ShortList<T> {
     pagination: ShortPagination,
 }
 
+/// A page of a list with short pagination that says how many records it holds.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ShortListWithCount<T> {
+    response: Vec<T>,
+    /// How many records are on this page.
+    count: usize,
+    pagination: ShortPagination,
+}
+
 /// Where a page lies in its list.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Pagination {
@@ -74,6 +83,8 @@ pub struct CreatedFrom<T>(pub T, pub String);
 pub struct Listed<T>(pub Page<T>);
 /// 200 with a page in the short form.
 pub struct ListedShort<T>(pub Page<T>);
+/// The same, with how many records the page holds.
+pub struct ListedWithCount<T>(pub Page<T>);
 /// 204.
 pub struct Deleted;
 
@@ -112,11 +123,27 @@ impl<T: Serialize> IntoResponse for Listed<T> {
     }
 }
 
+impl<T> Page<T> {
+    fn short(&self) -> ShortPagination {
+        ShortPagination { count: self.count, per_page: self.paging.per_page, current: self.paging.page }
+    }
+}
+
 impl<T: Serialize> IntoResponse for ListedShort<T> {
     fn into_response(self) -> Response {
-        let Page { records, count, paging } = self.0;
-        let pagination = ShortPagination { count, per_page: paging.per_page, current: paging.page };
-        finished(Answer::json(200, &ShortList { response: records, pagination }))
+        let pagination = self.0.short();
+        finished(Answer::json(200, &ShortList { response: self.0.records, pagination }))
+    }
+}
+
+impl<T: Serialize> IntoResponse for ListedWithCount<T> {
+    fn into_response(self) -> Response {
+        let pagination = self.0.short();
+        let Page { records, .. } = self.0;
+        finished(Answer::json(
+            200,
+            &ShortListWithCount { count: records.len(), response: records, pagination },
+        ))
     }
 }
 
@@ -202,9 +229,9 @@ pub struct ErrorMessage {
     /// Parameter, nested ones with a dot.
     #[schema(example = "card.number")]
     param: String,
-    /// Code.
-    #[schema(example = "card_number_invalid")]
-    code: String,
+    /// Code; subscriptions tell none.
+    #[schema(nullable = false, example = "card_number_invalid")]
+    code: Option<String>,
     /// Sentence.
     #[schema(example = "Card number can't be blank")]
     message: String,

@@ -12,8 +12,8 @@ use super::document::{AddedCard, PageParameters};
 use super::extract::{Input, Path};
 use crate::error::Error;
 use crate::params::customer::{CustomerChanges, NewCustomer};
-use crate::services::charges;
 use crate::services::customers::{self, cards::Addition};
+use crate::services::{charges, subscriptions};
 use crate::views::card::Card;
 use crate::views::charge::Charge;
 use crate::views::customer::Customer;
@@ -83,7 +83,7 @@ pub async fn update_customer(
 
 /// Delete a customer.
 ///
-/// Deletes a customer and all its cards permanently.
+/// Deletes a customer and all its cards permanently, and cancels its subscriptions.
 #[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers", operation_id = "delete_customer",
     params(("customer_token" = String, Path, description = "Customer token")),
     responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
@@ -92,7 +92,7 @@ pub async fn delete_customer(
     Path(token): Path<String>,
     call: Call,
 ) -> Result<Deleted, Error> {
-    customers::delete(&site, &call.deletes(), &token).await?;
+    subscriptions::close_customer(&site, &call.deletes(), &token).await?;
     Ok(Deleted)
 }
 
@@ -192,5 +192,5 @@ pub async fn list_customer_subscriptions(
     Path(token): Path<String>,
     input: Input,
 ) -> Result<ListedShort<Subscription>, Error> {
-    Ok(ListedShort(customers::list_subscriptions(&site, &caller.0, &token, input.paging()).await?))
+    Ok(ListedShort(subscriptions::of_customer(&site, &caller.0, &token, input.paging()).await?))
 }

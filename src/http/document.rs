@@ -185,6 +185,8 @@ const TAGS: &[(&str, &str)] = &[
         "Reserves money on a card, and later captures it as a charge, wholly or in part, or voids it (beta).",
     ),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
+    ("Plans", "Describes what is billed, how much and how often, and subscribes customers to it."),
+    ("Subscriptions", "Bills customers by a plan, interval by interval, until it ends or is cancelled."),
     ("Balance", "What the account owns."),
     (
         "Mobile wallet support",
@@ -399,6 +401,16 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
         Some("update_sandbox_acquirer") => json!({ "latency_ms": 50, "seed": 42 }),
         Some("update_sandbox_account") => json!({ "transfers_schedule": "daily" }),
+        Some("create_plan") => {
+            json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" })
+        }
+        Some("update_plan") => json!({ "name": "Tea plan", "customer_permissions": [] }),
+        Some("update_subscription") => json!({ "card_token": null }),
+        Some("create_subscription") => json!({
+            "plan_token": "plan_AZqYv3rVcBKUQ1mHn7tKRw", "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw",
+        }),
+        Some("create_plan_subscription") => json!({ "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" }),
+        Some("reactivate_subscription") => json!({ "include_setup_fee": false }),
         Some("create_sandbox_account") => json!({ "partner": false }),
         _ => return,
     };

@@ -17,8 +17,10 @@ mod metrics;
 mod observe;
 mod paths;
 mod payment_sources;
+mod plans;
 mod refunds;
 mod sandbox;
+mod subscriptions;
 mod system;
 mod wallets;
 mod webhook_endpoints;
@@ -84,6 +86,17 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(customers::create_customer_card, customers::list_customer_cards))
         .routes(routes!(customers::delete_customer_card))
         .routes(routes!(customers::list_customer_subscriptions))
+        .routes(routes!(plans::create_plan, plans::list_plans))
+        .routes(routes!(plans::get_plan, plans::update_plan, plans::delete_plan))
+        .routes(routes!(plans::create_plan_subscription, plans::list_plan_subscriptions))
+        .routes(routes!(subscriptions::create_subscription, subscriptions::list_subscriptions))
+        .routes(routes!(
+            subscriptions::get_subscription,
+            subscriptions::update_subscription,
+            subscriptions::cancel_subscription
+        ))
+        .routes(routes!(subscriptions::reactivate_subscription))
+        .routes(routes!(subscriptions::get_subscription_ledger))
         .routes(routes!(ledger::get_balance))
         .merge(wallets::operations())
         .routes(routes!(

@@ -88,8 +88,9 @@ impl Faults {
 pub struct Message {
     /// The parameter, nested ones with dots: `card.number`.
     pub param: String,
-    /// `card_number_invalid`.
-    pub code: String,
+    /// `card_number_invalid`; subscriptions tell none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// `Card number can't be blank`.
     pub message: String,
 }
@@ -107,7 +108,12 @@ impl Message {
             ("url", "is not a valid URL") => param.to_owned(),
             _ => humanised(param),
         };
-        Self { param: param.to_owned(), code: code(param), message: format!("{subject} {predicate}") }
+        Self { param: param.to_owned(), code: Some(code(param)), message: format!("{subject} {predicate}") }
+    }
+
+    /// Says nothing but the predicate, as subscriptions do.
+    pub fn bare(param: &str, predicate: &str) -> Self {
+        Self { param: param.to_owned(), code: None, message: predicate.to_owned() }
     }
 }
 
@@ -161,8 +167,8 @@ mod tests {
         ] {
             let told = Message::new(param, "is bad");
             assert_eq!(
-                (told.param.as_str(), told.code.as_str(), told.message.as_str()),
-                (param, code, message)
+                (told.param.as_str(), told.code.as_deref(), told.message.as_str()),
+                (param, Some(code), message)
             );
         }
     }

@@ -13,10 +13,12 @@ mod findings;
 mod paging;
 mod patch;
 pub mod payment_source;
+pub mod plan;
 pub mod refund;
 pub mod rules;
 pub mod sandbox;
 mod search;
+pub mod subscription;
 #[cfg(test)]
 mod tests;
 mod values;

@@ -70,7 +70,7 @@ mod tests {
             let faults = Paging::read(&json!({ "page": page })).faults;
             assert_eq!(
                 faults.messages().map(|told| (told.code, told.message)).collect::<Vec<_>>(),
-                [("page_invalid".to_owned(), said.to_owned())]
+                [(Some("page_invalid".to_owned()), said.to_owned())]
             );
         }
     }

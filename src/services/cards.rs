@@ -7,7 +7,7 @@ pub use expiry::Expiry;
 pub use present::{Digits, Presented, of_network, of_wallet, present};
 
 use entity::card::{self, CardState, Column};
-use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer};
+use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer, subscription};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany};
@@ -187,20 +187,31 @@ pub async fn attach(
     moved(tx, attached).await
 }
 
-/// Delete a customer's card, or all of them.
+/// Delete a customer's card, or all of them. A subscription that named one falls back to the primary card (decisions 6).
 pub async fn delete_of_customer(
     tx: &Tx,
     account: AccountToken,
     customer: CustomerToken,
     only: Option<CardToken>,
 ) -> Result<u64, Error> {
+    use subscription::Column as Naming;
+
     let mut gone = card::Entity::delete_many()
         .filter(Column::AccountId.eq(account))
         .filter(Column::CustomerId.eq(customer));
+    let mut naming = subscription::Entity::update_many()
+        .filter(Naming::AccountId.eq(account))
+        .filter(Naming::CustomerId.eq(customer))
+        .col_expr(Naming::CardId, Expr::value(None::<uuid::Uuid>));
     if let Some(card) = only {
         gone = gone.filter(Column::Id.eq(card));
+        naming = naming.filter(Naming::CardId.eq(card));
+    } else {
+        naming = naming.filter(Naming::CardId.is_not_null());
     }
-    Ok(gone.exec(tx).await?.rows_affected)
+    let gone = gone.exec(tx).await?.rows_affected;
+    naming.exec(tx).await?;
+    Ok(gone)
 }
 
 /// Delete the copy of a payment that waits no more.

@@ -1,32 +1,36 @@
 //! The registry of all due work: what a worker picks up, whichever copy of the server it runs in, and what a moved
 //! clock comes by. The look takes no lock; each item is claimed by compare-and-set on its own row.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use entity::{AccountToken, account};
-use futures::FutureExt;
 use futures::future::{BoxFuture, join_all, try_join_all};
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use sea_orm::sea_query::{Expr, Query, SelectStatement, UnionType};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
     QueryTrait, Select,
 };
+use tokio::time::sleep;
 
 use super::accounts::wipe;
-use super::context::{Account, Context};
+use super::context::{Account, Context, Ctx};
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
 use super::wallets::payloads;
-use super::{cards, charges, idempotency, refunds, retention, three_d_secure, webhooks};
+use super::{
+    cards, charges, idempotency, plans, refunds, retention, subscriptions, three_d_secure, webhooks,
+};
 use crate::error::Error;
-use crate::limits::DUE_BATCH;
+use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
 
 /// A kind of due work.
 #[derive(Clone, Copy)]
 pub struct Kind {
     /// For metrics.
     pub name: &'static str,
-    run: for<'a> fn(&'a Context) -> Doing<'a, usize>,
+    run: for<'a> fn(&'a Ctx) -> Doing<'a, usize>,
     backlog: for<'a> fn(&'a Context) -> Doing<'a, u64>,
     /// None where it has nothing to do with the accounts' clocks.
     ahead: Option<Ahead>,
@@ -46,8 +50,12 @@ struct Ahead {
 /// Every kind, in the order in which a moved clock does what is due at the same instant.
 pub static KINDS: &[Kind] = &[
     UNSETTLED_CHARGES,
+    Kind::of_accounts::<subscriptions::settle::Settling>(),
     Kind::of_accounts::<cards::Expiry>(),
     Kind::of_accounts::<three_d_secure::expire::Expiry>(),
+    // In this order: what is billed late may be over at once.
+    Kind::of_accounts::<subscriptions::bill::Billing>(),
+    Kind::of_accounts::<subscriptions::ending::Ending>(),
     // In this order: what is submitted late may settle at once.
     Kind::of_accounts::<refunds::submit::Submission>(),
     Kind::of_accounts::<refunds::settle::Settlement>(),
@@ -55,6 +63,7 @@ pub static KINDS: &[Kind] = &[
     Kind::of_accounts::<retention::Purge>(),
     Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
     Kind { name: "stale_wallet_payload", run: forget_payloads, backlog: stale_payloads, ahead: None },
+    Kind { name: "deleted_plan", run: sweep_plans, backlog: deleted_plans, ahead: None },
     Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
 ];
 
@@ -70,8 +79,8 @@ impl Kind {
         Self { name: W::NAME, run: run::<W>, backlog: backlog::<W>, ahead: Some(ahead) }
     }
 
-    /// Do what is due, at most a batch. Says how many items there were.
-    pub async fn run(&self, ctx: &Context) -> Result<usize, Error> {
+    /// Do what is due. Says how many items there were; more may be due by now.
+    pub async fn run(&self, ctx: &Ctx) -> Result<usize, Error> {
         (self.run)(ctx).await
     }
 
@@ -145,31 +154,80 @@ fn first_of<W: DueWork>(ctx: &Context, reach: Reach) -> Doing<'_, Option<Item>> 
     .boxed()
 }
 
-/// Do the work of what is due, all of a batch together: an item that takes its time does not keep its neighbours
-/// waiting, and one that fails does not keep them from being done.
-fn run<W: DueWork>(ctx: &Context) -> Doing<'_, usize> {
+/// Do the work of what is due, each item in a task of its own and only so many at a time. One that takes its time keeps
+/// nobody waiting: while it does, more is looked for. One that fails keeps nobody from being done, and is not tried again
+/// before the next run.
+fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
     async move {
-        let wall = ctx.clock.now();
-        let mut found = 0;
-        for due in W::due(wall) {
-            let rows = due.limit(DUE_BATCH).all(ctx.store.read()).await?;
-            found += rows.len();
-            let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;
-            let work = rows.into_iter().map(async |row| {
-                let account = accounts.get(&W::subject(&row).account).cloned();
-                let account = account.ok_or_else(wipe::deleted)?;
-                W::work(ctx, &Moment::passing(Account::new(account, wall)), row).await
+        let (mut under_way, mut in_hand) = (FuturesUnordered::new(), HashSet::new());
+        let (mut found, mut failed, mut looks) = (0, None, true);
+        loop {
+            // A process that ends begins nothing more.
+            let rows = if looks && !ctx.tasks.is_closed() { look::<W>(ctx).await } else { Ok(Vec::new()) };
+            let rows = rows.unwrap_or_else(|error| {
+                looks = false;
+                failed.get_or_insert(error);
+                Vec::new()
             });
-            for done in join_all(work).await {
+            let before = found;
+            for (row, account) in rows {
+                let token = W::subject(&row).token;
+                if under_way.len() < DUE_UNDER_WAY_MAX && in_hand.insert(token.clone()) {
+                    found += 1;
+                    under_way.push(begin::<W>(ctx, row, account).map(move |done| (token, done)));
+                }
+            }
+            if under_way.is_empty() {
+                return failed.map_or(Ok(found), Err);
+            }
+            // With both hands full, half of it done is enough to look for more; else it is the pace of all workers.
+            let left = if found > before { under_way.len().saturating_sub(DUE_UNDER_WAY_MAX / 2) } else { 0 };
+            let pause = sleep(DUE_LOOKS_AGAIN);
+            tokio::pin!(pause);
+            while under_way.len() > left {
+                let done = tokio::select! {
+                    done = under_way.next() => done,
+                    () = &mut pause => None,
+                };
                 match done {
-                    Err(error) if wipe::is_deleted(&error) => {}
-                    done => drop(done?),
+                    Some((_, Err(error))) if wipe::is_deleted(&error) => {}
+                    Some((_, Err(error))) => {
+                        failed.get_or_insert(error);
+                    }
+                    // Something of it may be due again.
+                    Some((token, Ok(Ran::Event(_) | Ran::Quietly))) => drop(in_hand.remove(&token)),
+                    Some((_, Ok(Ran::Nothing | Ran::Unanswered))) => {}
+                    None => break,
                 }
             }
         }
-        Ok(found)
     }
     .boxed()
+}
+
+/// What is due, with the accounts it is of.
+async fn look<W: DueWork>(
+    ctx: &Context,
+) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
+    let wall = ctx.clock.now();
+    let mut rows = Vec::new();
+    for due in W::due(wall) {
+        rows.extend(due.limit(DUE_BATCH).all(ctx.store.read()).await?);
+    }
+    let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;
+    let of =
+        |row: &_| accounts.get(&W::subject(row).account).cloned().map(|account| Account::new(account, wall));
+    Ok(rows.into_iter().map(|row| (of(&row), row)).map(|(account, row)| (row, account)).collect())
+}
+
+async fn begin<W: DueWork>(
+    ctx: &Ctx,
+    row: <W::Entity as EntityTrait>::Model,
+    account: Option<Account>,
+) -> Result<Ran, Error> {
+    let moment = Moment::passing(account.ok_or_else(wipe::deleted)?);
+    let task = Ctx::clone(ctx);
+    ctx.in_own_task(async move { W::work(&task, &moment, row).await }).await
 }
 
 async fn accounts(
@@ -214,7 +272,7 @@ where
 }
 
 /// Deliver what is due, all at once: for whoever has no courier.
-fn deliver(ctx: &Context) -> Doing<'_, usize> {
+fn deliver(ctx: &Ctx) -> Doing<'_, usize> {
     async move {
         let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
         let found = parcels.len();
@@ -229,7 +287,7 @@ fn waiting(ctx: &Context) -> Doing<'_, u64> {
     webhooks::waiting(ctx).boxed()
 }
 
-fn forget_keys(ctx: &Context) -> Doing<'_, usize> {
+fn forget_keys(ctx: &Ctx) -> Doing<'_, usize> {
     each(ctx, idempotency::due(ctx.clock.now()), |key| idempotency::forget(ctx, key)).boxed()
 }
 
@@ -237,7 +295,7 @@ fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [idempotency::due(ctx.clock.now())]).boxed()
 }
 
-fn forget_payloads(ctx: &Context) -> Doing<'_, usize> {
+fn forget_payloads(ctx: &Ctx) -> Doing<'_, usize> {
     each(ctx, payloads::due(ctx.clock.now()), |used| payloads::forget(ctx, used)).boxed()
 }
 
@@ -245,7 +303,15 @@ fn stale_payloads(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [payloads::due(ctx.clock.now())]).boxed()
 }
 
-fn wipe_accounts(ctx: &Context) -> Doing<'_, usize> {
+fn sweep_plans(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, plans::delete::due(ctx.clock.now()), |plan| plans::delete::sweep(ctx, plan)).boxed()
+}
+
+fn deleted_plans(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [plans::delete::due(ctx.clock.now())]).boxed()
+}
+
+fn wipe_accounts(ctx: &Ctx) -> Doing<'_, usize> {
     each(ctx, wipe::due(ctx.clock.now()), |account| wipe::wipe(ctx, account)).boxed()
 }
 

@@ -9,6 +9,7 @@ pub mod customer;
 pub mod event;
 pub mod payment;
 pub mod payment_source;
+pub mod plan;
 pub mod refund;
 pub mod sandbox;
 pub mod subscription;

@@ -1,6 +1,8 @@
-//! Subscription (specification, Subscription).
+//! Subscription, and the entries of its ledger (specification, Subscription).
 
-use entity::Timestamp;
+use entity::subscription::{self, SubscriptionState};
+use entity::subscription_entry::{self, Annotation, Direction};
+use entity::{CardToken, Currency, CustomerToken, PlanToken, SubscriptionToken, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -8,9 +10,11 @@ use utoipa::ToSchema;
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Subscription {
     /// `sub_...`
-    token: String,
-    /// trial, active, cancelling or cancelled.
-    state: String,
+    #[schema(value_type = String, example = "sub_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: SubscriptionToken,
+    /// `trial`, `active`, `cancelling` or `cancelled`.
+    #[schema(value_type = String, example = "active")]
+    state: SubscriptionState,
     /// When it is billed next.
     #[schema(value_type = Option<String>, format = DateTime, required)]
     next_billing_date: Option<Timestamp>,
@@ -27,10 +31,61 @@ pub struct Subscription {
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// Its plan.
-    plan_token: String,
+    #[schema(value_type = String, example = "plan_AZqYv3rVcBKUQ1mHn7tKRw")]
+    plan_token: PlanToken,
     /// Its customer.
-    customer_token: String,
+    #[schema(value_type = String, example = "cus_AZqYv3rVcBKUQ1mHn7tKRw")]
+    customer_token: CustomerToken,
     /// The card that pays; null is the customer's primary card.
-    #[schema(required)]
-    card_token: Option<String>,
+    #[schema(value_type = Option<String>, required)]
+    card_token: Option<CardToken>,
+}
+
+impl From<subscription::Model> for Subscription {
+    fn from(row: subscription::Model) -> Self {
+        Self {
+            token: row.id,
+            state: row.state,
+            next_billing_date: row.next_billing_at,
+            active_interval_started_at: Some(row.started_at),
+            active_interval_finishes_at: Some(row.finishes_at),
+            cancelled_at: row.cancelled_at,
+            created_at: row.created_at,
+            plan_token: row.plan_id,
+            customer_token: row.customer_id,
+            card_token: row.card_id,
+        }
+    }
+}
+
+/// An entry of a subscription's ledger.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SubscriptionEntry {
+    /// When the card was charged.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// `credit` or `debit`.
+    #[schema(value_type = String, example = "credit")]
+    r#type: Direction,
+    /// In the currency's base unit.
+    #[schema(example = 1000)]
+    amount: i64,
+    /// ISO 4217 code.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    currency: Currency,
+    /// `charge_credit`, `interval_debit` or `setup_debit`.
+    #[schema(value_type = String, example = "charge_credit")]
+    annotation: Annotation,
+}
+
+impl From<subscription_entry::Model> for SubscriptionEntry {
+    fn from(row: subscription_entry::Model) -> Self {
+        Self {
+            created_at: row.created_at,
+            r#type: row.annotation.direction(),
+            amount: row.amount,
+            currency: row.currency,
+            annotation: row.annotation,
+        }
+    }
 }

@@ -30,6 +30,13 @@ enum Act {
     Refund(usize, i64),
     /// Stores a customer, and with it a card that never expires.
     Customer,
+    /// Subscribes a fresh customer, whose card is one of the numbers, to a plan: its amount, trial days, and number of
+    /// intervals.
+    Subscribe(usize, i64, i64, i64),
+    /// The customer of one of the subscriptions unsubscribes.
+    Unsubscribe(usize),
+    /// One of the subscriptions is reactivated.
+    Reactivate(usize),
     /// Lets time pass.
     Wait(i64),
 }
@@ -46,6 +53,10 @@ fn act() -> impl Strategy<Value = Act> {
         1 => any::<usize>().prop_map(Act::Void),
         4 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
         1 => Just(Act::Customer),
+        3 => (0..NUMBERS.len(), prop_oneof![Just(0), 100_i64..5_000], 0_i64..9, 0_i64..4)
+            .prop_map(|(number, amount, trial, intervals)| Act::Subscribe(number, amount, trial, intervals)),
+        1 => any::<usize>().prop_map(Act::Unsubscribe),
+        1 => any::<usize>().prop_map(Act::Reactivate),
         2 => (1_i64..5_000).prop_map(Act::Wait),
     ]
 }
@@ -60,6 +71,7 @@ struct Merchant {
     client: Client,
     cards: Vec<String>,
     charges: Vec<String>,
+    subscriptions: Vec<String>,
     /// What was answered so far.
     told: Vec<Value>,
 }
@@ -69,7 +81,7 @@ impl Merchant {
         let keys = another_account(app.ctx()).await;
         let client = app.with_key(keys.secret.expose());
         client.endpoint("http://127.0.0.1:9/").await;
-        Self { client, cards: Vec::new(), charges: Vec::new(), told: Vec::new() }
+        Self { client, cards: Vec::new(), charges: Vec::new(), subscriptions: Vec::new(), told: Vec::new() }
     }
 
     async fn does(&mut self, act: &Act) {
@@ -104,6 +116,18 @@ impl Merchant {
                 let customer = json!({ "email": "roland@example.com", "card": card(NUMBERS[0]) });
                 self.client.post("/1/customers", &customer).await
             }
+            Act::Subscribe(number, amount, trial, intervals) => {
+                let (plan, customer) = self.subscriber(*number, *amount, *trial, *intervals).await;
+                self.client.subscribing(&plan, &customer, &json!({})).await
+            }
+            Act::Unsubscribe(n) => match one_of(&self.subscriptions, *n) {
+                Some(subscription) => self.client.unsubscribes(&subscription).await,
+                None => return,
+            },
+            Act::Reactivate(n) => match one_of(&self.subscriptions, *n) {
+                Some(subscription) => self.client.put_subscription(&subscription, "reactivate").await,
+                None => return,
+            },
             Act::Wait(minutes) => {
                 self.moves(&format!("{minutes}m")).await;
                 return;
@@ -115,9 +139,25 @@ impl Merchant {
             Some(charge) if charge.starts_with("ch_") && !self.charges.contains(&charge) => {
                 self.charges.push(charge);
             }
+            Some(subscription)
+                if subscription.starts_with("sub_") && !self.subscriptions.contains(&subscription) =>
+            {
+                self.subscriptions.push(subscription);
+            }
             _ => {}
         }
         self.told.push(json!([answer.status, alike(answer.json())]));
+    }
+
+    /// A weekly or a daily plan, and a customer whose card may be one that is refused later on.
+    async fn subscriber(&self, number: usize, amount: i64, trial: i64, intervals: i64) -> (String, String) {
+        let changes = json!({
+            "amount": amount, "interval": if intervals % 2 == 0 { 7 } else { 5 }, "interval_unit": "day",
+            "intervals": intervals, "trial_interval": trial, "trial_interval_unit": "day",
+        });
+        let (plan, customer) =
+            (self.client.plan(&changes).await, self.client.customer(NUMBERS[number]).await);
+        (plan, token_of(&customer))
     }
 
     /// What ran, without tokens.
@@ -134,7 +174,7 @@ impl Merchant {
         for path in ["/1/sandbox/clock", "/1/balance"] {
             state.push(self.client.get(path).await.ok(200));
         }
-        for list in ["charges", "refunds", "customers", "events", "webhooks"] {
+        for list in ["charges", "refunds", "customers", "plans", "subscriptions", "events", "webhooks"] {
             state.push(alike(self.client.get(&format!("/1/{list}?per_page=500")).await.ok(200)));
         }
         for card in &self.cards {

@@ -3,6 +3,7 @@
 //!
 //! `CARD_PAYMENTS_CRASH_ROUNDS` (10) says how often it is killed, `CARD_PAYMENTS_CRASH_SEED` repeats a run.
 
+mod billing;
 mod clock;
 mod load;
 mod points;

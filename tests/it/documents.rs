@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::Unreached;
-use card_payments::services::{charges, refunds, webhooks};
+use card_payments::services::{charges, refunds, subscriptions, webhooks};
 use entity::card::CardState;
 use entity::event::EventType;
 use entity::webhook::WebhookState;
@@ -60,6 +60,11 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/refunds/state.rs`:\n\n```\n",
     );
     text.push_str(&refunds::state::table());
+    text.push_str(
+        "```\n\n## Subscription\n\n`starting` is seen by nobody: the first charge is under way. Every legal move, from \
+         `src/services/subscriptions/state.rs`; all others are refused as `invalid_state`:\n\n```\n",
+    );
+    text.push_str(&subscriptions::state::table());
     text.push_str(
         "```\n\n## Card token\n\nAn unused token is used once, by a charge or a customer, or expires after a month.\n\n",
     );
@@ -136,9 +141,11 @@ rules! {
             // Fresh, because the example of the clock lets pending ones end.
             let refund = client.refund(token(&refunded), 1).await.ok(201);
             let path = path.replace("{refund_token}", token(&refund));
+            let path = if path.contains('{') { client.billing_path(&path).await } else { path };
             for (method, operation) in operations.as_object().unwrap() {
                 let json = &operation["requestBody"]["content"]["application/json"];
                 let Some(example) = json.get("example") else { continue };
+                let example = &client.named_in(example).await;
                 let answer = match method.as_str() {
                     "post" => client.post(&path, example).await,
                     "put" => client.put(&path, example).await,
@@ -148,6 +155,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 13, "every operation with a body has an example");
+        assert_eq!(sent, 19, "every operation with a body has an example");
     }
 }

@@ -2,6 +2,7 @@
 //! every answer checked against the document.
 
 pub mod app;
+pub mod chance;
 pub mod client;
 pub mod contract;
 pub mod given;

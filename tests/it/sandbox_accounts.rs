@@ -35,7 +35,9 @@ fn path(account: &str) -> String {
 async fn fill(client: &Client) {
     let endpoint = client.endpoint("http://127.0.0.1:1/").await;
     assert!(endpoint["key"].is_string());
-    client.customer("4200000000000000").await;
+    let customer = client.customer("4200000000000000").await;
+    let plan = client.plan(&json!({})).await;
+    client.subscribed(&plan, token(&customer)).await;
     client.card_token("4200000000000000").await;
     let headers = [("Idempotency-Key", "fill")];
     let charge = post_with(client, "/1/charges", &headers, &charge(400)).await.ok(201);

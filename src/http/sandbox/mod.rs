@@ -7,6 +7,7 @@ mod acquirer;
 mod clock;
 mod outcome;
 mod refunds;
+mod subscriptions;
 mod wallet_payloads;
 
 use utoipa_axum::router::OpenApiRouter;
@@ -21,6 +22,7 @@ pub fn operations() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(clock::get_clock, clock::move_clock))
         .routes(routes!(refunds::decide_sandbox_refund))
+        .routes(routes!(subscriptions::unsubscribe_sandbox_subscription))
         .routes(routes!(acquirer::get_sandbox_acquirer, acquirer::update_sandbox_acquirer))
         .routes(routes!(account::get_sandbox_account, account::update_sandbox_account))
         .routes(routes!(accounts::create_sandbox_account))

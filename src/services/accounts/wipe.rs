@@ -6,8 +6,9 @@
 use entity::account::{self, Column};
 use entity::{
     AccountToken, Owned, Span, Timestamp, api_key, balance, card, challenge_page, charge, counter, customer,
-    deposit, event, idempotency_answer, idempotency_key, journal_entry, posting, refund, three_d_secure,
-    wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
+    deposit, event, idempotency_answer, idempotency_key, journal_entry, plan, posting, refund, subscription,
+    subscription_entry, three_d_secure, wallet_certificate, wallet_domain, wallet_payload, webhook,
+    webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -111,15 +112,18 @@ macro_rules! rows {
     };
 }
 
-/// In an order in which nothing is made anew of what is left: endpoints before their webhooks, refunds before what they
+/// In an order in which nothing is made anew of what is left: endpoints before their webhooks, subscriptions before their charges, refunds before what they
 /// need, what workers claim before what they add when they have done it, and the sums last.
 const STEPS: &[Step] = &[
     rows!(webhook_endpoint Id),
+    rows!(subscription Id),
     rows!(refund Id),
     rows!(challenge_page Hash),
     rows!(three_d_secure Id),
     rows!(charge Id),
     |tx, account| words(tx, account).boxed(),
+    rows!(subscription_entry Id),
+    rows!(plan Id),
     rows!(card Id),
     rows!(customer Id),
     rows!(wallet_certificate Id),

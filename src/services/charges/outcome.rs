@@ -149,7 +149,10 @@ pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(c
     if let Some(event) = outcome.verdict.emits(row.capture) {
         events::record(tx, row.account_id, outcome.now, event, &shown)?;
     }
-    if let Some(hash) = &row.claim {
+    // Of a subscription it is not the charge that its caller is shown.
+    let is_another_answer =
+        row.origin == Origin::Subscription && matches!(outcome.verdict, Verdict::Approved { .. });
+    if let Some(hash) = row.claim.as_ref().filter(|_| !is_another_answer) {
         match kept_answer(&outcome.verdict, &row, &shown)? {
             Some(answer) => idempotency::keep(tx, &outcome.vault, row.account_id, hash, &answer),
             None => idempotency::free(tx, row.account_id, hash).await?,

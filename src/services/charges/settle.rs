@@ -6,7 +6,7 @@ use entity::charge::{self, ChargeState, Column, Origin};
 use entity::{FailureCode, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::call::{creation_key, key, within_time};
 use super::outcome::{self, Verdict, held};
@@ -25,18 +25,18 @@ pub(super) fn nothing_charged() -> Verdict {
 }
 
 /// What a creation means whose answer is lost.
-enum Lost {
+enum Meaning {
     /// Whoever asked is told that nothing was charged, so it is undone.
     Reversed,
     /// Nobody has been told, so what was done stands.
     Stands,
 }
 
-fn lost(origin: Origin) -> Lost {
+fn meaning(origin: Origin) -> Meaning {
     match origin {
-        Origin::Payment | Origin::Authorisation | Origin::Subscription => Lost::Reversed,
+        Origin::Payment | Origin::Authorisation | Origin::Subscription => Meaning::Reversed,
         // A capture is no creation at the acquirer's: it is settled with its authorisation.
-        Origin::Challenge | Origin::Renewal | Origin::Capture => Lost::Stands,
+        Origin::Challenge | Origin::Renewal | Origin::Capture => Meaning::Stands,
     }
 }
 
@@ -44,12 +44,12 @@ fn lost(origin: Origin) -> Lost {
 /// stands. `None` where the acquirer does not answer.
 pub(in crate::services) async fn creation(ctx: &Context, row: &charge::Model) -> Option<Verdict> {
     let key = creation_key(row);
-    match lost(row.origin) {
-        Lost::Reversed => {
+    match meaning(row.origin) {
+        Meaning::Reversed => {
             let settled = within_time(ctx, ctx.acquirer.reverse(&key)).await;
             settled.ok().map(|_| nothing_charged())
         }
-        Lost::Stands => match within_time(ctx, ctx.acquirer.settle(&key)).await.ok()? {
+        Meaning::Stands => match within_time(ctx, ctx.acquirer.settle(&key)).await.ok()? {
             Settled::Done { reference } => Some(Verdict::Approved { reference }),
             Settled::NotDone => Some(Verdict::Failed { failure: FailureCode::ProcessingError, spent: true }),
         },
@@ -68,37 +68,54 @@ impl DueWork for Settling {
     /// The calls in flight that nobody can be making any more. By the wall clock: they have nothing to do with the
     /// account's.
     fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
-        let lost = charge::Entity::find()
-            .filter(Column::SettleAfter.lte(wall))
-            .filter(of_their_own())
-            .order_by_asc(Column::SettleAfter);
-        vec![lost]
+        vec![lost(wall, of_their_own())]
     }
 
-    /// What was in flight when the move began; who makes a call now keeps an instant of their own.
     fn of_account(reach: &Reach) -> Select<charge::Entity> {
-        let before = Column::SettleAfter.lte(reach.began + SETTLE_AFTER);
-        let taken_up = Expr::col(Column::Attempt).gt(Expr::col(Column::Call));
-        charge::Entity::owned_by(reach.account)
-            .filter(Column::SettleAfter.is_not_null())
-            .filter(of_their_own())
-            .filter(before.or(taken_up))
+        in_flight(reach, of_their_own(), Condition::any())
     }
 
     fn subject(row: &charge::Model) -> Subject {
-        let tries = row.attempt - row.call;
-        // Nobody settles a call that its caller may still be making.
-        let held = |next| if tries > 0 { held_until(next, pause(tries - 1)) } else { next };
-        Subject {
-            account: row.account_id,
-            at: row.created_at,
-            token: row.token(),
-            held_until: row.settle_after.map(held),
-        }
+        unsettled(row)
     }
 
     async fn work(ctx: &Context, moment: &Moment, row: charge::Model) -> Result<Ran, Error> {
         settle(ctx, moment, row).await
+    }
+}
+
+/// Of some charges, those in flight whose call nobody can be making any more.
+pub(in crate::services) fn lost(wall: Timestamp, some: SimpleExpr) -> Select<charge::Entity> {
+    charge::Entity::find()
+        .filter(Column::SettleAfter.lte(wall))
+        .filter(some)
+        .order_by_asc(Column::SettleAfter)
+}
+
+/// Of some of an account's charges, those that were in flight when its clock began to be moved, and all `others`; who
+/// makes a call now keeps an instant of their own.
+pub(in crate::services) fn in_flight(
+    reach: &Reach,
+    some: SimpleExpr,
+    others: Condition,
+) -> Select<charge::Entity> {
+    let before = Column::SettleAfter.lte(reach.began + SETTLE_AFTER);
+    let taken_up = Expr::col(Column::Attempt).gt(Expr::col(Column::Call));
+    charge::Entity::owned_by(reach.account)
+        .filter(Column::SettleAfter.is_not_null())
+        .filter(some)
+        .filter(others.add(before).add(taken_up))
+}
+
+/// A charge in flight, as due work. Nobody settles a call that its caller may still be making.
+pub(in crate::services) fn unsettled(row: &charge::Model) -> Subject {
+    let tries = row.attempt - row.call;
+    let held = |next| if tries > 0 { held_until(next, pause(tries - 1)) } else { next };
+    Subject {
+        account: row.account_id,
+        at: row.created_at,
+        token: row.token(),
+        held_until: row.settle_after.map(held),
     }
 }
 
@@ -124,12 +141,7 @@ pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
 
 /// Settle the call in flight of a charge that is due for it.
 pub(super) async fn settle(ctx: &Context, moment: &Moment, seen: charge::Model) -> Result<Ran, Error> {
-    let settle_after = ctx.clock.now() + pause(seen.attempt - seen.call);
-    let claim = Claim { seen, settle_after, mark: moment.mark() };
-    // The attempt number fences off whoever made the call: from here on only this worker records its outcome.
-    let Some(row) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
-        return Ok(Ran::Nothing);
-    };
+    let Some(row) = claim(ctx, moment, seen).await? else { return Ok(Ran::Nothing) };
     let verdict = match row.state {
         ChargeState::Processing => creation(ctx, &row).await,
         ChargeState::Capturing => followed(ctx, &row, Action::Capture).await?,
@@ -145,6 +157,18 @@ pub(super) async fn settle(ctx: &Context, moment: &Moment, seen: charge::Model) 
     let ran = verdict.emits(row.capture).map_or(Ran::Quietly, Ran::Event);
     outcome::write_at(ctx, moment.account(), moment.now(ctx), row, token, verdict).await?;
     Ok(ran)
+}
+
+/// Take a call in flight over, to settle it. The attempt number fences off whoever made the call: from here on only this
+/// worker records its outcome.
+pub(in crate::services) async fn claim(
+    ctx: &Context,
+    moment: &Moment,
+    seen: charge::Model,
+) -> Result<Option<charge::Model>, Error> {
+    let settle_after = ctx.clock.now() + pause(seen.attempt - seen.call);
+    let claim = Claim { seen, settle_after, mark: moment.mark() };
+    ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await
 }
 
 struct Claim {

@@ -14,7 +14,6 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, Page};
 use crate::views::card::Card;
 use crate::views::customer::Customer;
-use crate::views::subscription::Subscription;
 
 /// One customer.
 ///
@@ -85,19 +84,6 @@ pub async fn list_cards(
             return Ok(page.map(|row| Card::new(row, Some(primary))));
         }
     }
-}
-
-/// The customer's subscriptions: none, as long as nothing is billed.
-///
-/// Refusals: `not_found`.
-pub async fn list_subscriptions(
-    ctx: &Context,
-    account: &Account,
-    token: &str,
-    paging: Params<Paging>,
-) -> Result<Page<Subscription>, Error> {
-    by_token(ctx.store.read(), account, token).await?;
-    Ok(Page { records: Vec::new(), count: 0, paging: paging.valid()? })
 }
 
 /// The row a token names.

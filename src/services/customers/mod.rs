@@ -8,6 +8,5 @@ pub mod update;
 
 pub use cards::{add_card, delete_card};
 pub use create::create;
-pub use delete::delete;
-pub use find::{list, list_cards, list_subscriptions, show};
+pub use find::{list, list_cards, show};
 pub use update::update;

@@ -36,9 +36,14 @@ fn long(list: &Value) -> [Value; 6] {
 /// Every list of the document, by the path of this customer's, or of a charge's.
 async fn lists(app: &App, customer: &str) -> Vec<String> {
     let charge = app.client().get("/1/charges").await.ok(200)[0]["token"].as_str().unwrap().to_owned();
+    let plan = app.client().plan(&json!({})).await;
+    let subscription = app.client().subscribed(&plan, customer).await;
     let lists = operations().into_iter().filter(super::Operation::is_list);
     let lists: Vec<_> = lists
-        .map(|list| list.path.replace("{customer_token}", customer).replace("{charge_token}", &charge))
+        .map(|list| {
+            let path = list.path.replace("{customer_token}", customer).replace("{charge_token}", &charge);
+            path.replace("{plan_token}", &plan).replace("{sub_token}", &subscription)
+        })
         .collect();
     assert!(lists.len() >= 9 && lists.iter().all(|path| !path.contains('{')), "{lists:?}");
     lists

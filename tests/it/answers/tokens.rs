@@ -42,7 +42,9 @@ fn prefix(path: &str) -> &'static str {
         Some("charges") => "ch_",
         Some("customers") => "cus_",
         Some("events") => "evt_",
+        Some("plans") => "plan_",
         Some("refunds") => "rf_",
+        Some("subscriptions") => "sub_",
         // A section that this list does not know yet: its tokens are then all of a wrong prefix.
         _ => "acct_",
     }

@@ -10,7 +10,7 @@ use crate::harness::postgres::Template;
 use crate::harness::process::{Heard, PAYMENT, Process, pause, program, repeatable_request, try_to_ask};
 
 /// Of each payment: its intent, its call, its outcome.
-const MOMENTS: [&str; 6] =
+pub const MOMENTS: [&str; 6] =
     ["intent.before", "intent.after", "call.before", "call.after", "outcome.before", "outcome.after"];
 /// Of a refund: the request's own commit, and then those of the worker that submits it.
 const REFUND_MOMENTS: [&str; 8] = [

@@ -38,6 +38,41 @@ pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::new(card_pa
 
 static MIGRATED: postgres::Template = postgres::Template::new("migrated");
 
+/// Subscriptions that anybody sees.
+const SHOWN_SUBSCRIPTIONS: &str = "SELECT COUNT(*) FROM subscriptions s WHERE s.state <> 'starting' AND NOT EXISTS (SELECT 1 FROM plans p WHERE p.account_id = s.account_id AND p.id = s.plan_id AND p.deleted_at IS NOT NULL)";
+
+/// What there never is.
+const BROKEN_SUBSCRIPTIONS: [(&str, &str); 7] = [
+    (
+        "plans that miscount their first charges under way",
+        "plans p WHERE p.deleted_at IS NULL AND p.starting <> (SELECT COUNT(*) FROM subscriptions s JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id WHERE s.account_id = p.account_id AND s.plan_id = p.id AND c.origin = 'subscription')",
+    ),
+    (
+        "subscriptions without their plan",
+        "subscriptions s WHERE NOT EXISTS (SELECT 1 FROM plans p WHERE p.account_id = s.account_id AND p.id = s.plan_id)",
+    ),
+    (
+        "entries without their subscription",
+        "subscription_entries e WHERE NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.account_id = e.account_id AND s.id = e.subscription_id)",
+    ),
+    (
+        "subscriptions that name a card of nobody's",
+        "subscriptions s WHERE s.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.customer_id = s.customer_id)",
+    ),
+    (
+        "open subscriptions of deleted customers",
+        "subscriptions s WHERE s.state IN ('trial', 'active', 'cancelling') AND NOT EXISTS (SELECT 1 FROM customers c WHERE c.account_id = s.account_id AND c.id = s.customer_id)",
+    ),
+    (
+        "ledgers whose credits are not their debits",
+        "(SELECT subscription_id FROM subscription_entries GROUP BY account_id, subscription_id HAVING SUM(CASE WHEN annotation = 'charge_credit' THEN amount ELSE -amount END) <> 0) AS off",
+    ),
+    (
+        "credits that no charge made",
+        "subscription_entries e WHERE e.annotation = 'charge_credit' AND NOT EXISTS (SELECT 1 FROM charges c WHERE c.account_id = e.account_id AND c.id = e.charge_id AND c.amount = e.amount AND c.state = 'captured')",
+    ),
+];
+
 /// 2026-03-02T10:00:00Z, a Monday.
 const START: i64 = 1_772_445_600_000;
 
@@ -279,6 +314,23 @@ impl App {
         card_payments::workers::start(self.ctx());
     }
 
+    /// Plans know how many subscriptions they have in each state; what was charged is what was billed, once.
+    async fn check_subscriptions(&self) {
+        if self.number("SELECT COUNT(*) FROM plans").await == 0 {
+            return;
+        }
+        for state in ["trial", "active", "cancelling", "cancelled"] {
+            let off = format!(
+                "SELECT COUNT(*) FROM plans p WHERE p.deleted_at IS NULL AND p.{state} <> (SELECT COUNT(*) FROM subscriptions s \
+                 WHERE s.account_id = p.account_id AND s.plan_id = p.id AND s.state = '{state}')"
+            );
+            assert_eq!(self.number(&off).await, 0, "plans that miscount {state} subscriptions");
+        }
+        for (what, rows) in BROKEN_SUBSCRIPTIONS {
+            assert_eq!(self.number(&format!("SELECT COUNT(*) FROM {rows}")).await, 0, "{what}");
+        }
+    }
+
     /// What no test may break: the ledger's proofs hold, counters are the numbers of rows.
     pub async fn check_books(&self) {
         assert_eq!(self.differences().await, []);
@@ -305,9 +357,12 @@ impl App {
             ("events", "SELECT COUNT(*) FROM events"),
             ("refunds", "SELECT COUNT(*) FROM refunds"),
             ("webhooks", "SELECT COUNT(*) FROM webhooks"),
+            ("plans", "SELECT COUNT(*) FROM plans WHERE deleted_at IS NULL"),
+            ("subscriptions", SHOWN_SUBSCRIPTIONS),
         ] {
             let counted = format!("SELECT COALESCE(SUM(n), 0) FROM counters WHERE kind = '{kind}'");
             assert_eq!(self.number(&counted).await, self.number(rows).await, "the counter of {kind}");
         }
+        self.check_subscriptions().await;
     }
 }

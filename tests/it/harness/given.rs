@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::app::App;
 use super::client::{Answer, Client, card, charge};
+use super::stored::with;
 
 /// Parameters of a charge, some of them changed; null is absent.
 pub fn charge_with(amount: i64, changes: Value) -> Value {
@@ -72,6 +73,96 @@ impl Client {
     /// How many charges are listed.
     pub async fn listed(&self) -> u64 {
         self.get("/1/charges").await.json()["pagination"]["count"].as_u64().unwrap()
+    }
+
+    /// A monthly plan of 1,000 cents, some of it changed.
+    pub async fn plan(&self, changes: &Value) -> String {
+        let monthly =
+            json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" });
+        token_of(&self.post("/1/plans", &with(monthly, changes)).await.ok(201))
+    }
+
+    /// A plan as it stands.
+    pub async fn plan_of(&self, plan: &str) -> Value {
+        self.get(&format!("/1/plans/{plan}")).await.ok(200)
+    }
+
+    /// How many subscriptions a plan has: trial, active, cancelling, cancelled.
+    pub async fn counts(&self, plan: &str) -> [i64; 4] {
+        let counts = self.plan_of(plan).await["subscription_counts"].clone();
+        ["trial", "active", "cancelling", "cancelled"].map(|state| counts[state].as_i64().unwrap())
+    }
+
+    /// A request to subscribe.
+    pub async fn subscribing(&self, plan: &str, customer: &str, changes: &Value) -> Answer {
+        let parameters = json!({ "plan_token": plan, "customer_token": customer });
+        self.post("/1/subscriptions", &with(parameters, changes)).await
+    }
+
+    /// A subscription of a customer's to a plan.
+    pub async fn subscribed(&self, plan: &str, customer: &str) -> String {
+        token_of(&self.subscribing(plan, customer, &json!({})).await.ok(201))
+    }
+
+    /// A subscription as it stands.
+    pub async fn subscription(&self, subscription: &str) -> Value {
+        self.get(&format!("/1/subscriptions/{subscription}")).await.ok(200)
+    }
+
+    /// A verb on a subscription, without parameters.
+    pub async fn put_subscription(&self, subscription: &str, verb: &str) -> Answer {
+        self.put(&format!("/1/subscriptions/{subscription}/{verb}"), &json!({})).await
+    }
+
+    /// The customer unsubscribes.
+    pub async fn unsubscribes(&self, subscription: &str) -> Answer {
+        self.put(&format!("/1/sandbox/subscriptions/{subscription}/unsubscribe"), &json!({})).await
+    }
+
+    /// A subscription's ledger, oldest first: annotation and amount.
+    pub async fn entries(&self, subscription: &str) -> Vec<(String, i64)> {
+        let path = format!("/1/subscriptions/{subscription}/ledger?per_page=500");
+        let entries = self.get(&path).await.ok(200);
+        let told = |entry: &Value| {
+            (entry["annotation"].as_str().unwrap().to_owned(), entry["amount"].as_i64().unwrap())
+        };
+        entries.as_array().unwrap().iter().rev().map(told).collect()
+    }
+
+    /// When a customer was charged, and how much, oldest first.
+    pub async fn charged(&self, customer: &str) -> Vec<(String, i64)> {
+        let path = format!("/1/customers/{customer}/charges?per_page=500");
+        let charges = self.get(&path).await.ok(200);
+        let told = |charge: &Value| {
+            (charge["created_at"].as_str().unwrap().to_owned(), charge["amount"].as_i64().unwrap())
+        };
+        charges.as_array().unwrap().iter().rev().map(told).collect()
+    }
+
+    /// An example of the document's, with records of this account where it names some.
+    pub async fn named_in(&self, example: &Value) -> Value {
+        let mut example = example.clone();
+        if example.get("plan_token").is_some() {
+            example["plan_token"] = self.plan(&json!({})).await.into();
+        }
+        if example.get("customer_token").is_some() {
+            example["customer_token"] = self.customer("4200000000000000").await["token"].clone();
+        }
+        example
+    }
+
+    /// The path of an operation on plans or subscriptions, with fresh records that it can be done to.
+    pub async fn billing_path(&self, path: &str) -> String {
+        let plan = self.plan(&json!({})).await;
+        if !path.contains("{sub_token}") {
+            return path.replace("{plan_token}", &plan);
+        }
+        let customer = token_of(&self.customer("4200000000000000").await);
+        let subscription = self.subscribed(&plan, &customer).await;
+        if path.ends_with("/reactivate") {
+            self.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+        }
+        path.replace("{sub_token}", &subscription)
     }
 
     /// Available and pending AUD cents.

@@ -1,0 +1,137 @@
+//! Plans (specification, Endpoints, Plans).
+
+use axum::extract::State;
+
+use super::Site;
+use super::answer::{
+    Created, Deleted, Envelope, ListedShort, ListedWithCount, ShortList, ShortListWithCount, Shown,
+};
+use super::auth::Caller;
+use super::call::Call;
+use super::document::PageParameters;
+use super::extract::{Input, Path};
+use crate::error::Error;
+use crate::params::plan::{NewPlan, PlanChanges};
+use crate::params::subscription::NewPlanSubscription;
+use crate::services::{plans, subscriptions};
+use crate::views::plan::Plan;
+use crate::views::subscription::Subscription;
+
+/// Create a plan.
+///
+/// Creates a recurring billing plan. Each amount is 0, or at least the currency's minimum. What a plan costs never
+/// changes afterwards.
+#[utoipa::path(post, path = "/plans", tag = "Plans", operation_id = "create_plan",
+    request_body(content((NewPlan = "application/json"), (NewPlan = "application/x-www-form-urlencoded"))),
+    responses((status = 201, description = "The plan", body = Envelope<Plan>), (status = 422, description = "unprocessable_entity")))]
+pub async fn create_plan(State(site): State<Site>, call: Call) -> Result<Created<Plan>, Error> {
+    Ok(Created(plans::create(&site, &call.creates(), call.input.params::<NewPlan>()).await?))
+}
+
+/// List plans.
+///
+/// Returns a list of all plans, newest first.
+#[utoipa::path(get, path = "/plans", tag = "Plans", operation_id = "list_plans",
+    params(PageParameters),
+    responses((status = 200, description = "A page of plans", body = ShortList<Plan>), (status = 422, description = "invalid_resource")))]
+pub async fn list_plans(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<ListedShort<Plan>, Error> {
+    Ok(ListedShort(plans::list(&site, &caller.0, input.paging().valid()?).await?))
+}
+
+/// Get a plan.
+///
+/// Returns the details of a plan, with how many subscriptions it has in each state.
+#[utoipa::path(get, path = "/plans/{plan_token}", tag = "Plans", operation_id = "get_plan",
+    params(("plan_token" = String, Path, description = "Plan token")),
+    responses((status = 200, description = "The plan", body = Envelope<Plan>), (status = 404, description = "not_found")))]
+pub async fn get_plan(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<Plan>, Error> {
+    Ok(Shown(plans::show(&site, &caller.0, &token).await?))
+}
+
+/// Update a plan.
+///
+/// Updates the name of a plan, or what its customers may do by themselves.
+#[utoipa::path(put, path = "/plans/{plan_token}", tag = "Plans", operation_id = "update_plan",
+    params(("plan_token" = String, Path, description = "Plan token")),
+    request_body(content((PlanChanges = "application/json"), (PlanChanges = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The plan", body = Envelope<Plan>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "unprocessable_entity"),
+    ))]
+pub async fn update_plan(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Plan>, Error> {
+    Ok(Shown(plans::update(&site, &call.changes(), &token, call.input.params::<PlanChanges>()).await?))
+}
+
+/// Delete a plan.
+///
+/// Deletes a plan and all its subscriptions permanently. It must have none that is active or in its trial.
+#[utoipa::path(delete, path = "/plans/{plan_token}", tag = "Plans", operation_id = "delete_plan",
+    params(("plan_token" = String, Path, description = "Plan token")),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 400, description = "cannot_delete_plan"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn delete_plan(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Deleted, Error> {
+    plans::delete(&site, &call.deletes(), &token).await?;
+    Ok(Deleted)
+}
+
+/// Subscribe a customer to a plan.
+///
+/// Creates a subscription to the plan. Unless the plan has a trial, the card is billed at once for the first interval,
+/// with the setup fee; this may be a long-running request.
+#[utoipa::path(post, path = "/plans/{plan_token}/subscriptions", tag = "Plans", operation_id = "create_plan_subscription",
+    params(("plan_token" = String, Path, description = "Plan token")),
+    request_body(content((NewPlanSubscription = "application/json"), (NewPlanSubscription = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The subscription", body = Envelope<Subscription>),
+        (status = 400, description = "invalid_resource, invalid_request, card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown"),
+        (status = 404, description = "not_found"),
+        (status = 502, description = "gateway_error: nothing was charged"),
+    ))]
+pub async fn create_plan_subscription(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Subscription>, Error> {
+    let asked = call.input.params::<NewPlanSubscription>();
+    Ok(Shown(subscriptions::create_for_plan(&site.ctx, &call.changes(), &token, asked).await?))
+}
+
+/// List a plan's subscriptions.
+///
+/// Returns a list of a plan's subscriptions, newest first.
+#[utoipa::path(get, path = "/plans/{plan_token}/subscriptions", tag = "Plans", operation_id = "list_plan_subscriptions",
+    params(("plan_token" = String, Path, description = "Plan token"), PageParameters),
+    responses(
+        (status = 200, description = "A page of subscriptions", body = ShortListWithCount<Subscription>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn list_plan_subscriptions(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<ListedWithCount<Subscription>, Error> {
+    Ok(ListedWithCount(subscriptions::of_plan(&site, &caller.0, &token, input.paging()).await?))
+}

@@ -1,0 +1,30 @@
+//! What customers do to their subscriptions by themselves.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Envelope, Shown};
+use crate::http::call::Call;
+use crate::http::extract::Path;
+use crate::services::subscriptions;
+use crate::views::subscription::Subscription;
+
+/// Unsubscribe.
+///
+/// What the customer does where the plan's permissions allow it: what is paid runs out, then the subscription is
+/// cancelled.
+#[utoipa::path(put, path = "/sandbox/subscriptions/{sub_token}/unsubscribe", tag = "Sandbox", operation_id = "unsubscribe_sandbox_subscription",
+    params(("sub_token" = String, Path, description = "Subscription token")),
+    responses(
+        (status = 200, description = "The subscription", body = Envelope<Subscription>),
+        (status = 400, description = "invalid_state: it has ended, or the plan does not allow it"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn unsubscribe_sandbox_subscription(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Subscription>, Error> {
+    Ok(Shown(subscriptions::unsubscribe(&site, &call.changes(), &token).await?))
+}

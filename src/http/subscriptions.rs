@@ -1,0 +1,142 @@
+//! Subscriptions (specification, Endpoints, Subscriptions).
+
+use axum::extract::State;
+
+use super::Site;
+use super::answer::{Created, Envelope, ListedShort, ShortList, Shown};
+use super::auth::Caller;
+use super::call::Call;
+use super::document::PageParameters;
+use super::extract::{Input, Path};
+use crate::error::Error;
+use crate::params::subscription::{NewSubscription, Reactivation, SubscriptionChanges};
+use crate::services::subscriptions;
+use crate::views::subscription::{Subscription, SubscriptionEntry};
+
+/// Create a subscription.
+///
+/// Subscribes a customer to a plan. Unless the plan has a trial, the card is billed at once for the first interval, with
+/// the setup fee; this may be a long-running request.
+#[utoipa::path(post, path = "/subscriptions", tag = "Subscriptions", operation_id = "create_subscription",
+    request_body(content((NewSubscription = "application/json"), (NewSubscription = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The subscription", body = Envelope<Subscription>),
+        (status = 400, description = "invalid_resource, invalid_request, card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown"),
+        (status = 404, description = "resource_not_found"),
+        (status = 502, description = "gateway_error: nothing was charged"),
+    ))]
+pub async fn create_subscription(
+    State(site): State<Site>,
+    call: Call,
+) -> Result<Created<Subscription>, Error> {
+    let asked = call.input.params::<NewSubscription>();
+    Ok(Created(subscriptions::create(&site.ctx, &call.creates(), asked).await?))
+}
+
+/// List subscriptions.
+///
+/// Returns a list of all subscriptions, newest first.
+#[utoipa::path(get, path = "/subscriptions", tag = "Subscriptions", operation_id = "list_subscriptions",
+    params(PageParameters),
+    responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>), (status = 422, description = "invalid_resource")))]
+pub async fn list_subscriptions(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<ListedShort<Subscription>, Error> {
+    Ok(ListedShort(subscriptions::list(&site, &caller.0, input.paging().valid()?).await?))
+}
+
+/// Get a subscription.
+///
+/// Returns the details of a subscription.
+#[utoipa::path(get, path = "/subscriptions/{sub_token}", tag = "Subscriptions", operation_id = "get_subscription",
+    params(("sub_token" = String, Path, description = "Subscription token")),
+    responses((status = 200, description = "The subscription", body = Envelope<Subscription>), (status = 404, description = "not_found")))]
+pub async fn get_subscription(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<Subscription>, Error> {
+    Ok(Shown(subscriptions::show(&site, &caller.0, &token).await?))
+}
+
+/// Update a subscription.
+///
+/// Says which card of the customer pays from now on; null selects the customer's primary card.
+#[utoipa::path(put, path = "/subscriptions/{sub_token}", tag = "Subscriptions", operation_id = "update_subscription",
+    params(("sub_token" = String, Path, description = "Subscription token")),
+    request_body(content((SubscriptionChanges = "application/json"), (SubscriptionChanges = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The subscription", body = Envelope<Subscription>),
+        (status = 400, description = "invalid_resource, invalid_request"),
+        (status = 404, description = "resource_not_found"),
+    ))]
+pub async fn update_subscription(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Subscription>, Error> {
+    let asked = call.input.params::<SubscriptionChanges>();
+    Ok(Shown(subscriptions::update(&site, &call.changes(), &token, asked).await?))
+}
+
+/// Cancel a subscription.
+///
+/// Cancels a subscription that is active or in its trial, at once.
+#[utoipa::path(delete, path = "/subscriptions/{sub_token}", tag = "Subscriptions", operation_id = "cancel_subscription",
+    params(("sub_token" = String, Path, description = "Subscription token")),
+    responses(
+        (status = 200, description = "The subscription", body = Envelope<Subscription>),
+        (status = 400, description = "invalid_state"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn cancel_subscription(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Subscription>, Error> {
+    Ok(Shown(subscriptions::cancel(&site, &call.changes(), &token).await?))
+}
+
+/// Reactivate a subscription.
+///
+/// Lets a cancelled subscription go on. Within an interval that is paid, or a trial, nothing is charged; after it a new
+/// interval begins and is charged at once, which may be a long-running request.
+#[utoipa::path(put, path = "/subscriptions/{sub_token}/reactivate", tag = "Subscriptions", operation_id = "reactivate_subscription",
+    params(("sub_token" = String, Path, description = "Subscription token")),
+    request_body(content((Option<Reactivation> = "application/json"), (Option<Reactivation> = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The subscription", body = Envelope<Subscription>),
+        (status = 400, description = "invalid_resource, invalid_state, card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown"),
+        (status = 404, description = "not_found"),
+        (status = 502, description = "gateway_error: nothing was charged"),
+    ))]
+pub async fn reactivate_subscription(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Subscription>, Error> {
+    let asked = call.input.params::<Reactivation>();
+    Ok(Shown(subscriptions::reactivate(&site.ctx, &call.changes(), &token, asked).await?))
+}
+
+/// Get the ledger of a subscription.
+///
+/// Returns what was charged and what for, newest first.
+#[utoipa::path(get, path = "/subscriptions/{sub_token}/ledger", tag = "Subscriptions", operation_id = "get_subscription_ledger",
+    params(("sub_token" = String, Path, description = "Subscription token"), PageParameters),
+    responses(
+        (status = 200, description = "A page of entries", body = ShortList<SubscriptionEntry>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn get_subscription_ledger(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<ListedShort<SubscriptionEntry>, Error> {
+    Ok(ListedShort(subscriptions::ledger(&site, &caller.0, &token, input.paging()).await?))
+}

@@ -1,0 +1,70 @@
+//! How many subscriptions a plan has in each state, moved in the transaction that moves them.
+
+use entity::plan::{self, Column};
+use entity::subscription::SubscriptionState;
+use entity::{AccountToken, Owned, PlanToken};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use crate::error::Error;
+use crate::store::Tx;
+
+/// A subscription goes from one state to another; none is before its first, or after its last. Says whether the plan is
+/// there.
+pub async fn moved(
+    tx: &Tx,
+    account: AccountToken,
+    plan: PlanToken,
+    from: Option<SubscriptionState>,
+    to: Option<SubscriptionState>,
+) -> Result<bool, Error> {
+    if from == to {
+        return Ok(true);
+    }
+    let less = from.map(|state| (column(state), -1));
+    let more = to.map(|state| (column(state), 1));
+    shift(tx, account, plan, less.into_iter().chain(more)).await
+}
+
+/// A charge begins that may make a subscription active again: until [`ceased`], the plan is not deleted. Says whether it
+/// is there.
+pub async fn began(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
+    shift(tx, account, plan, [(Column::Starting, 1)]).await
+}
+
+/// That charge is over.
+pub async fn ceased(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<(), Error> {
+    shift(tx, account, plan, [(Column::Starting, -1)]).await.map(drop)
+}
+
+/// Keep a plan from being deleted before the commit. Says whether it is there.
+pub async fn hold(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
+    let row = plan::Entity::owned_by(account).filter(Column::Id.eq(plan)).filter(Column::DeletedAt.is_null());
+    Ok(row.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
+}
+
+const fn column(state: SubscriptionState) -> Column {
+    match state {
+        SubscriptionState::Starting => Column::Starting,
+        SubscriptionState::Trial => Column::Trial,
+        SubscriptionState::Active => Column::Active,
+        SubscriptionState::Cancelling => Column::Cancelling,
+        SubscriptionState::Cancelled => Column::Cancelled,
+    }
+}
+
+async fn shift(
+    tx: &Tx,
+    account: AccountToken,
+    plan: PlanToken,
+    by: impl IntoIterator<Item = (Column, i64)>,
+) -> Result<bool, Error> {
+    let this = plan::Entity::update_many()
+        .filter(Column::AccountId.eq(account))
+        .filter(Column::Id.eq(plan))
+        .filter(Column::DeletedAt.is_null());
+    let shifted = by
+        .into_iter()
+        .fold(this, |update, (column, n)| update.col_expr(column, Expr::col(column).add(n).into()));
+    Ok(shifted.exec(tx).await?.rows_affected > 0)
+}

@@ -1,0 +1,103 @@
+//! POST /plans.
+
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::plan;
+use entity::{Currency, Rate};
+use futures::FutureExt;
+
+use crate::error::Error;
+use crate::params::plan::NewPlan;
+use crate::params::{Faults, Params, filled};
+use crate::services::context::{Account, Context};
+use crate::services::{events, idempotency};
+use crate::views::plan::Plan;
+
+/// Make a plan.
+///
+/// Refusals: `unprocessable_entity`.
+pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -> Result<Plan, Error> {
+    let Params { value: asked, mut faults } = params;
+    let currency = match filled(asked.currency.as_deref()) {
+        None => Some(Currency::Aud),
+        Some(code) => Currency::parse(code),
+    };
+    let currency = currency.and_then(|currency| Some((currency, ctx.acquirer.rate(currency)?)));
+    match currency {
+        Some(currency) => check_amounts(account, &asked, currency, &mut faults),
+        None if !faults.has("currency") => faults.add("currency", "is not a supported currency"),
+        None => {}
+    }
+    let in_trial = asked.trial_interval.is_some_and(|length| length > 0);
+    if in_trial && asked.trial_interval_unit.is_none() && !faults.has("trial_interval_unit") {
+        faults.add("trial_interval_unit", "can't be blank");
+    }
+    let (Some((currency, _)), true) = (currency, faults.is_empty()) else { return Err(Error::plan(faults)) };
+    let row = row(ctx, account, asked, currency)?;
+    idempotency::write(ctx, account, row, |tx, row| {
+        async move {
+            tx.append(row);
+            tx.count(row.account_id, Counted::Plans, 1);
+            let plan = Plan::from(row.clone());
+            events::record(tx, row.account_id, row.created_at, EventType::PlanCreated, &plan)?;
+            Ok(plan)
+        }
+        .boxed()
+    })
+    .await
+}
+
+/// Each amount is one that can be charged, or nothing; so is the largest bill, which is the first one.
+fn check_amounts(
+    account: &Account,
+    asked: &NewPlan,
+    (currency, rate): (Currency, Rate),
+    faults: &mut Faults,
+) {
+    let (min, max) =
+        (currency.charge_amount_min(), rate.amount_max(currency, account.settings().maximum_charge_cents));
+    let setup_amount = asked.setup_amount.unwrap_or_default();
+    let amounts = [
+        ("amount", asked.amount, max),
+        ("setup_amount", setup_amount, max - asked.amount.clamp(0, max)),
+        ("trial_amount", asked.trial_amount.unwrap_or_default(), max),
+    ];
+    for (param, amount, max) in amounts {
+        if faults.has(param) {
+            continue;
+        }
+        if (1..min).contains(&amount) {
+            faults.add(param, format!("must be at least {min}"));
+        } else if amount > max {
+            faults.add(param, format!("must be at most {max}"));
+        }
+    }
+}
+
+fn row(ctx: &Context, account: &Account, asked: NewPlan, currency: Currency) -> Result<plan::Model, Error> {
+    let small = |number: Option<i64>| {
+        i32::try_from(number.unwrap_or_default()).map_err(|_| Error::internal("an interval that is too long"))
+    };
+    Ok(plan::Model {
+        account_id: account.id(),
+        id: ctx.ids.token(),
+        name: asked.name,
+        amount: asked.amount,
+        setup_amount: asked.setup_amount.unwrap_or_default(),
+        trial_amount: asked.trial_amount.unwrap_or_default(),
+        currency,
+        interval: small(Some(asked.interval))?,
+        interval_unit: asked.interval_unit,
+        intervals: small(asked.intervals)?,
+        trial_interval: small(asked.trial_interval)?,
+        trial_interval_unit: asked.trial_interval_unit,
+        customer_may_cancel: asked.customer_permissions.is_none_or(|allowed| !allowed.is_empty()),
+        trial: 0,
+        active: 0,
+        cancelling: 0,
+        cancelled: 0,
+        starting: 0,
+        deleted_at: None,
+        created_at: account.now,
+    })
+}

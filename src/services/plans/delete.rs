@@ -1,0 +1,108 @@
+//! DELETE /plans/{token}. One commit takes the plan and its subscriptions out of sight; a worker deletes them in portions,
+//! so that a plan with many subscriptions disturbs nobody.
+
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::plan::{self, Column};
+use entity::{Owned, Timestamp, subscription, subscription_entry};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
+
+use super::find::by_token;
+use crate::error::{Error, ErrorCode};
+use crate::limits::{DELETED_ENTRIES, DELETED_SUBSCRIPTIONS};
+use crate::services::context::{Account, Context};
+use crate::services::{events, idempotency};
+use crate::store::Tx;
+use crate::views::plan::Plan;
+
+/// Delete a plan and all its subscriptions permanently.
+///
+/// Refusals, first match wins: `not_found`, `cannot_delete_plan`.
+pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
+    let data = (row, account.now, ctx.clock.now());
+    idempotency::write(ctx, account, data, |tx, (row, now, wall)| hide(tx, row, *now, *wall).boxed()).await
+}
+
+async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> Result<(), Error> {
+    let this = || Column::AccountId.eq(seen.account_id).and(Column::Id.eq(seen.id));
+    let there = || plan::Entity::owned_by(seen.account_id).filter(this()).filter(Column::DeletedAt.is_null());
+    let hidden = plan::Entity::update_many()
+        .filter(this())
+        .filter(Column::DeletedAt.is_null())
+        .filter(Column::Trial.eq(0).and(Column::Active.eq(0)).and(Column::Starting.eq(0)))
+        .col_expr(Column::DeletedAt, Expr::value(wall.millis()));
+    if hidden.exec(tx).await?.rows_affected == 0 {
+        let refusal = match there().one(tx).await? {
+            Some(_) => ErrorCode::CannotDeletePlan,
+            None => ErrorCode::NotFound,
+        };
+        return Err(refusal.into());
+    }
+    let last = plan::Entity::owned_by(seen.account_id).filter(this()).one(tx).await?;
+    let mut last = last.ok_or_else(|| Error::internal("a plan is gone under its lock"))?;
+    last.deleted_at = None;
+    if last.cancelling > 0 {
+        // Nobody is to hear of them any more. Others lock a subscription before its plan: where that collides, the database
+        // says so, and one of the two is run again.
+        let ending = subscription::Entity::update_many()
+            .filter(subscription::Column::AccountId.eq(last.account_id))
+            .filter(subscription::Column::PlanId.eq(last.id))
+            .col_expr(subscription::Column::EndsAt, Expr::value(None::<i64>));
+        ending.exec(tx).await?;
+    }
+    tx.count(last.account_id, Counted::Plans, -1);
+    tx.count(last.account_id, Counted::Subscriptions, -(last.cancelling + last.cancelled));
+    events::record(tx, last.account_id, now, EventType::PlanDeleted, &Plan::from(last))
+}
+
+/// Deleted plans of which something is left.
+pub fn due(wall: Timestamp) -> Select<plan::Entity> {
+    plan::Entity::find().filter(Column::DeletedAt.lte(wall))
+}
+
+/// Delete what there is of a deleted plan. Running twice, or at two places at once, does no harm.
+pub async fn sweep(ctx: &Context, plan: plan::Model) -> Result<(), Error> {
+    while ctx.store.write(plan.clone(), |tx, plan| portion(tx, plan).boxed()).await? {}
+    Ok(())
+}
+
+/// Some of its subscriptions, their ledgers first; with the last of them the plan. Says whether more is left.
+async fn portion(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
+    use subscription_entry::Column as Entry;
+
+    let account = plan.account_id;
+    let some: Vec<entity::SubscriptionToken> = subscription::Entity::owned_by(account)
+        .filter(subscription::Column::PlanId.eq(plan.id))
+        .limit(DELETED_SUBSCRIPTIONS)
+        .select_only()
+        .column(subscription::Column::Id)
+        .into_tuple()
+        .all(tx)
+        .await?;
+    let entries = subscription_entry::Entity::owned_by(account)
+        .filter(Entry::SubscriptionId.is_in(some.iter().copied()))
+        .limit(DELETED_ENTRIES)
+        .select_only()
+        .column(Entry::Id)
+        .into_query();
+    let entries = subscription_entry::Entity::delete_many()
+        .filter(Entry::AccountId.eq(account))
+        .filter(Entry::Id.in_subquery(entries));
+    if entries.exec(tx).await?.rows_affected >= DELETED_ENTRIES {
+        return Ok(true);
+    }
+    if some.is_empty() {
+        let last =
+            plan::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(plan.id));
+        last.exec(tx).await?;
+        return Ok(false);
+    }
+    let gone = subscription::Entity::delete_many()
+        .filter(subscription::Column::AccountId.eq(account))
+        .filter(subscription::Column::Id.is_in(some));
+    gone.exec(tx).await?;
+    Ok(true)
+}

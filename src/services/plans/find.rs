@@ -1,0 +1,39 @@
+//! Finding plans.
+
+use entity::counter::Counted;
+use entity::plan::{self, Column};
+use entity::{Owned, PlanToken};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::Paging;
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::views::plan::Plan;
+
+/// One plan.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Plan, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?;
+    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+}
+
+/// The account's plans, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Plan>, Error> {
+    let plans = plan::Entity::owned_by(account.id()).filter(Column::DeletedAt.is_null());
+    let plans = List::newest_first(account.id(), plans);
+    Ok(plans.counted(ctx, Counted::Plans, paging).await?.map(Plan::from))
+}
+
+/// The row a token names.
+pub(in crate::services) async fn by_token(
+    db: &impl ConnectionTrait,
+    account: &Account,
+    token: &str,
+) -> Result<Option<plan::Model>, Error> {
+    let Ok(id) = token.parse::<PlanToken>() else { return Ok(None) };
+    let row =
+        plan::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).filter(Column::DeletedAt.is_null());
+    Ok(row.one(db).await?)
+}

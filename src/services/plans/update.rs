@@ -1,0 +1,48 @@
+//! PUT /plans/{token}.
+
+use entity::Owned;
+use entity::plan::{self, Column};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::find::by_token;
+use crate::error::{Error, ErrorCode};
+use crate::params::Params;
+use crate::params::plan::PlanChanges;
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::store::Tx;
+use crate::views::plan::Plan;
+
+/// Change a plan's name, or what its customers may do. What it costs never changes.
+///
+/// Refusals, first match wins: `not_found`, `unprocessable_entity`.
+pub async fn update(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<PlanChanges>,
+) -> Result<Plan, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
+    let asked = params.valid().map_err(Error::plan)?;
+    idempotency::write(ctx, account, (row, asked), |tx, (row, asked)| record(tx, row, asked).boxed()).await
+}
+
+async fn record(tx: &Tx, seen: &plan::Model, asked: &PlanChanges) -> Result<Plan, Error> {
+    let this = || Column::AccountId.eq(seen.account_id).and(Column::Id.eq(seen.id));
+    // Its own name where nothing was sent: the row is held from here on, and its counts are those of this moment.
+    let name = asked.name.as_ref().map_or(Expr::col(Column::Name).into(), |name| Expr::value(name.as_str()));
+    let mut update = plan::Entity::update_many()
+        .filter(this())
+        .filter(Column::DeletedAt.is_null())
+        .col_expr(Column::Name, name);
+    if let Some(allowed) = &asked.customer_permissions {
+        update = update.col_expr(Column::CustomerMayCancel, Expr::value(!allowed.is_empty()));
+    }
+    if update.exec(tx).await?.rows_affected == 0 {
+        return Err(ErrorCode::NotFound.into());
+    }
+    let row = plan::Entity::owned_by(seen.account_id).filter(this()).one(tx).await?;
+    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+}

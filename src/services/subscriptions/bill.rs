@@ -1,0 +1,153 @@
+//! The billing run: intervals are billed when they are due, one after the other, each once. A bill reserves its
+//! subscription by the number of the attempt, so of any number of workers one makes the charge.
+
+use entity::charge::Origin;
+use entity::subscription::{self, Column};
+use entity::{Owned, Timestamp, card, customer, plan};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
+
+use super::conclude::{Concluded, conclude};
+use super::course::{Bill, renewed};
+use super::create::order;
+use super::rows::{held, plan_by_id, put};
+use super::state::{Action, next};
+use crate::crash;
+use crate::error::Error;
+use crate::services::accounts::faults::Fares;
+use crate::services::charges::create::{Intent, record_intent, verdict};
+use crate::services::charges::order::Order;
+use crate::services::context::Context;
+use crate::services::due_work::{DueWork, Ran, Reach, Subject};
+use crate::services::moment::{Mark, Moment};
+use crate::services::{cards, clocks, customers};
+use crate::store::Tx;
+
+/// Subscriptions whose next interval is to be billed: at the end of a trial, of an interval, or of the pause after a bill
+/// was refused.
+pub struct Billing;
+
+impl DueWork for Billing {
+    type Entity = subscription::Entity;
+    const NAME: &'static str = "due_renewal";
+    const AT: Column = Column::NextBillingAt;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<subscription::Entity>> {
+        let idle = subscription::Entity::find().filter(Column::ChargeId.is_null());
+        clocks::due(&idle, Column::NextBillingAt, wall).into()
+    }
+
+    /// Without those whose charge is under way: that one is waited for.
+    fn of_account(reach: &Reach) -> Select<subscription::Entity> {
+        subscription::Entity::owned_by(reach.account).filter(Column::ChargeId.is_null())
+    }
+
+    fn subject(row: &subscription::Model) -> Subject {
+        let at = row.next_billing_at.unwrap_or(row.created_at);
+        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: subscription::Model) -> Result<Ran, Error> {
+        let Some((plan, customer, card)) = parties(ctx, moment, &row).await? else {
+            // Cancelled, with its customer or before its plan.
+            return Ok(Ran::Nothing);
+        };
+        let bill = Bill::next(&row, &plan);
+        if bill.sum() == 0 {
+            let free = (row, plan, moment.now(ctx), moment.mark());
+            let unit = ctx
+                .store
+                .write(free, |tx, (seen, plan, now, mark)| renew_freely(tx, seen, plan, *now, *mark).boxed());
+            return unit.await;
+        }
+        let Order { intent, call } =
+            order(ctx, moment.account(), Origin::Renewal, &bill, (&plan, customer, card))?;
+        let claim = Claim { seen: row, intent, mark: moment.mark() };
+        let charge = claim.intent.row.clone();
+        let claimed = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await?;
+        let Some(fares) = claimed else { return Ok(Ran::Nothing) };
+        crash::point("charge", "intent.after");
+        // Where nobody knows what came of it, it is settled later, and stands if it was done.
+        let Some(verdict) = verdict(ctx, moment, &charge, fares, call).await else {
+            return Ok(Ran::Unanswered);
+        };
+        ran(conclude(ctx, moment, charge, verdict).await?)
+    }
+}
+
+/// What a worker tells of it.
+pub(super) fn ran(concluded: Concluded) -> Result<Ran, Error> {
+    Ok(match concluded {
+        Concluded::Paid(_, event) => event.map_or(Ran::Quietly, Ran::Event),
+        Concluded::Unpaid(_, event) => Ran::Event(event),
+        Concluded::CustomerGone => return Err(Error::internal("a renewal that asked for its customer")),
+    })
+}
+
+/// The plan, the customer, and the card that pays: the named one, or the one that is primary now.
+async fn parties(
+    ctx: &Context,
+    moment: &Moment,
+    row: &subscription::Model,
+) -> Result<Option<(plan::Model, customer::Model, card::Model)>, Error> {
+    let plan = plan_by_id(ctx.store.read(), row.account_id, row.plan_id).await?;
+    let customer = customers::find::with_primary(ctx, moment.account(), row.customer_id).await?;
+    let (Some(plan), Some((customer, primary))) = (plan, customer) else { return Ok(None) };
+    let named = match row.card_id {
+        Some(card) => cards::find(ctx, moment.account(), card).await?,
+        None => None,
+    };
+    Ok(Some((plan, customer, named.unwrap_or(primary))))
+}
+
+/// An interval that costs nothing begins without a charge.
+async fn renew_freely(
+    tx: &Tx,
+    seen: &subscription::Model,
+    plan: &plan::Model,
+    now: Timestamp,
+    mark: Mark,
+) -> Result<Ran, Error> {
+    let row = held(tx, seen).await?;
+    let Some(row) = row.filter(|row| row.next_billing_at == seen.next_billing_at) else {
+        return Ok(Ran::Nothing);
+    };
+    let step = next(row.state, Action::Renew)?;
+    put(tx, &row, renewed(row.clone(), step, plan), step.emits, now).await?;
+    mark.set(tx).await?;
+    Ok(step.emits.map_or(Ran::Quietly, Ran::Event))
+}
+
+/// A bill, recorded before the acquirer is asked.
+struct Claim {
+    seen: subscription::Model,
+    intent: Intent,
+    mark: Mark,
+}
+
+impl Claim {
+    /// As long as the subscription waits for this very bill, and this card pays.
+    async fn record(&self, tx: &Tx) -> Result<Option<Fares>, Error> {
+        let seen = &self.seen;
+        let same_card = match seen.card_id {
+            Some(card) => Column::CardId.eq(card),
+            None => Column::CardId.is_null(),
+        };
+        let claim = subscription::Entity::update_many()
+            .filter(Column::AccountId.eq(seen.account_id))
+            .filter(Column::Id.eq(seen.id))
+            .filter(Column::Attempt.eq(seen.attempt))
+            .filter(Column::ChargeId.is_null())
+            .filter(Column::NextBillingAt.eq(seen.next_billing_at))
+            .filter(same_card)
+            .col_expr(Column::Attempt, Expr::value(seen.attempt + 1))
+            .col_expr(Column::ChargeId, Expr::value(self.intent.row.id));
+        if claim.exec(tx).await?.rows_affected == 0 {
+            return Ok(None);
+        }
+        self.mark.set(tx).await?;
+        Ok(Some(record_intent(tx, &self.intent).await?))
+    }
+}

@@ -1,0 +1,77 @@
+//! Who ends a subscription: the merchant, the customer, or whoever deletes the customer.
+
+use entity::Timestamp;
+use entity::subscription::{self, Column, SubscriptionState};
+use futures::FutureExt;
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use super::course::closed;
+use super::find::by_token;
+use super::rows::{held, plan_of, put, visible};
+use super::state::{Action, next};
+use crate::error::{Error, ErrorCode};
+use crate::services::context::{Account, Context};
+use crate::services::{customers, idempotency};
+use crate::store::Tx;
+use crate::views::subscription::Subscription;
+
+/// Cancel a subscription at once. A renewal that is under way stands.
+///
+/// Refusals, first match wins: `not_found`, `invalid_state`.
+pub async fn cancel(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
+    close(ctx, account, token, Action::Cancel).await
+}
+
+/// The customer unsubscribes: what is paid runs out first.
+///
+/// Refusals, first match wins: `not_found`, `invalid_state`; the plan may not allow it, which is the latter.
+pub async fn unsubscribe(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
+    close(ctx, account, token, Action::Unsubscribe).await
+}
+
+async fn close(ctx: &Context, account: &Account, token: &str, action: Action) -> Result<Subscription, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
+    let data = (row, action, account.now);
+    idempotency::write(ctx, account, data, |tx, (row, action, now)| record(tx, row, *action, *now).boxed())
+        .await
+}
+
+async fn record(
+    tx: &Tx,
+    seen: &subscription::Model,
+    action: Action,
+    now: Timestamp,
+) -> Result<Subscription, Error> {
+    let row = held(tx, seen).await?.ok_or(ErrorCode::NotFound)?;
+    let step = next(row.state, action)?;
+    if action == Action::Unsubscribe && !plan_of(tx, &row).await?.customer_may_cancel {
+        return Err(ErrorCode::InvalidState.into());
+    }
+    put(tx, &row, closed(row.clone(), step, now), step.emits, now).await
+}
+
+/// Delete a customer with all its cards, and cancel its subscriptions.
+///
+/// Refusals: `not_found`.
+pub async fn close_customer(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    let row = customers::find::by_token(ctx.store.read(), account, token).await?;
+    idempotency::write(ctx, account, (row, account.now), |tx, (row, now)| {
+        async move {
+            customers::delete::record(tx, row, *now).await?;
+            let open = [SubscriptionState::Trial, SubscriptionState::Active, SubscriptionState::Cancelling];
+            let rows = visible(row.account_id)
+                .filter(Column::CustomerId.eq(row.id))
+                .filter(Column::State.is_in(open))
+                .order_by_asc(Column::Id)
+                .lock(LockType::NoKeyUpdate);
+            for row in rows.all(tx).await? {
+                let step = next(row.state, Action::CloseCustomer)?;
+                put(tx, &row, closed(row.clone(), step, *now), step.emits, *now).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    })
+    .await
+}

@@ -1,0 +1,197 @@
+//! What came of a charge of a subscription: the charge's outcome and the subscription's next row, in one commit, whoever
+//! learnt it.
+
+use std::sync::Arc;
+
+use entity::charge::{self, Origin};
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::subscription::{self, Column, SubscriptionState};
+use entity::{Timestamp, plan};
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::course::{Bill, goes_on, refused, renewed, restarted};
+use super::entries;
+use super::rows::{charged, customer_held, plan_of, put, store, tell};
+use super::state::{Action, next};
+use crate::acquirer::Authorise;
+use crate::crash;
+use crate::error::{Error, ErrorCode};
+use crate::services::accounts::faults::Fares;
+use crate::services::charges::outcome::{self, Outcome, Verdict};
+use crate::services::charges::{create, settle};
+use crate::services::claim::Claim;
+use crate::services::context::{Account, Context};
+use crate::services::moment::Moment;
+use crate::services::payment::TokenUse;
+use crate::services::{idempotency, plans};
+use crate::store::Tx;
+use crate::vault::Vault;
+use crate::views::subscription::Subscription;
+
+/// What became of it.
+pub(super) enum Concluded {
+    /// The charge was approved; the subscription goes on, and this has happened to it.
+    Paid(Box<Subscription>, Option<EventType>),
+    /// The charge failed, and this has happened; or somebody else has settled it, or does.
+    Unpaid(Box<charge::Model>, EventType),
+    /// The charge was approved for a customer who is gone: nothing is written, it has to be undone.
+    CustomerGone,
+}
+
+/// Take the first charge of a subscription, or of its reactivation, from its intent to its end.
+///
+/// Refusals: the acquirer's; `gone` where the customer was deleted meanwhile.
+pub(super) async fn pay(
+    ctx: &Context,
+    account: &Account,
+    (row, call, fares): (charge::Model, Authorise, Fares),
+    gone: ErrorCode,
+) -> Result<Subscription, Error> {
+    crash::point("charge", "intent.after");
+    account.claim().into_iter().for_each(Claim::hold);
+    let moment = Moment::passing(account.clone());
+    // Where nobody knows, a worker settles it. Until then nobody is told that anything was charged.
+    let unknown = || Error::from(ErrorCode::GatewayError).about(&row);
+    let verdict = create::verdict(ctx, &moment, &row, fares, call).await.ok_or_else(unknown)?;
+    match conclude(ctx, &moment, row.clone(), verdict).await? {
+        Concluded::Paid(subscription, _) => Ok(*subscription),
+        Concluded::Unpaid(charge, _) => {
+            outcome::approved(&charge)?;
+            Err(Error::internal("an approved charge without its subscription"))
+        }
+        Concluded::CustomerGone => {
+            let undone = settle::creation(ctx, &row).await.ok_or_else(unknown)?;
+            conclude(ctx, &moment, row.clone(), undone).await?;
+            Err(gone.into())
+        }
+    }
+}
+
+/// Record a verdict.
+pub(super) async fn conclude(
+    ctx: &Context,
+    moment: &Moment,
+    row: charge::Model,
+    verdict: Verdict,
+) -> Result<Concluded, Error> {
+    let (account, now) = (moment.account(), moment.now(ctx));
+    let approved = matches!(verdict, Verdict::Approved { .. });
+    // A customer's card is never spent.
+    let outcome = Outcome::new(ctx, account, now, row.clone(), TokenUse::Inline, verdict);
+    let conclusion = Conclusion {
+        row,
+        outcome,
+        approved,
+        now,
+        claim: account.claim().cloned(),
+        vault: Arc::clone(&ctx.vault),
+    };
+    let concluded = ctx.store.write(conclusion, |tx, conclusion| conclusion.record(tx).boxed()).await?;
+    crash::point("charge", "outcome.after");
+    Ok(concluded)
+}
+
+struct Conclusion {
+    /// The charge, as it was asked for.
+    row: charge::Model,
+    outcome: Outcome,
+    approved: bool,
+    now: Timestamp,
+    claim: Option<Claim>,
+    vault: Arc<Vault>,
+}
+
+impl Conclusion {
+    async fn record(&self, tx: &Tx) -> Result<Concluded, Error> {
+        let (account, renewal) = (self.row.account_id, self.row.origin == Origin::Renewal);
+        if let (true, false, Some(customer)) = (self.approved, renewal, self.row.customer_id)
+            && !customer_held(tx, account, customer).await?
+        {
+            return Ok(Concluded::CustomerGone);
+        }
+        let (charge, is_ours) = outcome::record(tx, &self.outcome).await?;
+        let of_charge = if self.approved { EventType::ChargeCaptured } else { EventType::ChargeFailed };
+        let unpaid = |event| Ok(Concluded::Unpaid(Box::new(charge.clone()), event));
+        if !is_ours {
+            return unpaid(of_charge);
+        }
+        // Its plan may have been deleted while a renewal of a cancelled one was under way: the charge stands alone.
+        let Some(row) = charged(tx, account, charge.id).await? else { return unpaid(of_charge) };
+        if self.approved {
+            let plan = plan_of(tx, &row).await?;
+            let (subscription, event) = self.paid(tx, row, &plan).await?;
+            return Ok(Concluded::Paid(Box::new(subscription), event));
+        }
+        if renewal {
+            self.refused(tx, row).await?;
+            return unpaid(EventType::SubscriptionRenewalFailed);
+        }
+        let_go(tx, row).await?;
+        unpaid(of_charge)
+    }
+
+    async fn paid(
+        &self,
+        tx: &Tx,
+        row: subscription::Model,
+        plan: &plan::Model,
+    ) -> Result<(Subscription, Option<EventType>), Error> {
+        let before = row.clone();
+        let (step, after) = if self.row.origin == Origin::Renewal {
+            let step = next(row.state, Action::Renew)?;
+            (step, renewed(row, step, plan))
+        } else if row.state == SubscriptionState::Starting {
+            let step = next(row.state, starts(&row))?;
+            tx.count(row.account_id, Counted::Subscriptions, 1);
+            (step, goes_on(row, step, plan))
+        } else {
+            let step = next(row.state, Action::Reactivate)?;
+            plans::count::ceased(tx, row.account_id, row.plan_id).await?;
+            (step, restarted(row, step, plan, self.row.created_at))
+        };
+        let bill = Bill::paid(plan, after.interval_number, self.row.amount);
+        entries::record(tx, &after, plan, &bill, self.row.id, self.now);
+        let subscription = put(tx, &before, after, step.emits, self.now).await?;
+        if let Some(claim) = &self.claim {
+            let answer = claim.answer(&subscription)?;
+            idempotency::keep(tx, &self.vault, before.account_id, claim.hash(), &answer);
+        }
+        Ok((subscription, step.emits))
+    }
+
+    /// The bill is tried again later, or the subscription ends.
+    async fn refused(&self, tx: &Tx, row: subscription::Model) -> Result<(), Error> {
+        let plan = plan_of(tx, &row).await?;
+        let was_due = row.next_billing_at.is_some();
+        let step = next(row.state, Action::Refuse)?;
+        let after = refused(row, &plan, self.now);
+        tell(tx, after.clone(), step.emits, self.now)?;
+        if was_due && after.next_billing_at.is_none() {
+            let step = next(after.state, Action::Cancel)?;
+            let closed = super::course::closed(after.clone(), step, self.now);
+            return put(tx, &after, closed, step.emits, self.now).await.map(drop);
+        }
+        store(tx, &after).await
+    }
+}
+
+/// How one begins whose row says with what.
+pub(super) fn starts(row: &subscription::Model) -> Action {
+    if row.interval_number == 0 { Action::StartTrial } else { Action::Start }
+}
+
+/// Nothing was charged: a subscription that was to begin has never been, one that was to be reactivated stays as it is.
+async fn let_go(tx: &Tx, row: subscription::Model) -> Result<(), Error> {
+    if row.state == SubscriptionState::Starting {
+        let gone = subscription::Entity::delete_many()
+            .filter(Column::AccountId.eq(row.account_id))
+            .filter(Column::Id.eq(row.id));
+        gone.exec(tx).await?;
+        plans::count::moved(tx, row.account_id, row.plan_id, Some(row.state), None).await?;
+        return Ok(());
+    }
+    plans::count::ceased(tx, row.account_id, row.plan_id).await?;
+    store(tx, &subscription::Model { charge_id: None, ..row }).await
+}

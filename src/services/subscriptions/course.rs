@@ -1,0 +1,178 @@
+//! How a subscription goes on: pure functions from one row to the next. Who stores the row, and why, is the verbs'
+//! business.
+
+use entity::subscription::{Model, SubscriptionState};
+use entity::{CardToken, CustomerToken, SubscriptionToken, Timestamp, plan};
+
+use super::calendar::{after, is_retried};
+use super::state::Move;
+use crate::limits::RENEWAL_RETRIES;
+
+/// What is to be paid for an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bill {
+    /// The interval's number; 0 is the trial.
+    pub number: i32,
+    /// For the interval itself.
+    pub interval_amount: i64,
+    /// The setup fee.
+    pub setup_amount: i64,
+}
+
+impl Bill {
+    /// Of the trial, or of an interval with or without the setup fee.
+    fn new(plan: &plan::Model, number: i32, with_setup: bool) -> Self {
+        if number == 0 {
+            return Self { number, interval_amount: plan.trial_amount, setup_amount: 0 };
+        }
+        let setup_amount = if with_setup { plan.setup_amount } else { 0 };
+        Self { number, interval_amount: plan.amount, setup_amount }
+    }
+
+    /// Of the first interval of a subscription that has just begun.
+    pub fn first(row: &Model, plan: &plan::Model, include_setup_fee: bool) -> Self {
+        Self::new(plan, row.interval_number, include_setup_fee)
+    }
+
+    /// Of the next interval, at its time.
+    pub fn next(row: &Model, plan: &plan::Model) -> Self {
+        Self::new(plan, row.interval_number + 1, row.setup_due)
+    }
+
+    /// Of the next interval, which begins with a reactivation.
+    pub fn reactivated(row: &Model, plan: &plan::Model, include_setup_fee: bool) -> Self {
+        Self::new(plan, row.interval_number + 1, include_setup_fee)
+    }
+
+    /// What a charge of this amount was for: a trial, or an interval, beside which there is only the setup fee.
+    pub fn paid(plan: &plan::Model, number: i32, amount: i64) -> Self {
+        let interval_amount = if number == 0 { amount } else { plan.amount };
+        Self { number, interval_amount, setup_amount: amount - interval_amount }
+    }
+
+    /// What the card is charged; nothing makes no charge.
+    pub fn sum(&self) -> i64 {
+        self.interval_amount + self.setup_amount
+    }
+}
+
+/// Who subscribes to what.
+pub struct Subscriber {
+    /// The subscription's token.
+    pub id: SubscriptionToken,
+    /// The customer.
+    pub customer: CustomerToken,
+    /// The card that pays; none is the primary one.
+    pub card: Option<CardToken>,
+    /// Whether the setup fee is charged.
+    pub include_setup_fee: bool,
+}
+
+/// A subscription in its trial, where the plan has one, or else in its first interval: not started yet.
+pub fn begun(plan: &plan::Model, subscriber: &Subscriber, now: Timestamp) -> Model {
+    let (number, finishes_at, anchor_at) = match plan.trial_interval() {
+        Some(trial) => (0, after(now, trial, 1), after(now, trial, 1)),
+        None => (1, after(now, plan.interval(), 1), now),
+    };
+    Model {
+        account_id: plan.account_id,
+        id: subscriber.id,
+        state: SubscriptionState::Starting,
+        plan_id: plan.id,
+        customer_id: subscriber.customer,
+        card_id: subscriber.card,
+        attempt: 0,
+        charge_id: None,
+        interval_number: number,
+        started_at: now,
+        finishes_at,
+        anchor_number: 1,
+        anchor_at,
+        setup_due: number == 0 && subscriber.include_setup_fee,
+        failures: 0,
+        first_failed_at: None,
+        next_billing_at: None,
+        ends_at: None,
+        cancelled_at: None,
+        created_at: now,
+    }
+}
+
+/// It goes on with the interval it is in, which is paid.
+pub fn goes_on(row: Model, step: Move, plan: &plan::Model) -> Model {
+    let is_last = plan.intervals > 0 && row.interval_number >= plan.intervals;
+    let (next_billing_at, ends_at) = match step.to {
+        SubscriptionState::Trial | SubscriptionState::Active if !is_last => (Some(row.finishes_at), None),
+        SubscriptionState::Trial | SubscriptionState::Active | SubscriptionState::Cancelling => {
+            (None, Some(row.finishes_at))
+        }
+        SubscriptionState::Starting | SubscriptionState::Cancelled => (None, None),
+    };
+    let cancelled_at = row.cancelled_at.filter(|_| step.to == SubscriptionState::Cancelled);
+    Model {
+        state: step.to,
+        failures: 0,
+        first_failed_at: None,
+        next_billing_at,
+        ends_at,
+        cancelled_at,
+        charge_id: None,
+        ..row
+    }
+}
+
+/// The next interval is paid. It began when the present one ended, however late that is.
+pub fn renewed(row: Model, step: Move, plan: &plan::Model) -> Model {
+    let number = row.interval_number + 1;
+    let since_anchor = number - row.anchor_number;
+    let next = Model {
+        interval_number: number,
+        started_at: row.finishes_at,
+        finishes_at: after(row.anchor_at, plan.interval(), since_anchor + 1),
+        setup_due: false,
+        ..row
+    };
+    goes_on(next, step, plan)
+}
+
+/// The next interval is paid, and begins now: later ones are counted from here.
+pub fn restarted(row: Model, step: Move, plan: &plan::Model, now: Timestamp) -> Model {
+    let number = row.interval_number + 1;
+    let next = Model {
+        interval_number: number,
+        started_at: now,
+        finishes_at: after(now, plan.interval(), 1),
+        anchor_number: number,
+        anchor_at: now,
+        setup_due: false,
+        ..row
+    };
+    goes_on(next, step, plan)
+}
+
+/// The bill of the next interval was refused, and will be tried again; where it will not, `None` is when.
+pub fn refused(row: Model, plan: &plan::Model, now: Timestamp) -> Model {
+    let failures = row.failures + 1;
+    let first_failed_at = row.first_failed_at.unwrap_or(now);
+    let pause = usize::try_from(row.failures).ok().and_then(|before| RENEWAL_RETRIES.get(before));
+    let retry = pause.filter(|_| is_retried(plan.interval())).map(|pause| first_failed_at + *pause);
+    Model {
+        failures,
+        first_failed_at: Some(first_failed_at),
+        // Cancelled meanwhile, it waits for nothing, or for its end.
+        next_billing_at: row.next_billing_at.and(retry),
+        charge_id: None,
+        ..row
+    }
+}
+
+/// It is billed no more: at once, or once what is paid has run out.
+pub fn closed(row: Model, step: Move, now: Timestamp) -> Model {
+    Model {
+        state: step.to,
+        next_billing_at: None,
+        ends_at: (step.to == SubscriptionState::Cancelling).then_some(row.finishes_at),
+        cancelled_at: (step.to == SubscriptionState::Cancelled).then_some(now),
+        ..row
+    }
+}

@@ -1,0 +1,214 @@
+//! POST /subscriptions and POST /plans/{token}/subscriptions: the first charge in three steps, or one commit where there
+//! is none.
+
+use entity::charge::Origin;
+use entity::counter::Counted;
+use entity::subscription::{self, SubscriptionState};
+use entity::{CardToken, card, charge, customer, plan};
+use futures::FutureExt;
+
+use super::conclude::{pay, starts};
+use super::course::{Bill, Subscriber, begun, goes_on};
+use super::rows::{customer_held, tell};
+use super::state::next;
+use crate::error::{Error, ErrorCode};
+use crate::params::subscription::{NewPlanSubscription, NewSubscription};
+use crate::params::{Params, filled};
+use crate::services::accounts::faults::Fares;
+use crate::services::charges::create::{Intent, record_intent};
+use crate::services::charges::order::{Order, Terms};
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::{cards, customers, idempotency, payment, plans};
+use crate::store::Tx;
+use crate::views::subscription::Subscription;
+
+/// Subscribe a customer to a plan. May take as long as the acquirer.
+///
+/// Refusals, first match wins: `invalid_resource` (400), `resource_not_found` (the plan, then the customer),
+/// `invalid_request` (the card); then the acquirer's: a decline, or `gateway_error`, which always mean that there is no
+/// subscription and nothing was charged.
+pub async fn create(
+    ctx: &Ctx,
+    account: &Account,
+    params: Params<NewSubscription>,
+) -> Result<Subscription, Error> {
+    let asked = params.valid().map_err(Error::subscription)?;
+    let unknown = ErrorCode::RecordNotFound;
+    let plan =
+        plans::find::by_token(ctx.store.read(), account, asked.plan_token.trim()).await?.ok_or(unknown)?;
+    let wanted = Wanted {
+        plan,
+        customer: &asked.customer_token,
+        card: asked.card_token.as_deref(),
+        include_setup_fee: asked.include_setup_fee.unwrap_or(true),
+        unknown,
+    };
+    subscribe(ctx, account, wanted).await
+}
+
+/// Subscribe a customer to the plan of the path. May take as long as the acquirer.
+///
+/// Refusals, first match wins: `not_found` (the plan), `invalid_resource` (400), `not_found` (the customer), then as
+/// [`create`].
+pub async fn create_for_plan(
+    ctx: &Ctx,
+    account: &Account,
+    plan: &str,
+    params: Params<NewPlanSubscription>,
+) -> Result<Subscription, Error> {
+    let unknown = ErrorCode::NotFound;
+    let plan = plans::find::by_token(ctx.store.read(), account, plan).await?.ok_or(unknown)?;
+    let asked = params.valid().map_err(Error::subscription)?;
+    let wanted = Wanted {
+        plan,
+        customer: &asked.customer_token,
+        card: asked.card_token.as_deref(),
+        include_setup_fee: asked.include_setup_fee.unwrap_or(true),
+        unknown,
+    };
+    subscribe(ctx, account, wanted).await
+}
+
+struct Wanted<'a> {
+    plan: plan::Model,
+    customer: &'a str,
+    card: Option<&'a str>,
+    include_setup_fee: bool,
+    /// How an unknown record is refused.
+    unknown: ErrorCode,
+}
+
+async fn subscribe(ctx: &Ctx, account: &Account, wanted: Wanted<'_>) -> Result<Subscription, Error> {
+    let Wanted { plan, include_setup_fee, unknown, .. } = wanted;
+    let customer = wanted.customer.trim().parse().map_err(|_| unknown)?;
+    let (customer, primary) = customers::find::with_primary(ctx, account, customer).await?.ok_or(unknown)?;
+    let named = match filled(wanted.card) {
+        Some(token) => Some(card_of(ctx, account, &customer, token).await?),
+        None => None,
+    };
+    let subscriber = Subscriber {
+        id: ctx.ids.token(),
+        customer: customer.id,
+        card: named.as_ref().map(|card| card.id),
+        include_setup_fee,
+    };
+    let row = begun(&plan, &subscriber, account.now);
+    let bill = Bill::first(&row, &plan, include_setup_fee);
+    if bill.sum() == 0 {
+        let beginning = Beginning { row, plan, unknown };
+        return idempotency::write(ctx, account, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
+    }
+    let order =
+        order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary)))?;
+    let (task, account) = (Ctx::clone(ctx), account.clone());
+    let beginning = Beginning { row, plan, unknown };
+    ctx.in_own_task(async move { charged(&task, &account, beginning, order).await }).await
+}
+
+/// A card of the customer's.
+///
+/// Refusals: `invalid_request`.
+pub(super) async fn card_of(
+    ctx: &Context,
+    account: &Account,
+    customer: &customer::Model,
+    token: &str,
+) -> Result<card::Model, Error> {
+    let card = match token.trim().parse() {
+        Ok(id) => cards::find(ctx, account, id).await?,
+        Err(_) => None,
+    };
+    card.filter(|card| card.customer_id == Some(customer.id)).ok_or_else(Error::not_the_customers_card)
+}
+
+/// The order of a bill: with the customer's e-mail, the name of the plan, and the address from which the customer was
+/// made (decisions 7).
+pub(super) fn order(
+    ctx: &Context,
+    account: &Account,
+    origin: Origin,
+    bill: &Bill,
+    (plan, customer, card): (&plan::Model, customer::Model, card::Model),
+) -> Result<Order, Error> {
+    let rate = ctx.acquirer.rate(plan.currency);
+    let terms = Terms {
+        origin,
+        amount: bill.sum(),
+        currency: plan.currency,
+        rate: rate.ok_or_else(|| Error::internal("the acquirer does not take a plan's currency any more"))?,
+        capture: true,
+        email: customer.email,
+        description: plan.name.clone(),
+        ip_address: customer.ip_address,
+        reference: None,
+        metadata: Vec::new(),
+        platform_adjustment: None,
+        three_d_secure: None,
+    };
+    let payer = payment::again(ctx, card, customer.id, Some(customer.primary_card_id))?;
+    Order::new(ctx, account, terms, payer)
+}
+
+/// A subscription that is to begin.
+struct Beginning {
+    row: subscription::Model,
+    plan: plan::Model,
+    unknown: ErrorCode,
+}
+
+impl Beginning {
+    /// Without a charge, it begins at once.
+    async fn free(&self, tx: &Tx) -> Result<Subscription, Error> {
+        let step = next(SubscriptionState::Starting, starts(&self.row))?;
+        let row = goes_on(self.row.clone(), step, &self.plan);
+        self.insert(tx, &row).await?;
+        tx.count(row.account_id, Counted::Subscriptions, 1);
+        tell(tx, row, step.emits, self.row.created_at)
+    }
+
+    /// With one, it is hidden until the acquirer has agreed.
+    async fn intend(&self, tx: &Tx, intent: &Intent) -> Result<(charge::Model, Fares), Error> {
+        let mut row = self.row.clone();
+        row.attempt += 1;
+        row.charge_id = Some(intent.row.id);
+        self.insert(tx, &row).await?;
+        Ok((intent.row.clone(), record_intent(tx, intent).await?))
+    }
+
+    /// As long as plan, customer and card are there. Whoever deletes one of them waits, or finds it.
+    async fn insert(&self, tx: &Tx, row: &subscription::Model) -> Result<(), Error> {
+        if !customer_held(tx, row.account_id, row.customer_id).await? {
+            return Err(self.unknown.into());
+        }
+        if let Some(card) = row.card_id {
+            check_card(tx, row, card).await?;
+        }
+        if !plans::count::moved(tx, row.account_id, row.plan_id, None, Some(row.state)).await? {
+            return Err(self.unknown.into());
+        }
+        Ok(tx.insert(row).await?)
+    }
+}
+
+/// A named card is still the customer's, whose hold keeps it there.
+pub(super) async fn check_card(tx: &Tx, row: &subscription::Model, card: CardToken) -> Result<(), Error> {
+    let card = cards::in_unit(tx, row.account_id, card).await?;
+    match card {
+        Some(card) if card.customer_id == Some(row.customer_id) => Ok(()),
+        Some(_) | None => Err(Error::not_the_customers_card()),
+    }
+}
+
+async fn charged(
+    ctx: &Context,
+    account: &Account,
+    beginning: Beginning,
+    order: Order,
+) -> Result<Subscription, Error> {
+    let unknown = beginning.unknown;
+    let Order { intent, call } = order;
+    let unit =
+        ctx.store.write((beginning, intent), |tx, (beginning, intent)| beginning.intend(tx, intent).boxed());
+    let (row, fares) = unit.await?;
+    pay(ctx, account, (row, call, fares), unknown).await
+}

@@ -1,0 +1,67 @@
+//! Finding subscriptions.
+
+use entity::SubscriptionToken;
+use entity::counter::Counted;
+use entity::subscription::{self, Column};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+
+use super::rows::visible;
+use crate::error::{Error, ErrorCode};
+use crate::params::{Paging, Params};
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::services::{customers, plans};
+use crate::views::subscription::Subscription;
+
+/// One subscription.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?;
+    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+}
+
+/// The account's subscriptions, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Subscription>, Error> {
+    let list = List::newest_first(account.id(), visible(account.id()));
+    Ok(list.counted(ctx, Counted::Subscriptions, paging).await?.map(Subscription::from))
+}
+
+/// A plan's subscriptions, newest first.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
+pub async fn of_plan(
+    ctx: &Context,
+    account: &Account,
+    plan: &str,
+    paging: Params<Paging>,
+) -> Result<Page<Subscription>, Error> {
+    let plan = plans::find::by_token(ctx.store.read(), account, plan).await?.ok_or(ErrorCode::NotFound)?;
+    let list = List::newest_first(account.id(), visible(account.id()).filter(Column::PlanId.eq(plan.id)));
+    Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
+}
+
+/// A customer's subscriptions, newest first.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
+pub async fn of_customer(
+    ctx: &Context,
+    account: &Account,
+    customer: &str,
+    paging: Params<Paging>,
+) -> Result<Page<Subscription>, Error> {
+    let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
+    let list =
+        List::newest_first(account.id(), visible(account.id()).filter(Column::CustomerId.eq(customer.id)));
+    Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
+}
+
+/// The row a token names.
+pub(in crate::services) async fn by_token(
+    db: &impl ConnectionTrait,
+    account: &Account,
+    token: &str,
+) -> Result<Option<subscription::Model>, Error> {
+    let Ok(id) = token.parse::<SubscriptionToken>() else { return Ok(None) };
+    Ok(visible(account.id()).filter(Column::Id.eq(id)).one(db).await?)
+}

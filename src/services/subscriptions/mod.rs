@@ -1,0 +1,24 @@
+//! Subscriptions, a file a verb (specification, Subscriptions; decisions 7). A bill is a payment in three steps like any
+//! other; what its charge does to the subscription is recorded in the same commits.
+
+pub mod bill;
+pub mod calendar;
+pub mod cancel;
+mod conclude;
+mod course;
+pub mod create;
+pub mod ending;
+mod entries;
+pub mod find;
+pub mod reactivate;
+mod rows;
+pub mod settle;
+pub mod state;
+pub mod update;
+
+pub use cancel::{cancel, close_customer, unsubscribe};
+pub use create::{create, create_for_plan};
+pub use entries::ledger;
+pub use find::{list, of_customer, of_plan, show};
+pub use reactivate::reactivate;
+pub use update::update;

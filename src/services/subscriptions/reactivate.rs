@@ -1,0 +1,132 @@
+//! PUT /subscriptions/{token}/reactivate: what is paid is used up first; after that a new interval begins now.
+
+use entity::charge::{self, Origin};
+use entity::plan;
+use entity::subscription;
+use futures::FutureExt;
+
+use super::conclude::pay;
+use super::course::{Bill, goes_on, restarted};
+use super::create::order;
+use super::find::by_token;
+use super::rows::{customer_held, held, plan_of, put, store};
+use super::state::{Action, Move, next};
+use crate::error::{Error, ErrorCode};
+use crate::params::Params;
+use crate::params::subscription::Reactivation;
+use crate::services::accounts::faults::Fares;
+use crate::services::charges::create::{Intent, record_intent};
+use crate::services::charges::order::Order;
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::{cards, customers, idempotency, plans};
+use crate::store::Tx;
+use crate::views::subscription::Subscription;
+
+/// Let a cancelled subscription go on. May take as long as the acquirer.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource` (400), `invalid_state` (not cancelled, a charge of it under
+/// way, its intervals used up, its customer deleted); then the acquirer's: a decline, or `gateway_error`, which change
+/// nothing.
+pub async fn reactivate(
+    ctx: &Ctx,
+    account: &Account,
+    token: &str,
+    params: Params<Reactivation>,
+) -> Result<Subscription, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
+    let asked = params.valid().map_err(Error::subscription)?;
+    let plan = plan_of(ctx.store.read(), &row).await?;
+    let customer = customers::find::with_primary(ctx, account, row.customer_id).await?;
+    let (customer, primary) = customer.ok_or(ErrorCode::InvalidState)?;
+    let wanted = Wanted { row, plan, account: account.clone() };
+    wanted.step(&wanted.row)?;
+    let bill = Bill::reactivated(&wanted.row, &wanted.plan, asked.include_setup_fee.unwrap_or(true));
+    if wanted.is_paid(&wanted.row) || bill.sum() == 0 {
+        return idempotency::write(ctx, account, wanted, |tx, wanted| wanted.free(tx).boxed()).await;
+    }
+    let named = match wanted.row.card_id {
+        Some(card) => cards::find(ctx, account, card).await?,
+        None => None,
+    };
+    let payer = (&wanted.plan, customer, named.unwrap_or(primary));
+    let order = order(ctx, account, Origin::Subscription, &bill, payer)?;
+    let (task, account) = (Ctx::clone(ctx), account.clone());
+    ctx.in_own_task(async move { charged(&task, &account, wanted, order).await }).await
+}
+
+async fn charged(
+    ctx: &Context,
+    account: &Account,
+    wanted: Wanted,
+    order: Order,
+) -> Result<Subscription, Error> {
+    let Order { intent, call } = order;
+    let unit = ctx.store.write((wanted, intent), |tx, (wanted, intent)| wanted.intend(tx, intent).boxed());
+    let (row, fares) = unit.await?;
+    pay(ctx, account, (row, call, fares), ErrorCode::InvalidState).await
+}
+
+struct Wanted {
+    row: subscription::Model,
+    plan: plan::Model,
+    account: Account,
+}
+
+impl Wanted {
+    /// Whether what was paid, or the trial, has not run out.
+    fn is_paid(&self, row: &subscription::Model) -> bool {
+        self.account.now < row.finishes_at
+    }
+
+    fn step(&self, row: &subscription::Model) -> Result<Move, Error> {
+        let in_trial = row.interval_number == 0 && self.is_paid(row);
+        let step = next(row.state, if in_trial { Action::ReactivateTrial } else { Action::Reactivate })?;
+        let used_up = self.plan.intervals > 0 && row.interval_number >= self.plan.intervals;
+        if used_up || row.charge_id.is_some() {
+            return Err(ErrorCode::InvalidState.into());
+        }
+        Ok(step)
+    }
+
+    /// The row as it stands, where it may still go on as it could when it was looked at.
+    async fn held(&self, tx: &Tx) -> Result<(subscription::Model, Move), Error> {
+        let row = held(tx, &self.row).await?.ok_or(ErrorCode::NotFound)?;
+        let step = self.step(&row)?;
+        // Billed meanwhile, or reactivated and cancelled again: another interval is another bill.
+        if row.finishes_at != self.row.finishes_at {
+            return Err(ErrorCode::InvalidState.into());
+        }
+        Ok((row, step))
+    }
+
+    /// Nothing is charged: it goes on with what is paid, or with an interval that costs nothing.
+    async fn free(&self, tx: &Tx) -> Result<Subscription, Error> {
+        if !customer_held(tx, self.row.account_id, self.row.customer_id).await? {
+            return Err(ErrorCode::InvalidState.into());
+        }
+        let (before, step) = self.held(tx).await?;
+        // A plan whose subscriptions are all cancelled may be deleted at this moment.
+        if !plans::count::hold(tx, before.account_id, before.plan_id).await? {
+            return Err(ErrorCode::NotFound.into());
+        }
+        let row = before.clone();
+        let after = if self.is_paid(&row) {
+            goes_on(row, step, &self.plan)
+        } else {
+            restarted(row, step, &self.plan, self.account.now)
+        };
+        put(tx, &before, after, step.emits, self.account.now).await
+    }
+
+    /// A charge is to be made: nobody else makes one meanwhile, and its plan is not deleted.
+    async fn intend(&self, tx: &Tx, intent: &Intent) -> Result<(charge::Model, Fares), Error> {
+        let (mut row, _) = self.held(tx).await?;
+        if !plans::count::began(tx, row.account_id, row.plan_id).await? {
+            return Err(ErrorCode::NotFound.into());
+        }
+        row.attempt += 1;
+        row.charge_id = Some(intent.row.id);
+        store(tx, &row).await?;
+        Ok((intent.row.clone(), record_intent(tx, intent).await?))
+    }
+}

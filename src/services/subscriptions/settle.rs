@@ -1,0 +1,48 @@
+//! Settling the charges of subscriptions whose outcome nobody learnt (decisions 5, "Unknown outcome"). A first charge, or
+//! that of a reactivation, is reversed, because its caller was told that nothing was charged; a renewal stands.
+
+use entity::Timestamp;
+use entity::charge::{self, Column, Origin};
+use sea_orm::sea_query::SimpleExpr;
+use sea_orm::{ColumnTrait, Condition, Select};
+
+use super::bill::ran;
+use super::conclude::conclude;
+use crate::error::Error;
+use crate::services::charges::settle::{claim, creation, in_flight, lost, unsettled};
+use crate::services::context::Context;
+use crate::services::due_work::{DueWork, Ran, Reach, Subject};
+use crate::services::moment::Moment;
+
+/// Charges of subscriptions that are settled.
+pub struct Settling;
+
+impl DueWork for Settling {
+    type Entity = charge::Entity;
+    const NAME: &'static str = "unsettled_subscription";
+    const AT: Column = Column::CreatedAt;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
+        vec![lost(wall, of_subscriptions())]
+    }
+
+    /// A renewal that began during the move as well: the next one is counted from it.
+    fn of_account(reach: &Reach) -> Select<charge::Entity> {
+        in_flight(reach, of_subscriptions(), Condition::any().add(Column::Origin.eq(Origin::Renewal)))
+    }
+
+    fn subject(row: &charge::Model) -> Subject {
+        unsettled(row)
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: charge::Model) -> Result<Ran, Error> {
+        let Some(row) = claim(ctx, moment, row).await? else { return Ok(Ran::Nothing) };
+        let Some(verdict) = creation(ctx, &row).await else { return Ok(Ran::Unanswered) };
+        ran(conclude(ctx, moment, row, verdict).await?)
+    }
+}
+
+fn of_subscriptions() -> SimpleExpr {
+    Column::Origin.is_in([Origin::Subscription, Origin::Renewal])
+}

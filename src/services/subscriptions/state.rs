@@ -1,0 +1,162 @@
+//! The states of a subscription: one total table of what can become of it in each (specification, States and
+//! transitions, Subscription; decisions 7 and 11).
+
+use std::fmt::Write;
+
+use entity::event::EventType;
+use entity::subscription::SubscriptionState;
+
+use crate::error::ErrorCode;
+
+/// What can happen to a subscription.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Its first interval begins.
+    Start,
+    /// Its trial begins.
+    StartTrial,
+    /// The next interval is billed.
+    Renew,
+    /// The bill of the next interval is refused.
+    Refuse,
+    /// The merchant cancels it, or the last retry of a bill was refused.
+    Cancel,
+    /// Its customer is deleted.
+    CloseCustomer,
+    /// Its customer unsubscribes.
+    Unsubscribe,
+    /// What was paid has run out, and nothing is billed any more.
+    Finish,
+    /// It is wanted again.
+    Reactivate,
+    /// The same, within its trial.
+    ReactivateTrial,
+}
+
+impl Action {
+    /// Every action, for the table.
+    pub const ALL: &[Self] = &[
+        Self::Start,
+        Self::StartTrial,
+        Self::Renew,
+        Self::Refuse,
+        Self::Cancel,
+        Self::CloseCustomer,
+        Self::Unsubscribe,
+        Self::Finish,
+        Self::Reactivate,
+        Self::ReactivateTrial,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::StartTrial => "start with a trial",
+            Self::Renew => "renew",
+            Self::Refuse => "bill refused",
+            Self::Cancel => "cancel",
+            Self::CloseCustomer => "customer deleted",
+            Self::Unsubscribe => "unsubscribe",
+            Self::Finish => "run out",
+            Self::Reactivate => "reactivate",
+            Self::ReactivateTrial => "reactivate in the trial",
+        }
+    }
+}
+
+/// A legal move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// Where it ends.
+    pub to: SubscriptionState,
+    /// What happened then; a reactivation is its charge's news, if anybody's.
+    pub emits: Option<EventType>,
+}
+
+/// The table.
+pub fn next(state: SubscriptionState, action: Action) -> Result<Move, ErrorCode> {
+    use Action::{
+        Cancel, CloseCustomer, Finish, Reactivate, ReactivateTrial, Refuse, Renew, Start, StartTrial,
+        Unsubscribe,
+    };
+    use SubscriptionState::{Active, Cancelled, Cancelling, Starting, Trial};
+
+    let told = |to, event| Ok(Move { to, emits: Some(event) });
+    let untold = |to| Ok(Move { to, emits: None });
+    match (state, action) {
+        (Starting, Start) => told(Active, EventType::SubscriptionCreated),
+        (Starting, StartTrial) => told(Trial, EventType::SubscriptionCreated),
+        (Trial | Active, Renew) => told(Active, EventType::SubscriptionRenewed),
+        // It was cancelled while the acquirer was asked: what was paid stands, and bills nothing more.
+        (Cancelling | Cancelled, Renew) => told(state, EventType::SubscriptionRenewed),
+        (Trial | Active | Cancelling | Cancelled, Refuse) => {
+            told(state, EventType::SubscriptionRenewalFailed)
+        }
+        (Trial | Active, Cancel) => told(Cancelled, EventType::SubscriptionCancelled),
+        (Trial | Active | Cancelling, CloseCustomer) => told(Cancelled, EventType::SubscriptionCancelled),
+        (Trial | Active, Unsubscribe) => told(Cancelling, EventType::SubscriptionUnsubscribed),
+        (Active, Finish) => told(Cancelled, EventType::SubscriptionExpired),
+        (Cancelling, Finish) => told(Cancelled, EventType::SubscriptionCancelled),
+        (Cancelling | Cancelled, Reactivate) => untold(Active),
+        (Cancelling | Cancelled, ReactivateTrial) => untold(Trial),
+        (
+            Starting,
+            Renew | Refuse | Cancel | CloseCustomer | Unsubscribe | Finish | Reactivate | ReactivateTrial,
+        )
+        | (Trial, Start | StartTrial | Finish | Reactivate | ReactivateTrial)
+        | (Active, Start | StartTrial | Reactivate | ReactivateTrial)
+        | (Cancelling, Start | StartTrial | Cancel | Unsubscribe)
+        | (Cancelled, Start | StartTrial | Cancel | CloseCustomer | Unsubscribe | Finish) => {
+            Err(ErrorCode::InvalidState)
+        }
+    }
+}
+
+/// The table as text, one line a legal move; all others are refused.
+pub fn table() -> String {
+    let mut lines = String::new();
+    for state in SubscriptionState::ALL {
+        for action in Action::ALL {
+            let Ok(Move { to, emits }) = next(*state, *action) else { continue };
+            let emits = emits.map_or(String::new(), |event| format!(", emits {}", event.code()));
+            // Writing to a String cannot fail.
+            let _ = writeln!(lines, "{} + {} -> {}{emits}", state.code(), action.name(), to.code());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_specifications() {
+        let expected = "\
+starting + start -> active, emits subscription.created
+starting + start with a trial -> trial, emits subscription.created
+trial + renew -> active, emits subscription.renewed
+trial + bill refused -> trial, emits subscription.renewal_failed
+trial + cancel -> cancelled, emits subscription.cancelled
+trial + customer deleted -> cancelled, emits subscription.cancelled
+trial + unsubscribe -> cancelling, emits subscription.unsubscribed
+active + renew -> active, emits subscription.renewed
+active + bill refused -> active, emits subscription.renewal_failed
+active + cancel -> cancelled, emits subscription.cancelled
+active + customer deleted -> cancelled, emits subscription.cancelled
+active + unsubscribe -> cancelling, emits subscription.unsubscribed
+active + run out -> cancelled, emits subscription.expired
+cancelling + renew -> cancelling, emits subscription.renewed
+cancelling + bill refused -> cancelling, emits subscription.renewal_failed
+cancelling + customer deleted -> cancelled, emits subscription.cancelled
+cancelling + run out -> cancelled, emits subscription.cancelled
+cancelling + reactivate -> active
+cancelling + reactivate in the trial -> trial
+cancelled + renew -> cancelled, emits subscription.renewed
+cancelled + bill refused -> cancelled, emits subscription.renewal_failed
+cancelled + reactivate -> active
+cancelled + reactivate in the trial -> trial
+";
+        assert_eq!(table(), expected);
+    }
+}

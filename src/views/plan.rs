@@ -1,0 +1,95 @@
+//! Plan (specification, Plan).
+
+use entity::plan::{self, CustomerPermission, IntervalUnit};
+use entity::{Currency, PlanToken, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A recurring billing plan.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Plan {
+    /// `plan_...`
+    #[schema(value_type = String, example = "plan_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: PlanToken,
+    /// Need not be unique.
+    #[schema(example = "Coffee plan")]
+    name: String,
+    /// For each interval, in the currency's base unit.
+    #[schema(example = 1000)]
+    amount: i64,
+    /// Once, with the first interval.
+    #[schema(example = 0)]
+    setup_amount: i64,
+    /// For the trial.
+    #[schema(example = 0)]
+    trial_amount: i64,
+    /// ISO 4217 code.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    currency: Currency,
+    /// The length of an interval, in interval_unit.
+    #[schema(example = 1)]
+    interval: i32,
+    /// How many intervals are billed; 0 is no limit.
+    #[schema(example = 0)]
+    intervals: i32,
+    /// The length of the trial, in trial_interval_unit; 0 is no trial.
+    #[schema(example = 0)]
+    trial_interval: i32,
+    /// `day`, `week`, `month` or `year`.
+    #[schema(value_type = String, example = "month")]
+    interval_unit: IntervalUnit,
+    /// `day`, `week`, `month`, `year`, or empty.
+    #[schema(example = "")]
+    trial_interval_unit: &'static str,
+    /// Empty, or `cancel`.
+    #[schema(value_type = Vec<String>)]
+    customer_permissions: Vec<CustomerPermission>,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// How many subscriptions it has in each state.
+    subscription_counts: SubscriptionCounts,
+}
+
+/// How many subscriptions a plan has in each state.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SubscriptionCounts {
+    /// In their trial.
+    trial: i64,
+    /// Billed interval by interval.
+    active: i64,
+    /// Unsubscribed, until what is paid has run out.
+    cancelling: i64,
+    /// Billed no more.
+    cancelled: i64,
+}
+
+impl From<plan::Model> for Plan {
+    fn from(row: plan::Model) -> Self {
+        Self {
+            token: row.id,
+            name: row.name,
+            amount: row.amount,
+            setup_amount: row.setup_amount,
+            trial_amount: row.trial_amount,
+            currency: row.currency,
+            interval: row.interval,
+            intervals: row.intervals,
+            trial_interval: row.trial_interval,
+            interval_unit: row.interval_unit,
+            trial_interval_unit: row.trial_interval_unit.map_or("", IntervalUnit::code),
+            customer_permissions: row
+                .customer_may_cancel
+                .then_some(CustomerPermission::Cancel)
+                .into_iter()
+                .collect(),
+            created_at: row.created_at,
+            subscription_counts: SubscriptionCounts {
+                trial: row.trial,
+                active: row.active,
+                cancelling: row.cancelling,
+                cancelled: row.cancelled,
+            },
+        }
+    }
+}

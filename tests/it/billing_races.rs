@@ -1,0 +1,126 @@
+//! Whoever races a bill, there is one (decisions 7). `CARD_PAYMENTS_RACE_ROUNDS` says how often each race is run.
+
+use entity::Span;
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::harness::{App, Client, Database, at_once, rounds, rules, token_of};
+
+const CARD: &str = "4200000000000000";
+
+async fn customer(client: &Client) -> String {
+    token_of(&client.customer(CARD).await)
+}
+
+rules! {
+    async fn many_workers_at_once_bill_an_interval_once(app) {
+        let client = app.client();
+        let plan = client.plan(&json!({})).await;
+        let customer = customer(&client).await;
+        let mut expected = 0;
+        for round in 0..rounds() {
+            for _ in 0..4 {
+                client.subscribed(&plan, &customer).await;
+                expected += 1;
+            }
+            app.clock.advance(Span::days(31));
+            join_all((0..6).map(|_| app.do_due_work())).await;
+            expected += 4 * (round as u64 + 1);
+            assert_eq!(client.listed().await, expected);
+        }
+    }
+
+    async fn of_many_cancellations_one_wins(app) {
+        let client = app.client();
+        let customer = customer(&client).await;
+        for _ in 0..rounds() {
+            let plan = client.plan(&json!({})).await;
+            let subscription = client.subscribed(&plan, &customer).await;
+            let before = app.events().await.len();
+            let racers = (0..16).map(|n| {
+                let (client, subscription) = (client.clone(), subscription.clone());
+                async move {
+                    if n % 2 == 0 {
+                        client.delete(&format!("/1/subscriptions/{subscription}")).await
+                    } else {
+                        client.unsubscribes(&subscription).await
+                    }
+                }
+            });
+            let answers = at_once(racers).await;
+            assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
+            assert_eq!(app.events().await.len(), before + 1);
+            assert_eq!(client.counts(&plan).await.iter().sum::<i64>(), 1);
+        }
+    }
+
+    async fn of_many_reactivations_one_charges(app) {
+        let client = app.client();
+        let customer = customer(&client).await;
+        for _ in 0..rounds() {
+            let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
+            client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+            app.clock.advance(Span::days(40));
+            app.do_due_work().await;
+            let before = client.listed().await;
+            let racers = (0..16).map(|_| {
+                let (client, subscription) = (client.clone(), subscription.clone());
+                async move { client.put_subscription(&subscription, "reactivate").await }
+            });
+            let answers = at_once(racers).await;
+            assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
+            assert_eq!(client.listed().await, before + 1);
+            client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+        }
+    }
+
+    async fn whatever_races_the_end_of_a_customer_nothing_of_it_stays_open(app) {
+        let client = app.client();
+        let plan = client.plan(&json!({})).await;
+        for _ in 0..rounds() {
+            let customer = customer(&client).await;
+            let card = token_of(&client.post(&format!("/1/customers/{customer}/cards"), &crate::harness::card(CARD)).await.ok(201));
+            client.subscribed(&plan, &customer).await;
+            app.clock.advance(Span::days(31));
+            let racers = (0..12).map(|n| {
+                let (client, plan, customer, card) = (client.clone(), plan.clone(), customer.clone(), card.clone());
+                async move {
+                    match n % 4 {
+                        0 => client.delete(&format!("/1/customers/{customer}")).await,
+                        1 => client.delete(&format!("/1/customers/{customer}/cards/{card}")).await,
+                        2 => client.subscribing(&plan, &customer, &json!({ "card_token": card })).await,
+                        _ => client.subscribing(&plan, &customer, &json!({})).await,
+                    }
+                }
+            });
+            let (answers, ()) = futures::future::join(at_once(racers), app.do_due_work()).await;
+            for answer in answers {
+                assert!([200, 201, 204, 400, 404].contains(&answer.status), "{}", answer.text);
+            }
+            app.check_books().await;
+        }
+        let [_, active, ..] = client.counts(&plan).await;
+        assert_eq!(active, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_copies_bill_an_interval_once() {
+    let Some(app) = App::start(Database::Postgres).await else { return };
+    let client = app.client();
+    let customer = customer(&client).await;
+    let plan = client.plan(&json!({})).await;
+    for _ in 0..40 {
+        client.subscribed(&plan, &customer).await;
+    }
+    let copy = app.copy().await;
+    app.clock.advance(Span::days(31));
+    let by_copy = async {
+        for kind in card_payments::services::due::KINDS {
+            while kind.run(&copy.ctx).await.unwrap() > 0 {}
+        }
+    };
+    futures::future::join(app.do_due_work(), by_copy).await;
+    assert_eq!(client.listed().await, 80);
+    app.check_books().await;
+}
