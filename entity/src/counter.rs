@@ -28,10 +28,16 @@ string_enum! {
         Charges "charges",
         /// Customers.
         Customers "customers",
+        /// Deposits.
+        Deposits "deposits",
         /// Events.
         Events "events",
+        /// Recipients.
+        Recipients "recipients",
         /// Refunds.
         Refunds "refunds",
+        /// Transfers.
+        Transfers "transfers",
         /// Webhooks.
         Webhooks "webhooks",
     }

@@ -41,5 +41,10 @@ string_enum! {
         RefundCreated "refund.created",
         RefundSucceeded "refund.succeeded",
         RefundFailed "refund.failed",
+        RecipientCreated "recipient.created",
+        RecipientUpdated "recipient.updated",
+        TransferCreated "transfer.created",
+        TransferFailed "transfer.failed",
+        DepositCreated "deposit.created",
     }
 }

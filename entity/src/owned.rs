@@ -38,7 +38,7 @@ macro_rules! listed {
 }
 
 owned! {
-    api_key balance card charge counter customer deposit event idempotency_answer idempotency_key journal_entry posting
-    refund webhook webhook_endpoint
+    api_key balance bank_account card charge counter customer deposit event idempotency_answer idempotency_key
+    journal_entry posting recipient refund transfer webhook webhook_endpoint
 }
-listed! { card charge customer event refund webhook webhook_endpoint }
+listed! { card charge customer deposit event posting recipient refund transfer webhook webhook_endpoint }
