@@ -1,29 +1,33 @@
 //! Request parameters: from the tree that a body or a query makes to a plain struct, with every
 //! fault found on the way.
 
+pub mod bank_account;
 pub mod card;
 pub mod charge;
 pub mod clock;
 mod collect;
 mod complaints;
 pub mod customer;
+pub mod deposit;
 mod faults;
 mod findings;
 mod paging;
 mod patch;
+pub mod recipient;
 pub mod refund;
 pub mod rules;
 pub mod sandbox;
 mod search;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 mod values;
 pub mod webhook_endpoint;
 
 pub use faults::{Faults, Message};
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::Search;
+pub use search::{Search, moment};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -5,8 +5,9 @@
 
 use entity::account::{self, Column};
 use entity::{
-    AccountToken, Owned, Span, Timestamp, api_key, balance, card, charge, counter, customer, deposit, event,
-    idempotency_answer, idempotency_key, journal_entry, posting, refund, webhook, webhook_endpoint,
+    AccountToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, charge, counter, customer,
+    deposit, event, idempotency_answer, idempotency_key, journal_entry, posting, recipient, refund, transfer,
+    webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -47,6 +48,8 @@ impl Closing {
             .filter(Condition::any().add(by_maker).add(by_itself))
             .col_expr(Column::ClosedAt, Expr::value(self.wall.millis()))
             .col_expr(Column::WipeAt, Expr::value(self.wall.millis()))
+            // Nobody pays it out any more.
+            .col_expr(Column::SettlesAt, Expr::value(None::<i64>))
             // Nobody counts meanwhile what was kept long enough.
             .col_expr(Column::PurgeAt, Expr::value((self.wall + Span::days(RETENTION_DAYS_MAX)).millis()));
         if close.exec(tx).await?.rows_affected == 0 {
@@ -115,10 +118,13 @@ macro_rules! rows {
 const STEPS: &[Step] = &[
     rows!(webhook_endpoint Id),
     rows!(refund Id),
+    rows!(transfer Id),
     rows!(charge Id),
     |tx, account| words(tx, account).boxed(),
     rows!(card Id),
     rows!(customer Id),
+    rows!(recipient Id),
+    rows!(bank_account Id),
     rows!(webhook Id),
     rows!(event Id),
     rows!(journal_entry Id),

@@ -209,7 +209,7 @@ fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
     let entry = Entry {
         account: row.account_id,
         kind: EntryKind::Charge,
-        source: row.id.to_string(),
+        source: row.id.into(),
         now: outcome.now,
     };
     let available_on = (outcome.now + Span::days(outcome.settlement_delay_days.into())).day();

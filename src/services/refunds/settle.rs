@@ -171,7 +171,7 @@ fn give_back(tx: &Tx, refund: &refund::Model, now: Timestamp) {
     let entry = Entry {
         account: refund.account_id,
         kind: EntryKind::RefundReturn,
-        source: refund.id.to_string(),
+        source: refund.id.into(),
         now,
     };
     let amount = refund.settlement_amount;
