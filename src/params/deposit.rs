@@ -36,6 +36,11 @@ pub struct Arrival {
     pub available_at: Option<Timestamp>,
 }
 
+impl Arrival {
+    /// What the sender writes who writes nothing.
+    pub const NARRATION: &str = "Deposit";
+}
+
 impl Params<NewDeposit> {
     /// What is to arrive.
     pub fn spelled(self) -> Result<Arrival, Faults> {
@@ -50,7 +55,7 @@ impl Params<NewDeposit> {
         }
         Ok(Arrival {
             amount: value.amount,
-            narration: value.narration.unwrap_or_else(|| "Deposit".into()),
+            narration: value.narration.unwrap_or_else(|| Arrival::NARRATION.into()),
             available_at: at.map(Timestamp::from),
         })
     }

@@ -6,6 +6,7 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{DepositToken, Owned};
+use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::context::{Account, Context};
@@ -15,7 +16,7 @@ use super::page::{List, Page};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::params::deposit::Arrival;
-use crate::store::Tx;
+use crate::store::{Store, Tx};
 use crate::views::deposit::Deposit;
 
 /// One deposit.
@@ -31,6 +32,15 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Depos
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Deposit>, Error> {
     let deposits = List::newest_first(account.id(), deposit::Entity::owned_by(account.id()));
     Ok(deposits.counted(ctx, Counted::Deposits, paging).await?.map(Deposit::from))
+}
+
+/// Make a deposit on an operator's word.
+pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result<Deposit, Error> {
+    store
+        .write((account, arrival), |tx, (account, arrival)| {
+            async move { make(tx, &of(account, tx.token(), arrival.clone())).await }.boxed()
+        })
+        .await
 }
 
 /// The row of a deposit that is to be made; what is not for later is available at once.

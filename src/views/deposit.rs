@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 pub struct Deposit {
     /// `dpo_...`
     #[schema(value_type = String, example = "dpo_AZqYv3rVcBKUQ1mHn7tKRw")]
-    token: DepositToken,
+    pub token: DepositToken,
     /// Cents, as a string of digits.
     #[schema(pattern = "^[0-9]+$", example = "50000")]
-    amount: String,
+    pub amount: String,
     /// ISO 4217 code.
     #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
@@ -21,7 +21,7 @@ pub struct Deposit {
     narration: String,
     /// When it raises the balance.
     #[schema(value_type = String, format = DateTime)]
-    available_at: Timestamp,
+    pub available_at: Timestamp,
 }
 
 impl From<deposit::Model> for Deposit {

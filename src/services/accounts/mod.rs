@@ -24,7 +24,7 @@ use crate::random::token22;
 use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
 use crate::services::{bank_accounts, claim, deposits, idempotency};
-use crate::store::Tx;
+use crate::store::{Store, Tx};
 use crate::vault::{Purpose, Vault};
 
 /// A key and the account it opens.
@@ -85,6 +85,12 @@ pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) ->
     let found = found.filter(|(row, _)| row.closed_at.is_none());
     let (row, claimed) = found.ok_or(ErrorCode::Unauthorized)?;
     Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed: claimed.is_some() })
+}
+
+/// The account that an operator names, `wall` being the wall clock's now; none where it is not there, or deleted.
+pub async fn named(store: &Store, token: AccountToken, wall: Timestamp) -> Result<Option<Account>, Error> {
+    let row = account::Entity::find_by_id(token).one(store.read()).await?;
+    Ok(row.filter(|row| row.closed_at.is_none()).map(|row| Account::new(row, wall)))
 }
 
 async fn look_up(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {

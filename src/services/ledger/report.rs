@@ -3,12 +3,12 @@
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{
-    AccountToken, Currency, Day, JournalEntryToken, PostingToken, Timestamp, TransferToken, account,
+    AccountToken, Currency, Day, JournalEntryToken, PostingToken, Timestamp, TransferToken,
     journal_entry, posting,
 };
 use futures::TryStreamExt;
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ConnectionTrait, DbErr, EntityTrait, FromQueryResult, QueryResult, StreamTrait};
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult, StreamTrait};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -24,6 +24,21 @@ pub struct Extent {
     /// Before this instant.
     pub to: Option<Timestamp>,
 }
+
+/// The names of [`Row`]'s columns.
+pub const COLUMNS: [&str; 11] = [
+    "account",
+    "entry",
+    "created_at",
+    "kind",
+    "source",
+    "posting",
+    "book",
+    "amount",
+    "currency",
+    "available_on",
+    "transfer",
+];
 
 /// One side of a movement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, FromQueryResult)]
@@ -64,19 +79,12 @@ fn date<S: serde::Serializer>(day: &Day, serializer: S) -> Result<S::Ok, S::Erro
 
 /// Tell `tell` each posting of an extent, entry by entry in the order of time, all of one snapshot. One row is held at a
 /// time.
-///
-/// Refusals: an account that is not there.
 pub async fn report(
     store: &Store,
     extent: Extent,
     mut tell: impl FnMut(&Row) -> Result<(), std::io::Error>,
 ) -> Result<(), Error> {
     let snapshot = store.snapshot().await?;
-    if let Some(token) = extent.account
-        && account::Entity::find_by_id(token).one(&snapshot).await?.is_none()
-    {
-        return Err(Error::internal(format!("there is no account {token}")));
-    }
     let query = ConnectionTrait::get_database_backend(&snapshot).build(&rows(extent));
     let mut rows = snapshot.stream_raw(query).await?;
     while let Some(row) = rows.try_next().await? {

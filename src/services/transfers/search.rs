@@ -3,7 +3,7 @@
 use entity::transfer::{self, Column};
 use entity::{AccountToken, Owned, RecipientToken, Timestamp, TransferToken, recipient};
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr, UnionType};
-use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::error::Error;
 use crate::params::Search;

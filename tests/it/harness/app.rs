@@ -291,6 +291,9 @@ impl App {
         for (kind, rows) in [
             ("charges", listed.as_str()),
             ("customers", "SELECT COUNT(*) FROM customers"),
+            ("deposits", "SELECT COUNT(*) FROM deposits"),
+            ("recipients", "SELECT COUNT(*) FROM recipients"),
+            ("transfers", "SELECT COUNT(*) FROM transfers"),
             ("events", "SELECT COUNT(*) FROM events"),
             ("refunds", "SELECT COUNT(*) FROM refunds"),
             ("webhooks", "SELECT COUNT(*) FROM webhooks"),
