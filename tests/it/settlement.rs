@@ -222,7 +222,9 @@ rules! {
             client.move_clock("1d").await;
         }
         let moved = client.move_clock("2year").await;
-        assert_eq!((&moved["complete"], &moved["ran_count"]), (&json!(true), &json!(3)));
+        assert_eq!(moved["complete"], true);
+        let settlements = moved["ran"].as_array().unwrap().iter().filter(|ran| ran["what"] == "transfer.created");
+        assert_eq!(settlements.count(), 3);
         let paid = transfers(&client).await;
         let when: Vec<_> = paid.iter().map(|transfer| transfer["paid_at"].as_str().unwrap()).collect();
         assert_eq!(when, ["2026-03-09T00:00:00Z", "2026-03-08T00:00:00Z", "2026-03-07T00:00:00Z"]);

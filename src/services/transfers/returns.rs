@@ -44,7 +44,9 @@ impl DueWork for Returns {
 
     async fn work(ctx: &Context, moment: &Moment, row: transfer::Model) -> Result<Ran, Error> {
         let coming_back = Return { seen: row, now: moment.now(ctx), mark: moment.mark() };
-        ctx.store.write(coming_back, |tx, coming_back| coming_back.record(tx).boxed()).await
+        let ran = ctx.store.write(coming_back, |tx, coming_back| coming_back.record(tx).boxed()).await;
+        crash::point("transfer_return", "outcome.after");
+        ran
     }
 }
 
