@@ -110,7 +110,11 @@ mod tests {
             (TransfersSchedule::Weekly, monday + second, Some(monday + Span::days(7))),
             (TransfersSchedule::Weekly, monday - second, Some(monday)),
             (TransfersSchedule::Weekly, monday - Span::days(6), Some(monday)),
-            (TransfersSchedule::Weekly, Timestamp::from_millis(0), Some(Timestamp::from_millis(0) + Span::days(4))),
+            (
+                TransfersSchedule::Weekly,
+                Timestamp::from_millis(0),
+                Some(Timestamp::from_millis(0) + Span::days(4)),
+            ),
             (TransfersSchedule::Manual, monday, None),
         ] {
             assert_eq!(schedule.next_after(now), due, "{schedule:?} {now}");

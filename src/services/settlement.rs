@@ -49,7 +49,8 @@ impl DueWork for Settlement {
 
     async fn work(ctx: &Context, moment: &Moment, row: account::Model) -> Result<Ran, Error> {
         let Some(due) = row.settles_at else { return Ok(Ran::Nothing) };
-        let run = Run { account: row.id, due, id: ctx.ids.token(), now: moment.now(ctx), mark: moment.mark() };
+        let run =
+            Run { account: row.id, due, id: ctx.ids.token(), now: moment.now(ctx), mark: moment.mark() };
         let ran = ctx.store.write(run, |tx, run| run.record(tx).boxed()).await;
         crash::point("settlement", "outcome.after");
         ran

@@ -136,7 +136,11 @@ impl LineItem {
     }
 
     /// A line of a settlement, with its charge where it is one's entitlement.
-    pub fn settled(line: &posting::Model, entry: &journal_entry::Model, charge: Option<charge::Model>) -> Self {
+    pub fn settled(
+        line: &posting::Model,
+        entry: &journal_entry::Model,
+        charge: Option<charge::Model>,
+    ) -> Self {
         let adjustment = Self::adjustment(line.amount, entry.created_at);
         let Some(charge) = charge else { return adjustment };
         Self {

@@ -13,7 +13,8 @@ const RECIPIENTS: &str = "/1/recipients";
 /// What is refused when the parameters of an acceptable bank account are changed like this, by itself and in a recipient.
 async fn refuses(app: &App, changes: Value, param: &str, said: &str) {
     let body = with(bank_account("987654321"), &changes);
-    let sentence = |subject: &str| if said.starts_with("Bank") { said.to_owned() } else { format!("{subject} {said}") };
+    let sentence =
+        |subject: &str| if said.starts_with("Bank") { said.to_owned() } else { format!("{subject} {said}") };
     let humanised = if param == "bsb" { "BSB".to_owned() } else { param[..1].to_uppercase() + &param[1..] };
     app.invalid(PATH, &body, &[(param, &sentence(&humanised))]).await;
     let (inside, humanised) = match param {

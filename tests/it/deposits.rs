@@ -111,14 +111,21 @@ fn an_operator_makes_deposits_beside_a_server() {
     let refused = run(&[nobody, "--amount", "1"]);
     assert_eq!(refused, (Some(1), String::new(), format!("error: there is no account {nobody}\n")));
     for wrong in [
-        &[account][..], &[account, "--amount", "0"], &[account, "--amount", "x"], &["acct_x", "--amount", "1"],
-        &[account, "--amount", "1", "--available-at", "soon"], &["--amount", "1"],
+        &[account][..],
+        &[account, "--amount", "0"],
+        &[account, "--amount", "x"],
+        &["acct_x", "--amount", "1"],
+        &[account, "--amount", "1", "--available-at", "soon"],
+        &["--amount", "1"],
     ] {
         let (code, stdout, stderr) = run(wrong);
         assert!(code == Some(2) && stdout.is_empty() && !stderr.is_empty(), "{wrong:?}: {stderr}");
     }
     assert_eq!(listed(), before);
     let balance = server.ask("GET", "/1/balance", Some(own), "").ok(200);
-    assert_eq!((&balance["available"][0]["amount"], &balance["pending"][0]["amount"]), (&json!(OPENING + 50_000), &json!(1)));
+    assert_eq!(
+        (&balance["available"][0]["amount"], &balance["pending"][0]["amount"]),
+        (&json!(OPENING + 50_000), &json!(1))
+    );
     server.stopped();
 }

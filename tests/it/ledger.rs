@@ -22,15 +22,14 @@ async fn trade(app: &App) -> String {
     app.do_due_work().await;
     app.clock.advance(entity::Span::seconds(10));
     app.do_due_work().await;
-    client.refund(&charge, 50).await.ok(201);
     let (recipient, returns) = (client.recipient("987654321").await, client.recipient("999").await);
     client.transfer(1_000, token(&recipient)).await.ok(201);
     client.transfer(2_000, token(&returns)).await.ok(201);
-    // On the seventh of March the first charges are available.
     client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
     client.captured(50_000).await;
     app.clock.advance(entity::Span::days(1));
     app.do_due_work().await;
+    client.refund(&charge, 50).await.ok(201);
     charge
 }
 
@@ -97,8 +96,8 @@ rules! {
         tampered(app, "UPDATE postings SET unsettled = TRUE WHERE transfer_id IS NOT NULL AND amount = 49095",
             "UPDATE postings SET unsettled = FALSE WHERE transfer_id IS NOT NULL AND amount = 49095",
             &[("line_waits_or_is_settled", 1)]).await;
-        tampered(app, "UPDATE postings SET unsettled = FALSE WHERE unsettled AND amount = 2000",
-            "UPDATE postings SET unsettled = TRUE WHERE transfer_id IS NULL AND book = 'merchant' AND amount = 2000",
+        tampered(app, "UPDATE postings SET unsettled = FALSE WHERE unsettled AND amount = -75",
+            "UPDATE postings SET unsettled = TRUE WHERE transfer_id IS NULL AND book = 'merchant' AND amount = -75",
             &[("line_waits_or_is_settled", -1)]).await;
         assert_eq!(app.rows().await, rows, "looking changes nothing");
     }
@@ -107,7 +106,10 @@ rules! {
 /// The report as rows of columns by name.
 fn reported(stdout: &str) -> Vec<Value> {
     let mut reader = csv::Reader::from_reader(stdout.as_bytes());
-    reader.deserialize::<std::collections::BTreeMap<String, String>>().map(|row| json!(row.unwrap())).collect()
+    reader
+        .deserialize::<std::collections::BTreeMap<String, String>>()
+        .map(|row| json!(row.unwrap()))
+        .collect()
 }
 
 fn cents(row: &Value) -> i64 {
@@ -125,26 +127,51 @@ fn an_accountant_checks_a_transfer_with_the_report() {
     put("/1/sandbox/account", "transfers_schedule=daily&settlement_delay_days=0");
     let charge = token_of(&server.pay(&key).ok(201));
     server.ask("POST", &format!("/1/charges/{charge}/refunds"), Some(&key), "amount=100").ok(201);
-    server.ask("POST", "/1/transfers", Some(&key), "description=out&amount=50&currency=AUD&recipient=self").ok(201);
+    server
+        .ask("POST", "/1/transfers", Some(&key), "description=out&amount=50&currency=AUD&recipient=self")
+        .ok(201);
     put("/1/sandbox/clock", "advance=1d");
     let transfers = server.ask("GET", "/1/transfers", Some(&key), "").ok(200);
     let settlement = &transfers[0];
     assert_eq!(settlement["amount"], 363 - 100 - 50);
 
-    let run = |arguments: &[&str]| output(program(data.path()).args(["ledger", "report", "--csv"]).args(arguments));
+    let run =
+        |arguments: &[&str]| output(program(data.path()).args(["ledger", "report", "--csv"]).args(arguments));
     let (code, stdout, stderr) = run(&["--account", &account]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
-    assert_eq!(stdout.lines().next().unwrap(),
-        "account,entry,created_at,kind,source,posting,book,amount,currency,available_on,transfer");
+    assert_eq!(
+        stdout.lines().next().unwrap(),
+        "account,entry,created_at,kind,source,posting,book,amount,currency,available_on,transfer"
+    );
     let rows = reported(&stdout);
-    let of = |column: &str, value: &str| -> i64 { rows.iter().filter(|row| row[column] == value).map(cents).sum() };
+    let of = |column: &str, value: &str| -> i64 {
+        rows.iter().filter(|row| row[column] == value).map(cents).sum()
+    };
     assert_eq!(json!(of("transfer", token(settlement))), settlement["amount"], "its lines");
     assert_eq!((of("source", token(settlement)), of("book", "transfers")), (0, 213 + 50));
     assert_eq!((of("currency", "AUD"), of("book", "merchant")), (0, 100_000_000));
     let kinds: Vec<_> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["deposit", "deposit", "charge", "charge", "charge", "refund", "refund", "transfer", "transfer", "settlement", "settlement"]);
+    assert_eq!(
+        kinds,
+        [
+            "deposit",
+            "deposit",
+            "charge",
+            "charge",
+            "charge",
+            "refund",
+            "refund",
+            "transfer",
+            "transfer",
+            "settlement",
+            "settlement"
+        ]
+    );
     let line = rows.iter().find(|row| row["kind"] == "charge" && row["book"] == "merchant").unwrap();
-    assert_eq!((&line["source"], &line["amount"], &line["transfer"]), (&json!(charge), &json!("363"), &settlement["token"]));
+    assert_eq!(
+        (&line["source"], &line["amount"], &line["transfer"]),
+        (&json!(charge), &json!("363"), &settlement["token"])
+    );
 
     // The day of the settlement, and not a moment more.
     let day = &settlement["paid_at"].as_str().unwrap()[..10];

@@ -79,7 +79,13 @@ impl Merchant {
                 let Some((charge, whole, refunded)) = self.charges.get_mut(n % many) else { return };
                 *refunded = self.client.charge(charge).await["amount_refunded"].as_i64().unwrap();
                 let answer = self.client.refund(charge, *amount).await;
-                let expected = if *amount > *whole - *refunded { 422 } else if *amount > owned { 402 } else { 201 };
+                let expected = if *amount > *whole - *refunded {
+                    422
+                } else if *amount > owned {
+                    402
+                } else {
+                    201
+                };
                 assert_eq!(answer.status, expected, "{}", answer.text);
                 if expected == 201 { *amount } else { 0 }
             }
@@ -91,7 +97,8 @@ impl Merchant {
                 if expected == 201 { cost } else { 0 }
             }
             Act::Deposit(amount, hours) => {
-                let now = self.client.get("/1/sandbox/clock").await.ok(200)["now"].as_str().unwrap().to_owned();
+                let now =
+                    self.client.get("/1/sandbox/clock").await.ok(200)["now"].as_str().unwrap().to_owned();
                 let now: chrono::DateTime<chrono::Utc> = now.parse().unwrap();
                 let at = (now + chrono::Duration::hours(*hours)).to_rfc3339();
                 let deposit = json!({ "amount": amount, "available_at": at });
@@ -151,7 +158,10 @@ impl Merchant {
         for transfer in self.list("transfers").await {
             let lines = self.list(&format!("transfers/{}/line_items", token(&transfer))).await;
             let sum: i64 = lines.iter().map(|line| line["amount"].as_i64().unwrap()).sum();
-            assert_eq!((json!(sum), json!(lines.len())), (transfer["amount"].clone(), transfer["line_items_count"].clone()));
+            assert_eq!(
+                (json!(sum), json!(lines.len())),
+                (transfer["amount"].clone(), transfer["line_items_count"].clone())
+            );
             for charge in lines.iter().filter_map(|line| line["token"].as_str()) {
                 assert_eq!(self.client.charge(charge).await["transfer"][0]["token"], transfer["token"]);
             }
@@ -161,7 +171,8 @@ impl Merchant {
 
 async fn lives(database: Database, share: usize) {
     let Some(app) = App::start(database).await else { return };
-    let sequences = std::env::var("CARD_PAYMENTS_MONEY_SEQUENCES").map_or(30, |number| number.parse().unwrap());
+    let sequences =
+        std::env::var("CARD_PAYMENTS_MONEY_SEQUENCES").map_or(30, |number| number.parse().unwrap());
     let mut runner = TestRunner::default();
     for _ in 0..Ord::max(sequences / share, 1) {
         let acts = vec(act(), 4..20).new_tree(&mut runner).unwrap().current();

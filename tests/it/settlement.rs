@@ -18,7 +18,8 @@ async fn transfers(client: &Client) -> Vec<Value> {
 
 /// The lines of a transfer as (type, amount, token), sorted.
 async fn lines(client: &Client, transfer: &Value) -> Vec<(String, i64, String)> {
-    let lines = client.get(&format!("/1/transfers/{}/line_items?per_page=500", token(transfer))).await.ok(200);
+    let lines =
+        client.get(&format!("/1/transfers/{}/line_items?per_page=500", token(transfer))).await.ok(200);
     let text = |line: &Value, field: &str| line[field].as_str().unwrap_or_default().to_owned();
     let line = |line: &Value| (text(line, "type"), line["amount"].as_i64().unwrap(), text(line, "token"));
     let mut lines: Vec<_> = lines.as_array().unwrap().iter().map(line).collect();

@@ -16,7 +16,8 @@ fn order(recipient: &str) -> Value {
 async fn books(app: &App) -> [i64; 3] {
     let mut sums = [0; 3];
     for (sum, book) in sums.iter_mut().zip(["merchant", "transfers", "fees"]) {
-        *sum = app.number(&format!("SELECT COALESCE(SUM(amount), 0) FROM postings WHERE book = '{book}'")).await;
+        *sum =
+            app.number(&format!("SELECT COALESCE(SUM(amount), 0) FROM postings WHERE book = '{book}'")).await;
     }
     sums
 }

@@ -23,7 +23,8 @@ pub async fn change(
     params: Params<ChangedAccount>,
 ) -> Result<SandboxAccount, Error> {
     let change = (account.clone(), params.valid()?);
-    let unit = idempotency::write(ctx, account, change, |tx, (account, asked)| record(tx, account, asked).boxed());
+    let unit =
+        idempotency::write(ctx, account, change, |tx, (account, asked)| record(tx, account, asked).boxed());
     unit.await
 }
 

@@ -64,7 +64,8 @@ pub fn present(
         return None;
     }
     let number = given.number.expose().trim();
-    let digits = number.len() <= BANK_ACCOUNT_DIGITS_MAX && number.bytes().all(|digit| digit.is_ascii_digit());
+    let digits =
+        number.len() <= BANK_ACCOUNT_DIGITS_MAX && number.bytes().all(|digit| digit.is_ascii_digit());
     if !number.is_empty() && !digits {
         faults.add(&format!("{at}number"), "is not valid");
     }
@@ -168,9 +169,8 @@ pub async fn attach(
 
 /// A recipient has another one now: transfers keep what they show.
 pub async fn delete(tx: &Tx, account: AccountToken, id: BankAccountToken) -> Result<(), Error> {
-    let gone = bank_account::Entity::delete_many()
-        .filter(Column::AccountId.eq(account))
-        .filter(Column::Id.eq(id));
+    let gone =
+        bank_account::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(id));
     gone.exec(tx).await?;
     Ok(())
 }

@@ -7,7 +7,8 @@ use entity::posting::{self, Column};
 use entity::{AccountToken, ChargeToken, Day, Owned, Token, TransferToken, transfer};
 use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select, UpdateMany,
+    ColumnTrait, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
+    UpdateMany,
 };
 
 use super::sum_of;
@@ -39,7 +40,12 @@ pub async fn waiting(tx: &Tx, account: AccountToken, day: Day) -> Result<Lines, 
 
 /// Let the lines that wait and are available on a day be lines of a transfer. They may be more than [`waiting`] saw:
 /// credits wait for nobody.
-pub async fn claim(tx: &Tx, account: AccountToken, day: Day, transfer: TransferToken) -> Result<Lines, Error> {
+pub async fn claim(
+    tx: &Tx,
+    account: AccountToken,
+    day: Day,
+    transfer: TransferToken,
+) -> Result<Lines, Error> {
     let claim = of(account)
         .filter(unsettled())
         .filter(Column::AvailableOn.lte(day))

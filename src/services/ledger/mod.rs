@@ -9,8 +9,8 @@ use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::token::Kind;
 use entity::{
-    AccountToken, Currency, Day, Owned, PostingToken, Span, Timestamp, Token, balance, deposit, journal_entry,
-    posting,
+    AccountToken, Currency, Day, Owned, PostingToken, Span, Timestamp, Token, balance, deposit,
+    journal_entry, posting,
 };
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
@@ -112,7 +112,9 @@ pub async fn covers(
         return Ok(true);
     }
     let has = match draws {
-        Draws::Available => owned(tx, account, Some(now.day())).await? - on_their_way(tx, account, now).await?,
+        Draws::Available => {
+            owned(tx, account, Some(now.day())).await? - on_their_way(tx, account, now).await?
+        }
         Draws::AvailableAndPending => owned(tx, account, None).await?,
     };
     Ok(amount <= has)

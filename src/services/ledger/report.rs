@@ -3,8 +3,8 @@
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{
-    AccountToken, Currency, Day, JournalEntryToken, PostingToken, Timestamp, TransferToken,
-    journal_entry, posting,
+    AccountToken, Currency, Day, JournalEntryToken, PostingToken, Timestamp, TransferToken, journal_entry,
+    posting,
 };
 use futures::TryStreamExt;
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SelectStatement};
@@ -104,9 +104,7 @@ fn rows(extent: Extent) -> SelectStatement {
     let entry = |column: Of| Expr::col((journal_entry::Entity, column));
     let side = |column: Side| Expr::col((posting::Entity, column));
     let named = |name: &str| Alias::new(name);
-    let its_side = side(Side::AccountId)
-        .eq(entry(Of::AccountId))
-        .and(side(Side::EntryId).eq(entry(Of::Id)));
+    let its_side = side(Side::AccountId).eq(entry(Of::AccountId)).and(side(Side::EntryId).eq(entry(Of::Id)));
     let mut rows = Query::select()
         .expr_as(entry(Of::AccountId), named("account"))
         .expr_as(entry(Of::Id), named("entry"))

@@ -44,7 +44,8 @@ impl Named<'_> {
         match (self.inline, filled(self.token)) {
             (Some(inline), None) => {
                 let row = bank_accounts::present(ctx, account, inline, "bank_account.", faults);
-                Ok(row.map(|row| Coming::New(bank_account::Model { state: BankAccountState::Attached, ..row })))
+                Ok(row
+                    .map(|row| Coming::New(bank_account::Model { state: BankAccountState::Attached, ..row })))
             }
             (None, Some(token)) => stored(ctx, account, token, faults).await,
             (None, None) => Ok(None),
@@ -86,7 +87,9 @@ impl Coming {
         match self {
             // Inserted at once: a later unit of the same batch may replace it.
             Self::New(row) => Ok(tx.insert(row).await?),
-            Self::Stored(row) if bank_accounts::attach(tx, account.id(), row.id, account.now).await? => Ok(()),
+            Self::Stored(row) if bank_accounts::attach(tx, account.id(), row.id, account.now).await? => {
+                Ok(())
+            }
             Self::Stored(row) => {
                 let there = bank_accounts::in_unit(tx, account.id(), row.id).await?.is_some();
                 let mut faults = Faults::default();

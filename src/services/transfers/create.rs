@@ -45,8 +45,13 @@ pub async fn create(
         faults.add("recipient", "has no bank account");
     }
     let (Some(payee), true) = (recipient, faults.is_empty()) else { return Err(faults.into()) };
-    let order =
-        Order { account: account.clone(), id: ctx.ids.token(), payee, description: asked.description, amount: asked.amount };
+    let order = Order {
+        account: account.clone(),
+        id: ctx.ids.token(),
+        payee,
+        description: asked.description,
+        amount: asked.amount,
+    };
     let transfer = idempotency::write(ctx, account, order, |tx, order| order.record(tx).boxed()).await;
     crash::point("transfer", "outcome.after");
     transfer

@@ -86,7 +86,8 @@ async fn settled(
         .await?;
     let entries: HashMap<JournalEntryToken, _> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
     let entry_of = |line: &posting::Model| entries.get(&line.entry_id);
-    let of_charge = |line: &&posting::Model| entry_of(line).is_some_and(|entry| entry.kind == EntryKind::Charge);
+    let of_charge =
+        |line: &&posting::Model| entry_of(line).is_some_and(|entry| entry.kind == EntryKind::Charge);
     let charges: Vec<ChargeToken> =
         page.records.iter().filter(of_charge).map(|line| Token::new(line.id.id())).collect();
     let charges = charge::Entity::owned_by(account.id())

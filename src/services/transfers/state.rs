@@ -51,6 +51,9 @@ mod tests {
 
     #[test]
     fn a_transfer_is_returned_once() {
-        assert_eq!(table(), "succeeded + return -> failed, emits transfer.failed\nfailed + return -> stays\n");
+        assert_eq!(
+            table(),
+            "succeeded + return -> failed, emits transfer.failed\nfailed + return -> stays\n"
+        );
     }
 }

@@ -8,7 +8,9 @@ use chrono::{DateTime, Days, SecondsFormat, Utc};
 use serde_json::Value;
 
 use crate::harness::postgres::Template;
-use crate::harness::process::{Heard, PAYMENT, Process, output, pause, program, repeatable_request, try_to_ask};
+use crate::harness::process::{
+    Heard, PAYMENT, Process, output, pause, program, repeatable_request, try_to_ask,
+};
 
 const POINTS: [&str; 6] = [
     "transfer.outcome.before",
@@ -46,10 +48,14 @@ fn dies_everywhere(command: impl Fn() -> Command) {
     let (first, _) = server.keys();
     let made = server.ask("POST", "/1/sandbox/accounts", Some(&first), "").ok(201);
     let key = made["secret_key"].as_str().unwrap();
-    server.ask("PUT", "/1/sandbox/account", Some(key), "transfers_schedule=daily&settlement_delay_days=0").ok(200);
-    let payee = "email=payee@example.com&bank_account[name]=N&bank_account[bsb]=736032&bank_account[number]=999";
+    server
+        .ask("PUT", "/1/sandbox/account", Some(key), "transfers_schedule=daily&settlement_delay_days=0")
+        .ok(200);
+    let payee =
+        "email=payee@example.com&bank_account[name]=N&bank_account[bsb]=736032&bank_account[number]=999";
     let returns = server.ask("POST", "/1/recipients", Some(key), payee).ok(201);
-    let order = format!("description=out&amount=100&currency=AUD&recipient={}", returns["token"].as_str().unwrap());
+    let order =
+        format!("description=out&amount=100&currency=AUD&recipient={}", returns["token"].as_str().unwrap());
     server.stopped();
     for point in POINTS {
         let server = Process::start(&mut command());
@@ -78,11 +84,14 @@ fn dies_everywhere(command: impl Fn() -> Command) {
     let list = |path: &str| server.ask("GET", &format!("/1/{path}?per_page=500"), Some(key), "").ok(200);
     let transfers = list("transfers");
     let transfers = transfers.as_array().unwrap();
-    let of = |description: &str| transfers.iter().filter(|transfer| transfer["description"] == description).count();
+    let of = |description: &str| {
+        transfers.iter().filter(|transfer| transfer["description"] == description).count()
+    };
     assert_eq!(of("out"), POINTS.len(), "one for each point");
     assert!(of("Settlement") >= POINTS.len() - 1, "{transfers:?}");
     let events = list("events");
-    let happened = |what: &str| events.as_array().unwrap().iter().filter(|event| event["type"] == what).count();
+    let happened =
+        |what: &str| events.as_array().unwrap().iter().filter(|event| event["type"] == what).count();
     assert_eq!((happened("transfer.created"), happened("transfer.failed")), (transfers.len(), POINTS.len()));
     let charges = list("charges");
     let paid = |charge: &Value| charge["transfer"].as_array().unwrap().len() == 1;

@@ -1,8 +1,8 @@
 //! What is stored, for rules about what a request must not change or keep.
 
 use entity::{
-    account, api_key, balance, bank_account, card, charge, counter, customer, deposit, event, idempotency_answer,
-    idempotency_key, posting, recipient, refund, transfer, webhook, webhook_endpoint,
+    account, api_key, balance, bank_account, card, charge, counter, customer, deposit, event,
+    idempotency_answer, idempotency_key, posting, recipient, refund, transfer, webhook, webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
