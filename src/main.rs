@@ -41,6 +41,9 @@ enum Command {
     },
     /// Bring the database's schema up to date.
     Migrate,
+    /// Money that arrived from outside.
+    #[command(subcommand)]
+    Deposit(commands::deposit::Deposit),
     /// The books.
     #[command(subcommand)]
     Ledger(commands::ledger::Ledger),
@@ -82,6 +85,7 @@ async fn run(
             Ok(())
         }
         Command::Migrate => commands::open(&database).await.map(drop),
+        Command::Deposit(command) => commands::deposit::run(command, &database).await,
         Command::Ledger(command) => commands::ledger::run(command, &database).await,
     }
 }

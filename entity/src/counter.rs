@@ -30,14 +30,20 @@ string_enum! {
         Charges "charges",
         /// Customers.
         Customers "customers",
+        /// Deposits.
+        Deposits "deposits",
         /// Events.
         Events "events",
         /// Plans.
         Plans "plans",
+        /// Recipients.
+        Recipients "recipients",
         /// Refunds.
         Refunds "refunds",
         /// Subscriptions that lists show.
         Subscriptions "subscriptions",
+        /// Transfers.
+        Transfers "transfers",
         /// Webhooks.
         Webhooks "webhooks",
     }

@@ -49,5 +49,10 @@ string_enum! {
         SubscriptionExpired "subscription.expired",
         SubscriptionRenewed "subscription.renewed",
         SubscriptionRenewalFailed "subscription.renewal_failed",
+        RecipientCreated "recipient.created",
+        RecipientUpdated "recipient.updated",
+        TransferCreated "transfer.created",
+        TransferFailed "transfer.failed",
+        DepositCreated "deposit.created",
     }
 }

@@ -6,6 +6,7 @@ mod string_enum;
 pub mod account;
 mod acquirer_faults;
 pub mod api_key;
+pub mod bank_account;
 pub mod card;
 pub mod challenge_page;
 pub mod charge;
@@ -22,6 +23,7 @@ mod owned;
 pub mod plan;
 pub mod pricing;
 mod rate;
+pub mod recipient;
 pub mod refund;
 mod rounding;
 mod scheme;
@@ -31,6 +33,7 @@ mod text;
 pub mod three_d_secure;
 mod timestamp;
 pub mod token;
+pub mod transfer;
 mod wallet;
 pub mod webhook;
 pub mod webhook_endpoint;
@@ -47,9 +50,9 @@ pub use scheme::Scheme;
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
-    AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken,
-    JournalEntryToken, PaymentSourceToken, PlanToken, PostingToken, RefundToken, SessionToken,
-    SubscriptionEntryToken, SubscriptionToken, Token, WalletCertificateToken, WalletDomainToken,
-    WebhookEndpointToken, WebhookToken,
+    AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
+    EventToken, JournalEntryToken, PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken,
+    SessionToken, SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
+    WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};

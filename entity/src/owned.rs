@@ -38,11 +38,11 @@ macro_rules! listed {
 }
 
 owned! {
-    api_key balance card challenge_page charge counter customer deposit event idempotency_answer idempotency_key
-    journal_entry plan posting refund subscription subscription_entry three_d_secure wallet_certificate wallet_domain
-    wallet_payload webhook webhook_endpoint
+    api_key balance bank_account card challenge_page charge counter customer deposit event idempotency_answer
+    idempotency_key journal_entry plan posting recipient refund subscription subscription_entry three_d_secure
+    transfer wallet_certificate wallet_domain wallet_payload webhook webhook_endpoint
 }
 listed! {
-    card charge customer event plan refund subscription subscription_entry wallet_certificate wallet_domain webhook
-    webhook_endpoint
+    card charge customer deposit event plan posting recipient refund subscription subscription_entry transfer
+    wallet_certificate wallet_domain webhook webhook_endpoint
 }

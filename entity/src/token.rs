@@ -164,6 +164,8 @@ kinds! {
     Account AccountToken "acct_"
     /// Money reserved on a card by the authorisations API.
     Authorisation AuthorisationToken "auth_"
+    /// A stored bank account.
+    BankAccount BankAccountToken "ba_"
     /// A stored card.
     Card CardToken "card_"
     /// A charge.
@@ -184,6 +186,8 @@ kinds! {
     PaymentSource PaymentSourceToken "ps_"
     /// One side of a movement; internal, in no answer.
     Posting PostingToken "po_"
+    /// Who is paid.
+    Recipient RecipientToken "rp_"
     /// A refund.
     Refund RefundToken "rf_"
     /// A merchant's key and its certificate at walletA.
@@ -194,6 +198,8 @@ kinds! {
     Subscription SubscriptionToken "sub_"
     /// An entry of a subscription's ledger; internal, in no answer.
     SubscriptionEntry SubscriptionEntryToken "sube_"
+    /// Money paid out.
+    Transfer TransferToken "tfer_"
     /// A request sent to a webhook endpoint for one event.
     Webhook WebhookToken "whr_"
     /// Where webhooks are sent.

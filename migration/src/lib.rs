@@ -23,6 +23,9 @@ mod m0012_payment_sources;
 mod m0013_wallets;
 mod m0014_plans;
 mod m0015_subscriptions;
+mod m0016_bank_accounts;
+mod m0017_transfers;
+mod m0018_deposits;
 
 /// All steps in order.
 pub struct Migrator;
@@ -52,6 +55,9 @@ impl MigratorTrait for Migrator {
             Box::new(m0013_wallets::Migration),
             Box::new(m0014_plans::Migration),
             Box::new(m0015_subscriptions::Migration),
+            Box::new(m0016_bank_accounts::Migration),
+            Box::new(m0017_transfers::Migration),
+            Box::new(m0018_deposits::Migration),
         ]
     }
 }
@@ -69,6 +75,16 @@ pub(crate) async fn step(manager: &SchemaManager<'_>, sql: &str) -> Result<(), D
         manager.get_connection().execute_unprepared(statement).await?;
     }
     Ok(())
+}
+
+/// The index by which PostgreSQL finds parts of a table's `search_text`. SQLite looks through the account's rows: of
+/// what is paid out there are few.
+pub(crate) fn words(backend: DbBackend, table: &str) -> String {
+    if backend == DbBackend::Postgres {
+        format!("CREATE INDEX {table}_by_words ON {table} USING gin (account_id, search_text gin_trgm_ops);")
+    } else {
+        String::new()
+    }
 }
 
 macro_rules! migration {

@@ -3,12 +3,14 @@
 pub mod answer;
 pub mod auth;
 mod authorisations;
+mod bank_accounts;
 mod browser;
 mod call;
 mod cards;
 mod challenge;
 mod charges;
 mod customers;
+mod deposits;
 pub mod document;
 mod events;
 pub mod extract;
@@ -18,10 +20,12 @@ mod observe;
 mod paths;
 mod payment_sources;
 mod plans;
+mod recipients;
 mod refunds;
 mod sandbox;
 mod subscriptions;
 mod system;
+mod transfers;
 mod wallets;
 mod webhook_endpoints;
 mod webhooks;
@@ -97,6 +101,16 @@ fn operations() -> OpenApiRouter<Site> {
         ))
         .routes(routes!(subscriptions::reactivate_subscription))
         .routes(routes!(subscriptions::get_subscription_ledger))
+        .routes(routes!(transfers::create_transfer, transfers::list_transfers))
+        .routes(routes!(transfers::search_transfers))
+        .routes(routes!(transfers::get_transfer))
+        .routes(routes!(transfers::list_transfer_line_items))
+        .routes(routes!(bank_accounts::create_bank_account))
+        .routes(routes!(recipients::create_recipient, recipients::list_recipients))
+        .routes(routes!(recipients::get_recipient, recipients::update_recipient))
+        .routes(routes!(recipients::list_recipient_transfers))
+        .routes(routes!(deposits::list_deposits))
+        .routes(routes!(deposits::get_deposit))
         .routes(routes!(ledger::get_balance))
         .merge(wallets::operations())
         .routes(routes!(

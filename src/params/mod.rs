@@ -2,18 +2,21 @@
 //! fault found on the way.
 
 pub mod authorisation;
+pub mod bank_account;
 pub mod card;
 pub mod charge;
 pub mod clock;
 mod collect;
 mod complaints;
 pub mod customer;
+pub mod deposit;
 mod faults;
 mod findings;
 mod paging;
 mod patch;
 pub mod payment_source;
 pub mod plan;
+pub mod recipient;
 pub mod refund;
 pub mod rules;
 pub mod sandbox;
@@ -21,6 +24,7 @@ mod search;
 pub mod subscription;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 mod values;
 pub mod wallet;
 pub mod webhook_endpoint;
@@ -28,7 +32,7 @@ pub mod webhook_endpoint;
 pub use faults::{Faults, Message};
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::Search;
+pub use search::{Search, moment};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

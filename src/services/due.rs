@@ -20,7 +20,8 @@ use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
 use super::wallets::payloads;
 use super::{
-    cards, charges, idempotency, plans, refunds, retention, subscriptions, three_d_secure, webhooks,
+    bank_accounts, cards, charges, idempotency, plans, refunds, retention, settlement, subscriptions,
+    three_d_secure, transfers, webhooks,
 };
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
@@ -56,9 +57,13 @@ pub static KINDS: &[Kind] = &[
     // In this order: what is billed late may be over at once.
     Kind::of_accounts::<subscriptions::bill::Billing>(),
     Kind::of_accounts::<subscriptions::ending::Ending>(),
+    Kind::of_accounts::<bank_accounts::Expiry>(),
     // In this order: what is submitted late may settle at once.
     Kind::of_accounts::<refunds::submit::Submission>(),
     Kind::of_accounts::<refunds::settle::Settlement>(),
+    Kind::of_accounts::<transfers::returns::Returns>(),
+    // After whatever moves money at the same instant.
+    Kind::of_accounts::<settlement::Settlement>(),
     WEBHOOKS,
     Kind::of_accounts::<retention::Purge>(),
     Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },

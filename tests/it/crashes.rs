@@ -6,6 +6,7 @@
 mod billing;
 mod clock;
 mod load;
+mod payouts;
 mod points;
 
 use std::collections::{BTreeMap, BTreeSet};

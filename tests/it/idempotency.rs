@@ -72,6 +72,9 @@ async fn record_of(app: &App, client: &Client, path: &str) -> String {
         let refund = client.refund(&token_of(&client.captured(400).await), 100).await.ok(201);
         return path.replace("{refund_token}", &token_of(&refund));
     }
+    if path.ends_with("{recipient_token}") {
+        return path.replace("{recipient_token}", &token_of(&client.recipient("987654321").await));
+    }
     if path.ends_with("{account_token}") {
         let account = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
         return path.replace("{account_token}", &token_of(&account));

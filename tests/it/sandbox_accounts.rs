@@ -43,6 +43,8 @@ async fn fill(client: &Client) {
     let charge = post_with(client, "/1/charges", &headers, &charge(400)).await.ok(201);
     client.authorised(500).await;
     client.refund(token(&charge), 100).await.ok(201);
+    let recipient = client.recipient("987654321").await;
+    client.transfer(100, token(&recipient)).await.ok(201);
 }
 
 /// How many rows each table has of an account, of those that can have any.

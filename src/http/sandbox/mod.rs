@@ -5,6 +5,7 @@ mod account;
 mod accounts;
 mod acquirer;
 mod clock;
+mod deposits;
 mod outcome;
 mod refunds;
 mod subscriptions;
@@ -21,6 +22,7 @@ use super::Site;
 pub fn operations() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(clock::get_clock, clock::move_clock))
+        .routes(routes!(deposits::create_sandbox_deposit))
         .routes(routes!(refunds::decide_sandbox_refund))
         .routes(routes!(subscriptions::unsubscribe_sandbox_subscription))
         .routes(routes!(acquirer::get_sandbox_acquirer, acquirer::update_sandbox_acquirer))

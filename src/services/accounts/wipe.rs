@@ -5,10 +5,10 @@
 
 use entity::account::{self, Column};
 use entity::{
-    AccountToken, Owned, Span, Timestamp, api_key, balance, card, challenge_page, charge, counter, customer,
-    deposit, event, idempotency_answer, idempotency_key, journal_entry, plan, posting, refund, subscription,
-    subscription_entry, three_d_secure, wallet_certificate, wallet_domain, wallet_payload, webhook,
-    webhook_endpoint,
+    AccountToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, challenge_page, charge,
+    counter, customer, deposit, event, idempotency_answer, idempotency_key, journal_entry, plan, posting,
+    recipient, refund, subscription, subscription_entry, three_d_secure, transfer, wallet_certificate,
+    wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -49,6 +49,8 @@ impl Closing {
             .filter(Condition::any().add(by_maker).add(by_itself))
             .col_expr(Column::ClosedAt, Expr::value(self.wall.millis()))
             .col_expr(Column::WipeAt, Expr::value(self.wall.millis()))
+            // Nobody pays it out any more.
+            .col_expr(Column::SettlesAt, Expr::value(None::<i64>))
             // Nobody counts meanwhile what was kept long enough.
             .col_expr(Column::PurgeAt, Expr::value((self.wall + Span::days(RETENTION_DAYS_MAX)).millis()));
         if close.exec(tx).await?.rows_affected == 0 {
@@ -120,6 +122,7 @@ const STEPS: &[Step] = &[
     rows!(refund Id),
     rows!(challenge_page Hash),
     rows!(three_d_secure Id),
+    rows!(transfer Id),
     rows!(charge Id),
     |tx, account| words(tx, account).boxed(),
     rows!(subscription_entry Id),
@@ -129,6 +132,8 @@ const STEPS: &[Step] = &[
     rows!(wallet_certificate Id),
     rows!(wallet_domain Id),
     rows!(wallet_payload Hash),
+    rows!(recipient Id),
+    rows!(bank_account Id),
     rows!(webhook Id),
     rows!(event Id),
     rows!(journal_entry Id),

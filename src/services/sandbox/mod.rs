@@ -5,5 +5,6 @@ pub mod account;
 pub mod accounts;
 pub mod acquirer;
 pub mod clock;
+pub mod deposits;
 pub mod refunds;
 pub mod wallet_payloads;
