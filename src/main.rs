@@ -41,6 +41,9 @@ enum Command {
     },
     /// Bring the database's schema up to date.
     Migrate,
+    /// Disputes, as the network makes and decides them.
+    #[command(subcommand)]
+    Dispute(commands::dispute::Dispute),
     /// The books.
     #[command(subcommand)]
     Ledger(commands::ledger::Ledger),
@@ -82,6 +85,7 @@ async fn run(
             Ok(())
         }
         Command::Migrate => commands::open(&database).await.map(drop),
+        Command::Dispute(command) => commands::dispute::run(command, &database).await,
         Command::Ledger(command) => commands::ledger::run(command, &database).await,
     }
 }

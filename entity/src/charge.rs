@@ -76,6 +76,14 @@ pub struct Model {
     pub settlement_refunded: i64,
     /// How many of its refunds are pending.
     pub refunds_pending: i32,
+    /// Sum of its disputes, however they ended, in `currency`.
+    pub amount_disputed: i64,
+    /// `amount_disputed` in AUD cents, as its disputes were settled.
+    pub settlement_disputed: i64,
+    /// How many of its disputes are not decided.
+    pub disputes_open: i32,
+    /// How many of its disputes are not decided in the merchant's favour: then it cannot be refunded.
+    pub disputes_standing: i32,
     /// What a search's words are looked up in: folded, fields apart.
     pub search_text: String,
     /// By the account's clock.

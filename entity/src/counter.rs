@@ -28,6 +28,8 @@ string_enum! {
         Charges "charges",
         /// Customers.
         Customers "customers",
+        /// Disputes.
+        Disputes "disputes",
         /// Events.
         Events "events",
         /// Refunds.

@@ -12,8 +12,10 @@ pub mod counter;
 pub mod currency;
 pub mod customer;
 pub mod deposit;
+pub mod dispute;
 pub mod event;
 pub mod failure;
+pub mod file;
 mod idempotency;
 pub mod installation;
 mod ledger;
@@ -31,7 +33,9 @@ pub mod webhook_endpoint;
 
 pub use acquirer_faults::{AcquirerFaults, Chance, NoChance};
 pub use currency::Currency;
+pub use dispute::{dispute_activity, evidence, foretold_dispute};
 pub use failure::FailureCode;
+pub use file::stray_blob;
 pub use idempotency::{idempotency_answer, idempotency_key};
 pub use installation::vault_key;
 pub use ledger::{balance, journal_entry, posting};
@@ -41,6 +45,6 @@ pub use scheme::Scheme;
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
-    AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, EventToken, JournalEntryToken,
-    PostingToken, RefundToken, Token, WebhookEndpointToken, WebhookToken,
+    AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeActivityToken, DisputeToken,
+    EventToken, FileToken, JournalEntryToken, PostingToken, RefundToken, Token, WebhookEndpointToken, WebhookToken,
 };

@@ -38,7 +38,7 @@ macro_rules! listed {
 }
 
 owned! {
-    api_key balance card charge counter customer deposit event idempotency_answer idempotency_key journal_entry posting
-    refund webhook webhook_endpoint
+    api_key balance card charge counter customer deposit dispute dispute_activity event evidence file foretold_dispute
+    idempotency_answer idempotency_key journal_entry posting refund stray_blob webhook webhook_endpoint
 }
-listed! { card charge customer event refund webhook webhook_endpoint }
+listed! { card charge customer dispute event refund webhook webhook_endpoint }

@@ -17,6 +17,8 @@ mod m0006_webhooks;
 mod m0007_idempotency;
 mod m0008_sandbox;
 mod m0009_moving_clocks;
+mod m0019_disputes;
+mod m0020_files;
 
 /// All steps in order.
 pub struct Migrator;
@@ -40,6 +42,8 @@ impl MigratorTrait for Migrator {
             Box::new(m0007_idempotency::Migration),
             Box::new(m0008_sandbox::Migration),
             Box::new(m0009_moving_clocks::Migration),
+            Box::new(m0019_disputes::Migration),
+            Box::new(m0020_files::Migration),
         ]
     }
 }

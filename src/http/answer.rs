@@ -1,6 +1,6 @@
 //! Answers: the envelopes of the specification, and errors as responses.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -74,8 +74,14 @@ pub struct CreatedFrom<T>(pub T, pub String);
 pub struct Listed<T>(pub Page<T>);
 /// 200 with a page in the short form.
 pub struct ListedShort<T>(pub Page<T>);
+/// 200 with a page, and the size of the whole list in a header (decisions 1, HEAD).
+pub struct Counted<T>(pub Page<T>);
 /// 204.
 pub struct Deleted;
+/// 200 without a body.
+pub struct Done;
+
+const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 impl<T: Serialize> IntoResponse for Shown<T> {
     fn into_response(self) -> Response {
@@ -112,11 +118,26 @@ impl<T: Serialize> IntoResponse for Listed<T> {
     }
 }
 
+impl<T: Serialize> IntoResponse for Counted<T> {
+    fn into_response(self) -> Response {
+        let count = self.0.count;
+        let mut response = Listed(self.0).into_response();
+        response.headers_mut().insert(X_TOTAL_COUNT, count.into());
+        response
+    }
+}
+
 impl<T: Serialize> IntoResponse for ListedShort<T> {
     fn into_response(self) -> Response {
         let Page { records, count, paging } = self.0;
         let pagination = ShortPagination { count, per_page: paging.per_page, current: paging.page };
         finished(Answer::json(200, &ShortList { response: records, pagination }))
+    }
+}
+
+impl IntoResponse for Done {
+    fn into_response(self) -> Response {
+        finished(Wrap::Done.finish(&()))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::views::charge::Charge;
 /// payment_source_token and customer_token pays. With capture false the amount is authorised only, to be captured
 /// within seven days.
 #[utoipa::path(post, path = "/charges", tag = "Charges", operation_id = "create_charge",
-    params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer or approved_but_lost.")),
+    params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer, approved_but_lost or disputed.")),
     request_body(content((NewCharge = "application/json"), (NewCharge = "application/x-www-form-urlencoded"))),
     responses(
         (status = 201, description = "The charge", body = Envelope<Charge>),

@@ -7,9 +7,11 @@ mod call;
 mod cards;
 mod charges;
 mod customers;
+mod disputes;
 pub mod document;
 mod events;
 pub mod extract;
+mod files;
 mod ledger;
 mod metrics;
 mod observe;
@@ -75,6 +77,18 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(customers::delete_customer_card))
         .routes(routes!(customers::list_customer_subscriptions))
         .routes(routes!(ledger::get_balance))
+        .routes(routes!(disputes::list_disputes))
+        .routes(routes!(disputes::search_disputes))
+        .routes(routes!(disputes::get_dispute))
+        .routes(routes!(disputes::get_dispute_activity))
+        .routes(routes!(
+            disputes::get_dispute_evidence,
+            disputes::update_dispute_evidence,
+            disputes::submit_dispute_evidence
+        ))
+        .routes(routes!(disputes::accept_dispute))
+        .routes(routes!(files::create_file))
+        .routes(routes!(files::get_file, files::delete_file))
         .routes(routes!(
             webhook_endpoints::create_webhook_endpoint,
             webhook_endpoints::list_webhook_endpoints
@@ -108,6 +122,7 @@ pub fn router(site: Site) -> Router {
     let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
     let routed = api
         .merge(system::routes(&openapi()))
+        .merge(files::downloads())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.

@@ -7,7 +7,9 @@ pub mod clock;
 mod collect;
 mod complaints;
 pub mod customer;
+pub mod dispute;
 mod faults;
+pub mod file;
 mod findings;
 mod paging;
 mod patch;
@@ -23,7 +25,7 @@ pub mod webhook_endpoint;
 pub use faults::{Faults, Message};
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::Search;
+pub use search::{Search, Sorting};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

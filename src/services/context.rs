@@ -1,6 +1,7 @@
 //! What every service needs at hand.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use super::claim::Claim;
 use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
+use crate::blobs::Blobs;
 use crate::clock::{Clock, Ids};
 use crate::error::Error;
 use crate::outbound::Outbound;
@@ -40,6 +42,12 @@ pub struct Context {
     pub acquirer_answer: Duration,
     /// Who calls the addresses that callers give.
     pub outbound: Outbound,
+    /// Where the contents of files are.
+    pub blobs: Arc<dyn Blobs>,
+    /// A folder for what is being received.
+    pub incoming: PathBuf,
+    /// The server's address as callers know it.
+    pub base_url: Arc<str>,
     /// How long events and webhooks are kept.
     pub retention: Span,
     /// Rung when a request has made a webhook due.

@@ -16,7 +16,7 @@ use super::accounts::wipe;
 use super::context::{Account, Context};
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
-use super::{cards, charges, idempotency, refunds, retention, webhooks};
+use super::{cards, charges, disputes, files, idempotency, refunds, retention, webhooks};
 use crate::error::Error;
 use crate::limits::DUE_BATCH;
 
@@ -49,10 +49,13 @@ pub static KINDS: &[Kind] = &[
     // In this order: what is submitted late may settle at once.
     Kind::of_accounts::<refunds::submit::Submission>(),
     Kind::of_accounts::<refunds::settle::Settlement>(),
+    Kind::of_accounts::<disputes::arrival::Arrival>(),
+    Kind::of_accounts::<disputes::moves::Expiry>(),
     WEBHOOKS,
     Kind::of_accounts::<retention::Purge>(),
     Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
     Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
+    Kind { name: "stray_blob", run: sweep_blobs, backlog: stray_blobs, ahead: None },
 ];
 
 /// Calls of charges whose outcome nobody learnt.
@@ -240,4 +243,12 @@ fn wipe_accounts(ctx: &Context) -> Doing<'_, usize> {
 
 fn deleted_accounts(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [wipe::due(ctx.clock.now())]).boxed()
+}
+
+fn sweep_blobs(ctx: &Context) -> Doing<'_, usize> {
+    each(ctx, files::stray::due(ctx.clock.now()), |blob| files::stray::sweep(ctx, blob)).boxed()
+}
+
+fn stray_blobs(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [files::stray::due(ctx.clock.now())]).boxed()
 }

@@ -4,7 +4,8 @@
 //! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, accounts, ledger, page (of
 //! a list), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which card
-//! pays), charges, refunds, due (the registry of all due work), sandbox (what testers may order of all these).
+//! pays), charges, refunds, files, disputes, due (the registry of all due work), sandbox (what testers may order of all
+//! these).
 
 pub mod accounts;
 pub mod cards;
@@ -13,9 +14,11 @@ pub mod claim;
 mod clocks;
 pub mod context;
 pub mod customers;
+pub mod disputes;
 pub mod due;
 mod due_work;
 pub mod events;
+pub mod files;
 pub mod idempotency;
 pub mod installation;
 pub mod ledger;

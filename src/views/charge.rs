@@ -107,6 +107,11 @@ pub struct PlatformAdjustment {
 }
 
 impl Charge {
+    /// Its token.
+    pub fn token(&self) -> ChargeToken {
+        self.token
+    }
+
     /// A charge as it stands at an instant of the account's clock.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         let shown = Shown::of(row.state);
@@ -140,7 +145,7 @@ impl Charge {
             captured,
             captured_at: row.captured_at,
             settlement_currency: Currency::Aud,
-            active_chargebacks: false,
+            active_chargebacks: row.disputes_open > 0,
             metadata: row.metadata,
             platform_adjustment: row
                 .platform_adjustment

@@ -5,6 +5,7 @@ mod account;
 mod accounts;
 mod acquirer;
 mod clock;
+mod disputes;
 mod outcome;
 mod refunds;
 
@@ -19,6 +20,8 @@ use super::Site;
 pub fn operations() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(clock::get_clock, clock::move_clock))
+        .routes(routes!(disputes::create_sandbox_dispute))
+        .routes(routes!(disputes::decide_sandbox_dispute))
         .routes(routes!(refunds::decide_sandbox_refund))
         .routes(routes!(acquirer::get_sandbox_acquirer, acquirer::update_sandbox_acquirer))
         .routes(routes!(account::get_sandbox_account, account::update_sandbox_account))

@@ -194,6 +194,10 @@ fn order(
         amount_refunded: 0,
         settlement_refunded: 0,
         refunds_pending: 0,
+        amount_disputed: 0,
+        settlement_disputed: 0,
+        disputes_open: 0,
+        disputes_standing: 0,
         created_at: account.now,
     };
     let inline_card = (payer.token == TokenUse::Inline).then_some(payer.card);
