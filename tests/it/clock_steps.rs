@@ -28,13 +28,17 @@ enum Act {
     Void(usize),
     /// Refunds a part of one of the charges.
     Refund(usize, i64),
+    /// Disputes a part of one of the charges.
+    Dispute(usize, i64),
+    /// Submits the evidence against one of the disputes.
+    Submit(usize),
     /// Stores a customer, and with it a card that never expires.
     Customer,
     /// Lets time pass.
     Wait(i64),
 }
 
-const NUMBERS: [&str; 3] = ["4200000000000000", "4200700000000013", "4100000000000001"];
+const NUMBERS: [&str; 4] = ["4200000000000000", "4200700000000013", "4100000000000001", "4200300000000012"];
 
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
@@ -45,6 +49,8 @@ fn act() -> impl Strategy<Value = Act> {
         1 => any::<usize>().prop_map(Act::Capture),
         1 => any::<usize>().prop_map(Act::Void),
         4 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
+        2 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Dispute(charge, amount)),
+        1 => any::<usize>().prop_map(Act::Submit),
         1 => Just(Act::Customer),
         2 => (1_i64..5_000).prop_map(Act::Wait),
     ]
@@ -60,6 +66,7 @@ struct Merchant {
     client: Client,
     cards: Vec<String>,
     charges: Vec<String>,
+    disputes: Vec<String>,
     /// What was answered so far.
     told: Vec<Value>,
 }
@@ -69,7 +76,7 @@ impl Merchant {
         let keys = another_account(app.ctx()).await;
         let client = app.with_key(keys.secret.expose());
         client.endpoint("http://127.0.0.1:9/").await;
-        Self { client, cards: Vec::new(), charges: Vec::new(), told: Vec::new() }
+        Self { client, cards: Vec::new(), charges: Vec::new(), disputes: Vec::new(), told: Vec::new() }
     }
 
     async fn does(&mut self, act: &Act) {
@@ -100,6 +107,21 @@ impl Merchant {
                 Some(charge) => self.client.refund(&charge, *amount).await,
                 None => return,
             },
+            Act::Dispute(n, amount) => match one_of(&self.charges, *n) {
+                Some(charge) => {
+                    let asked = json!({ "charge_token": charge, "amount": amount });
+                    self.client.post("/1/sandbox/disputes", &asked).await
+                }
+                None => return,
+            },
+            Act::Submit(n) => match one_of(&self.disputes, *n) {
+                // Its answer has no body.
+                Some(dispute) => {
+                    self.client.post(&format!("/1/disputes/{dispute}/evidence"), &json!({})).await;
+                    return;
+                }
+                None => return,
+            },
             Act::Customer => {
                 let customer = json!({ "email": "roland@example.com", "card": card(NUMBERS[0]) });
                 self.client.post("/1/customers", &customer).await
@@ -112,6 +134,7 @@ impl Merchant {
         let token = answer.json()["response"]["token"].as_str().map(str::to_owned);
         match token {
             Some(card) if card.starts_with("card_") => self.cards.push(card),
+            Some(dispute) if dispute.starts_with("dis_") => self.disputes.push(dispute),
             Some(charge) if charge.starts_with("ch_") && !self.charges.contains(&charge) => {
                 self.charges.push(charge);
             }
@@ -134,7 +157,7 @@ impl Merchant {
         for path in ["/1/sandbox/clock", "/1/balance"] {
             state.push(self.client.get(path).await.ok(200));
         }
-        for list in ["charges", "refunds", "customers", "events", "webhooks"] {
+        for list in ["charges", "refunds", "customers", "disputes", "events", "webhooks"] {
             state.push(alike(self.client.get(&format!("/1/{list}?per_page=500")).await.ok(200)));
         }
         for card in &self.cards {

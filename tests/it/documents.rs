@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::Unreached;
-use card_payments::services::{charges, refunds, webhooks};
+use card_payments::services::{charges, disputes, refunds, webhooks};
 use entity::card::CardState;
 use entity::event::EventType;
 use entity::webhook::WebhookState;
@@ -60,6 +60,12 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/refunds/state.rs`:\n\n```\n",
     );
     text.push_str(&refunds::state::table());
+    text.push_str(
+        "```\n\n## Dispute\n\nBegins as `evidence_required`, with the money taken back from the merchant. Changing or submitting \
+         evidence and accepting are the merchant's answer; what is not answered in time expires by the account's clock. From \
+         `src/services/disputes/state.rs`:\n\n```\n",
+    );
+    text.push_str(&disputes::state::table());
     text.push_str(
         "```\n\n## Card token\n\nAn unused token is used once, by a charge or a customer, or expires after a month.\n\n",
     );
@@ -136,6 +142,8 @@ rules! {
             // Fresh, because the example of the clock lets pending ones end.
             let refund = client.refund(token(&refunded), 1).await.ok(201);
             let path = path.replace("{refund_token}", token(&refund));
+            let dispute = client.disputed(400).await;
+            let path = path.replace("{dispute_token}", token(&dispute));
             for (method, operation) in operations.as_object().unwrap() {
                 let json = &operation["requestBody"]["content"]["application/json"];
                 let Some(example) = json.get("example") else { continue };
@@ -148,6 +156,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 13, "every operation with a body has an example");
+        assert_eq!(sent, 15, "every operation with a body has an example");
     }
 }

@@ -23,6 +23,9 @@ async fn trade(app: &App) -> String {
     app.clock.advance(entity::Span::seconds(10));
     app.do_due_work().await;
     client.refund(&charge, 50).await.ok(201);
+    client.disputed(500).await;
+    let won = token_of(&client.disputed(600).await);
+    client.decide(&won, "cancelled").await.ok(200);
     charge
 }
 

@@ -167,6 +167,11 @@ rules! {
         // What is pending is settled, so that nothing of the other account's moves with the clock.
         app.clock.advance(Span::seconds(60));
         app.do_due_work().await;
+        // What workers would take away at once.
+        let disputes = charge_with(400, json!({ "card": card("4200300000000012") }));
+        fresh.post("/1/charges", &disputes).await.ok(201);
+        let file = fresh.file().await;
+        fresh.delete(&format!("/1/files/{file}")).await.ok(204);
         let filled = rows_of(app, &account).await;
         assert!(filled.iter().all(|(_, rows)| *rows > 0), "a table that nothing fills is not tested: {filled:?}");
         let (neighbour, own) = (rows_of(app, &kept).await, other.get("/1/charges").await.text);

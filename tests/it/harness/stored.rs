@@ -1,8 +1,8 @@
 //! What is stored, for rules about what a request must not change or keep.
 
 use entity::{
-    account, api_key, balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key,
-    refund, webhook, webhook_endpoint,
+    account, api_key, balance, card, charge, counter, customer, dispute, dispute_activity, event, evidence, file,
+    foretold_dispute, idempotency_answer, idempotency_key, refund, stray_blob, webhook, webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
@@ -38,10 +38,25 @@ impl App {
             .unwrap();
         let accounts = account::Entity::find().order_by_asc(account::Column::Id).all(db).await.unwrap();
         let keys = api_key::Entity::find().order_by_asc(api_key::Column::Hash).all(db).await.unwrap();
+        let disputes = dispute::Entity::find().order_by_asc(dispute::Column::Id).all(db).await.unwrap();
+        let activities = dispute_activity::Entity::find().order_by_asc(dispute_activity::Column::Id);
+        let activities = activities.all(db).await.unwrap();
+        let evidence = evidence::Entity::find()
+            .order_by_asc(evidence::Column::DisputeId)
+            .order_by_asc(evidence::Column::Kind)
+            .all(db)
+            .await
+            .unwrap();
+        let foretold = foretold_dispute::Entity::find().order_by_asc(foretold_dispute::Column::Id);
+        let foretold = foretold.all(db).await.unwrap();
+        let files = file::Entity::find().order_by_asc(file::Column::Id).all(db).await.unwrap();
+        let strays = stray_blob::Entity::find().order_by_asc(stray_blob::Column::Id).all(db).await.unwrap();
+        let blobs = self.blobs();
         let kept = self.kept().await;
         format!(
             "{accounts:#?}\n{keys:#?}\n{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
-             {counters:#?}\n{balances:#?}\n{kept:#?}"
+             {counters:#?}\n{balances:#?}\n{disputes:#?}\n{activities:#?}\n{evidence:#?}\n{foretold:#?}\n{files:#?}\n\
+             {strays:#?}\n{blobs:#?}\n{kept:#?}"
         )
     }
 
