@@ -7,6 +7,7 @@ mod answers;
 mod authentication;
 mod authorised_charges;
 mod browsers;
+mod buckets;
 mod cards;
 mod charge_payers;
 mod charge_search;

@@ -41,6 +41,9 @@ async fn fill(client: &Client) {
     let charge = post_with(client, "/1/charges", &headers, &charge(400)).await.ok(201);
     client.authorised(500).await;
     client.refund(token(&charge), 100).await.ok(201);
+    let dispute = client.disputed(600).await;
+    let evidence = json!({ "additional_evidence_file": client.file().await });
+    client.put(&format!("/1/disputes/{}/evidence", token(&dispute)), &evidence).await.ok(200);
 }
 
 /// How many rows each table has of an account, of those that can have any.
