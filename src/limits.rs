@@ -65,6 +65,17 @@ pub const MAXIMUM_CHARGE_CENTS: i64 = 2_500_000;
 /// Decisions 8: what the first account and sandbox accounts open with, in AUD cents.
 pub const OPENING_DEPOSIT_CENTS: i64 = 100_000_000;
 
+/// The largest deposit, in AUD cents: a billion. No sum of deposits that anybody makes leaves 64 bits.
+pub const DEPOSIT_CENTS_MAX: i64 = 100_000_000_000;
+/// Decisions 8: a bank account token expires after one month unused.
+pub const BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS: u32 = 1;
+/// Decisions 8: digits of an account number.
+pub const BANK_ACCOUNT_DIGITS_MAX: usize = 12;
+/// Decisions 10: what a transfer to somebody else costs, in AUD cents.
+pub const THIRD_PARTY_TRANSFER_FEE_CENTS: i64 = 30;
+/// Decisions 8: when the bank sends a transfer back, by the account's clock.
+pub const TRANSFER_RETURNS_AFTER: Span = Span::days(1);
+
 /// Decisions 2: how long a looked-up API key may be remembered.
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
 /// How many looked-up keys are remembered.

@@ -41,6 +41,9 @@ enum Command {
     },
     /// Bring the database's schema up to date.
     Migrate,
+    /// Money that arrived from outside.
+    #[command(subcommand)]
+    Deposit(commands::deposit::Deposit),
     /// Disputes, as the network makes and decides them.
     #[command(subcommand)]
     Dispute(commands::dispute::Dispute),
@@ -85,6 +88,7 @@ async fn run(
             Ok(())
         }
         Command::Migrate => commands::open(&database).await.map(drop),
+        Command::Deposit(command) => commands::deposit::run(command, &database).await,
         Command::Dispute(command) => commands::dispute::run(command, &database).await,
         Command::Ledger(command) => commands::ledger::run(command, &database).await,
     }

@@ -2,7 +2,7 @@
 
 use sea_orm::entity::prelude::*;
 
-use crate::{AccountToken, JsonText, Span, Timestamp};
+use crate::{AccountToken, BankAccountToken, JsonText, Span, Timestamp};
 
 /// One account with the switches and settings that govern it (decisions 10).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
@@ -26,6 +26,12 @@ pub struct Model {
     pub transfers_enabled: bool,
     /// When settlement pays out.
     pub transfers_schedule: TransfersSchedule,
+    /// When settlement pays out next, by the account's clock; null where it never does.
+    pub settles_at: Option<Timestamp>,
+    /// The account's own bank account, if it has one.
+    pub bank_account_id: Option<BankAccountToken>,
+    /// What a transfer to somebody else costs, in AUD cents.
+    pub third_party_transfer_fee: i64,
     /// Days from a capture to the day its entitlement becomes available.
     pub settlement_delay_days: i32,
     /// The largest charge, in AUD cents.
@@ -66,8 +72,52 @@ string_enum! {
     }
 }
 
+impl TransfersSchedule {
+    /// When settlement is due next after an instant: a midnight of UTC.
+    pub fn next_after(self, now: Timestamp) -> Option<Timestamp> {
+        /// Of days since the epoch, which was a Thursday.
+        const FIRST_MONDAY: i32 = 4;
+        let midnight = now.last_midnight();
+        let days_since_monday = (midnight.day().number() - FIRST_MONDAY).rem_euclid(7);
+        match self {
+            Self::Daily => Some(midnight + Span::days(1)),
+            Self::Weekly => Some(midnight + Span::days(7 - i64::from(days_since_monday))),
+            Self::Manual => None,
+        }
+    }
+}
+
 /// None: tables are read from the account, not walked.
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
 pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settlement_is_due_at_the_next_midnight_or_the_next_monday() {
+        // 2026-03-02 is a Monday.
+        let monday = Timestamp::from_millis(1_772_409_600_000);
+        assert_eq!(monday.to_string(), "2026-03-02T00:00:00Z");
+        let second = Span::seconds(1);
+        for (schedule, now, due) in [
+            (TransfersSchedule::Daily, monday, Some(monday + Span::days(1))),
+            (TransfersSchedule::Daily, monday - second, Some(monday)),
+            (TransfersSchedule::Weekly, monday, Some(monday + Span::days(7))),
+            (TransfersSchedule::Weekly, monday + second, Some(monday + Span::days(7))),
+            (TransfersSchedule::Weekly, monday - second, Some(monday)),
+            (TransfersSchedule::Weekly, monday - Span::days(6), Some(monday)),
+            (
+                TransfersSchedule::Weekly,
+                Timestamp::from_millis(0),
+                Some(Timestamp::from_millis(0) + Span::days(4)),
+            ),
+            (TransfersSchedule::Manual, monday, None),
+        ] {
+            assert_eq!(schedule.next_after(now), due, "{schedule:?} {now}");
+        }
+    }
+}

@@ -28,12 +28,18 @@ string_enum! {
         Charges "charges",
         /// Customers.
         Customers "customers",
+        /// Deposits.
+        Deposits "deposits",
         /// Disputes.
         Disputes "disputes",
         /// Events.
         Events "events",
+        /// Recipients.
+        Recipients "recipients",
         /// Refunds.
         Refunds "refunds",
+        /// Transfers.
+        Transfers "transfers",
         /// Webhooks.
         Webhooks "webhooks",
     }

@@ -39,6 +39,35 @@ pub mod journal_entry {
             ChargebackRecovery "chargeback_recovery",
             /// What that costs, or the same back.
             ChargebackFee "chargeback_fee",
+            /// Money was paid out on request.
+            Transfer "transfer",
+            /// What that cost.
+            TransferFee "transfer_fee",
+            /// Everything that waited was paid out.
+            Settlement "settlement",
+            /// The bank sent a transfer back.
+            TransferReturn "transfer_return",
+            /// So it costs nothing.
+            TransferFeeReturn "transfer_fee_return",
+        }
+    }
+
+    impl EntryKind {
+        /// Whether the merchant's side of it is a line of a later settlement. Deposits are never swept, and a
+        /// settlement is no line of the next one.
+        pub fn is_settled(self) -> bool {
+            match self {
+                Self::Charge
+                | Self::Refund
+                | Self::RefundReturn
+                | Self::ChargebackRecovery
+                | Self::ChargebackFee
+                | Self::Transfer
+                | Self::TransferFee
+                | Self::TransferReturn
+                | Self::TransferFeeReturn => true,
+                Self::Deposit | Self::Settlement => false,
+            }
         }
     }
 
@@ -53,9 +82,10 @@ pub mod journal_entry {
 pub mod posting {
     use sea_orm::entity::prelude::*;
 
-    use crate::{AccountToken, Currency, Day, JournalEntryToken, PostingToken};
+    use crate::{AccountToken, Currency, Day, JournalEntryToken, PostingToken, TransferToken};
 
-    /// A posting: `amount` is added to `book`.
+    /// A posting: `amount` is added to `book`. The merchant's side of most entries is a line that waits for
+    /// settlement; of a charge it has the charge's own id, so that charges find what has paid them out.
     #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
     #[sea_orm(table_name = "postings")]
     pub struct Model {
@@ -75,6 +105,10 @@ pub mod posting {
         pub currency: Currency,
         /// The day a posting to the merchant's book becomes available; the day of the entry on other books.
         pub available_on: Day,
+        /// Whether it waits for settlement.
+        pub unsettled: bool,
+        /// The settlement that it is a line of.
+        pub transfer_id: Option<TransferToken>,
     }
 
     string_enum! {
@@ -95,6 +129,8 @@ pub mod posting {
             Refunds "refunds",
             /// Money taken back in disputes.
             Disputes "disputes",
+            /// Money paid out.
+            Transfers "transfers",
         }
     }
 

@@ -6,6 +6,7 @@ mod string_enum;
 pub mod account;
 mod acquirer_faults;
 pub mod api_key;
+pub mod bank_account;
 pub mod card;
 pub mod charge;
 pub mod counter;
@@ -22,12 +23,14 @@ mod ledger;
 mod owned;
 pub mod pricing;
 mod rate;
+pub mod recipient;
 pub mod refund;
 mod rounding;
 mod scheme;
 mod text;
 mod timestamp;
 pub mod token;
+pub mod transfer;
 pub mod webhook;
 pub mod webhook_endpoint;
 
@@ -45,6 +48,7 @@ pub use scheme::Scheme;
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
-    AccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeActivityToken, DisputeToken,
-    EventToken, FileToken, JournalEntryToken, PostingToken, RefundToken, Token, WebhookEndpointToken, WebhookToken,
+    AccountToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeActivityToken,
+    DisputeToken, EventToken, FileToken, JournalEntryToken, PostingToken, RecipientToken, RefundToken, Token,
+    TransferToken, WebhookEndpointToken, WebhookToken,
 };

@@ -38,7 +38,8 @@ macro_rules! listed {
 }
 
 owned! {
-    api_key balance card charge counter customer deposit dispute dispute_activity event evidence file foretold_dispute
-    idempotency_answer idempotency_key journal_entry posting refund stray_blob webhook webhook_endpoint
+    api_key balance bank_account card charge counter customer deposit dispute dispute_activity event evidence file
+    foretold_dispute idempotency_answer idempotency_key journal_entry posting recipient refund stray_blob transfer webhook
+    webhook_endpoint
 }
-listed! { card charge customer dispute event refund webhook webhook_endpoint }
+listed! { card charge customer deposit dispute event posting recipient refund transfer webhook webhook_endpoint }

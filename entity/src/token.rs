@@ -162,6 +162,8 @@ macro_rules! kinds {
 kinds! {
     /// A merchant in one environment: the tenant of every row.
     Account AccountToken "acct_"
+    /// A stored bank account.
+    BankAccount BankAccountToken "ba_"
     /// A stored card.
     Card CardToken "card_"
     /// A charge.
@@ -182,8 +184,12 @@ kinds! {
     JournalEntry JournalEntryToken "je_"
     /// One side of a movement; internal, in no answer.
     Posting PostingToken "po_"
+    /// Who is paid.
+    Recipient RecipientToken "rp_"
     /// A refund.
     Refund RefundToken "rf_"
+    /// Money paid out.
+    Transfer TransferToken "tfer_"
     /// A request sent to a webhook endpoint for one event.
     Webhook WebhookToken "whr_"
     /// Where webhooks are sent.

@@ -17,6 +17,9 @@ mod m0006_webhooks;
 mod m0007_idempotency;
 mod m0008_sandbox;
 mod m0009_moving_clocks;
+mod m0016_bank_accounts;
+mod m0017_transfers;
+mod m0018_deposits;
 mod m0019_disputes;
 mod m0020_files;
 
@@ -42,6 +45,9 @@ impl MigratorTrait for Migrator {
             Box::new(m0007_idempotency::Migration),
             Box::new(m0008_sandbox::Migration),
             Box::new(m0009_moving_clocks::Migration),
+            Box::new(m0016_bank_accounts::Migration),
+            Box::new(m0017_transfers::Migration),
+            Box::new(m0018_deposits::Migration),
             Box::new(m0019_disputes::Migration),
             Box::new(m0020_files::Migration),
         ]
@@ -61,6 +67,16 @@ pub(crate) async fn step(manager: &SchemaManager<'_>, sql: &str) -> Result<(), D
         manager.get_connection().execute_unprepared(statement).await?;
     }
     Ok(())
+}
+
+/// The index by which PostgreSQL finds parts of a table's `search_text`. SQLite looks through the account's rows: of
+/// what is paid out there are few.
+pub(crate) fn words(backend: DbBackend, table: &str) -> String {
+    if backend == DbBackend::Postgres {
+        format!("CREATE INDEX {table}_by_words ON {table} USING gin (account_id, search_text gin_trgm_ops);")
+    } else {
+        String::new()
+    }
 }
 
 macro_rules! migration {

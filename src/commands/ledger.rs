@@ -4,8 +4,10 @@ use std::error::Error;
 use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
+use card_payments::services::ledger::report::{COLUMNS, Extent, report};
 use card_payments::services::ledger::verify::{Difference, verify};
 use clap::Subcommand;
+use entity::{AccountToken, Timestamp};
 
 /// What can be done with the books.
 #[derive(Subcommand)]
@@ -16,11 +18,37 @@ pub enum Ledger {
         #[arg(long)]
         json: bool,
     },
+    /// Print the postings with their journal entries, for reconciliation.
+    Report {
+        /// Of this account only: acct_...
+        #[arg(long)]
+        account: Option<AccountToken>,
+        /// From this day or time on, by the account's clock.
+        #[arg(long, value_parser = super::deposit::time)]
+        from: Option<Timestamp>,
+        /// Before this day or time.
+        #[arg(long, value_parser = super::deposit::time)]
+        to: Option<Timestamp>,
+        /// As comma-separated values, the only form there is.
+        #[arg(long, required = true)]
+        csv: bool,
+    },
 }
 
 /// Run a command.
 pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     match command {
+        Ledger::Report { account, from, to, csv: _ } => {
+            let store = super::open(database).await?;
+            if let Some(account) = account {
+                super::account(&store, account).await?;
+            }
+            let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(std::io::stdout().lock());
+            out.write_record(COLUMNS)?;
+            let told = report(&store, Extent { account, from, to }, |row| Ok(out.serialize(row)?)).await;
+            out.flush()?;
+            Ok(told?)
+        }
         Ledger::Verify { json } => {
             let store = super::open(database).await?;
             let mut out = std::io::stdout().lock();

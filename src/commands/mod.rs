@@ -1,15 +1,24 @@
 //! What operators run beside a server (decisions 14). A command opens the database by the same door as a server,
 //! which brings its schema up to date, and calls a service.
 
+pub mod deposit;
 pub mod dispute;
 pub mod ledger;
 
 use std::error::Error;
 
-use card_payments::clock::Ids;
+use card_payments::clock::{Clock, Ids, SystemClock};
 use card_payments::config::DatabaseOptions;
 use card_payments::error::{self, Body};
+use card_payments::services::{Account, accounts};
 use card_payments::store::{Location, Store};
+use entity::AccountToken;
+
+/// The account that an operator names.
+pub async fn account(store: &Store, token: AccountToken) -> Result<Account, Box<dyn Error>> {
+    let account = accounts::named(store, token, SystemClock.now()).await?;
+    Ok(account.ok_or_else(|| format!("there is no account {token}"))?)
+}
 
 /// Open the database, an empty one too.
 pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {

@@ -39,7 +39,7 @@ pub async fn serve_browsers(request: Request, next: Next) -> Response {
 fn browser_endpoint(path: &str) -> Option<bool> {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments.as_slice() {
-        ["1", "cards"] => Some(false),
+        ["1", "cards" | "bank_accounts"] => Some(false),
         ["1", "customers", _, "cards"] => Some(true),
         _ => None,
     }

@@ -81,6 +81,23 @@ pub struct BrowserCard {
     address_state: Option<String>,
 }
 
+/// A bank account, from a server or a browser.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only described here; the endpoint reads its parts")]
+pub struct BrowserBankAccount {
+    /// Instead of basic authentication, from an insecure environment.
+    publishable_api_key: Option<String>,
+    /// Whose it is.
+    #[schema(max_length = 255, example = "Mr Roland Robot")]
+    name: String,
+    /// The branch: six digits, with or without a hyphen after three.
+    #[schema(example = "806015")]
+    bsb: String,
+    /// Account number: 1 to 12 digits.
+    #[schema(example = "987654321")]
+    number: String,
+}
+
 /// A card for a customer: an unused card token, or the parameters of a card.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described here; the endpoint reads its parts")]
@@ -146,6 +163,10 @@ const TAGS: &[(&str, &str)] = &[
     ),
     ("Refunds", "Refunds charges, fully or partly."),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
+    ("Transfers", "Pays money out, to recipients and to your own bank account."),
+    ("Bank accounts", "Stores bank account details in exchange for a single-use bank account token."),
+    ("Recipients", "Stores whom transfers pay."),
+    ("Deposits", "Money that arrived from outside."),
     ("Balance", "What the account owns."),
     ("Disputes", "Shows disputes of charges and what happened to them, and answers them with evidence."),
     ("Files", "Keeps uploaded files, which serve as evidence."),
@@ -333,6 +354,7 @@ fn examples(operation: &mut Map<String, Value>) {
         "number": "4200000000000000", "expiry_month": 5, "expiry_year": 2030, "cvc": "123", "name": "Roland Robot",
         "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
     });
+    let bank_account = json!({ "name": "Mr Roland Robot", "bsb": "806015", "number": "987654321" });
     let example = match operation["operationId"].as_str() {
         Some("create_card" | "create_customer_card") => card,
         Some("create_charge") => json!({
@@ -345,6 +367,15 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("create_webhook_endpoint") => json!({ "url": "https://example.com/webhooks" }),
         Some("update_customer") => json!({ "email": "roland@example.com", "company": "Robots" }),
         Some("capture_charge") => json!({}),
+        Some("create_transfer") => {
+            json!({ "description": "Earnings for may", "amount": 400, "currency": "AUD", "recipient": "self" })
+        }
+        Some("create_bank_account") => bank_account,
+        Some("create_recipient") => {
+            json!({ "email": "roland@example.com", "name": "Mr Roland Robot", "bank_account": bank_account })
+        }
+        Some("update_recipient") => json!({ "name": "Mr Roland Robot" }),
+        Some("create_sandbox_deposit") => json!({ "amount": 50_000, "narration": "Direct credit" }),
         Some("move_clock") => json!({ "advance": "7d" }),
         Some("create_refund") => json!({ "amount": 100 }),
         Some("update_dispute_evidence") => json!({ "additional_evidence_text": "It was delivered on 2 March." }),

@@ -2,11 +2,13 @@
 
 pub mod answer;
 pub mod auth;
+mod bank_accounts;
 mod browser;
 mod call;
 mod cards;
 mod charges;
 mod customers;
+mod deposits;
 mod disputes;
 pub mod document;
 mod events;
@@ -16,9 +18,11 @@ mod ledger;
 mod metrics;
 mod observe;
 mod paths;
+mod recipients;
 mod refunds;
 mod sandbox;
 mod system;
+mod transfers;
 mod webhook_endpoints;
 mod webhooks;
 
@@ -76,6 +80,16 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(customers::create_customer_card, customers::list_customer_cards))
         .routes(routes!(customers::delete_customer_card))
         .routes(routes!(customers::list_customer_subscriptions))
+        .routes(routes!(transfers::create_transfer, transfers::list_transfers))
+        .routes(routes!(transfers::search_transfers))
+        .routes(routes!(transfers::get_transfer))
+        .routes(routes!(transfers::list_transfer_line_items))
+        .routes(routes!(bank_accounts::create_bank_account))
+        .routes(routes!(recipients::create_recipient, recipients::list_recipients))
+        .routes(routes!(recipients::get_recipient, recipients::update_recipient))
+        .routes(routes!(recipients::list_recipient_transfers))
+        .routes(routes!(deposits::list_deposits))
+        .routes(routes!(deposits::get_deposit))
         .routes(routes!(ledger::get_balance))
         .routes(routes!(disputes::list_disputes))
         .routes(routes!(disputes::search_disputes))

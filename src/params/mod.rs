@@ -1,31 +1,35 @@
 //! Request parameters: from the tree that a body or a query makes to a plain struct, with every
 //! fault found on the way.
 
+pub mod bank_account;
 pub mod card;
 pub mod charge;
 pub mod clock;
 mod collect;
 mod complaints;
 pub mod customer;
+pub mod deposit;
 pub mod dispute;
 mod faults;
 pub mod file;
 mod findings;
 mod paging;
 mod patch;
+pub mod recipient;
 pub mod refund;
 pub mod rules;
 pub mod sandbox;
 mod search;
 #[cfg(test)]
 mod tests;
+pub mod transfer;
 mod values;
 pub mod webhook_endpoint;
 
 pub use faults::{Faults, Message};
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::{Search, Sorting};
+pub use search::{Search, Sorting, moment};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

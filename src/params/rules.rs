@@ -21,6 +21,22 @@ pub fn email(text: &str) -> Result<(), ValidationError> {
     check(text.validate_email(), "is not formatted properly")
 }
 
+/// A BSB: six digits, with or without a hyphen after three. Speaks on blank text too (decisions, chapter 3).
+pub fn bsb(text: &str) -> Result<(), ValidationError> {
+    check(bsb_digits(text).is_some(), "must be 6 numbers")
+}
+
+/// The six digits of a BSB.
+pub fn bsb_digits(text: &str) -> Option<String> {
+    let text = text.trim();
+    let digits = match text.split_once('-') {
+        Some((bank, branch)) if bank.len() == 3 => format!("{bank}{branch}"),
+        Some(_) => return None,
+        None => text.to_owned(),
+    };
+    (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_digit())).then_some(digits)
+}
+
 /// An http or https URL with a host. Silent on blank text.
 pub fn http_url(text: &str) -> Result<(), ValidationError> {
     // The parser mends what a browser would: white space, a missing slash. We would send it on
@@ -91,6 +107,28 @@ mod tests {
     #[test]
     fn only_the_email_rule_speaks_on_blank_text() {
         assert!(email("").is_err() && http_url("").is_ok() && ip_address("").is_ok());
+    }
+
+    #[test]
+    fn a_bsb_is_six_digits_and_may_have_its_hyphen() {
+        for good in ["806015", "806-015", " 806015 "] {
+            assert_eq!(bsb_digits(good).as_deref(), Some("806015"), "{good}");
+        }
+        for bad in [
+            "",
+            "80601",
+            "8060155",
+            "80601a",
+            "80-6015",
+            "806--15",
+            "806-015-",
+            "806 015",
+            "-806015",
+            "٨٠٦٠١٥",
+            "80é6-1",
+        ] {
+            assert!(bsb(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

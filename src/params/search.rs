@@ -103,7 +103,7 @@ impl Search {
 }
 
 /// A day stands for its first moment, in UTC; so does a time that names no offset.
-pub(super) fn moment(text: &str) -> Option<DateTime<Utc>> {
+pub fn moment(text: &str) -> Option<DateTime<Utc>> {
     let day = |format| {
         NaiveDate::parse_from_str(text, format).ok().map(|day| day.and_time(NaiveTime::MIN).and_utc())
     };

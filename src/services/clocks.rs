@@ -3,7 +3,7 @@
 use entity::account::Column;
 use entity::{Owned, Timestamp, account};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ColumnTrait, QueryFilter, QueryTrait, Select};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryTrait, Select};
 
 /// The rows whose time has come: two queries, for both databases to use an index. No account's clock is behind the
 /// wall clock, so what is due by that is due for everybody; the few accounts whose clock runs ahead are looked at one
@@ -26,6 +26,21 @@ pub fn passed<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Se
 pub fn due<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Select<E>; 2] {
     let [everybody, ahead] = passed(rows, at, wall);
     [everybody, ahead.filter(at_rest(wall))]
+}
+
+/// The accounts whose own time has come, but for those whose clock is being moved: two queries, for the reason that
+/// [`passed`] tells.
+pub fn accounts(at: Column, wall: Timestamp) -> [Select<account::Entity>; 2] {
+    let everybody = account::Entity::find().filter(at.lte(wall));
+    // Nothing is added but the certainty that the few accounts ahead are not looked for among all that are not due.
+    let later = at.into_expr().add(0).gt(wall.millis());
+    let own_clock = Expr::value(wall.millis()).add(Column::ClockOffset.into_expr());
+    let ahead = account::Entity::find()
+        .filter(Column::ClockOffset.gt(0))
+        .filter(later)
+        .filter(at.into_expr().lte(own_clock))
+        .filter(at_rest(wall));
+    [everybody, ahead]
 }
 
 /// Nobody is moving the account's clock.

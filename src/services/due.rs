@@ -16,7 +16,10 @@ use super::accounts::wipe;
 use super::context::{Account, Context};
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
-use super::{cards, charges, disputes, files, idempotency, refunds, retention, webhooks};
+use super::{
+    bank_accounts, cards, charges, disputes, files, idempotency, refunds, retention, settlement, transfers,
+    webhooks,
+};
 use crate::error::Error;
 use crate::limits::DUE_BATCH;
 
@@ -46,11 +49,15 @@ struct Ahead {
 pub static KINDS: &[Kind] = &[
     UNSETTLED_CHARGES,
     Kind::of_accounts::<cards::Expiry>(),
+    Kind::of_accounts::<bank_accounts::Expiry>(),
     // In this order: what is submitted late may settle at once.
     Kind::of_accounts::<refunds::submit::Submission>(),
     Kind::of_accounts::<refunds::settle::Settlement>(),
     Kind::of_accounts::<disputes::arrival::Arrival>(),
     Kind::of_accounts::<disputes::moves::Expiry>(),
+    Kind::of_accounts::<transfers::returns::Returns>(),
+    // After whatever moves money at the same instant.
+    Kind::of_accounts::<settlement::Settlement>(),
     WEBHOOKS,
     Kind::of_accounts::<retention::Purge>(),
     Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },

@@ -1,19 +1,21 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
 //! direction only, this order: a verb lives with the later noun.
 //!
-//! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, accounts, ledger, page (of
-//! a list), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
-//! themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which card
-//! pays), charges, refunds, files, disputes, due (the registry of all due work), sandbox (what testers may order of all
-//! these).
+//! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, page (of a list), words (of
+//! a search), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
+//! themselves), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and
+//! webhooks), cards, customers, payment (which card pays), charges, refunds, recipients, transfers, settlement, files,
+//! disputes, due (the registry of all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
+pub mod bank_accounts;
 pub mod cards;
 pub mod charges;
 pub mod claim;
 mod clocks;
 pub mod context;
 pub mod customers;
+pub mod deposits;
 pub mod disputes;
 pub mod due;
 mod due_work;
@@ -25,10 +27,14 @@ pub mod ledger;
 pub mod moment;
 pub mod page;
 pub mod payment;
+pub mod recipients;
 pub mod refunds;
 mod retention;
 pub mod sandbox;
+pub mod settlement;
+pub mod transfers;
 pub mod webhook_endpoints;
 pub mod webhooks;
+mod words;
 
 pub use context::{Account, Context, Ctx};

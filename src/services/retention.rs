@@ -5,10 +5,10 @@ use entity::account::Column;
 use entity::counter::Counted;
 use entity::{Listed, Owned, Span, Timestamp, account, event, webhook};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
 
-use super::clocks::at_rest;
+use super::clocks;
 use super::context::Context;
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::{Mark, Moment};
@@ -26,19 +26,8 @@ impl DueWork for Purge {
     const AT: Column = Column::PurgeAt;
     const ID: Column = Column::Id;
 
-    /// Two queries, for the reason that [`super::clocks::passed`] tells.
     fn due(wall: Timestamp) -> Vec<Select<account::Entity>> {
-        let everybody = account::Entity::find().filter(Column::PurgeAt.lte(wall));
-        // Nothing is added but the certainty that the few accounts ahead are not looked for among all that are not
-        // due.
-        let later = Column::PurgeAt.into_expr().add(0).gt(wall.millis());
-        let own_clock = Expr::value(wall.millis()).add(Column::ClockOffset.into_expr());
-        let ahead = account::Entity::find()
-            .filter(Column::ClockOffset.gt(0))
-            .filter(later)
-            .filter(Column::PurgeAt.into_expr().lte(own_clock))
-            .filter(at_rest(wall));
-        vec![everybody, ahead]
+        clocks::accounts(Column::PurgeAt, wall).into()
     }
 
     fn of_account(reach: &Reach) -> Select<account::Entity> {

@@ -1,7 +1,8 @@
 //! Charge (specification, Charge).
 
 use entity::charge::{self, ChargeState};
-use entity::{ChargeToken, Currency, JsonText, Timestamp};
+use entity::transfer::{self, TransferStatus};
+use entity::{ChargeToken, Currency, JsonText, Timestamp, TransferToken};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -88,12 +89,25 @@ pub struct Charge {
 /// A transfer that paid a charge out.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChargeTransfer {
-    /// `paid`
-    state: String,
+    /// `paid`, or `failed` once the bank has sent it back.
+    #[schema(example = "paid")]
+    state: &'static str,
     /// When.
-    paid_at: String,
+    #[schema(value_type = String, format = DateTime)]
+    paid_at: Timestamp,
     /// `tfer_...`
-    token: String,
+    #[schema(value_type = String, example = "tfer_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: TransferToken,
+}
+
+impl From<&transfer::Model> for ChargeTransfer {
+    fn from(row: &transfer::Model) -> Self {
+        let state = match row.status {
+            TransferStatus::Succeeded => "paid",
+            TransferStatus::Failed => "failed",
+        };
+        Self { state, paid_at: row.created_at, token: row.id }
+    }
 }
 
 /// The platform's share of a charge.
@@ -112,7 +126,14 @@ impl Charge {
         self.token
     }
 
-    /// A charge as it stands at an instant of the account's clock.
+    /// The same charge, paid out by a transfer.
+    #[must_use]
+    pub fn paid_out_by(mut self, transfer: Option<&transfer::Model>) -> Self {
+        self.transfer = transfer.map(ChargeTransfer::from).into_iter().collect();
+        self
+    }
+
+    /// A charge as it stands at an instant of the account's clock; no transfer has paid it out.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         let shown = Shown::of(row.state);
         let captured = shown == Shown::Captured;

@@ -1,17 +1,21 @@
 //! The JSON of the specification: rows in, records out, fields in the order of the specification's tables.
 
 pub mod balance;
+pub mod bank_account;
 pub mod card;
 pub mod charge;
 pub mod clock;
 pub mod customer;
+pub mod deposit;
 pub mod dispute;
 pub mod dispute_activity;
 pub mod event;
 pub mod evidence;
 pub mod file;
+pub mod recipient;
 pub mod refund;
 pub mod sandbox;
 pub mod subscription;
+pub mod transfer;
 pub mod webhook;
 pub mod webhook_endpoint;

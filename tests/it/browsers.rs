@@ -107,7 +107,7 @@ rules! {
     }
 
     async fn no_other_endpoint_knows_of_origins(app) {
-        let of_browsers = ["/1/cards", "/1/customers/{customer_token}/cards"];
+        let of_browsers = ["/1/cards", "/1/bank_accounts", "/1/customers/{customer_token}/cards"];
         for operation in operations() {
             let path = operation.at("x");
             if !of_browsers.contains(&operation.path.as_str()) {

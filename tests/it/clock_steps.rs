@@ -9,7 +9,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::harness::app::another_account;
-use crate::harness::{App, Client, Database, card, charge_with, token_of};
+use crate::harness::{App, Client, Database, bank_account, card, charge_with, token_of};
 
 /// What a merchant does on one of its days.
 #[derive(Debug, Clone)]
@@ -34,6 +34,12 @@ enum Act {
     Submit(usize),
     /// Stores a customer, and with it a card that never expires.
     Customer,
+    /// Stores a bank account that expires.
+    BankAccount,
+    /// Pays money out; the bank sends it back.
+    Transfer(i64),
+    /// Is paid out by itself from now on.
+    Schedule(&'static str),
     /// Lets time pass.
     Wait(i64),
 }
@@ -52,6 +58,9 @@ fn act() -> impl Strategy<Value = Act> {
         2 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Dispute(charge, amount)),
         1 => any::<usize>().prop_map(Act::Submit),
         1 => Just(Act::Customer),
+        1 => Just(Act::BankAccount),
+        1 => (0_i64..5_000).prop_map(Act::Transfer),
+        1 => prop::sample::select(vec!["daily", "weekly", "manual"]).prop_map(Act::Schedule),
         2 => (1_i64..5_000).prop_map(Act::Wait),
     ]
 }
@@ -64,6 +73,8 @@ fn life() -> impl Strategy<Value = (Vec<Act>, u32)> {
 /// An account, and what it has made.
 struct Merchant {
     client: Client,
+    /// A recipient whose bank sends back what it is paid.
+    returns: String,
     cards: Vec<String>,
     charges: Vec<String>,
     disputes: Vec<String>,
@@ -76,7 +87,9 @@ impl Merchant {
         let keys = another_account(app.ctx()).await;
         let client = app.with_key(keys.secret.expose());
         client.endpoint("http://127.0.0.1:9/").await;
-        Self { client, cards: Vec::new(), charges: Vec::new(), disputes: Vec::new(), told: Vec::new() }
+        let returns = token_of(&client.recipient("999").await);
+        let (cards, charges, disputes, told) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { client, returns, cards, charges, disputes, told }
     }
 
     async fn does(&mut self, act: &Act) {
@@ -126,6 +139,12 @@ impl Merchant {
                 let customer = json!({ "email": "roland@example.com", "card": card(NUMBERS[0]) });
                 self.client.post("/1/customers", &customer).await
             }
+            Act::BankAccount => self.client.post("/1/bank_accounts", &bank_account("987654321")).await,
+            Act::Transfer(amount) => self.client.transfer(*amount, &self.returns).await,
+            Act::Schedule(schedule) => {
+                self.client.set(json!({ "transfers_schedule": schedule })).await;
+                return;
+            }
             Act::Wait(minutes) => {
                 self.moves(&format!("{minutes}m")).await;
                 return;
@@ -157,7 +176,9 @@ impl Merchant {
         for path in ["/1/sandbox/clock", "/1/balance"] {
             state.push(self.client.get(path).await.ok(200));
         }
-        for list in ["charges", "refunds", "customers", "disputes", "events", "webhooks"] {
+        for list in
+            ["charges", "refunds", "customers", "disputes", "transfers", "deposits", "events", "webhooks"]
+        {
             state.push(alike(self.client.get(&format!("/1/{list}?per_page=500")).await.ok(200)));
         }
         for card in &self.cards {

@@ -5,6 +5,7 @@
 
 mod clock;
 mod load;
+mod payouts;
 mod points;
 
 use std::collections::{BTreeMap, BTreeSet};

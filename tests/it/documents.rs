@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::Unreached;
-use card_payments::services::{charges, disputes, refunds, webhooks};
+use card_payments::services::{charges, disputes, refunds, transfers, webhooks};
 use entity::card::CardState;
 use entity::event::EventType;
 use entity::webhook::WebhookState;
@@ -66,6 +66,11 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/disputes/state.rs`:\n\n```\n",
     );
     text.push_str(&disputes::state::table());
+    text.push_str(
+        "```\n\n## Transfer\n\nA transfer is paid when it is made. To an account number that ends in 999 it comes back a day later, by \
+         the account's clock, with its fee. From `src/services/transfers/state.rs`:\n\n```\n",
+    );
+    text.push_str(&transfers::state::table());
     text.push_str(
         "```\n\n## Card token\n\nAn unused token is used once, by a charge or a customer, or expires after a month.\n\n",
     );

@@ -75,6 +75,9 @@ async fn record_of(app: &App, client: &Client, path: &str) -> String {
     if path.contains("{dispute_token}") {
         return path.replace("{dispute_token}", &token_of(&client.disputed(400).await));
     }
+    if path.ends_with("{recipient_token}") {
+        return path.replace("{recipient_token}", &token_of(&client.recipient("987654321").await));
+    }
     if path.ends_with("{account_token}") {
         let account = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
         return path.replace("{account_token}", &token_of(&account));

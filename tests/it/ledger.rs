@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, program};
-use crate::harness::{App, card, charge_with, rules, token_of};
+use crate::harness::{App, card, charge_with, rules, token, token_of};
 
 /// A payment of each kind that the books know.
 async fn trade(app: &App) -> String {
@@ -21,6 +21,13 @@ async fn trade(app: &App) -> String {
     client.authorised(400).await;
     app.do_due_work().await;
     app.clock.advance(entity::Span::seconds(10));
+    app.do_due_work().await;
+    let (recipient, returns) = (client.recipient("987654321").await, client.recipient("999").await);
+    client.transfer(1_000, token(&recipient)).await.ok(201);
+    client.transfer(2_000, token(&returns)).await.ok(201);
+    client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
+    client.captured(50_000).await;
+    app.clock.advance(entity::Span::days(1));
     app.do_due_work().await;
     client.refund(&charge, 50).await.ok(201);
     client.disputed(500).await;
@@ -56,8 +63,8 @@ rules! {
         tampered(app, "UPDATE postings SET currency = 'USD' WHERE book = 'fees' AND amount = 47",
             "UPDATE postings SET currency = 'AUD' WHERE book = 'fees' AND amount = 47",
             &[("entry_sums_to_zero", -47), ("entry_sums_to_zero", 47), ("books_make_the_balance", -47), ("books_make_the_balance", 47)]).await;
-        tampered(app, "UPDATE balances SET amount = amount - 7 WHERE amount < 0",
-            "UPDATE balances SET amount = amount + 7 WHERE amount < 0",
+        tampered(app, "UPDATE balances SET amount = amount - 7 WHERE slot = 32 AND available_on = (SELECT MIN(available_on) FROM balances)",
+            "UPDATE balances SET amount = amount + 7 WHERE slot = 32 AND available_on = (SELECT MIN(available_on) FROM balances)",
             &[("balance_is_its_postings", -7), ("books_make_the_balance", -7)]).await;
         // Moved to another day: the sums hold, the days do not.
         tampered(app, "UPDATE postings SET available_on = available_on + 1 WHERE book = 'merchant' AND amount = -150",
@@ -78,8 +85,112 @@ rules! {
         tampered(app, "UPDATE refunds SET state = 'succeeded' WHERE state = 'failed'",
             "UPDATE refunds SET state = 'failed' WHERE amount = 400",
             &[("book_is_its_records", -400), ("amount_refunded", -400), ("settlement_refunded", -400)]).await;
+        tampered(app, "UPDATE transfers SET amount = amount + 1 WHERE amount = 1000",
+            "UPDATE transfers SET amount = 1000 WHERE amount = 1001", &[("book_is_its_records", -1)]).await;
+        tampered(app, "UPDATE transfers SET fee = 31 WHERE amount = 1000", "UPDATE transfers SET fee = 30 WHERE amount = 1000",
+            &[("book_is_its_records", -1)]).await;
+        tampered(app, "UPDATE transfers SET status = 'succeeded' WHERE amount = 2000",
+            "UPDATE transfers SET status = 'failed' WHERE amount = 2000",
+            &[("book_is_its_records", -30), ("book_is_its_records", -2_000)]).await;
+        tampered(app, "UPDATE transfers SET total_credits = total_credits + 1, total_debits = total_debits + 2, line_items_count = line_items_count + 3 WHERE kind = 'settlement'",
+            "UPDATE transfers SET total_credits = total_credits - 1, total_debits = total_debits - 2, line_items_count = line_items_count - 3 WHERE kind = 'settlement'",
+            &[("total_credits", 1), ("total_debits", 2), ("line_items_count", 3)]).await;
+        // A line that waits although it is paid out, and one that does neither.
+        tampered(app, "UPDATE postings SET unsettled = TRUE WHERE transfer_id IS NOT NULL AND amount = 49095",
+            "UPDATE postings SET unsettled = FALSE WHERE transfer_id IS NOT NULL AND amount = 49095",
+            &[("line_waits_or_is_settled", 1)]).await;
+        tampered(app, "UPDATE postings SET unsettled = FALSE WHERE unsettled AND amount = -75",
+            "UPDATE postings SET unsettled = TRUE WHERE transfer_id IS NULL AND book = 'merchant' AND amount = -75",
+            &[("line_waits_or_is_settled", -1)]).await;
         assert_eq!(app.rows().await, rows, "looking changes nothing");
     }
+}
+
+/// The report as rows of columns by name.
+fn reported(stdout: &str) -> Vec<Value> {
+    let mut reader = csv::Reader::from_reader(stdout.as_bytes());
+    reader
+        .deserialize::<std::collections::BTreeMap<String, String>>()
+        .map(|row| json!(row.unwrap()))
+        .collect()
+}
+
+fn cents(row: &Value) -> i64 {
+    row["amount"].as_str().unwrap().parse().unwrap()
+}
+
+#[test]
+fn an_accountant_checks_a_transfer_with_the_report() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    let (first, _) = server.keys();
+    let made = server.ask("POST", "/1/sandbox/accounts", Some(&first), "").ok(201);
+    let (account, key) = (token_of(&made), made["secret_key"].as_str().unwrap().to_owned());
+    let put = |path: &str, form: &str| server.ask("PUT", path, Some(&key), form).ok(200);
+    put("/1/sandbox/account", "transfers_schedule=daily&settlement_delay_days=0");
+    let charge = token_of(&server.pay(&key).ok(201));
+    server.ask("POST", &format!("/1/charges/{charge}/refunds"), Some(&key), "amount=100").ok(201);
+    server
+        .ask("POST", "/1/transfers", Some(&key), "description=out&amount=50&currency=AUD&recipient=self")
+        .ok(201);
+    put("/1/sandbox/clock", "advance=1d");
+    let transfers = server.ask("GET", "/1/transfers", Some(&key), "").ok(200);
+    let settlement = &transfers[0];
+    assert_eq!(settlement["amount"], 363 - 100 - 50);
+
+    let run =
+        |arguments: &[&str]| output(program(data.path()).args(["ledger", "report", "--csv"]).args(arguments));
+    let (code, stdout, stderr) = run(&["--account", &account]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert_eq!(
+        stdout.lines().next().unwrap(),
+        "account,entry,created_at,kind,source,posting,book,amount,currency,available_on,transfer"
+    );
+    let rows = reported(&stdout);
+    let of = |column: &str, value: &str| -> i64 {
+        rows.iter().filter(|row| row[column] == value).map(cents).sum()
+    };
+    assert_eq!(json!(of("transfer", token(settlement))), settlement["amount"], "its lines");
+    assert_eq!((of("source", token(settlement)), of("book", "transfers")), (0, 213 + 50));
+    assert_eq!((of("currency", "AUD"), of("book", "merchant")), (0, 100_000_000));
+    let kinds: Vec<_> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    assert_eq!(
+        kinds,
+        [
+            "deposit",
+            "deposit",
+            "charge",
+            "charge",
+            "charge",
+            "refund",
+            "refund",
+            "transfer",
+            "transfer",
+            "settlement",
+            "settlement"
+        ]
+    );
+    let line = rows.iter().find(|row| row["kind"] == "charge" && row["book"] == "merchant").unwrap();
+    assert_eq!(
+        (&line["source"], &line["amount"], &line["transfer"]),
+        (&json!(charge), &json!("363"), &settlement["token"])
+    );
+
+    // The day of the settlement, and not a moment more.
+    let day = &settlement["paid_at"].as_str().unwrap()[..10];
+    let of_day = reported(&run(&["--account", &account, "--from", day]).1);
+    assert_eq!(of_day.iter().map(|row| &row["kind"]).collect::<Vec<_>>(), ["settlement", "settlement"]);
+    assert_eq!(reported(&run(&["--account", &account, "--to", day]).1).len(), rows.len() - 2);
+    assert!(reported(&run(&["--account", &account, "--from", day, "--to", day]).1).is_empty());
+    assert_eq!(reported(&run(&[]).1).len(), rows.len() + 2, "the first account's opening deposit as well");
+    let nobody = "acct_AZqYv3rVcBKUQ1mHn7tKRw";
+    let refused = (Some(1), String::new(), format!("error: there is no account {nobody}\n"));
+    assert_eq!(run(&["--account", nobody]), refused);
+    for wrong in [&["--account", "x"][..], &["--from", "soon"], &["--to"]] {
+        assert_eq!(run(wrong).0, Some(2), "{wrong:?}");
+    }
+    assert_eq!(output(program(data.path()).args(["ledger", "report"])).0, Some(2), "csv is the only form");
+    server.stopped();
 }
 
 fn folder() -> tempfile::TempDir {

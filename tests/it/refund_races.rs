@@ -174,7 +174,7 @@ async fn in_one_batch(app: &App, asks: Vec<Ask>) -> Vec<bool> {
                 let entry = |account: &AccountToken| Entry {
                     account: *account,
                     kind: EntryKind::Refund,
-                    source: "race".into(),
+                    source: (*account).into(),
                     now,
                 };
                 match ask {

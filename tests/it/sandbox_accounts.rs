@@ -44,6 +44,8 @@ async fn fill(client: &Client) {
     let dispute = client.disputed(600).await;
     let evidence = json!({ "additional_evidence_file": client.file().await });
     client.put(&format!("/1/disputes/{}/evidence", token(&dispute)), &evidence).await.ok(200);
+    let recipient = client.recipient("987654321").await;
+    client.transfer(100, token(&recipient)).await.ok(201);
 }
 
 /// How many rows each table has of an account, of those that can have any.

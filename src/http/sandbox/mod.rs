@@ -5,6 +5,7 @@ mod account;
 mod accounts;
 mod acquirer;
 mod clock;
+mod deposits;
 mod disputes;
 mod outcome;
 mod refunds;
@@ -20,6 +21,7 @@ use super::Site;
 pub fn operations() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(clock::get_clock, clock::move_clock))
+        .routes(routes!(deposits::create_sandbox_deposit))
         .routes(routes!(disputes::create_sandbox_dispute))
         .routes(routes!(disputes::decide_sandbox_dispute))
         .routes(routes!(refunds::decide_sandbox_refund))

@@ -6,11 +6,9 @@ pub mod wipe;
 
 use entity::account::TransfersSchedule;
 use entity::api_key::KeyKind;
-use entity::journal_entry::EntryKind;
-use entity::posting::Book;
 use entity::pricing::Pricing;
 use entity::{
-    AccountToken, DepositToken, JsonText, Owned, Span, Timestamp, account, api_key, deposit, idempotency_key,
+    AccountToken, JsonText, Owned, Span, Timestamp, account, api_key, bank_account, deposit, idempotency_key,
     installation,
 };
 use futures::FutureExt;
@@ -18,13 +16,15 @@ use sea_orm::{ColumnTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, Query
 use subtle::ConstantTimeEq;
 
 use crate::error::{Error, ErrorCode};
-use crate::limits::{MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS};
+use crate::limits::{
+    MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS,
+    THIRD_PARTY_TRANSFER_FEE_CENTS,
+};
 use crate::random::token22;
 use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
-use crate::services::ledger::{self, Entry};
-use crate::services::{claim, idempotency};
-use crate::store::Tx;
+use crate::services::{bank_accounts, claim, deposits, idempotency};
+use crate::store::{Store, Tx};
 use crate::vault::{Purpose, Vault};
 
 /// A key and the account it opens.
@@ -87,6 +87,12 @@ pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) ->
     Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed: claimed.is_some() })
 }
 
+/// The account that an operator names, `wall` being the wall clock's now; none where it is not there, or deleted.
+pub async fn named(store: &Store, token: AccountToken, wall: Timestamp) -> Result<Option<Account>, Error> {
+    let row = account::Entity::find_by_id(token).one(store.read()).await?;
+    Ok(row.filter(|row| row.closed_at.is_none()).map(|row| Account::new(row, wall)))
+}
+
 async fn look_up(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {
     let row = api_key::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
     // The index found it by parts of the hash; the whole is compared in constant time.
@@ -133,26 +139,31 @@ pub async fn first(
 /// What says which account was the first.
 const FIRST_ACCOUNT: &str = "first_account";
 
-/// An account that is not recorded yet, with every switch on and the opening deposit.
+/// An account that is not recorded yet, with every switch on, the opening deposit and a bank account of its own.
 pub struct NewAccount {
     /// Its row.
     pub row: account::Model,
     keys: [api_key::Model; 2],
+    bank_account: bank_account::Model,
+    deposit: deposit::Model,
 }
 
 impl NewAccount {
     /// One that these keys open.
     pub fn new(ctx: &Context, business_name: &str, email: &str, keys: &Keys) -> Self {
-        let row = opening(ctx.ids.token(), business_name, email, ctx.clock.now());
-        Self { keys: key_rows(ctx, row.id, keys), row }
+        let mut row = opening(ctx.ids.token(), business_name, email, ctx.clock.now());
+        let bank_account = bank_accounts::own(ctx, &row);
+        row.bank_account_id = Some(bank_account.id);
+        let deposit = opening_deposit(ctx, &row);
+        Self { keys: key_rows(ctx, row.id, keys), row, bank_account, deposit }
     }
 
     /// Record it.
     pub async fn record(&self, tx: &Tx) -> Result<(), Error> {
         add_keys(tx, &self.keys).await?;
         tx.append(&self.row);
-        open_with_deposit(tx, &self.row);
-        Ok(())
+        tx.append(&self.bank_account);
+        deposits::book(tx, &self.deposit).await
     }
 }
 
@@ -187,6 +198,9 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         wallet: true,
         transfers_enabled: true,
         transfers_schedule: TransfersSchedule::Manual,
+        settles_at: None,
+        bank_account_id: None,
+        third_party_transfer_fee: THIRD_PARTY_TRANSFER_FEE_CENTS,
         settlement_delay_days: SETTLEMENT_DELAY_DAYS,
         maximum_charge_cents: MAXIMUM_CHARGE_CENTS,
         pricing: JsonText::of(&Pricing::default()).unwrap_or_else(|_| JsonText::empty_object()),
@@ -205,29 +219,15 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
 }
 
 /// The opening deposit: an ordinary one, without an event (decisions 8).
-fn open_with_deposit(tx: &Tx, account: &account::Model) {
-    let id: DepositToken = tx.token();
-    tx.append(&deposit::Model {
+fn opening_deposit(ctx: &Context, account: &account::Model) -> deposit::Model {
+    deposit::Model {
         account_id: account.id,
-        id,
+        id: ctx.ids.token(),
         amount: OPENING_DEPOSIT_CENTS,
         narration: "Opening balance".into(),
         available_at: account.created_at,
         created_at: account.created_at,
-    });
-    let entry = Entry {
-        account: account.id,
-        kind: EntryKind::Deposit,
-        source: id.to_string(),
-        now: account.created_at,
-    };
-    ledger::record(
-        tx,
-        &entry,
-        account.created_at.day(),
-        OPENING_DEPOSIT_CENTS,
-        &[(Book::Deposits, -OPENING_DEPOSIT_CENTS)],
-    );
+    }
 }
 
 fn key_row(

@@ -1,7 +1,7 @@
 //! An account's switches and settings, of those that govern (decisions 10).
 
-use entity::AccountToken;
 use entity::account::{self, Column};
+use entity::{AccountToken, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
@@ -22,19 +22,24 @@ pub async fn change(
     account: &Account,
     params: Params<ChangedAccount>,
 ) -> Result<SandboxAccount, Error> {
-    let change = (account.id(), params.valid()?);
-    let unit = idempotency::write(ctx, account, change, |tx, (id, asked)| record(tx, *id, asked).boxed());
+    let change = (account.clone(), params.valid()?);
+    let unit =
+        idempotency::write(ctx, account, change, |tx, (account, asked)| record(tx, account, asked).boxed());
     unit.await
 }
 
-async fn record(tx: &Tx, id: AccountToken, asked: &ChangedAccount) -> Result<SandboxAccount, Error> {
+async fn record(tx: &Tx, account: &Account, asked: &ChangedAccount) -> Result<SandboxAccount, Error> {
+    let id = account.id();
     let mut row = held(tx, id).await?;
     let set = |column: &mut bool, asked: Option<bool>| *column = asked.unwrap_or(*column);
     set(&mut row.disputes, asked.disputes);
     set(&mut row.wallet, asked.wallet);
     set(&mut row.partner, asked.partner);
     set(&mut row.transfers_enabled, asked.transfers_enabled);
-    row.transfers_schedule = asked.transfers_schedule.unwrap_or(row.transfers_schedule);
+    if let Some(schedule) = asked.transfers_schedule.filter(|schedule| *schedule != row.transfers_schedule) {
+        row.transfers_schedule = schedule;
+        row.settles_at = schedule.next_after(account.now);
+    }
     row.settlement_delay_days = asked.settlement_delay_days().unwrap_or(row.settlement_delay_days);
     let change = of(id)
         .col_expr(Column::Disputes, Expr::value(row.disputes))
@@ -42,6 +47,7 @@ async fn record(tx: &Tx, id: AccountToken, asked: &ChangedAccount) -> Result<San
         .col_expr(Column::Partner, Expr::value(row.partner))
         .col_expr(Column::TransfersEnabled, Expr::value(row.transfers_enabled))
         .col_expr(Column::TransfersSchedule, Expr::value(row.transfers_schedule.into_value()))
+        .col_expr(Column::SettlesAt, Expr::value(row.settles_at.map(Timestamp::millis)))
         .col_expr(Column::SettlementDelayDays, Expr::value(row.settlement_delay_days));
     change.exec(tx).await?;
     Ok(SandboxAccount::from(&row))

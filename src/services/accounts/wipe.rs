@@ -5,9 +5,9 @@
 
 use entity::account::{self, Column};
 use entity::{
-    AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, card, charge, counter, customer, deposit,
-    dispute, dispute_activity, event, evidence, file, foretold_dispute, idempotency_answer, idempotency_key,
-    journal_entry, posting, refund, stray_blob, webhook, webhook_endpoint,
+    AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, charge, counter, customer,
+    deposit, dispute, dispute_activity, event, evidence, file, foretold_dispute, idempotency_answer, idempotency_key,
+    journal_entry, posting, recipient, refund, stray_blob, transfer, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -48,6 +48,8 @@ impl Closing {
             .filter(Condition::any().add(by_maker).add(by_itself))
             .col_expr(Column::ClosedAt, Expr::value(self.wall.millis()))
             .col_expr(Column::WipeAt, Expr::value(self.wall.millis()))
+            // Nobody pays it out any more.
+            .col_expr(Column::SettlesAt, Expr::value(None::<i64>))
             // Nobody counts meanwhile what was kept long enough.
             .col_expr(Column::PurgeAt, Expr::value((self.wall + Span::days(RETENTION_DAYS_MAX)).millis()));
         if close.exec(tx).await?.rows_affected == 0 {
@@ -121,10 +123,13 @@ const STEPS: &[Step] = &[
     rows!(dispute_activity Id),
     rows!(evidence DisputeId),
     |tx, account| blobs(tx, account).boxed(),
+    rows!(transfer Id),
     rows!(charge Id),
     |tx, account| words(tx, account).boxed(),
     rows!(card Id),
     rows!(customer Id),
+    rows!(recipient Id),
+    rows!(bank_account Id),
     rows!(webhook Id),
     rows!(event Id),
     rows!(journal_entry Id),

@@ -230,12 +230,8 @@ fn foretell(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
 
 /// Charged = fees + the platform's share + what the merchant gets, on the day it becomes available.
 fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
-    let entry = Entry {
-        account: row.account_id,
-        kind: EntryKind::Charge,
-        source: row.id.to_string(),
-        now: outcome.now,
-    };
+    let entry =
+        Entry { account: row.account_id, kind: EntryKind::Charge, source: row.id.into(), now: outcome.now };
     let available_on = (outcome.now + Span::days(outcome.settlement_delay_days.into())).day();
     let others = [
         (Book::Charges, -row.settlement_amount),

@@ -7,11 +7,13 @@ use entity::{
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
+use super::find::shown_page;
 use crate::error::Error;
 use crate::params::Search;
 use crate::params::charge::NewCharge;
 use crate::services::context::{Account, Context};
 use crate::services::page::{List, Page};
+use crate::services::words;
 use crate::store::WordTable;
 use crate::views::charge::Charge;
 
@@ -40,7 +42,7 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
         list = list.found_first();
     }
     let page = list.ranged(ctx, search.paging).await?;
-    Ok(page.map(|row| Charge::at(account.now, row)))
+    shown_page(ctx, account, page).await
 }
 
 /// The charge of the refund whose token the query is: looked up before, so that the search keeps to its indexes.
@@ -51,15 +53,9 @@ async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Op
 }
 
 /// The text that a charge's words are looked up in: description, e-mail, metadata values, cardholder name.
-/// A line each, so that no query finds the end of one and the beginning of the next.
 pub(super) fn text(charge: &NewCharge, cardholder: Option<&str>, metadata: &[(String, String)]) -> String {
     let values = metadata.iter().map(|(_, value)| value.as_str());
-    let texts = [charge.description.as_str(), &charge.email].into_iter().chain(values).chain(cardholder);
-    texts.map(|text| fold(&text.replace('\n', " "))).collect::<Vec<_>>().join("\n")
-}
-
-fn fold(text: &str) -> String {
-    text.to_lowercase()
+    words::kept([charge.description.as_str(), &charge.email].into_iter().chain(values).chain(cardholder))
 }
 
 /// What a query matches: words as a substring, the rest exactly.
@@ -69,18 +65,11 @@ fn matches(
     query: &str,
     refunded: Option<ChargeToken>,
 ) -> Condition {
-    let words = fold(&query.replace('\n', " "));
     let exactly = exactly(query, refunded);
     if backend != DbBackend::Postgres && has_trigrams(query) {
-        return found_by_id(account, &words, exactly);
+        return found_by_id(account, &words::folded(query), exactly);
     }
-    let words = if backend == DbBackend::Postgres {
-        // The index is on the column itself; percent, underscore and backslash are letters like any other here.
-        let escaped = words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-        Expr::col(Column::SearchText).like(format!("%{escaped}%"))
-    } else {
-        Expr::cust_with_values("instr(search_text, ?) > 0", [words])
-    };
+    let words = words::contains(backend, Column::SearchText.into_expr(), query);
     exactly.into_iter().fold(Condition::any().add(words), Condition::add)
 }
 

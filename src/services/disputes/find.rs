@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use entity::counter::Counted;
 use entity::dispute::{self, Column, DisputeStatus};
-use entity::{ChargeToken, DisputeToken, Owned, Timestamp, charge};
-use sea_orm::{ColumnTrait, Condition, QueryFilter};
+use entity::{AccountToken, ChargeToken, DisputeToken, Owned, Timestamp, charge};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter};
 
 use super::enabled;
 use crate::error::{Error, ErrorCode};
@@ -13,6 +13,7 @@ use crate::params::dispute::DisputeSearch;
 use crate::params::{Params, Sorting};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
+use crate::services::ledger;
 use crate::services::page::{List, Page};
 use crate::views::charge::Charge;
 use crate::views::dispute::Dispute;
@@ -27,7 +28,8 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispu
     enabled(account)?;
     let row = by_token(ctx, account, token).await?;
     let charge = charge_of(ctx, &row).await?;
-    Ok(Dispute::new(row, Charge::at(account.now, charge)))
+    let charge = shown(ctx.store.read(), account.id(), account.now, vec![charge]).await?.remove(0);
+    Ok(Dispute::new(row, charge))
 }
 
 /// The row of a dispute.
@@ -60,7 +62,7 @@ pub async fn list(ctx: &Context, account: &Account, asked: Params<Sorting>) -> R
         Some(sort) => List::sorted(account.id(), rows, column(sort), ascending),
         None => List::newest_first(account.id(), rows),
     };
-    shown(ctx, account, list.counted(ctx, Counted::Disputes, paging).await?).await
+    shown_page(ctx, account, list.counted(ctx, Counted::Disputes, paging).await?).await
 }
 
 /// Search the account's disputes: the query is a part of their status, or exactly their charge's token.
@@ -92,7 +94,7 @@ pub async fn search(
     }
     let column = column(search.sort.unwrap_or("received_at"));
     let page = List::sorted(account.id(), rows, column, search.ascending).ranged(ctx, search.paging).await?;
-    shown(ctx, account, page).await
+    shown_page(ctx, account, page).await
 }
 
 fn column(sort: &str) -> Column {
@@ -111,8 +113,23 @@ fn matches(query: &str) -> Condition {
     by_charge.into_iter().fold(Condition::any().add(by_status), Condition::add)
 }
 
+/// Charges as they stand, with the transfers that have paid them out.
+pub(super) async fn shown(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    now: Timestamp,
+    rows: Vec<charge::Model>,
+) -> Result<Vec<Charge>, Error> {
+    let transfers = ledger::lines::transfers_of(db, account, rows.iter().map(|row| row.id)).await?;
+    let shown = |row: charge::Model| {
+        let transfer = transfers.get(&row.id);
+        Charge::at(now, row).paid_out_by(transfer)
+    };
+    Ok(rows.into_iter().map(shown).collect())
+}
+
 /// A page with its charges, looked up together.
-async fn shown(
+async fn shown_page(
     ctx: &Context,
     account: &Account,
     page: Page<dispute::Model>,
@@ -122,11 +139,13 @@ async fn shown(
         .filter(charge::Column::Id.is_in(charges))
         .all(ctx.store.read())
         .await?;
-    let charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.id.id(), charge)).collect();
+    let charges = shown(ctx.store.read(), account.id(), account.now, charges).await?;
+    let charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.token(), charge)).collect();
     let Page { records, count, paging } = page;
     let records = records.into_iter().map(|row| {
         let charge = charges.get(&row.charge_id.id()).cloned().ok_or_else(deleted)?;
-        Ok(Dispute::new(row, Charge::at(account.now, charge)))
+        let charge = shown(ctx.store.read(), account.id(), account.now, vec![charge]).await?.remove(0);
+    Ok(Dispute::new(row, charge))
     });
     Ok(Page { records: records.collect::<Result<_, Error>>()?, count, paging })
 }

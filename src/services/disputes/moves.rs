@@ -25,7 +25,6 @@ use crate::services::ledger::{self, Entry};
 use crate::services::moment::Moment;
 use crate::services::{clocks, events, idempotency};
 use crate::store::Tx;
-use crate::views::charge::Charge;
 use crate::views::dispute::Dispute;
 
 /// Give in.
@@ -165,7 +164,8 @@ async fn moved(
         charge_back(tx, &row, now, row.charged_back);
     }
     let account = row.account_id;
-    let dispute = Dispute::new(row, Charge::at(now, charge));
+    let charge = find::shown(tx, account, now, vec![charge]).await?.remove(0);
+    let dispute = Dispute::new(row, charge);
     events::record(tx, account, now, step.emits, &dispute)?;
     crash::point("dispute", "move.before");
     Ok(Some(dispute))
@@ -210,7 +210,7 @@ pub(super) fn charge_back(tx: &Tx, row: &dispute::Model, now: Timestamp, take: b
         (EntryKind::ChargebackRecovery, ActivityKind::Recovery, row.settlement_amount, Book::Disputes),
         (EntryKind::ChargebackFee, ActivityKind::Fee, CHARGEBACK_FEE_CENTS, Book::Fees),
     ] {
-        let entry = Entry { account: row.account_id, kind, source: row.id.to_string(), now };
+        let entry = Entry { account: row.account_id, kind, source: row.id.into(), now };
         let amount = sign * amount;
         ledger::record(tx, &entry, now.day(), amount, &[(book, -amount)]);
         note(tx, row, now, activity, Some(amount));

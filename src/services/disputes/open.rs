@@ -10,7 +10,7 @@ use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use super::activity::note;
-use super::{moves, state};
+use super::{find, moves, state};
 use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::limits::EVIDENCE_DAYS;
@@ -19,7 +19,6 @@ use crate::params::{Faults, Params};
 use crate::services::context::{Account, Context};
 use crate::services::{charges, events, idempotency};
 use crate::store::Tx;
-use crate::views::charge::Charge;
 use crate::views::dispute::Dispute;
 
 /// Let a dispute arrive on request.
@@ -102,7 +101,8 @@ impl Arriving {
         note(tx, &row, self.now, ActivityKind::Created, None);
         moves::charge_back(tx, &row, self.now, true);
         let (account, status) = (row.account_id, row.status);
-        let dispute = Dispute::new(row, Charge::at(self.now, charge));
+        let charge = find::shown(tx, account, self.now, vec![charge]).await?.remove(0);
+        let dispute = Dispute::new(row, charge);
         events::record(tx, account, self.now, state::event(status), &dispute)?;
         crash::point("dispute", "open.before");
         Ok(dispute)

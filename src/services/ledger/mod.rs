@@ -1,13 +1,20 @@
 //! The ledger: every movement of money is one balanced double entry, written with the change (decisions 8).
 
+pub mod lines;
 mod proofs;
+pub mod report;
 pub mod verify;
 
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{AccountToken, Currency, Day, Owned, Timestamp, balance, journal_entry, posting};
-use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
-use sea_orm::{ColumnTrait, DbErr, QueryFilter, QuerySelect};
+use entity::token::Kind;
+use entity::{
+    AccountToken, Currency, Day, Owned, PostingToken, Span, Timestamp, Token, balance, deposit,
+    journal_entry, posting,
+};
+use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
+use uuid::Uuid;
 
 use crate::error::Error;
 use crate::services::context::{Account, Context};
@@ -20,10 +27,22 @@ pub struct Entry {
     pub account: AccountToken,
     /// Why.
     pub kind: EntryKind,
-    /// The token of the record that moves it.
-    pub source: String,
+    /// The record that moves it.
+    pub source: Source,
     /// By the account's clock.
     pub now: Timestamp,
+}
+
+/// A record that moves money.
+pub struct Source {
+    id: Uuid,
+    token: String,
+}
+
+impl<K: Kind> From<Token<K>> for Source {
+    fn from(token: Token<K>) -> Self {
+        Self { id: token.id(), token: token.to_string() }
+    }
 }
 
 /// What a debit may draw on.
@@ -46,37 +65,96 @@ pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[
     tx.credit(entry.account, available_on, amount);
 }
 
+/// One of several debits of an account that happen together or not at all.
+pub struct Debit<'a> {
+    /// Why.
+    pub entry: &'a Entry,
+    /// AUD cents, at least zero.
+    pub amount: i64,
+    /// Where they go.
+    pub to: Book,
+}
+
 /// Take `amount` AUD cents, at least zero, from what is available today, and give it to `to`. False, and
 /// nothing written, where `draws` does not cover it.
 ///
 /// However many debits race, they take turns: each sees what the one before has taken.
 pub async fn debit(tx: &Tx, entry: &Entry, draws: Draws, amount: i64, to: Book) -> Result<bool, Error> {
-    tx.hold_account(entry.account).await?;
-    let today = entry.now.day();
-    let up_to = match draws {
-        Draws::Available => Some(today),
-        Draws::AvailableAndPending => None,
-    };
-    // Who takes nothing needs nothing.
-    if amount > 0 && amount > owned(tx, entry.account, up_to).await? {
+    debit_all(tx, draws, &[Debit { entry, amount, to }]).await
+}
+
+/// The same, with several debits of one account at one instant.
+pub async fn debit_all(tx: &Tx, draws: Draws, debits: &[Debit<'_>]) -> Result<bool, Error> {
+    let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(true) };
+    let sum: i64 = debits.iter().map(|debit| debit.amount).sum();
+    tx.hold_account(*account).await?;
+    if !covers(tx, *account, *now, draws, sum).await? {
         return Ok(false);
     }
-    tx.debit(entry.account, today, amount).await?;
-    post(tx, entry, today, -amount, &[(to, amount)]);
+    let today = now.day();
+    tx.debit(*account, today, sum).await?;
+    for Debit { entry, amount, to } in debits {
+        post(tx, entry, today, -amount, &[(*to, *amount)]);
+    }
     Ok(true)
+}
+
+/// Whether an account has so many AUD cents, at least zero. Without [`Tx::hold_account`] only until another debit takes
+/// them.
+pub async fn covers(
+    tx: &Tx,
+    account: AccountToken,
+    now: Timestamp,
+    draws: Draws,
+    amount: i64,
+) -> Result<bool, Error> {
+    // Who takes nothing needs nothing.
+    if amount == 0 {
+        return Ok(true);
+    }
+    let has = match draws {
+        Draws::Available => {
+            owned(tx, account, Some(now.day())).await? - on_their_way(tx, account, now).await?
+        }
+        Draws::AvailableAndPending => owned(tx, account, None).await?,
+    };
+    Ok(amount <= has)
 }
 
 /// What lies in the merchant's book, or what of it is available up to a day. Credits of units that share this
 /// commit count: whoever sees their records must see their money.
 async fn owned(tx: &Tx, account: AccountToken, up_to: Option<Day>) -> Result<i64, Error> {
-    // PostgreSQL sums BIGINT to NUMERIC.
-    let sum = balance::Column::Amount.into_expr().sum().if_null(0).cast_as("BIGINT");
-    let mut rows = balance::Entity::owned_by(account).select_only().column_as(sum, "owned");
+    let mut rows = balance::Entity::owned_by(account)
+        .select_only()
+        .column_as(sum_of(balance::Column::Amount.into_expr()), "owned");
     if let Some(day) = up_to {
         rows = rows.filter(balance::Column::AvailableOn.lte(day));
     }
     let written = rows.into_tuple::<i64>().one(tx).await?.unwrap_or_default();
     Ok(written + tx.credits_to_come(account, up_to))
+}
+
+/// Deposits that are in today's balance and arrive later today: balances know days, deposits have an hour.
+fn arriving(account: AccountToken, now: Timestamp) -> SelectStatement {
+    use deposit::Column::{Amount, AvailableAt};
+
+    let tomorrow = now.last_midnight() + Span::days(1);
+    let arriving = deposit::Entity::owned_by(account)
+        .filter(AvailableAt.gt(now))
+        .filter(AvailableAt.lt(tomorrow))
+        .select_only()
+        .column_as(sum_of(Amount.into_expr()), "arriving");
+    arriving.into_query()
+}
+
+async fn on_their_way(tx: &Tx, account: AccountToken, now: Timestamp) -> Result<i64, Error> {
+    let row = tx.query_one(&arriving(account, now)).await?;
+    Ok(row.map(|row| row.try_get_by_index(0)).transpose()?.unwrap_or_default())
+}
+
+/// PostgreSQL sums BIGINT to NUMERIC.
+fn sum_of(amount: SimpleExpr) -> SimpleExpr {
+    Expr::expr(amount).sum().if_null(0).cast_as("BIGINT")
 }
 
 /// The journal entry with its postings.
@@ -87,44 +165,50 @@ fn post(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book,
         account_id: entry.account,
         id: entry_id,
         kind: entry.kind,
-        source: entry.source.clone(),
+        source: entry.source.token.clone(),
         created_at: entry.now,
     });
-    let today = entry.now.day();
-    let merchant = [(Book::Merchant, amount, available_on)];
-    let sides = merchant.into_iter().chain(others.iter().map(|(book, amount)| (*book, *amount, today)));
-    // A side of nothing says nothing.
-    for (book, amount, available_on) in sides.filter(|(_, amount, _)| *amount != 0) {
-        tx.append(&posting::Model {
-            account_id: entry.account,
-            id: tx.token(),
-            entry_id,
-            book,
-            amount,
-            currency: Currency::Aud,
-            available_on,
-        });
+    let posting = |id: PostingToken, book: Book, amount: i64, available_on: Day| posting::Model {
+        account_id: entry.account,
+        id,
+        entry_id,
+        book,
+        amount,
+        currency: Currency::Aud,
+        available_on,
+        unsettled: book == Book::Merchant && entry.kind.is_settled(),
+        transfer_id: None,
+    };
+    // Of the merchant even nothing is said: it is a line of a settlement.
+    tx.append(&posting(merchant_posting(tx, entry), Book::Merchant, amount, available_on));
+    for (book, amount) in others.iter().filter(|(_, amount)| *amount != 0) {
+        tx.append(&posting(tx.token(), *book, *amount, entry.now.day()));
     }
+}
+
+/// A charge is captured once, and finds its line by its own id.
+fn merchant_posting(tx: &Tx, entry: &Entry) -> PostingToken {
+    if entry.kind == EntryKind::Charge { Token::new(entry.source.id) } else { tx.token() }
 }
 
 /// What the account owns: available today, and pending.
 pub async fn balance(ctx: &Context, account: &Account) -> Result<views::balance::Balance, Error> {
     let today = account.now.day();
-    let available = sum_where(balance::Column::AvailableOn.into_expr().lte(today.number()));
+    let in_days = sum_where(balance::Column::AvailableOn.into_expr().lte(today.number()));
+    let arriving = SimpleExpr::SubQuery(None, Box::new(arriving(account.id(), account.now).into()));
     let pending = sum_where(balance::Column::AvailableOn.into_expr().gt(today.number()));
-    let (available, pending) = balance::Entity::owned_by(account.id())
+    let (in_days, arriving, pending) = balance::Entity::owned_by(account.id())
         .select_only()
-        .column_as(available, "available")
+        .column_as(in_days, "in_days")
+        .column_as(arriving, "arriving")
         .column_as(pending, "pending")
-        .into_tuple::<(i64, i64)>()
+        .into_tuple::<(i64, i64, i64)>()
         .one(ctx.store.read())
         .await?
         .ok_or_else(|| DbErr::RecordNotFound("a sum".into()))?;
-    Ok(views::balance::Balance::new(available, pending))
+    Ok(views::balance::Balance::new(in_days - arriving, pending + arriving))
 }
 
 fn sum_where(condition: SimpleExpr) -> SimpleExpr {
-    let amount = Expr::case(condition, balance::Column::Amount.into_expr()).finally(0);
-    // PostgreSQL sums BIGINT to NUMERIC.
-    Expr::expr(amount).sum().if_null(0).cast_as("BIGINT")
+    sum_of(Expr::case(condition, balance::Column::Amount.into_expr()).finally(0).into())
 }

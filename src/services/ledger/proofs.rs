@@ -1,7 +1,7 @@
 //! What holds in right books, each as a query whose rows are the differences (decisions 8). A new book, and a new
 //! record that moves money, belong here.
 
-use entity::{ChargeToken, Currency, Day, JournalEntryToken};
+use entity::{ChargeToken, Currency, Day, JournalEntryToken, PostingToken, TransferToken};
 use sea_orm::{DbErr, QueryResult};
 
 use crate::limits::CHARGEBACK_FEE_CENTS;
@@ -18,6 +18,8 @@ pub(super) enum Subject {
     Entry,
     Day,
     Charge,
+    Transfer,
+    Posting,
     /// A book, or a currency.
     Word,
 }
@@ -29,6 +31,8 @@ impl Subject {
             Self::Entry => row.try_get::<JournalEntryToken>("", "subject")?.to_string(),
             Self::Day => row.try_get::<Day>("", "subject")?.date().to_string(),
             Self::Charge => row.try_get::<ChargeToken>("", "subject")?.to_string(),
+            Self::Transfer => row.try_get::<TransferToken>("", "subject")?.to_string(),
+            Self::Posting => row.try_get::<PostingToken>("", "subject")?.to_string(),
             Self::Word => row.try_get("", "subject")?,
         })
     }
@@ -44,8 +48,12 @@ const OPEN: &str =
     "FROM disputes WHERE status IN ('evidence_required', 'evidence_under_review', 'arbitration_under_review')";
 const STANDING: &str = "FROM disputes WHERE status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won')";
 
+const SUCCEEDED: &str = "FROM transfers WHERE status = 'succeeded'";
+const SETTLEMENTS: &str = "FROM transfers WHERE kind = 'settlement'";
+const LINES: &str = "FROM postings WHERE transfer_id IS NOT NULL";
+
 /// All proofs; each side of a comparison selects the account, the subject, what is expected and what is found.
-pub(super) fn proofs() -> [Proof; 13] {
+pub(super) fn proofs() -> [Proof; 18] {
     let aud = Currency::Aud.code();
     [
         Proof {
@@ -68,7 +76,8 @@ pub(super) fn proofs() -> [Proof; 13] {
             ],
         ),
         compared(
-            // Charges - refunds - fees - platform adjustments - disputes + deposits = available + pending, by the postings...
+            // Charges - refunds - fees - platform adjustments - transfers - disputes + deposits = available + pending, by the
+            // postings...
             "books_make_the_balance",
             Subject::Word,
             &[
@@ -91,8 +100,27 @@ pub(super) fn proofs() -> [Proof; 13] {
                 &format!("SELECT account_id, 'disputes', settlement_amount, 0 {CHARGED_BACK}"),
                 &format!("SELECT account_id, 'fees', {CHARGEBACK_FEE_CENTS}, 0 {CHARGED_BACK}"),
                 "SELECT account_id, 'deposits', -amount, 0 FROM deposits",
+                &format!("SELECT account_id, 'transfers', amount, 0 {SUCCEEDED}"),
+                &format!("SELECT account_id, 'fees', fee, 0 {SUCCEEDED}"),
             ],
         ),
+        of_settlement("settlement_is_its_lines", "amount", "amount"),
+        of_settlement("total_credits", "total_credits", "CASE WHEN amount > 0 THEN amount ELSE 0 END"),
+        of_settlement("total_debits", "total_debits", "CASE WHEN amount < 0 THEN -amount ELSE 0 END"),
+        of_settlement("line_items_count", "line_items_count", "1"),
+        Proof {
+            name: "line_waits_or_is_settled",
+            subject: Subject::Posting,
+            // Money of the merchant's that came by no deposit either waits for settlement or is a line of one.
+            sql: "SELECT p.account_id, p.id AS subject, \
+                      CAST(CASE WHEN p.book = 'merchant' AND e.kind NOT IN ('deposit', 'settlement') THEN 1 ELSE 0 END AS BIGINT) AS expected, \
+                      CAST(CASE WHEN p.unsettled THEN 1 ELSE 0 END + CASE WHEN p.transfer_id IS NULL THEN 0 ELSE 1 END AS BIGINT) AS found \
+                  FROM postings p JOIN journal_entries e ON e.account_id = p.account_id AND e.id = p.entry_id \
+                  WHERE (p.book = 'merchant' AND e.kind NOT IN ('deposit', 'settlement')) \
+                      <> (p.unsettled <> (p.transfer_id IS NOT NULL)) \
+                  ORDER BY p.account_id, p.id"
+                .into(),
+        },
         of_charge("amount_refunded", &format!("amount, 0 {NOT_FAILED}")),
         of_charge("settlement_refunded", &format!("settlement_amount, 0 {NOT_FAILED}")),
         of_charge("refunds_pending", &format!("1, 0 {PENDING}")),
@@ -120,6 +148,18 @@ pub(super) fn proofs() -> [Proof; 13] {
                 .into(),
         },
     ]
+}
+
+/// What a settlement shows of its lines is what they are.
+fn of_settlement(name: &'static str, column: &str, of_lines: &str) -> Proof {
+    compared(
+        name,
+        Subject::Transfer,
+        &[
+            &format!("SELECT account_id, id AS subject, 0 AS expected, {column} AS found {SETTLEMENTS}"),
+            &format!("SELECT account_id, transfer_id, {of_lines}, 0 {LINES}"),
+        ],
+    )
 }
 
 /// What a charge shows of its refunds is what they are.

@@ -78,7 +78,7 @@ async fn record(tx: &Tx, asked: &Asked) -> Result<Refund, Error> {
         settlement_amount: settlement(&charge, asked.amount),
         created_at: now,
     };
-    let entry = Entry { account: row.account_id, kind: EntryKind::Refund, source: row.id.to_string(), now };
+    let entry = Entry { account: row.account_id, kind: EntryKind::Refund, source: row.id.into(), now };
     let draws = Draws::AvailableAndPending;
     if !ledger::debit(tx, &entry, draws, row.settlement_amount, Book::Refunds).await? {
         return Err(ErrorCode::InsufficientServiceBalance.into());

@@ -168,12 +168,8 @@ async fn tell_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
 
 /// It came from what was available, so it is available again today.
 fn give_back(tx: &Tx, refund: &refund::Model, now: Timestamp) {
-    let entry = Entry {
-        account: refund.account_id,
-        kind: EntryKind::RefundReturn,
-        source: refund.id.to_string(),
-        now,
-    };
+    let entry =
+        Entry { account: refund.account_id, kind: EntryKind::RefundReturn, source: refund.id.into(), now };
     let amount = refund.settlement_amount;
     ledger::record(tx, &entry, now.day(), amount, &[(Book::Refunds, -amount)]);
 }

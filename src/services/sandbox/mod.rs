@@ -5,4 +5,5 @@ pub mod account;
 pub mod accounts;
 pub mod acquirer;
 pub mod clock;
+pub mod deposits;
 pub mod refunds;

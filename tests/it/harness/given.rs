@@ -30,6 +30,11 @@ pub fn charge_with(amount: i64, changes: Value) -> Value {
     parameters
 }
 
+/// Parameters of a bank account.
+pub fn bank_account(number: &str) -> Value {
+    json!({ "name": "Pay Ee", "bsb": "736-032", "number": number })
+}
+
 impl Client {
     /// A stored card's unused token.
     pub async fn card_token(&self, number: &str) -> String {
@@ -66,6 +71,24 @@ impl Client {
     /// A refund of a part of a charge.
     pub async fn refund(&self, charge: &str, amount: i64) -> Answer {
         self.post(&format!("/1/charges/{charge}/refunds"), &json!({ "amount": amount })).await
+    }
+
+    /// A recipient with a bank account of this number.
+    pub async fn recipient(&self, number: &str) -> Value {
+        let parameters =
+            json!({ "email": "payee@example.com", "name": "Pay Ee", "bank_account": bank_account(number) });
+        self.post("/1/recipients", &parameters).await.ok(201)
+    }
+
+    /// A transfer to a recipient, or to self.
+    pub async fn transfer(&self, amount: i64, recipient: &str) -> Answer {
+        let parameters = json!({ "description": "test transfer", "amount": amount, "currency": "AUD", "recipient": recipient });
+        self.post("/1/transfers", &parameters).await
+    }
+
+    /// Settings of the account.
+    pub async fn set(&self, settings: Value) {
+        self.put("/1/sandbox/account", &settings).await.ok(200);
     }
 
     /// A charge as it stands.

@@ -1,8 +1,9 @@
 //! What is stored, for rules about what a request must not change or keep.
 
 use entity::{
-    account, api_key, balance, card, charge, counter, customer, dispute, dispute_activity, event, evidence, file,
-    foretold_dispute, idempotency_answer, idempotency_key, refund, stray_blob, webhook, webhook_endpoint,
+    account, api_key, balance, bank_account, card, charge, counter, customer, deposit, dispute, dispute_activity, event,
+    evidence, file, foretold_dispute, idempotency_answer, idempotency_key, posting, recipient, refund, stray_blob,
+    transfer, webhook, webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use super::app::{App, Database};
 use super::client::Answer;
 
 impl App {
-    /// Every row that cards, customers, charges and refunds touch, as text: equal texts mean that nothing changed.
+    /// Every row that a request may touch, as text: equal texts mean that nothing changed.
     pub async fn rows(&self) -> String {
         let db = self.ctx().store.read();
         let cards = card::Entity::find().order_by_asc(card::Column::Id).all(db).await.unwrap();
@@ -53,8 +54,15 @@ impl App {
         let strays = stray_blob::Entity::find().order_by_asc(stray_blob::Column::Id).all(db).await.unwrap();
         let blobs = self.blobs();
         let kept = self.kept().await;
+        let postings = posting::Entity::find().order_by_asc(posting::Column::Id).all(db).await.unwrap();
+        let bank_accounts = bank_account::Entity::find().order_by_asc(bank_account::Column::Id);
+        let bank_accounts = bank_accounts.all(db).await.unwrap();
+        let recipients = recipient::Entity::find().order_by_asc(recipient::Column::Id).all(db).await.unwrap();
+        let transfers = transfer::Entity::find().order_by_asc(transfer::Column::Id).all(db).await.unwrap();
+        let deposits = deposit::Entity::find().order_by_asc(deposit::Column::Id).all(db).await.unwrap();
         format!(
-            "{accounts:#?}\n{keys:#?}\n{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
+            "{postings:#?}\n{bank_accounts:#?}\n{recipients:#?}\n{transfers:#?}\n{deposits:#?}\n\
+             {accounts:#?}\n{keys:#?}\n{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
              {counters:#?}\n{balances:#?}\n{disputes:#?}\n{activities:#?}\n{evidence:#?}\n{foretold:#?}\n{files:#?}\n\
              {strays:#?}\n{blobs:#?}\n{kept:#?}"
         )

@@ -1,0 +1,37 @@
+//! Bank accounts and the recipients that are paid there.
+
+crate::migration!(|backend| {
+    format!(
+        "
+CREATE TABLE bank_accounts (
+    account_id UUID NOT NULL,
+    id UUID NOT NULL,
+    state TEXT NOT NULL,
+    name TEXT NOT NULL,
+    bsb TEXT NOT NULL,
+    number TEXT NOT NULL,
+    bank_name TEXT NOT NULL,
+    branch TEXT NOT NULL,
+    number_sealed BYTES NOT NULL,
+    sealed_by UUID NOT NULL,
+    expires_at BIGINT,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, id)
+);
+CREATE INDEX bank_accounts_expiring ON bank_accounts (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX bank_accounts_expiring_of_account ON bank_accounts (account_id, expires_at, id) WHERE expires_at IS NOT NULL;
+CREATE TABLE recipients (
+    account_id UUID NOT NULL,
+    id UUID NOT NULL,
+    name TEXT,
+    email TEXT NOT NULL,
+    bank_account_id UUID NOT NULL,
+    bank_account TEXT NOT NULL,
+    search_text TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (account_id, id)
+);
+{}",
+        crate::words(backend, "recipients")
+    )
+});

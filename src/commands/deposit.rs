@@ -1,0 +1,58 @@
+//! `card-payments deposit ...`: money that arrived from outside.
+
+use std::error::Error;
+
+use card_payments::config::DatabaseOptions;
+use card_payments::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
+use card_payments::params;
+use card_payments::params::deposit::Arrival;
+use card_payments::services::deposits::arrive;
+use clap::Subcommand;
+use entity::{AccountToken, Timestamp};
+
+/// What can be done with deposits.
+#[derive(Subcommand)]
+pub enum Deposit {
+    /// Record money that arrived for an account.
+    Create {
+        /// Whose: acct_...
+        account: AccountToken,
+        /// AUD cents.
+        #[arg(long, value_parser = clap::value_parser!(i64).range(1..=DEPOSIT_CENTS_MAX))]
+        amount: i64,
+        /// What the sender wrote.
+        #[arg(long, default_value = Arrival::NARRATION, value_parser = narration)]
+        narration: String,
+        /// When it raises the balance, by the account's clock: ISO 8601, or a date for its first moment; at once if
+        /// absent or past.
+        #[arg(long, value_parser = time)]
+        available_at: Option<Timestamp>,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn narration(text: &str) -> Result<String, String> {
+    let fits = u64::try_from(text.chars().count()).is_ok_and(|length| length <= TEXT_LENGTH_MAX);
+    if fits { Ok(text.to_owned()) } else { Err(format!("at most {TEXT_LENGTH_MAX} characters")) }
+}
+
+/// A time as searches read it.
+pub fn time(text: &str) -> Result<Timestamp, String> {
+    params::moment(text.trim()).map(Timestamp::from).ok_or_else(|| "not a date or an ISO 8601 time".into())
+}
+
+/// Run a command.
+pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    let Deposit::Create { account, amount, narration, available_at, json } = command;
+    let store = super::open(database).await?;
+    let arrival = Arrival { amount, narration, available_at };
+    let deposit = arrive(&store, super::account(&store, account).await?, arrival).await?;
+    if json {
+        println!("{}", serde_json::to_string(&deposit)?);
+    } else {
+        println!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
+    }
+    Ok(())
+}

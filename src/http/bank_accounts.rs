@@ -1,0 +1,31 @@
+//! Bank accounts (specification, Endpoints, Recipients; decisions 8).
+
+use axum::extract::State;
+
+use super::Site;
+use super::answer::{CreatedFrom, EnvelopeWithIp};
+use super::call::Browser;
+use super::document::BrowserBankAccount;
+use crate::error::Error;
+use crate::services::bank_accounts;
+use crate::views::bank_account::BankAccount;
+
+/// Store a bank account.
+///
+/// Stores bank account details in exchange for a single-use bank account token, which expires after one month unused.
+/// Also takes the publishable_api_key parameter instead of basic authentication, from an insecure environment such as
+/// a browser, and supports JSONP.
+#[utoipa::path(post, path = "/bank_accounts", tag = "Bank accounts", operation_id = "create_bank_account",
+    security(("secret_key" = []), ("publishable_key" = [])),
+    request_body(content((BrowserBankAccount = "application/json"), (BrowserBankAccount = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The bank account", body = EnvelopeWithIp<BankAccount>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_bank_account(
+    State(site): State<Site>,
+    Browser(call): Browser,
+) -> Result<CreatedFrom<BankAccount>, Error> {
+    let stored = bank_accounts::store(&site, &call.creates_from(), call.input.params()).await?;
+    Ok(CreatedFrom(stored, call.ip_address))
+}

@@ -1,0 +1,21 @@
+//! Money that arrives on request.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Created, Envelope};
+use crate::http::call::Call;
+use crate::params::deposit::NewDeposit;
+use crate::services::sandbox::deposits;
+use crate::views::deposit::Deposit;
+
+/// Make a deposit.
+///
+/// Lets money arrive from outside. It raises the balance when available_at comes.
+#[utoipa::path(post, path = "/sandbox/deposits", tag = "Sandbox", operation_id = "create_sandbox_deposit",
+    request_body(content((NewDeposit = "application/json"), (NewDeposit = "application/x-www-form-urlencoded"))),
+    responses((status = 201, description = "The deposit", body = Envelope<Deposit>), (status = 422, description = "invalid_resource")))]
+pub async fn create_sandbox_deposit(State(site): State<Site>, call: Call) -> Result<Created<Deposit>, Error> {
+    Ok(Created(deposits::create(&site, &call.creates(), call.input.params()).await?))
+}

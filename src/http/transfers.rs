@@ -1,0 +1,96 @@
+//! Transfers (specification, Endpoints, Transfers).
+
+use axum::extract::State;
+
+use super::Site;
+use super::answer::{Created, Envelope, Listed, LongList, Shown};
+use super::auth::Caller;
+use super::call::Call;
+use super::document::{PageParameters, SearchParameters};
+use super::extract::{Input, Path};
+use crate::error::Error;
+use crate::params::transfer::NewTransfer;
+use crate::services::transfers;
+use crate::views::transfer::{LineItem, Transfer};
+
+/// Create a transfer.
+///
+/// Pays money from the available balance to a recipient, or to your own bank account. A transfer to a recipient costs a
+/// fee.
+#[utoipa::path(post, path = "/transfers", tag = "Transfers", operation_id = "create_transfer",
+    request_body(content((NewTransfer = "application/json"), (NewTransfer = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The transfer", body = Envelope<Transfer>),
+        (status = 402, description = "insufficient_service_balance: an array that holds the one error"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_transfer(State(site): State<Site>, call: Call) -> Result<Created<Transfer>, Error> {
+    let asked = call.input.params::<NewTransfer>();
+    Ok(Created(transfers::create(&site, &call.creates(), asked).await?))
+}
+
+/// List transfers.
+///
+/// Returns a paginated list of all transfers, newest first.
+#[utoipa::path(get, path = "/transfers", tag = "Transfers", operation_id = "list_transfers",
+    params(PageParameters),
+    responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
+pub async fn list_transfers(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Listed<Transfer>, Error> {
+    Ok(Listed(transfers::list(&site, &caller.0, input.paging().valid()?).await?))
+}
+
+/// Search transfers.
+///
+/// Returns a paginated list of the transfers that match the search. The query is matched against description and the
+/// recipient's name and e-mail address as a part of them, and exactly against amount, transfer token and recipient
+/// token.
+#[utoipa::path(get, path = "/transfers/search", tag = "Transfers", operation_id = "search_transfers",
+    params(SearchParameters, ("sort" = Option<String>, Query, description = "paid_at (default)"), PageParameters),
+    responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
+pub async fn search_transfers(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Listed<Transfer>, Error> {
+    let search = input.search(transfers::search::SORTS, "paid_at")?;
+    Ok(Listed(transfers::search(&site, &caller.0, search).await?))
+}
+
+/// Get a transfer.
+///
+/// Returns the details of a transfer.
+#[utoipa::path(get, path = "/transfers/{transfer_token}", tag = "Transfers", operation_id = "get_transfer",
+    params(("transfer_token" = String, Path, description = "Transfer token")),
+    responses((status = 200, description = "The transfer", body = Envelope<Transfer>), (status = 404, description = "not_found")))]
+pub async fn get_transfer(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<Transfer>, Error> {
+    Ok(Shown(transfers::show(&site, &caller.0, &token).await?))
+}
+
+/// List a transfer's line items.
+///
+/// Returns a paginated list of what a transfer pays out, newest first: of a settlement, the charges that became
+/// available and an adjustment for each other movement.
+#[utoipa::path(get, path = "/transfers/{transfer_token}/line_items", tag = "Transfers", operation_id = "list_transfer_line_items",
+    params(("transfer_token" = String, Path, description = "Transfer token"), PageParameters),
+    responses(
+        (status = 200, description = "A page of line items", body = LongList<LineItem>),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn list_transfer_line_items(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    input: Input,
+) -> Result<Listed<LineItem>, Error> {
+    Ok(Listed(transfers::line_items(&site, &caller.0, &token, input.paging()).await?))
+}

@@ -1,0 +1,62 @@
+//! Parameters of deposits (decisions 12).
+
+use entity::Timestamp;
+use serde::Deserialize;
+use utoipa::ToSchema;
+use validator::Validate;
+
+use super::search::moment;
+use super::{Faults, Params, filled};
+use crate::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
+
+/// Money that is to arrive.
+#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+pub struct NewDeposit {
+    /// In cents.
+    #[validate(range(min = 1, max = DEPOSIT_CENTS_MAX))]
+    #[schema(minimum = 1, maximum = 100_000_000_000_i64, example = 50_000)]
+    pub amount: i64,
+    /// What the sender writes; "Deposit" if absent.
+    #[validate(length(max = TEXT_LENGTH_MAX))]
+    #[schema(max_length = 1000, example = "Direct credit")]
+    pub narration: Option<String>,
+    /// When it raises the balance: ISO 8601, or a date for its first moment; at once if absent or past.
+    #[schema(example = "2031-05-01T00:00:00Z")]
+    pub available_at: Option<String>,
+}
+
+/// A deposit that is spelled right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// AUD cents.
+    pub amount: i64,
+    /// What the sender writes.
+    pub narration: String,
+    /// When it raises the balance, if not at once.
+    pub available_at: Option<Timestamp>,
+}
+
+impl Arrival {
+    /// What the sender writes who writes nothing.
+    pub const NARRATION: &str = "Deposit";
+}
+
+impl Params<NewDeposit> {
+    /// What is to arrive.
+    pub fn spelled(self) -> Result<Arrival, Faults> {
+        let Self { value, mut faults } = self;
+        let available_at = filled(value.available_at.as_deref());
+        let at = available_at.and_then(moment);
+        if available_at.is_some() && at.is_none() {
+            faults.add("available_at", "is not formatted properly");
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        Ok(Arrival {
+            amount: value.amount,
+            narration: value.narration.unwrap_or_else(|| Arrival::NARRATION.into()),
+            available_at: at.map(Timestamp::from),
+        })
+    }
+}

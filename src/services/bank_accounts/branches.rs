@@ -1,0 +1,14 @@
+//! The branches that this server knows by name (decisions 8): a BSB's first digits name the bank, its third the state.
+
+const BRANCHES: &[(&str, &str, &str)] = &[
+    ("012984", "Australia and New Zealand Banking Group Limited", "Sydney"),
+    ("342088", "HSBC Bank Australia Limited", "Sydney"),
+    ("736032", "Westpac Banking Corporation", "Perth"),
+    ("806015", "Cuscal Limited", "Perth"),
+];
+
+/// Bank and branch; empty where the BSB is not known.
+pub fn of(bsb: &str) -> (&'static str, &'static str) {
+    let known = BRANCHES.iter().find(|(known, ..)| *known == bsb);
+    known.map_or(("", ""), |(_, bank, branch)| (bank, branch))
+}

@@ -1,0 +1,190 @@
+//! Bank accounts: storing them, and the one use of their tokens (specification, Recipients; decisions 8).
+
+mod branches;
+mod expiry;
+
+pub use expiry::Expiry;
+
+use entity::bank_account::{self, BankAccountState, Column};
+use entity::{AccountToken, BankAccountToken, JsonText, Owned, Timestamp, account};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+
+use super::context::{Account, Context};
+use super::idempotency;
+use crate::error::Error;
+use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
+use crate::params::bank_account::NewBankAccount;
+use crate::params::rules::bsb_digits;
+use crate::params::{Faults, Params};
+use crate::secret::Secret;
+use crate::store::Tx;
+use crate::views::bank_account::BankAccount;
+
+/// The branch of no bank.
+const REFUSED_BSB: &str = "123456";
+
+/// The account's own bank account of the first account and of those of the sandbox (decisions 8).
+const OWN_BSB: &str = "806015";
+const OWN_NUMBER: &str = "987654321";
+
+/// Store a bank account in exchange for a single-use token.
+///
+/// Refusals: `invalid_resource`.
+pub async fn store(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewBankAccount>,
+) -> Result<BankAccount, Error> {
+    let Params { value, mut faults } = params;
+    let row = present(ctx, account, &value, "", &mut faults);
+    let (Some(mut row), true) = (row, faults.is_empty()) else { return Err(faults.into()) };
+    row.expires_at = Some(account.now.plus_months(BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS));
+    let unit = idempotency::write(ctx, account, row, |tx, row| {
+        async move {
+            tx.append(row);
+            Ok(BankAccount::from(row.clone()))
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// Check a bank account's parameters, whose names begin with `at`, and make its row: unused, its number sealed.
+pub fn present(
+    ctx: &Context,
+    account: &Account,
+    given: &NewBankAccount,
+    at: &str,
+    faults: &mut Faults,
+) -> Option<bank_account::Model> {
+    // What is no bank account at all is one fault; its placeholder has no more.
+    if faults.has(at.trim_end_matches('.')) {
+        return None;
+    }
+    let number = given.number.expose().trim();
+    let digits =
+        number.len() <= BANK_ACCOUNT_DIGITS_MAX && number.bytes().all(|digit| digit.is_ascii_digit());
+    if !number.is_empty() && !digits {
+        faults.add(&format!("{at}number"), "is not valid");
+    }
+    let bsb = bsb_digits(&given.bsb)?;
+    if bsb == REFUSED_BSB {
+        faults.add("bank_account", "Bank account is invalid");
+    }
+    Some(sealed(ctx, account.id(), &given.name, bsb, &number.into(), account.now))
+}
+
+/// The bank account that an account opens with.
+pub fn own(ctx: &Context, account: &account::Model) -> bank_account::Model {
+    let number = OWN_NUMBER.into();
+    let row = sealed(ctx, account.id, &account.business_name, OWN_BSB.into(), &number, account.created_at);
+    bank_account::Model { state: BankAccountState::Attached, ..row }
+}
+
+fn sealed(
+    ctx: &Context,
+    account_id: AccountToken,
+    name: &str,
+    bsb: String,
+    number: &Secret,
+    now: Timestamp,
+) -> bank_account::Model {
+    let id: BankAccountToken = ctx.ids.token();
+    // A ciphertext opens only in its own row.
+    let context = format!("account number of {id} of {account_id}");
+    let sealed = ctx.vault.seal(context.as_bytes(), number.expose().as_bytes());
+    let (bank_name, branch) = branches::of(&bsb);
+    bank_account::Model {
+        account_id,
+        id,
+        state: BankAccountState::Unused,
+        name: name.into(),
+        bsb,
+        number: masked(number.expose()),
+        bank_name: bank_name.into(),
+        branch: branch.into(),
+        number_sealed: sealed.bytes,
+        sealed_by: sealed.key,
+        expires_at: None,
+        created_at: now,
+    }
+}
+
+/// All but the last three digits as X.
+fn masked(number: &str) -> String {
+    const SHOWN: usize = 3;
+    let hidden = number.len().saturating_sub(SHOWN);
+    number.chars().enumerate().map(|(n, digit)| if n < hidden { 'X' } else { digit }).collect()
+}
+
+/// Whether the bank sends back what is paid there: account numbers that end in 999 (decisions 8).
+pub fn sends_back(row: &bank_account::Model) -> bool {
+    row.number.ends_with("999")
+}
+
+/// A bank account as transfers and recipients keep it: as the API shows it.
+pub fn shown(row: bank_account::Model) -> Result<JsonText, Error> {
+    Ok(JsonText::of(&BankAccount::from(row))?)
+}
+
+/// A bank account that is still there for this account: an unused one whose time is over is not, whether or not a
+/// worker has deleted it yet.
+pub async fn find(
+    ctx: &Context,
+    account: &Account,
+    id: BankAccountToken,
+) -> Result<Option<bank_account::Model>, Error> {
+    let row = in_unit(ctx.store.read(), account.id(), id).await?;
+    let expired = |row: &bank_account::Model| row.expires_at.is_some_and(|at| at <= account.now);
+    Ok(row.filter(|row| !expired(row)))
+}
+
+/// A bank account inside a unit of work.
+pub async fn in_unit(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    id: BankAccountToken,
+) -> Result<Option<bank_account::Model>, Error> {
+    Ok(bank_account::Entity::owned_by(account).filter(Column::Id.eq(id)).one(db).await?)
+}
+
+/// Give an unused token to a recipient. False where it is not unused any more, or has expired.
+pub async fn attach(
+    tx: &Tx,
+    account: AccountToken,
+    id: BankAccountToken,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let attached = bank_account::Entity::update_many()
+        .filter(Column::AccountId.eq(account))
+        .filter(Column::Id.eq(id))
+        .filter(Column::State.eq(BankAccountState::Unused))
+        .filter(Column::ExpiresAt.gt(now))
+        .col_expr(Column::State, Expr::value(ActiveEnum::into_value(BankAccountState::Attached)))
+        .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
+    Ok(attached.exec(tx).await?.rows_affected > 0)
+}
+
+/// A recipient has another one now: transfers keep what they show.
+pub async fn delete(tx: &Tx, account: AccountToken, id: BankAccountToken) -> Result<(), Error> {
+    let gone =
+        bank_account::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(id));
+    gone.exec(tx).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::masked;
+
+    #[test]
+    fn only_the_last_three_digits_are_shown() {
+        for (number, shown) in
+            [("987654321", "XXXXXX321"), ("1234", "X234"), ("999", "999"), ("12", "12"), ("7", "7")]
+        {
+            assert_eq!(masked(number), shown);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Deposits: money that arrives from outside (specification, Deposits; decisions 8 and 12).
+
+use entity::counter::Counted;
+use entity::deposit::{self, Column};
+use entity::event::EventType;
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::{DepositToken, Owned};
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, QueryFilter};
+
+use super::context::{Account, Context};
+use super::events;
+use super::ledger::{self, Entry};
+use super::page::{List, Page};
+use crate::error::{Error, ErrorCode};
+use crate::params::Paging;
+use crate::params::deposit::Arrival;
+use crate::store::{Store, Tx};
+use crate::views::deposit::Deposit;
+
+/// One deposit.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Deposit, Error> {
+    let id: DepositToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = deposit::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+}
+
+/// The account's deposits, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Deposit>, Error> {
+    let deposits = List::newest_first(account.id(), deposit::Entity::owned_by(account.id()));
+    Ok(deposits.counted(ctx, Counted::Deposits, paging).await?.map(Deposit::from))
+}
+
+/// Make a deposit on an operator's word.
+pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result<Deposit, Error> {
+    store
+        .write((account, arrival), |tx, (account, arrival)| {
+            async move { make(tx, &of(account, tx.token(), arrival.clone())).await }.boxed()
+        })
+        .await
+}
+
+/// The row of a deposit that is to be made; what is not for later is available at once.
+pub fn of(account: &Account, id: DepositToken, arrival: Arrival) -> deposit::Model {
+    deposit::Model {
+        account_id: account.id(),
+        id,
+        amount: arrival.amount,
+        narration: arrival.narration,
+        available_at: Ord::max(arrival.available_at.unwrap_or(account.now), account.now),
+        created_at: account.now,
+    }
+}
+
+/// Make a deposit: its row, its money, its event.
+pub async fn make(tx: &Tx, row: &deposit::Model) -> Result<Deposit, Error> {
+    book(tx, row).await?;
+    let deposit = Deposit::from(row.clone());
+    events::record(tx, row.account_id, row.created_at, EventType::DepositCreated, &deposit)?;
+    Ok(deposit)
+}
+
+/// The row and its money alone.
+pub async fn book(tx: &Tx, row: &deposit::Model) -> Result<(), Error> {
+    // At once: a debit of the same batch must see that it has not arrived yet.
+    tx.insert(row).await?;
+    tx.count(row.account_id, Counted::Deposits, 1);
+    let entry = Entry {
+        account: row.account_id,
+        kind: EntryKind::Deposit,
+        source: row.id.into(),
+        now: row.created_at,
+    };
+    ledger::record(tx, &entry, row.available_at.day(), row.amount, &[(Book::Deposits, -row.amount)]);
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! The lines of settlements: the merchant's sides of movements, each paid out with one transfer (decisions 8). No
+//! charge has a job of its own: a statement claims whatever waits.
+
+use std::collections::HashMap;
+
+use entity::posting::{self, Column};
+use entity::{AccountToken, ChargeToken, Day, Owned, Token, TransferToken, transfer};
+use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, SimpleExpr};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
+    UpdateMany,
+};
+
+use super::sum_of;
+use crate::error::Error;
+use crate::store::Tx;
+
+/// Lines together, in AUD cents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// How many.
+    pub count: i64,
+    /// The sum of the positive ones.
+    pub credits: i64,
+    /// The sum of the negative ones, positive.
+    pub debits: i64,
+}
+
+impl Lines {
+    /// What they come to.
+    pub fn amount(self) -> i64 {
+        self.credits - self.debits
+    }
+}
+
+/// The lines that wait and are available on a day.
+pub async fn waiting(tx: &Tx, account: AccountToken, day: Day) -> Result<Lines, Error> {
+    sum(tx, posting::Entity::owned_by(account).filter(unsettled()).filter(Column::AvailableOn.lte(day))).await
+}
+
+/// Let the lines that wait and are available on a day be lines of a transfer. They may be more than [`waiting`] saw:
+/// credits wait for nobody.
+pub async fn claim(
+    tx: &Tx,
+    account: AccountToken,
+    day: Day,
+    transfer: TransferToken,
+) -> Result<Lines, Error> {
+    let claim = of(account)
+        .filter(unsettled())
+        .filter(Column::AvailableOn.lte(day))
+        .col_expr(Column::Unsettled, Expr::value(false))
+        .col_expr(Column::TransferId, Expr::value(transfer));
+    claim.exec(tx).await?;
+    sum(tx, posting::Entity::owned_by(account).filter(Column::TransferId.eq(transfer))).await
+}
+
+/// Let the lines of a transfer that is not made wait again.
+pub async fn release(tx: &Tx, account: AccountToken, transfer: TransferToken) -> Result<(), Error> {
+    let release = of(account)
+        .filter(Column::TransferId.eq(transfer))
+        .col_expr(Column::Unsettled, Expr::value(true))
+        .col_expr(Column::TransferId, Expr::value(None::<uuid::Uuid>));
+    release.exec(tx).await?;
+    Ok(())
+}
+
+/// The transfers that have paid charges out, by charge: one query for a whole page of them.
+pub async fn transfers_of(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    charges: impl Iterator<Item = ChargeToken>,
+) -> Result<HashMap<ChargeToken, transfer::Model>, Error> {
+    let lines: Vec<_> = charges.map(|charge| charge.id()).collect();
+    if lines.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let paid = posting::Entity::owned_by(account)
+        .filter(Column::Id.is_in(lines))
+        .select_also(transfer::Entity)
+        .join(JoinType::InnerJoin, its_transfer())
+        .all(db)
+        .await?;
+    let paid = paid.into_iter().filter_map(|(line, transfer)| Some((Token::new(line.id.id()), transfer?)));
+    Ok(paid.collect())
+}
+
+fn its_transfer() -> RelationDef {
+    posting::Entity::belongs_to(transfer::Entity)
+        .from((Column::AccountId, Column::TransferId))
+        .to((transfer::Column::AccountId, transfer::Column::Id))
+        .into()
+}
+
+/// Word for word the condition of the partial index.
+fn unsettled() -> SimpleExpr {
+    Expr::cust("unsettled")
+}
+
+fn of(account: AccountToken) -> UpdateMany<posting::Entity> {
+    posting::Entity::update_many().filter(Column::AccountId.eq(account))
+}
+
+async fn sum(tx: &Tx, lines: Select<posting::Entity>) -> Result<Lines, Error> {
+    let amount = || Column::Amount.into_expr();
+    let credits = sum_of(Expr::case(amount().gt(0), amount()).finally(0).into());
+    let debits = sum_of(Expr::case(amount().lt(0), Expr::value(0).sub(amount())).finally(0).into());
+    let sums = lines
+        .select_only()
+        .column_as(Expr::col(Asterisk).count(), "count")
+        .column_as(credits, "credits")
+        .column_as(debits, "debits")
+        .into_tuple::<(i64, i64, i64)>()
+        .one(tx)
+        .await?;
+    let (count, credits, debits) = sums.unwrap_or_default();
+    Ok(Lines { count, credits, debits })
+}

@@ -1,0 +1,136 @@
+//! The ledger's rows, for reconciliation (decisions 14): each posting with its journal entry.
+
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::{
+    AccountToken, Currency, Day, JournalEntryToken, PostingToken, Timestamp, TransferToken, journal_entry,
+    posting,
+};
+use futures::TryStreamExt;
+use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SelectStatement};
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult, StreamTrait};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::store::Store;
+
+/// Which movements.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extent {
+    /// Of this account only.
+    pub account: Option<AccountToken>,
+    /// From this instant on, by the account's clock.
+    pub from: Option<Timestamp>,
+    /// Before this instant.
+    pub to: Option<Timestamp>,
+}
+
+/// The names of [`Row`]'s columns.
+pub const COLUMNS: [&str; 11] = [
+    "account",
+    "entry",
+    "created_at",
+    "kind",
+    "source",
+    "posting",
+    "book",
+    "amount",
+    "currency",
+    "available_on",
+    "transfer",
+];
+
+/// One side of a movement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, FromQueryResult)]
+pub struct Row {
+    /// Whose.
+    pub account: AccountToken,
+    /// The journal entry: its sides sum to zero.
+    pub entry: JournalEntryToken,
+    /// When, by the account's clock.
+    pub created_at: Timestamp,
+    /// Why.
+    pub kind: EntryKind,
+    /// The record that moved it.
+    pub source: String,
+    /// This side.
+    pub posting: PostingToken,
+    /// Where it goes.
+    pub book: Book,
+    /// AUD cents, signed.
+    pub amount: i64,
+    /// The ledger's.
+    #[serde(serialize_with = "code")]
+    pub currency: Currency,
+    /// The day it becomes available.
+    #[serde(serialize_with = "date")]
+    pub available_on: Day,
+    /// The settlement that it is a line of.
+    pub transfer: Option<TransferToken>,
+}
+
+fn code<S: serde::Serializer>(currency: &Currency, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(currency.code())
+}
+
+fn date<S: serde::Serializer>(day: &Day, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&day.date())
+}
+
+/// Tell `tell` each posting of an extent, entry by entry in the order of time, all of one snapshot. One row is held at a
+/// time.
+pub async fn report(
+    store: &Store,
+    extent: Extent,
+    mut tell: impl FnMut(&Row) -> Result<(), std::io::Error>,
+) -> Result<(), Error> {
+    let snapshot = store.snapshot().await?;
+    let query = ConnectionTrait::get_database_backend(&snapshot).build(&rows(extent));
+    let mut rows = snapshot.stream_raw(query).await?;
+    while let Some(row) = rows.try_next().await? {
+        tell(&read(&row)?).map_err(|error| Error::internal(error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn read(row: &QueryResult) -> Result<Row, DbErr> {
+    Row::from_query_result(row, "")
+}
+
+fn rows(extent: Extent) -> SelectStatement {
+    use journal_entry::Column as Of;
+    use posting::Column as Side;
+
+    let entry = |column: Of| Expr::col((journal_entry::Entity, column));
+    let side = |column: Side| Expr::col((posting::Entity, column));
+    let named = |name: &str| Alias::new(name);
+    let its_side = side(Side::AccountId).eq(entry(Of::AccountId)).and(side(Side::EntryId).eq(entry(Of::Id)));
+    let mut rows = Query::select()
+        .expr_as(entry(Of::AccountId), named("account"))
+        .expr_as(entry(Of::Id), named("entry"))
+        .expr_as(entry(Of::CreatedAt), named("created_at"))
+        .expr_as(entry(Of::Kind), named("kind"))
+        .expr_as(entry(Of::Source), named("source"))
+        .expr_as(side(Side::Id), named("posting"))
+        .expr_as(side(Side::Book), named("book"))
+        .expr_as(side(Side::Amount), named("amount"))
+        .expr_as(side(Side::Currency), named("currency"))
+        .expr_as(side(Side::AvailableOn), named("available_on"))
+        .expr_as(side(Side::TransferId), named("transfer"))
+        .from(journal_entry::Entity)
+        .inner_join(posting::Entity, its_side)
+        .take();
+    if let Some(account) = extent.account {
+        rows.and_where(entry(Of::AccountId).eq(account));
+    }
+    if let Some(from) = extent.from {
+        rows.and_where(entry(Of::CreatedAt).gte(from.millis()));
+    }
+    if let Some(to) = extent.to {
+        rows.and_where(entry(Of::CreatedAt).lt(to.millis()));
+    }
+    for column in [Of::AccountId, Of::CreatedAt, Of::Id] {
+        rows.order_by((journal_entry::Entity, column), sea_orm::sea_query::Order::Asc);
+    }
+    rows.order_by((posting::Entity, Side::Id), sea_orm::sea_query::Order::Asc).take()
+}

@@ -1,0 +1,143 @@
+//! POST /recipients.
+
+use entity::bank_account::{self, BankAccountState};
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::recipient;
+use futures::FutureExt;
+
+use crate::error::Error;
+use crate::params::bank_account::NewBankAccount;
+use crate::params::recipient::NewRecipient;
+use crate::params::{Faults, Params, filled};
+use crate::services::context::{Account, Context};
+use crate::services::{bank_accounts, events, idempotency, words};
+use crate::store::Tx;
+use crate::views::recipient::Recipient;
+
+/// A bank account that becomes a recipient's.
+pub(super) enum Coming {
+    /// It came with the request.
+    New(bank_account::Model),
+    /// Its token did.
+    Stored(bank_account::Model),
+}
+
+/// The parameters that name a bank account.
+pub(super) struct Named<'a> {
+    pub inline: Option<&'a NewBankAccount>,
+    pub token: Option<&'a str>,
+}
+
+const USED: &str = "has already been used";
+const UNKNOWN: &str = "is not valid";
+const ONE_BANK_ACCOUNT: &str = "Exactly one of bank_account or bank_account_token is required";
+
+impl Named<'_> {
+    /// The bank account they name, if they name any; more than one is a fault.
+    pub async fn find(
+        &self,
+        ctx: &Context,
+        account: &Account,
+        faults: &mut Faults,
+    ) -> Result<Option<Coming>, Error> {
+        match (self.inline, filled(self.token)) {
+            (Some(inline), None) => {
+                let row = bank_accounts::present(ctx, account, inline, "bank_account.", faults);
+                Ok(row
+                    .map(|row| Coming::New(bank_account::Model { state: BankAccountState::Attached, ..row })))
+            }
+            (None, Some(token)) => stored(ctx, account, token, faults).await,
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => {
+                faults.add("bank_account", ONE_BANK_ACCOUNT);
+                Ok(None)
+            }
+        }
+    }
+}
+
+async fn stored(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    faults: &mut Faults,
+) -> Result<Option<Coming>, Error> {
+    let found = match token.parse() {
+        Ok(id) => bank_accounts::find(ctx, account, id).await?,
+        Err(_) => None,
+    };
+    match found {
+        Some(row) if row.state == BankAccountState::Unused => return Ok(Some(Coming::Stored(row))),
+        Some(_) => faults.add("bank_account_token", USED),
+        None => faults.add("bank_account_token", UNKNOWN),
+    }
+    Ok(None)
+}
+
+impl Coming {
+    pub fn row(&self) -> &bank_account::Model {
+        match self {
+            Self::New(row) | Self::Stored(row) => row,
+        }
+    }
+
+    /// Let it be a recipient's. Refused where its token was used meanwhile.
+    pub async fn attach(&self, tx: &Tx, account: &Account) -> Result<(), Error> {
+        match self {
+            // Inserted at once: a later unit of the same batch may replace it.
+            Self::New(row) => Ok(tx.insert(row).await?),
+            Self::Stored(row) if bank_accounts::attach(tx, account.id(), row.id, account.now).await? => {
+                Ok(())
+            }
+            Self::Stored(row) => {
+                let there = bank_accounts::in_unit(tx, account.id(), row.id).await?.is_some();
+                let mut faults = Faults::default();
+                faults.add("bank_account_token", if there { USED } else { UNKNOWN });
+                Err(faults.into())
+            }
+        }
+    }
+}
+
+/// Store a recipient with its bank account.
+///
+/// Refusals: `invalid_resource`; a used or unknown bank account token is one.
+pub async fn create(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewRecipient>,
+) -> Result<Recipient, Error> {
+    let Params { value: asked, mut faults } = params;
+    let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
+    let coming = named.find(ctx, account, &mut faults).await?;
+    let is_named = named.inline.is_some() || filled(named.token).is_some();
+    // What is named but wrong is named.
+    if !is_named && !faults.has("bank_account") && !faults.has("bank_account_token") {
+        faults.add("bank_account", "can't be blank");
+    }
+    let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
+    let row = recipient::Model {
+        account_id: account.id(),
+        id: ctx.ids.token(),
+        search_text: words::kept(asked.name.as_deref().into_iter().chain([asked.email.as_str()])),
+        name: asked.name,
+        email: asked.email,
+        bank_account_id: coming.row().id,
+        bank_account: bank_accounts::shown(coming.row().clone())?,
+        created_at: account.now,
+    };
+    let new = (account.clone(), row, coming);
+    idempotency::write(ctx, account, new, |tx, (account, row, coming)| {
+        async move {
+            coming.attach(tx, account).await?;
+            tx.append(row);
+            tx.count(row.account_id, Counted::Recipients, 1);
+            let recipient = Recipient::from(row.clone());
+            events::record(tx, row.account_id, account.now, EventType::RecipientCreated, &recipient)?;
+            Ok(recipient)
+        }
+        .boxed()
+    })
+    .await
+}

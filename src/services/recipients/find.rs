@@ -1,0 +1,49 @@
+//! Finding recipients.
+
+use entity::counter::Counted;
+use entity::recipient::{self, Column};
+use entity::{Owned, RecipientToken};
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::Paging;
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::store::Tx;
+use crate::views::recipient::Recipient;
+
+/// One recipient.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Recipient, Error> {
+    Ok(by_token(ctx.store.read(), account, token).await?.into())
+}
+
+/// The account's recipients, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Recipient>, Error> {
+    let recipients = List::newest_first(account.id(), recipient::Entity::owned_by(account.id()));
+    Ok(recipients.counted(ctx, Counted::Recipients, paging).await?.map(Recipient::from))
+}
+
+/// The row a token names.
+///
+/// Refusals: `not_found`.
+pub async fn by_token(
+    db: &impl ConnectionTrait,
+    account: &Account,
+    token: &str,
+) -> Result<recipient::Model, Error> {
+    let id: RecipientToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = recipient::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(db).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}
+
+/// The recipient as it stands now, which nobody else changes before this commit.
+///
+/// Refusals: `not_found`.
+pub async fn held(tx: &Tx, account: &Account, id: RecipientToken) -> Result<recipient::Model, Error> {
+    let row = recipient::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    let row = row.lock(LockType::NoKeyUpdate).one(tx).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}

@@ -1,0 +1,9 @@
+//! Recipients, a file a verb: whom transfers pay (specification, Recipients).
+
+pub mod create;
+pub mod find;
+pub mod update;
+
+pub use create::create;
+pub use find::{list, show};
+pub use update::update;

@@ -1,0 +1,79 @@
+//! PUT /recipients/{token}.
+
+use entity::RecipientToken;
+use entity::event::EventType;
+use entity::recipient::{self, Column};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::create::{Coming, Named};
+use super::find::{by_token, held};
+use crate::error::Error;
+use crate::params::Params;
+use crate::params::recipient::RecipientChanges;
+use crate::services::context::{Account, Context};
+use crate::services::{bank_accounts, events, idempotency, words};
+use crate::store::Tx;
+use crate::views::recipient::Recipient;
+
+/// Change a recipient. Transfers already made keep the bank account that they were paid to.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
+pub async fn update(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<RecipientChanges>,
+) -> Result<Recipient, Error> {
+    let row = by_token(ctx.store.read(), account, token).await?;
+    let Params { value: mut asked, mut faults } = params;
+    let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
+    let coming = named.find(ctx, account, &mut faults).await?;
+    if !faults.is_empty() {
+        return Err(faults.into());
+    }
+    // The number of a bank account given inline is sealed by now; the parameters need not keep it.
+    asked.bank_account = None;
+    let changes = Changes { account: account.clone(), id: row.id, asked, coming };
+    idempotency::write(ctx, account, changes, |tx, changes| changes.record(tx).boxed()).await
+}
+
+struct Changes {
+    account: Account,
+    id: RecipientToken,
+    asked: RecipientChanges,
+    coming: Option<Coming>,
+}
+
+impl Changes {
+    async fn record(&self, tx: &Tx) -> Result<Recipient, Error> {
+        let mut row = held(tx, &self.account, self.id).await?;
+        if let Some(coming) = &self.coming {
+            coming.attach(tx, &self.account).await?;
+            bank_accounts::delete(tx, row.account_id, row.bank_account_id).await?;
+            row.bank_account_id = coming.row().id;
+            row.bank_account = bank_accounts::shown(coming.row().clone())?;
+        }
+        if let Some(email) = &self.asked.email {
+            row.email.clone_from(email);
+        }
+        if self.asked.name.is_some() {
+            row.name.clone_from(&self.asked.name);
+        }
+        row.search_text = words::kept(row.name.as_deref().into_iter().chain([row.email.as_str()]));
+        let columns = recipient::Entity::update_many()
+            .filter(Column::AccountId.eq(row.account_id))
+            .filter(Column::Id.eq(row.id))
+            .col_expr(Column::Email, Expr::value(row.email.clone()))
+            .col_expr(Column::Name, Expr::value(row.name.clone()))
+            .col_expr(Column::BankAccountId, Expr::value(row.bank_account_id))
+            .col_expr(Column::BankAccount, Expr::value(row.bank_account.as_str()))
+            .col_expr(Column::SearchText, Expr::value(row.search_text.clone()));
+        columns.exec(tx).await?;
+        let recipient = Recipient::from(row);
+        let now = self.account.now;
+        events::record(tx, self.account.id(), now, EventType::RecipientUpdated, &recipient)?;
+        Ok(recipient)
+    }
+}

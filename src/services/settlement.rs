@@ -1,0 +1,130 @@
+//! Settlement: on each day of its schedule an account is paid out whatever has become available and was not paid out
+//! before, with one transfer to its own bank account (decisions 8).
+
+use entity::account::{self, Column};
+use entity::event::EventType;
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::transfer::{self, TransferKind};
+use entity::{AccountToken, Timestamp, TransferToken};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
+
+use super::accounts::settings;
+use super::context::{Account, Context};
+use super::due_work::{DueWork, Ran, Reach, Subject};
+use super::ledger::lines::{self, Lines};
+use super::ledger::{self, Draws, Entry};
+use super::moment::{Mark, Moment};
+use super::{bank_accounts, clocks, transfers, words};
+use crate::crash;
+use crate::error::Error;
+use crate::store::Tx;
+
+/// What a settlement shows as its description.
+const DESCRIPTION: &str = "Settlement";
+
+/// Accounts whose day of settlement has come.
+pub struct Settlement;
+
+impl DueWork for Settlement {
+    type Entity = account::Entity;
+    const NAME: &'static str = "settlement";
+    const AT: Column = Column::SettlesAt;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<account::Entity>> {
+        clocks::accounts(Column::SettlesAt, wall).into()
+    }
+
+    fn of_account(reach: &Reach) -> Select<account::Entity> {
+        account::Entity::find_by_id(reach.account)
+    }
+
+    fn subject(row: &account::Model) -> Subject {
+        let at = row.settles_at.unwrap_or(row.created_at);
+        Subject { account: row.id, at, token: row.id.to_string(), held_until: None }
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: account::Model) -> Result<Ran, Error> {
+        let Some(due) = row.settles_at else { return Ok(Ran::Nothing) };
+        let run =
+            Run { account: row.id, due, id: ctx.ids.token(), now: moment.now(ctx), mark: moment.mark() };
+        let ran = ctx.store.write(run, |tx, run| run.record(tx).boxed()).await;
+        crash::point("settlement", "outcome.after");
+        ran
+    }
+}
+
+/// One day's settlement of an account, and the transfer that it may make.
+struct Run {
+    account: AccountToken,
+    due: Timestamp,
+    id: TransferToken,
+    now: Timestamp,
+    mark: Mark,
+}
+
+impl Run {
+    /// Of two workers one settles the day: the other waits for the account's row, and finds its next day there.
+    async fn record(&self, tx: &Tx) -> Result<Ran, Error> {
+        let row = settings::held(tx, self.account).await?;
+        if row.settles_at != Some(self.due) {
+            return Ok(Ran::Nothing);
+        }
+        let next = row.transfers_schedule.next_after(self.due).map(Timestamp::millis);
+        let settled = settings::of(self.account).col_expr(Column::SettlesAt, Expr::value(next));
+        settled.filter(Column::SettlesAt.eq(self.due)).exec(tx).await?;
+        let mut account = Account::new(row, self.now);
+        account.now = self.now;
+        let paid = self.pay(tx, &account).await?;
+        self.mark.set(tx).await?;
+        crash::point("settlement", "outcome.before");
+        Ok(if paid { Ran::Event(EventType::TransferCreated) } else { Ran::Nothing })
+    }
+
+    /// Pay out what waits, if it can be paid: otherwise it waits on.
+    async fn pay(&self, tx: &Tx, account: &Account) -> Result<bool, Error> {
+        let Some(own) = account.settings().bank_account_id.filter(|_| account.settings().transfers_enabled)
+        else {
+            return Ok(false);
+        };
+        let day = self.due.day();
+        if !self.can_pay(tx, lines::waiting(tx, self.account, day).await?).await? {
+            return Ok(false);
+        }
+        let claimed = lines::claim(tx, self.account, day, self.id).await?;
+        if !self.can_pay(tx, claimed).await? {
+            // What has come since the first look made it so.
+            lines::release(tx, self.account, self.id).await?;
+            return Ok(false);
+        }
+        let entry = Entry {
+            account: self.account,
+            kind: EntryKind::Settlement,
+            source: self.id.into(),
+            now: self.now,
+        };
+        ledger::debit(tx, &entry, Draws::Available, claimed.amount(), Book::Transfers).await?;
+        let own = bank_accounts::in_unit(tx, self.account, own).await?;
+        let own = own.ok_or_else(|| Error::internal("an account without its bank account"))?;
+        transfers::record(
+            tx,
+            transfer::Model {
+                description: DESCRIPTION.into(),
+                search_text: words::kept([DESCRIPTION]),
+                total_credits: claimed.credits,
+                total_debits: claimed.debits,
+                line_items_count: claimed.count,
+                ..transfers::paid(account, self.id, TransferKind::Settlement, claimed.amount(), own)?
+            },
+        )?;
+        Ok(true)
+    }
+
+    async fn can_pay(&self, tx: &Tx, lines: Lines) -> Result<bool, Error> {
+        let amount = lines.amount();
+        Ok(amount > 0 && ledger::covers(tx, self.account, self.now, Draws::Available, amount).await?)
+    }
+}

@@ -1,0 +1,164 @@
+//! POST /transfers: the transfer, its postings and its event, in one commit.
+
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::transfer::{self, TransferKind, TransferStatus};
+use entity::{Currency, RecipientToken, TransferToken, bank_account};
+use futures::FutureExt;
+
+use super::record;
+use crate::crash;
+use crate::error::{Error, ErrorCode};
+use crate::limits::TRANSFER_RETURNS_AFTER;
+use crate::params::transfer::NewTransfer;
+use crate::params::{Faults, Params};
+use crate::services::context::{Account, Context};
+use crate::services::ledger::{self, Debit, Draws, Entry};
+use crate::services::{bank_accounts, idempotency, recipients, words};
+use crate::store::Tx;
+use crate::views::transfer::Transfer;
+
+/// The word for the account's own bank account.
+const SELF: &str = "self";
+
+/// Pay money out.
+///
+/// Refusals, first match wins: `invalid_resource` (on what was sent, then on what stands in the way of its recipient),
+/// `insufficient_service_balance`.
+pub async fn create(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewTransfer>,
+) -> Result<Transfer, Error> {
+    let Params { value: asked, mut faults } = params;
+    if !asked.currency.trim().is_empty() && Currency::parse(asked.currency.trim()) != Some(Currency::Aud) {
+        faults.add("currency", "is not a supported currency");
+    }
+    let recipient = match asked.recipient.trim() {
+        "" => None,
+        SELF => Some(Payee::Own),
+        token => payee(ctx, account, token, &mut faults).await?,
+    };
+    if !account.settings().transfers_enabled {
+        faults.add("recipient", "Transfers are not enabled for this account");
+    } else if recipient == Some(Payee::Own) && account.settings().bank_account_id.is_none() {
+        faults.add("recipient", "has no bank account");
+    }
+    let (Some(payee), true) = (recipient, faults.is_empty()) else { return Err(faults.into()) };
+    let order = Order {
+        account: account.clone(),
+        id: ctx.ids.token(),
+        payee,
+        description: asked.description,
+        amount: asked.amount,
+    };
+    let transfer = idempotency::write(ctx, account, order, |tx, order| order.record(tx).boxed()).await;
+    crash::point("transfer", "outcome.after");
+    transfer
+}
+
+/// Who is paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Payee {
+    Own,
+    Recipient(RecipientToken),
+}
+
+async fn payee(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    faults: &mut Faults,
+) -> Result<Option<Payee>, Error> {
+    match recipients::find::by_token(ctx.store.read(), account, token).await {
+        Ok(recipient) => Ok(Some(Payee::Recipient(recipient.id))),
+        Err(error) if error.code() == ErrorCode::NotFound => {
+            faults.add("recipient", "is not valid");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+struct Order {
+    account: Account,
+    id: TransferToken,
+    payee: Payee,
+    description: String,
+    amount: i64,
+}
+
+impl Order {
+    async fn record(&self, tx: &Tx) -> Result<Transfer, Error> {
+        let settings = self.account.settings();
+        let (recipient, bank_account, fee) = match self.payee {
+            Payee::Own => (None, settings.bank_account_id, 0),
+            Payee::Recipient(id) => {
+                // Whoever gives it another bank account waits, or has done it.
+                let recipient = recipients::find::held(tx, &self.account, id).await?;
+                (Some(id), Some(recipient.bank_account_id), settings.third_party_transfer_fee)
+            }
+        };
+        let bank_account = match bank_account {
+            Some(id) => bank_accounts::in_unit(tx, self.account.id(), id).await?,
+            None => None,
+        };
+        let bank_account = bank_account.ok_or_else(|| Error::internal("a payee without its bank account"))?;
+        let row = transfer::Model {
+            recipient_id: recipient,
+            fee,
+            search_text: words::kept([self.description.as_str()]),
+            description: self.description.clone(),
+            ..paid(&self.account, self.id, TransferKind::Manual, self.amount, bank_account)?
+        };
+        if !take(tx, &row).await? {
+            return Err(Error::explained(
+                ErrorCode::InsufficientServiceBalance,
+                "There are not enough funds available to process this transfer",
+            ));
+        }
+        let transfer = record(tx, row);
+        crash::point("transfer", "outcome.before");
+        transfer
+    }
+}
+
+/// A transfer of so many AUD cents to a bank account, with one line: nobody's but the account's own yet, and for free.
+pub fn paid(
+    account: &Account,
+    id: TransferToken,
+    kind: TransferKind,
+    amount: i64,
+    bank_account: bank_account::Model,
+) -> Result<transfer::Model, Error> {
+    let returns = bank_accounts::sends_back(&bank_account);
+    Ok(transfer::Model {
+        account_id: account.id(),
+        id,
+        kind,
+        status: TransferStatus::Succeeded,
+        recipient_id: None,
+        description: String::new(),
+        amount,
+        fee: 0,
+        total_debits: 0,
+        total_credits: amount,
+        line_items_count: 1,
+        reference: account.settings().business_name.clone(),
+        bank_account: bank_accounts::shown(bank_account)?,
+        returns_at: returns.then_some(account.now + TRANSFER_RETURNS_AFTER),
+        search_text: String::new(),
+        created_at: account.now,
+    })
+}
+
+/// Amount and fee, two movements, or neither.
+async fn take(tx: &Tx, row: &transfer::Model) -> Result<bool, Error> {
+    let entry = |kind| Entry { account: row.account_id, kind, source: row.id.into(), now: row.created_at };
+    let (transfer, fee) = (entry(EntryKind::Transfer), entry(EntryKind::TransferFee));
+    let mut debits = vec![Debit { entry: &transfer, amount: row.amount, to: Book::Transfers }];
+    if row.fee > 0 {
+        debits.push(Debit { entry: &fee, amount: row.fee, to: Book::Fees });
+    }
+    ledger::debit_all(tx, Draws::Available, &debits).await
+}

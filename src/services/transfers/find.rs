@@ -1,0 +1,104 @@
+//! Finding transfers and their lines.
+
+use std::collections::HashMap;
+
+use entity::counter::Counted;
+use entity::journal_entry::EntryKind;
+use entity::transfer::{self, Column, TransferKind};
+use entity::{ChargeToken, JournalEntryToken, Owned, Token, TransferToken, charge, journal_entry, posting};
+use sea_orm::{ColumnTrait, QueryFilter};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::{Paging, Params};
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::services::recipients;
+use crate::views::transfer::{LineItem, Transfer};
+
+/// One transfer.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Transfer, Error> {
+    Ok(by_token(ctx, account, token).await?.into())
+}
+
+async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<transfer::Model, Error> {
+    let id: TransferToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row =
+        transfer::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}
+
+/// The account's transfers, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Transfer>, Error> {
+    let transfers = List::newest_first(account.id(), transfer::Entity::owned_by(account.id()));
+    Ok(transfers.counted(ctx, Counted::Transfers, paging).await?.map(Transfer::from))
+}
+
+/// A recipient's transfers, newest first.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
+pub async fn of_recipient(
+    ctx: &Context,
+    account: &Account,
+    recipient: &str,
+    paging: Params<Paging>,
+) -> Result<Page<Transfer>, Error> {
+    let recipient = recipients::find::by_token(ctx.store.read(), account, recipient).await?;
+    let rows = transfer::Entity::owned_by(account.id()).filter(Column::RecipientId.eq(recipient.id));
+    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
+    Ok(page.map(Transfer::of_recipient))
+}
+
+/// A transfer's line items, newest first.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
+pub async fn line_items(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    paging: Params<Paging>,
+) -> Result<Page<LineItem>, Error> {
+    let transfer = by_token(ctx, account, token).await?;
+    let paging = paging.valid()?;
+    match transfer.kind {
+        TransferKind::Manual => {
+            let records = if paging.offset() == 0 { vec![LineItem::of(&transfer)] } else { Vec::new() };
+            Ok(Page { records, count: 1, paging })
+        }
+        TransferKind::Settlement => settled(ctx, account, transfer.id, paging).await,
+    }
+}
+
+/// The movements that a settlement has paid out: three queries, however long the page.
+async fn settled(
+    ctx: &Context,
+    account: &Account,
+    transfer: TransferToken,
+    paging: Paging,
+) -> Result<Page<LineItem>, Error> {
+    let lines = posting::Entity::owned_by(account.id()).filter(posting::Column::TransferId.eq(transfer));
+    let page = List::newest_first(account.id(), lines).ranged(ctx, paging).await?;
+    let entries = page.records.iter().map(|line| line.entry_id);
+    let entries = journal_entry::Entity::owned_by(account.id())
+        .filter(journal_entry::Column::Id.is_in(entries))
+        .all(ctx.store.read())
+        .await?;
+    let entries: HashMap<JournalEntryToken, _> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
+    let entry_of = |line: &posting::Model| entries.get(&line.entry_id);
+    let of_charge =
+        |line: &&posting::Model| entry_of(line).is_some_and(|entry| entry.kind == EntryKind::Charge);
+    let charges: Vec<ChargeToken> =
+        page.records.iter().filter(of_charge).map(|line| Token::new(line.id.id())).collect();
+    let charges = charge::Entity::owned_by(account.id())
+        .filter(charge::Column::Id.is_in(charges))
+        .all(ctx.store.read())
+        .await?;
+    let mut charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.id.id(), charge)).collect();
+    let mut items = Vec::with_capacity(page.records.len());
+    for line in &page.records {
+        let entry = entry_of(line).ok_or_else(|| Error::internal("a posting without its entry"))?;
+        items.push(LineItem::settled(line, entry, charges.remove(&line.id.id())));
+    }
+    Ok(Page { records: items, count: page.count, paging })
+}

@@ -1,0 +1,30 @@
+//! Transfers, a file a verb: money paid out (specification, Transfers; decisions 8).
+
+pub mod create;
+pub mod find;
+pub mod returns;
+pub mod search;
+pub mod state;
+
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::transfer;
+
+pub use create::{create, paid};
+pub use find::{line_items, list, of_recipient, show};
+pub use search::search;
+
+use crate::error::Error;
+use crate::services::events;
+use crate::store::Tx;
+use crate::views::transfer::Transfer;
+
+/// Write a transfer whose money has been taken, with its count and its event.
+pub fn record(tx: &Tx, row: transfer::Model) -> Result<Transfer, Error> {
+    tx.append(&row);
+    tx.count(row.account_id, Counted::Transfers, 1);
+    let (account, now) = (row.account_id, row.created_at);
+    let transfer = Transfer::from(row);
+    events::record(tx, account, now, EventType::TransferCreated, &transfer)?;
+    Ok(transfer)
+}

@@ -1,0 +1,88 @@
+//! Transfers that the bank sends back (decisions 8).
+
+use entity::event::EventType;
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::transfer::{self, Column};
+use entity::{Owned, Timestamp};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, Select};
+
+use super::state::{Action, next};
+use crate::crash;
+use crate::error::Error;
+use crate::services::context::Context;
+use crate::services::due_work::{DueWork, Ran, Reach, Subject};
+use crate::services::ledger::{self, Entry};
+use crate::services::moment::{Mark, Moment};
+use crate::services::{clocks, events};
+use crate::store::Tx;
+use crate::views::transfer::Transfer;
+
+/// Amount and fee come back, a day after the transfer.
+pub struct Returns;
+
+impl DueWork for Returns {
+    type Entity = transfer::Entity;
+    const NAME: &'static str = "returning_transfer";
+    const AT: Column = Column::ReturnsAt;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<transfer::Entity>> {
+        clocks::due(&transfer::Entity::find(), Column::ReturnsAt, wall).into()
+    }
+
+    fn of_account(reach: &Reach) -> Select<transfer::Entity> {
+        transfer::Entity::owned_by(reach.account)
+    }
+
+    fn subject(row: &transfer::Model) -> Subject {
+        let at = row.returns_at.unwrap_or(row.created_at);
+        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: transfer::Model) -> Result<Ran, Error> {
+        let coming_back = Return { seen: row, now: moment.now(ctx), mark: moment.mark() };
+        let ran = ctx.store.write(coming_back, |tx, coming_back| coming_back.record(tx).boxed()).await;
+        crash::point("transfer_return", "outcome.after");
+        ran
+    }
+}
+
+struct Return {
+    seen: transfer::Model,
+    now: Timestamp,
+    mark: Mark,
+}
+
+impl Return {
+    async fn record(&self, tx: &Tx) -> Result<Ran, Error> {
+        let mut row = self.seen.clone();
+        let Some(step) = next(row.status, Action::Return) else { return Ok(Ran::Nothing) };
+        let failed = transfer::Entity::update_many()
+            .filter(Column::AccountId.eq(row.account_id))
+            .filter(Column::Id.eq(row.id))
+            .filter(Column::Status.eq(row.status))
+            .col_expr(Column::Status, Expr::value(ActiveEnum::into_value(step.to)))
+            .col_expr(Column::ReturnsAt, Expr::value(None::<i64>));
+        if failed.exec(tx).await?.rows_affected == 0 {
+            return Ok(Ran::Nothing);
+        }
+        row.status = step.to;
+        self.give_back(tx, EntryKind::TransferReturn, row.amount, Book::Transfers);
+        if row.fee > 0 {
+            self.give_back(tx, EntryKind::TransferFeeReturn, row.fee, Book::Fees);
+        }
+        events::record(tx, row.account_id, self.now, step.emits, &Transfer::from(row))?;
+        self.mark.set(tx).await?;
+        crash::point("transfer_return", "outcome.before");
+        Ok(Ran::Event(EventType::TransferFailed))
+    }
+
+    /// It came from what was available, so it is available again today.
+    fn give_back(&self, tx: &Tx, kind: EntryKind, amount: i64, from: Book) {
+        let entry = Entry { account: self.seen.account_id, kind, source: self.seen.id.into(), now: self.now };
+        ledger::record(tx, &entry, self.now.day(), amount, &[(from, -amount)]);
+    }
+}

@@ -1,0 +1,198 @@
+//! Whatever a merchant does in whatever order, and however its clock goes on: after each step the books are right, and
+//! the balance is what a model of a few lines says (decisions 8).
+//!
+//! `CARD_PAYMENTS_MONEY_SEQUENCES` (30; on PostgreSQL a tenth) says how many sequences are lived.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+
+use crate::harness::app::another_account;
+use crate::harness::{App, Client, Database, card, charge_with, token, token_of};
+
+const OPENING: i64 = 100_000_000;
+
+/// One step.
+#[derive(Debug, Clone)]
+enum Act {
+    /// A charge that is captured at once; its refunds succeed or fail.
+    Charge(i64, bool),
+    /// A refund of a part of one of the charges.
+    Refund(usize, i64),
+    /// To self, to a recipient, or to one whose bank sends it back.
+    Transfer(usize, i64),
+    /// A deposit that arrives in so many hours.
+    Deposit(i64, i64),
+    /// How often it is paid out.
+    Schedule(&'static str),
+    /// How soon its charges are available.
+    Delay(i64),
+    /// Some hours pass.
+    Wait(i64),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        4 => (100_i64..50_000, any::<bool>()).prop_map(|(amount, fails)| Act::Charge(amount, fails)),
+        3 => (any::<usize>(), 1_i64..30_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
+        // Most of what there is, or what comes in a few days.
+        3 => (0_usize..3, prop_oneof![0_i64..30_000, OPENING - 50_000..OPENING + 50_000])
+            .prop_map(|(to, amount)| Act::Transfer(to, amount)),
+        1 => (1_i64..100_000, 0_i64..72).prop_map(|(amount, hours)| Act::Deposit(amount, hours)),
+        1 => prop::sample::select(vec!["daily", "weekly", "manual"]).prop_map(Act::Schedule),
+        1 => (0_i64..4).prop_map(Act::Delay),
+        4 => (1_i64..100).prop_map(Act::Wait),
+    ]
+}
+
+/// A merchant, and what the model knows of its money: all that it owns, available or not.
+struct Merchant {
+    client: Client,
+    recipients: [String; 3],
+    charges: Vec<(String, i64, i64)>,
+}
+
+impl Merchant {
+    async fn new(app: &App) -> Self {
+        let client = app.with_key(another_account(app.ctx()).await.secret.expose());
+        let recipient = token_of(&client.recipient("987654321").await);
+        let returns = token_of(&client.recipient("123999").await);
+        client.set(json!({ "transfers_schedule": "daily" })).await;
+        Self { client, recipients: ["self".into(), recipient, returns], charges: Vec::new() }
+    }
+
+    async fn does(&mut self, act: &Act) {
+        let (available, pending) = self.client.balance().await;
+        let owned = available + pending;
+        let took = match act {
+            Act::Charge(amount, fails) => {
+                let number = if *fails { "4200700000000013" } else { "4200000000000000" };
+                let charge = charge_with(*amount, json!({ "card": card(number) }));
+                let charge = self.client.post("/1/charges", &charge).await.ok(201);
+                self.charges.push((token_of(&charge), *amount, 0));
+                -charge["merchant_entitlement"].as_i64().unwrap()
+            }
+            Act::Refund(n, amount) => {
+                let many = self.charges.len().max(1);
+                let Some((charge, whole, refunded)) = self.charges.get_mut(n % many) else { return };
+                *refunded = self.client.charge(charge).await["amount_refunded"].as_i64().unwrap();
+                let answer = self.client.refund(charge, *amount).await;
+                let expected = if *amount > *whole - *refunded {
+                    422
+                } else if *amount > owned {
+                    402
+                } else {
+                    201
+                };
+                assert_eq!(answer.status, expected, "{}", answer.text);
+                if expected == 201 { *amount } else { 0 }
+            }
+            Act::Transfer(to, amount) => {
+                let cost = amount + if *to == 0 { 0 } else { 30 };
+                let answer = self.client.transfer(*amount, &self.recipients[*to]).await;
+                let expected = if cost == 0 || cost <= available { 201 } else { 402 };
+                assert_eq!(answer.status, expected, "{}", answer.text);
+                if expected == 201 { cost } else { 0 }
+            }
+            Act::Deposit(amount, hours) => {
+                let now =
+                    self.client.get("/1/sandbox/clock").await.ok(200)["now"].as_str().unwrap().to_owned();
+                let now: chrono::DateTime<chrono::Utc> = now.parse().unwrap();
+                let at = (now + chrono::Duration::hours(*hours)).to_rfc3339();
+                let deposit = json!({ "amount": amount, "available_at": at });
+                self.client.post("/1/sandbox/deposits", &deposit).await.ok(201);
+                let (now_available, _) = self.client.balance().await;
+                assert_eq!(now_available - available, if *hours == 0 { *amount } else { 0 });
+                -amount
+            }
+            Act::Schedule(schedule) => {
+                self.client.set(json!({ "transfers_schedule": schedule })).await;
+                0
+            }
+            Act::Delay(days) => {
+                self.client.set(json!({ "settlement_delay_days": days })).await;
+                0
+            }
+            Act::Wait(hours) => return self.waits(*hours, owned).await,
+        };
+        let (available, pending) = self.client.balance().await;
+        assert_eq!(available + pending, owned - took);
+    }
+
+    /// Time takes what settlements pay and brings what comes back, and nothing else.
+    async fn waits(&self, hours: i64, owned: i64) {
+        let paid_before = self.list("transfers").await;
+        let failed_before = self.list("refunds").await;
+        let moved = self.client.move_clock(&format!("{hours}h")).await;
+        assert_eq!(moved["complete"], true, "{moved}");
+        let mut expected = owned;
+        for transfer in self.list("transfers").await {
+            let before = paid_before.iter().find(|before| before["token"] == transfer["token"]);
+            let amount = transfer["amount"].as_i64().unwrap();
+            let fee = if transfer["recipient"].is_null() { 0 } else { 30 };
+            if before.is_none() {
+                assert_eq!(transfer["description"], "Settlement");
+                expected -= amount;
+            } else if before.is_some_and(|before| before["status"] != transfer["status"]) {
+                expected += amount + fee;
+            }
+        }
+        for refund in self.list("refunds").await {
+            let before = failed_before.iter().find(|before| before["token"] == refund["token"]).unwrap();
+            if before["success"].is_null() && refund["success"] == false {
+                expected += refund["amount"].as_i64().unwrap();
+            }
+        }
+        let (available, pending) = self.client.balance().await;
+        assert_eq!(available + pending, expected);
+    }
+
+    async fn list(&self, path: &str) -> Vec<Value> {
+        self.client.get(&format!("/1/{path}?per_page=500")).await.ok(200).as_array().unwrap().clone()
+    }
+
+    /// What settlements have paid out is their lines, and charges show by which.
+    async fn settlements_are_their_lines(&self) {
+        for transfer in self.list("transfers").await {
+            let lines = self.list(&format!("transfers/{}/line_items", token(&transfer))).await;
+            let sum: i64 = lines.iter().map(|line| line["amount"].as_i64().unwrap()).sum();
+            assert_eq!(
+                (json!(sum), json!(lines.len())),
+                (transfer["amount"].clone(), transfer["line_items_count"].clone())
+            );
+            for charge in lines.iter().filter_map(|line| line["token"].as_str()) {
+                assert_eq!(self.client.charge(charge).await["transfer"][0]["token"], transfer["token"]);
+            }
+        }
+    }
+}
+
+async fn lives(database: Database, share: usize) {
+    let Some(app) = App::start(database).await else { return };
+    let sequences =
+        std::env::var("CARD_PAYMENTS_MONEY_SEQUENCES").map_or(30, |number| number.parse().unwrap());
+    let mut runner = TestRunner::default();
+    for _ in 0..Ord::max(sequences / share, 1) {
+        let acts = vec(act(), 4..20).new_tree(&mut runner).unwrap().current();
+        println!("{acts:?}");
+        let mut merchant = Merchant::new(&app).await;
+        for act in &acts {
+            merchant.does(act).await;
+            assert_eq!(app.differences().await, [], "after {act:?} of {acts:?}");
+        }
+        merchant.settlements_are_their_lines().await;
+    }
+    app.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_each_step_the_books_are_right_on_sqlite() {
+    lives(Database::Sqlite, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_each_step_the_books_are_right_on_postgres() {
+    lives(Database::Postgres, 10).await;
+}
