@@ -143,9 +143,8 @@ async fn shown_page(
     let charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.token(), charge)).collect();
     let Page { records, count, paging } = page;
     let records = records.into_iter().map(|row| {
-        let charge = charges.get(&row.charge_id.id()).cloned().ok_or_else(deleted)?;
-        let charge = shown(ctx.store.read(), account.id(), account.now, vec![charge]).await?.remove(0);
-    Ok(Dispute::new(row, charge))
+        let charge = charges.get(&row.charge_id).cloned().ok_or_else(deleted)?;
+        Ok(Dispute::new(row, charge))
     });
     Ok(Page { records: records.collect::<Result<_, Error>>()?, count, paging })
 }
