@@ -31,6 +31,8 @@ pub enum Wrap {
     CreatedFrom(String),
     /// 204 without a body.
     Deleted,
+    /// 200 without a body.
+    Done,
 }
 
 /// A finished answer.
@@ -52,6 +54,7 @@ impl Wrap {
                 Answer::json(201, &EnvelopeWithIp { response: record, ip_address: ip_address.clone() })
             }
             Self::Deleted => Ok(Answer { status: 204, body: Vec::new() }),
+            Self::Done => Ok(Answer { status: 200, body: Vec::new() }),
         }
     }
 }

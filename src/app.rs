@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::acquirer::Acquirer;
 use crate::acquirer::simulator::{Numbers, Simulator};
+use crate::blobs::{Blobs, Bucket, BucketError, Disk};
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
@@ -55,6 +56,9 @@ pub enum StartError {
     /// Not for live.
     #[error("{0} is not for the live environment")]
     TestOnly(&'static str),
+    /// The blobs cannot be reached.
+    #[error("CARD_PAYMENTS_BLOBS: {0}")]
+    Blobs(#[from] BucketError),
     /// No such acquirer.
     #[error("there is no acquirer named {0}; there is: simulator")]
     Acquirer(String),
@@ -79,6 +83,10 @@ pub struct Parts {
     pub outbound: Outbound,
     /// What the operator has told about wallets.
     pub wallets: Wallets,
+    /// Where the contents of files are.
+    pub blobs: Arc<dyn Blobs>,
+    /// A folder for what is being received.
+    pub incoming: PathBuf,
     /// How long events and webhooks are kept.
     pub retention: Span,
     /// For how long one request moves a clock.
@@ -133,6 +141,13 @@ impl Parts {
             Environment::Test => Reach::test(),
             Environment::Live => Reach::live(options.webhook_allow.clone()),
         };
+        let folder = database.data_dir.join("files");
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| ConfigError::File(folder.display().to_string(), error))?;
+        let blobs: Arc<dyn Blobs> = match &options.blobs {
+            Some(address) => Arc::new(Bucket::at(address)?),
+            None => Arc::new(Disk::new(folder.clone())),
+        };
         Ok(Self {
             clock: Arc::new(SystemClock),
             acquirer: Arc::new(acquirer),
@@ -141,6 +156,8 @@ impl Parts {
             operator,
             outbound: Outbound::new(reach.clone()),
             wallets: wallets(options, secrets, reach)?,
+            blobs,
+            incoming: folder,
             retention: Span::days(options.retention_days),
             clock_move: CLOCK_MOVE,
         })
@@ -169,6 +186,9 @@ impl App {
             acquirer_answer: parts.acquirer_answer,
             outbound: parts.outbound,
             wallets: parts.wallets,
+            blobs: parts.blobs,
+            incoming: parts.incoming,
+            base_url: index.base_url.as_str().into(),
             retention: parts.retention,
             clock_move: parts.clock_move,
             due_webhooks: Notify::new(),

@@ -62,6 +62,10 @@ pub struct ServeOptions {
     /// The server's address as callers know it; http://LISTEN by default.
     #[arg(long, env = "CARD_PAYMENTS_BASE_URL", global = true)]
     pub base_url: Option<String>,
+    /// Where uploaded files are: s3://BUCKET/PREFIX, which several copies of the server need; the data directory by
+    /// default. Region, credentials and endpoint of the bucket are AWS_... variables.
+    #[arg(long, env = "CARD_PAYMENTS_BLOBS", global = true)]
+    pub blobs: Option<String>,
     /// `simulator`; the default in test, to be named in live.
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER", global = true)]
     pub acquirer: Option<String>,

@@ -4,6 +4,7 @@
 pub mod acquirer;
 pub mod answer;
 pub mod app;
+pub mod blobs;
 pub mod card_number;
 pub mod clock;
 pub mod config;

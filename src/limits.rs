@@ -56,6 +56,28 @@ pub const DELETED_SUBSCRIPTIONS: u64 = 100;
 /// How many entries of their ledgers do.
 pub const DELETED_ENTRIES: u64 = 1000;
 
+/// Decisions 9: what a chargeback costs, in AUD cents.
+pub const CHARGEBACK_FEE_CENTS: i64 = 2500;
+/// Decisions 9: evidence is required by the midnight so many days after a dispute has arrived.
+pub const EVIDENCE_DAYS: i64 = 20;
+/// Specification, Limits: dispute evidence text.
+pub const EVIDENCE_TEXT_CHARACTERS_MAX: usize = 500;
+
+/// Decisions 9: a file's content.
+pub const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
+/// Decisions 9: the body that brings it.
+pub const UPLOAD_BYTES_MAX: usize = 11 * 1024 * 1024;
+/// Decisions 1: how long an upload may come without a byte.
+pub const UPLOAD_IDLE: Duration = Duration::from_secs(30);
+/// Decisions 9: how long a link to a file is good, by the account's clock.
+pub const LINK_LIFETIME: Span = Span::seconds(3600);
+/// Wall clock after which a blob without a file is an interrupted upload's.
+pub const STRAY_BLOB_AFTER: Span = Span::seconds(3600);
+/// What is sent to a bucket at a time: the least that S3 takes.
+pub const BUCKET_PART_BYTES: usize = 5 * 1024 * 1024;
+/// How many blobs a process writes to its bucket at a time; each holds a part in memory.
+pub const BUCKET_WRITES_MAX: usize = 2;
+
 /// Decisions 10, `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// Decisions 10, `default_settings`, in AUD cents.

@@ -44,6 +44,9 @@ enum Command {
     /// Money that arrived from outside.
     #[command(subcommand)]
     Deposit(commands::deposit::Deposit),
+    /// Disputes, as the network makes and decides them.
+    #[command(subcommand)]
+    Dispute(commands::dispute::Dispute),
     /// The books.
     #[command(subcommand)]
     Ledger(commands::ledger::Ledger),
@@ -86,6 +89,7 @@ async fn run(
         }
         Command::Migrate => commands::open(&database).await.map(drop),
         Command::Deposit(command) => commands::deposit::run(command, &database).await,
+        Command::Dispute(command) => commands::dispute::run(command, &database).await,
         Command::Ledger(command) => commands::ledger::run(command, &database).await,
     }
 }

@@ -19,6 +19,8 @@ pub struct UnderWay {
     pub id: String,
     route: OnceLock<String>,
     account: OnceLock<AccountToken>,
+    // Of an upload, bytes.
+    received: AtomicU64,
     // Microseconds.
     database: AtomicU64,
     acquirer: AtomicU64,
@@ -87,6 +89,17 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
     // Work of no request (a worker's) has nobody to tell.
     let _ = UNDER_WAY.try_with(|request| request.of(wait).fetch_add(micros, Ordering::Relaxed));
     output
+}
+
+/// More of an upload has come.
+pub fn receives(bytes: usize) {
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    let _ = UNDER_WAY.try_with(|request| request.received.fetch_add(bytes, Ordering::Relaxed));
+}
+
+/// How many bytes of an upload have come.
+pub fn received() -> u64 {
+    UNDER_WAY.try_with(|request| request.received.load(Ordering::Relaxed)).unwrap_or_default()
 }
 
 /// The id of the request under way.

@@ -92,6 +92,14 @@ pub struct Model {
     pub voided_at: Option<Timestamp>,
     /// Results of a 3-D Secure verification made elsewhere, as sent.
     pub three_d_secure: Option<JsonText>,
+    /// Sum of its disputes, however they ended, in `currency`.
+    pub amount_disputed: i64,
+    /// `amount_disputed` in AUD cents, as its disputes were settled.
+    pub settlement_disputed: i64,
+    /// How many of its disputes are not decided.
+    pub disputes_open: i32,
+    /// How many of its disputes are not decided in the merchant's favour: then it cannot be refunded.
+    pub disputes_standing: i32,
     /// What a search's words are looked up in: folded, fields apart.
     pub search_text: String,
     /// By the account's clock.

@@ -32,6 +32,8 @@ string_enum! {
         Customers "customers",
         /// Deposits.
         Deposits "deposits",
+        /// Disputes.
+        Disputes "disputes",
         /// Events.
         Events "events",
         /// Plans.

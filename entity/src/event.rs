@@ -54,5 +54,16 @@ string_enum! {
         TransferCreated "transfer.created",
         TransferFailed "transfer.failed",
         DepositCreated "deposit.created",
+        DisputeEvidenceRequired "dispute.evidence_required",
+        DisputeResolved "dispute.resolved",
+        DisputeCancelled "dispute.cancelled",
+        DisputeEvidenceUnderReview "dispute.evidence_under_review",
+        DisputeLost "dispute.lost",
+        DisputeWon "dispute.won",
+        DisputeExpired "dispute.expired",
+        DisputeAccepted "dispute.accepted",
+        DisputeArbitrationUnderReview "dispute.arbitration_under_review",
+        DisputeArbitrationWon "dispute.arbitration_won",
+        DisputeArbitrationLost "dispute.arbitration_lost",
     }
 }

@@ -35,6 +35,10 @@ pub mod journal_entry {
             Refund "refund",
             /// A refund failed: its money came back.
             RefundReturn "refund_return",
+            /// A cardholder disputes a charge and has the money back, or the dispute ended well and it returns.
+            ChargebackRecovery "chargeback_recovery",
+            /// What that costs, or the same back.
+            ChargebackFee "chargeback_fee",
             /// Money was paid out on request.
             Transfer "transfer",
             /// What that cost.
@@ -56,6 +60,8 @@ pub mod journal_entry {
                 Self::Charge
                 | Self::Refund
                 | Self::RefundReturn
+                | Self::ChargebackRecovery
+                | Self::ChargebackFee
                 | Self::Transfer
                 | Self::TransferFee
                 | Self::TransferReturn
@@ -113,7 +119,7 @@ pub mod posting {
             Merchant "merchant",
             /// Money charged to cards.
             Charges "charges",
-            /// Our fees.
+            /// Our fees, of charges and of disputes.
             Fees "fees",
             /// Shares withheld for the platform.
             Platform "platform",
@@ -121,6 +127,8 @@ pub mod posting {
             Deposits "deposits",
             /// Money refunded to cards.
             Refunds "refunds",
+            /// Money taken back in disputes.
+            Disputes "disputes",
             /// Money paid out.
             Transfers "transfers",
         }

@@ -14,8 +14,10 @@ pub mod counter;
 pub mod currency;
 pub mod customer;
 pub mod deposit;
+pub mod dispute;
 pub mod event;
 pub mod failure;
+pub mod file;
 mod idempotency;
 pub mod installation;
 mod ledger;
@@ -40,7 +42,9 @@ pub mod webhook_endpoint;
 
 pub use acquirer_faults::{AcquirerFaults, Chance, NoChance};
 pub use currency::Currency;
+pub use dispute::{dispute_activity, evidence, foretold_dispute};
 pub use failure::FailureCode;
+pub use file::stray_blob;
 pub use idempotency::{idempotency_answer, idempotency_key};
 pub use installation::vault_key;
 pub use ledger::{balance, journal_entry, posting};
@@ -51,8 +55,9 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    EventToken, JournalEntryToken, PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken,
-    SessionToken, SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
-    WalletDomainToken, WebhookEndpointToken, WebhookToken,
+    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, PaymentSourceToken,
+    PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken, SubscriptionEntryToken,
+    SubscriptionToken, Token, TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken,
+    WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};

@@ -174,8 +174,14 @@ kinds! {
     Customer CustomerToken "cus_"
     /// Money that arrived.
     Deposit DepositToken "dpo_"
+    /// A dispute of a charge.
+    Dispute DisputeToken "dis_"
+    /// What happened to a dispute; internal, in no answer.
+    DisputeActivity DisputeActivityToken "da_"
     /// An event.
     Event EventToken "evt_"
+    /// An uploaded file.
+    File FileToken "file_"
     /// One balanced movement of money; internal, in no answer.
     JournalEntry JournalEntryToken "je_"
     /// A plan.

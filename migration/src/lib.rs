@@ -26,6 +26,8 @@ mod m0015_subscriptions;
 mod m0016_bank_accounts;
 mod m0017_transfers;
 mod m0018_deposits;
+mod m0019_disputes;
+mod m0020_files;
 
 /// All steps in order.
 pub struct Migrator;
@@ -58,6 +60,8 @@ impl MigratorTrait for Migrator {
             Box::new(m0016_bank_accounts::Migration),
             Box::new(m0017_transfers::Migration),
             Box::new(m0018_deposits::Migration),
+            Box::new(m0019_disputes::Migration),
+            Box::new(m0020_files::Migration),
         ]
     }
 }

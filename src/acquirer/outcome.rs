@@ -36,12 +36,13 @@ pub enum Fault {
 }
 
 impl Outcome {
-    /// The word of the `Sandbox-Outcome` header: a decline code or one of three others.
+    /// The word of the `Sandbox-Outcome` header: a decline code or one of four others.
     pub fn from_sandbox_word(word: &str) -> Option<Self> {
         match word {
             "gateway_error" => Some(Self::Fault(Fault::GatewayError)),
             "no_answer" => Some(Self::Fault(Fault::NoAnswer)),
             "approved_but_lost" => Some(Self::Fault(Fault::AnswerLost)),
+            "disputed" => Some(Self::Approved(Aftermath::Disputed)),
             code => Decline::from_code(code).map(Self::Declined),
         }
     }
@@ -52,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sandbox_orders_every_decline_and_three_other_outcomes() {
+    fn the_sandbox_orders_every_decline_and_four_other_outcomes() {
         for &decline in Decline::ALL {
             assert_eq!(Outcome::from_sandbox_word(decline.code()), Some(Outcome::Declined(decline)));
         }
-        for word in ["gateway_error", "no_answer", "approved_but_lost"] {
+        for word in ["gateway_error", "no_answer", "approved_but_lost", "disputed"] {
             assert!(Outcome::from_sandbox_word(word).is_some(), "{word}");
         }
-        for word in ["", "approved", "disputed", "Lost_card", "three_d_secure_not_completed"] {
+        for word in ["", "approved", "Disputed", "Lost_card", "three_d_secure_not_completed"] {
             assert_eq!(Outcome::from_sandbox_word(word), None, "{word:?}");
         }
     }

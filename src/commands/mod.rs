@@ -2,12 +2,14 @@
 //! which brings its schema up to date, and calls a service.
 
 pub mod deposit;
+pub mod dispute;
 pub mod ledger;
 
 use std::error::Error;
 
 use card_payments::clock::{Clock, Ids, SystemClock};
 use card_payments::config::DatabaseOptions;
+use card_payments::error::{self, Body};
 use card_payments::services::{Account, accounts};
 use card_payments::store::{Location, Store};
 use entity::AccountToken;
@@ -28,4 +30,12 @@ pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
         std::fs::create_dir_all(folder)?;
     }
     Ok(Store::open(&location, Ids::default().into()).await?)
+}
+
+/// Why a service refuses, in the words of the API.
+pub fn refused(error: &error::Error) -> String {
+    let (Body::Object(said) | Body::Array([said])) = error.body("");
+    let messages = said.messages.into_iter().flatten().map(|message| message.message);
+    let messages: Vec<_> = messages.collect();
+    if messages.is_empty() { said.error_description.into_owned() } else { messages.join(", ") }
 }

@@ -79,6 +79,13 @@ error_codes! {
 
     ThreeDSecureUnavailable 422 "three_d_secure_unavailable" "3-D Secure is not available for this card"
 
+    ApiUnavailable 400 "api_unavailable" "The requested API is not available on this account."
+    InvalidSearchQueryParam 400 "invalid_search_query_param" "The search query must be at least 3 characters"
+    DisputeAlreadyUnderReview 400 "dispute_already_under_review" "The dispute is already under review"
+    DisputeAlreadyResolved 400 "dispute_already_resolved" "The dispute is already resolved"
+    DisputeAlreadyCancelled 400 "dispute_already_cancelled" "The dispute is already cancelled"
+    DisputeEvidenceAlreadySubmitted 400 "dispute_evidence_already_submitted" "The file can not be deleted as it is associated with dispute evidence which has been submitted"
+
     CannotDeletePrimaryCard 400 "cannot_delete_primary_card" "You cannot delete a customer's primary card token"
 
     LimitReached 403 "limit_reached" "You have reached the maximum number of allowed webhook endpoints."

@@ -1,6 +1,6 @@
 //! Answers: the envelopes of the specification, and errors as responses.
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -85,8 +85,14 @@ pub struct Listed<T>(pub Page<T>);
 pub struct ListedShort<T>(pub Page<T>);
 /// The same, with how many records the page holds.
 pub struct ListedWithCount<T>(pub Page<T>);
+/// 200 with a page, and the size of the whole list in a header (decisions 1, HEAD).
+pub struct Counted<T>(pub Page<T>);
 /// 204.
 pub struct Deleted;
+/// 200 without a body.
+pub struct Done;
+
+const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 impl<T: Serialize> IntoResponse for Shown<T> {
     fn into_response(self) -> Response {
@@ -129,6 +135,15 @@ impl<T> Page<T> {
     }
 }
 
+impl<T: Serialize> IntoResponse for Counted<T> {
+    fn into_response(self) -> Response {
+        let count = self.0.count;
+        let mut response = Listed(self.0).into_response();
+        response.headers_mut().insert(X_TOTAL_COUNT, count.into());
+        response
+    }
+}
+
 impl<T: Serialize> IntoResponse for ListedShort<T> {
     fn into_response(self) -> Response {
         let pagination = self.0.short();
@@ -144,6 +159,12 @@ impl<T: Serialize> IntoResponse for ListedWithCount<T> {
             200,
             &ShortListWithCount { count: records.len(), response: records, pagination },
         ))
+    }
+}
+
+impl IntoResponse for Done {
+    fn into_response(self) -> Response {
+        finished(Wrap::Done.finish(&()))
     }
 }
 

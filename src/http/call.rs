@@ -10,8 +10,9 @@ use entity::AccountToken;
 
 use super::Site;
 use super::auth::{basic_user, ip_address, opened_by_publishable_key, opened_by_secret_key};
-use super::extract::Input;
+use super::extract::{Input, upload};
 use crate::answer::Wrap;
+use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
 use crate::services::Account;
@@ -51,15 +52,42 @@ impl Call {
     pub fn deletes(&self) -> Account {
         self.account.answers(Wrap::Deleted)
     }
+
+    /// The account it acts for, 200 without a body being the answer.
+    pub fn acts(&self) -> Account {
+        self.account.answers(Wrap::Done)
+    }
 }
 
 impl FromRequest<Site> for Call {
     type Rejection = Response;
 
     async fn from_request(request: Request, site: &Site) -> Result<Self, Response> {
-        let key = idempotency_key(&request);
-        let opened = opened_by_secret_key(site, request.headers(), legible(key.as_ref()).ok()).await;
-        read(request, site, key, Some(opened.map_err(Error::into_response)?)).await
+        let begun = Begun::of(&request, site);
+        let opened = opened_by_secret_key(site, request.headers(), begun.key().ok()).await;
+        let opened = opened.map_err(Error::into_response)?;
+        let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
+        begun.call(site, input, opened).await
+    }
+}
+
+/// A request with a secret key that brings a file.
+pub struct Sent {
+    /// The request; its parameters tell the file by its digest.
+    pub call: Call,
+    /// The file.
+    pub upload: Option<Upload>,
+}
+
+impl FromRequest<Site> for Sent {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, site: &Site) -> Result<Self, Response> {
+        let begun = Begun::of(&request, site);
+        let opened = opened_by_secret_key(site, request.headers(), begun.key().ok()).await;
+        let opened = opened.map_err(Error::into_response)?;
+        let (input, upload) = upload::receive(request, site).await.map_err(Error::into_response)?;
+        Ok(Self { call: begun.call(site, input, opened).await?, upload })
     }
 }
 
@@ -76,43 +104,57 @@ impl FromRequest<Site> for Browser {
         if basic_user(request.headers()).is_some() {
             return Call::from_request(request, site).await.map(Self);
         }
-        let key = idempotency_key(&request);
-        read(request, site, key, None).await.map(Self)
+        let begun = Begun::of(&request, site);
+        let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
+        let opened = opened_by_publishable_key(site, &input, begun.key().ok()).await;
+        begun.call(site, input, opened.map_err(Error::into_response)?).await.map(Self)
     }
 }
 
-/// Read a request whose account is known, or in whose body the publishable key is.
-async fn read(
-    request: Request,
-    site: &Site,
-    key: Option<HeaderValue>,
-    opened: Option<Opened>,
-) -> Result<Call, Response> {
-    let ip_address = ip_address(&request, site);
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let rivals = request.extensions().get::<Rivals>().cloned().unwrap_or_default();
-    let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
-    let opened = match opened {
-        Some(opened) => Ok(opened),
-        None => opened_by_publishable_key(site, &input, legible(key.as_ref()).ok()).await,
-    };
-    let Opened { account, kind, claimed } = opened.map_err(Error::into_response)?;
-    if key.is_none() {
-        return Ok(Call { account, input, ip_address });
+/// What a request says before its body is read.
+struct Begun {
+    idempotency_key: Option<HeaderValue>,
+    ip_address: String,
+    method: Method,
+    path: String,
+    rivals: Rivals,
+}
+
+impl Begun {
+    fn of(request: &Request, site: &Site) -> Self {
+        Self {
+            idempotency_key: idempotency_key(request),
+            ip_address: ip_address(request, site),
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            rivals: request.extensions().get::<Rivals>().cloned().unwrap_or_default(),
+        }
     }
-    let key = legible(key.as_ref()).map_err(Error::into_response)?;
-    let asked = Asked { kind, key, method: method.as_str(), path: &path, parameters: input.tree() };
-    let claim = Claim::new(&site.vault, &asked);
-    // A fresh key is known to be one already.
-    let earlier = if claimed { idempotency::look(site, account.id(), &claim).await } else { Ok(None) };
-    match earlier {
-        Ok(None) => {}
-        Ok(Some(answer)) => return Err(replayed(answer.into_response())),
-        Err(error) => return Err(error.into_response()),
+
+    fn key(&self) -> Result<&str, Error> {
+        legible(self.idempotency_key.as_ref())
     }
-    // Nobody else sets it: a request has one reader.
-    let _ = rivals.0.set((account.id(), claim.clone()));
-    Ok(Call { account: account.under(Some(claim)), input, ip_address })
+
+    /// The request, once its account is known: under its Idempotency-Key, unless a rival was faster.
+    async fn call(self, site: &Site, input: Input, opened: Opened) -> Result<Call, Response> {
+        let Opened { account, kind, claimed } = opened;
+        if self.idempotency_key.is_none() {
+            return Ok(Call { account, input, ip_address: self.ip_address });
+        }
+        let key = self.key().map_err(Error::into_response)?;
+        let (method, path) = (self.method.as_str(), &self.path);
+        let claim = Claim::new(&site.vault, &Asked { kind, key, method, path, parameters: input.tree() });
+        // A fresh key is known to be one already.
+        let earlier = if claimed { idempotency::look(site, account.id(), &claim).await } else { Ok(None) };
+        match earlier {
+            Ok(None) => {}
+            Ok(Some(answer)) => return Err(replayed(answer.into_response())),
+            Err(error) => return Err(error.into_response()),
+        }
+        // Nobody else sets it: a request has one reader.
+        let _ = self.rivals.0.set((account.id(), claim.clone()));
+        Ok(Call { account: account.under(Some(claim)), input, ip_address: self.ip_address })
+    }
 }
 
 /// Only what changes something can be repeated.

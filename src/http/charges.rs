@@ -23,7 +23,7 @@ use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
 /// within seven days. With three_d_secure the cardholder is asked first, on the page redirect_url; the charge is then
 /// fetched with verify.
 #[utoipa::path(post, path = "/charges", tag = "Charges", operation_id = "create_charge",
-    params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer or approved_but_lost.")),
+    params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer, approved_but_lost or disputed.")),
     request_body(content((NewCharge = "application/json"), (NewCharge = "application/x-www-form-urlencoded"))),
     responses(
         (status = 201, description = "The charge; with 3-D Secure the pending object", body = Envelope<ChargeMade>),

@@ -213,6 +213,8 @@ const TAGS: &[(&str, &str)] = &[
         "Mobile wallet support",
         "Registers domains, asks for sessions and keeps the certificates for which a wallet seals payments.",
     ),
+    ("Disputes", "Shows disputes of charges and what happened to them, and answers them with evidence."),
+    ("Files", "Keeps uploaded files, which serve as evidence."),
     ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),
     ("Webhooks", "The web requests sent to webhook endpoints."),
     ("Events", "What happened."),
@@ -429,6 +431,10 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("create_sandbox_deposit") => json!({ "amount": 50_000, "narration": "Direct credit" }),
         Some("move_clock") => json!({ "advance": "7d" }),
         Some("create_refund") => json!({ "amount": 100 }),
+        Some("update_dispute_evidence") => {
+            json!({ "additional_evidence_text": "It was delivered on 2 March." })
+        }
+        Some("decide_sandbox_dispute") => json!({ "status": "cancelled" }),
         Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
         Some("update_sandbox_acquirer") => json!({ "latency_ms": 50, "seed": 42 }),
         Some("update_sandbox_account") => json!({ "transfers_schedule": "daily" }),

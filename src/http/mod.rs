@@ -11,9 +11,11 @@ mod challenge;
 mod charges;
 mod customers;
 mod deposits;
+mod disputes;
 pub mod document;
 mod events;
 pub mod extract;
+mod files;
 mod ledger;
 mod metrics;
 mod observe;
@@ -113,6 +115,18 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(deposits::get_deposit))
         .routes(routes!(ledger::get_balance))
         .merge(wallets::operations())
+        .routes(routes!(disputes::list_disputes))
+        .routes(routes!(disputes::search_disputes))
+        .routes(routes!(disputes::get_dispute))
+        .routes(routes!(disputes::get_dispute_activity))
+        .routes(routes!(
+            disputes::get_dispute_evidence,
+            disputes::update_dispute_evidence,
+            disputes::submit_dispute_evidence
+        ))
+        .routes(routes!(disputes::accept_dispute))
+        .routes(routes!(files::create_file))
+        .routes(routes!(files::get_file, files::delete_file))
         .routes(routes!(
             webhook_endpoints::create_webhook_endpoint,
             webhook_endpoints::list_webhook_endpoints
@@ -147,6 +161,7 @@ pub fn router(site: Site) -> Router {
     let routed = api
         .merge(system::routes(&openapi()))
         .merge(challenge::routes())
+        .merge(files::downloads())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.

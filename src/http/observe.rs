@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -51,11 +52,16 @@ pub async fn answer_anyway(request: Request, next: Next) -> Response {
     }
     // A panic unwinds out of the request's own future only; what it shares with others are locks that recover
     // from it and the database, which rolls back.
-    let run = AssertUnwindSafe(next.run(request)).catch_unwind();
-    match tokio::time::timeout(REQUEST_TIMEOUT, run).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(_)) => ErrorCode::InternalError.into_response(),
-        Err(_) => ErrorCode::GatewayTimeout.into_response(),
+    let mut run = pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
+    loop {
+        let received = under_way::received();
+        match tokio::time::timeout(REQUEST_TIMEOUT, &mut run).await {
+            Ok(Ok(response)) => return response,
+            Ok(Err(_)) => return ErrorCode::InternalError.into_response(),
+            // An upload may last as long as it makes progress.
+            Err(_) if under_way::received() > received => {}
+            Err(_) => return ErrorCode::GatewayTimeout.into_response(),
+        }
     }
 }
 

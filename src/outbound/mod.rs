@@ -6,7 +6,7 @@
 
 mod lookup;
 mod reach;
-mod tls;
+pub(crate) mod tls;
 mod unreached;
 mod zone;
 

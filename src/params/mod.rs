@@ -10,7 +10,9 @@ mod collect;
 mod complaints;
 pub mod customer;
 pub mod deposit;
+pub mod dispute;
 mod faults;
+pub mod file;
 mod findings;
 mod paging;
 mod patch;
@@ -32,7 +34,7 @@ pub mod webhook_endpoint;
 pub use faults::{Faults, Message};
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::{Search, moment};
+pub use search::{Search, Sorting, moment};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -30,8 +30,48 @@ struct Asked {
     query: Option<String>,
     start_date: Option<String>,
     end_date: Option<String>,
+}
+
+/// In what order a list is wanted, and which part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sorting {
+    /// One of the names that the endpoint lists, never the caller's own text.
+    pub sort: Option<&'static str>,
+    /// Smallest or oldest first.
+    pub ascending: bool,
+    /// Which part.
+    pub paging: Paging,
+}
+
+#[derive(Deserialize, Validate)]
+struct AskedOrder {
     sort: Option<String>,
     direction: Option<String>,
+}
+
+impl Sorting {
+    /// Reads order and page of an endpoint that sorts by one of `sorts`.
+    pub fn read(
+        tree: &Value,
+        sorts: &'static [&'static str],
+        default_sort: impl Into<Option<&'static str>>,
+    ) -> Params<Self> {
+        let Params { value: asked, mut faults } = read::<AskedOrder>(tree);
+        let paging = Paging::read(tree);
+        faults.append(paging.faults);
+        let sort = match filled(asked.sort.as_deref()) {
+            None => default_sort.into(),
+            Some(name) => sorts.iter().copied().find(|sort| *sort == name).or_else(|| {
+                faults.add("sort", UNLISTED);
+                None
+            }),
+        };
+        let direction = filled(asked.direction.as_deref()).unwrap_or("1");
+        if !matches!(direction, "1" | "-1") {
+            faults.add("direction", UNLISTED);
+        }
+        Params { value: Self { sort, ascending: direction != "-1", paging: paging.value }, faults }
+    }
 }
 
 impl Search {
@@ -42,8 +82,8 @@ impl Search {
         default_sort: impl Into<Option<&'static str>>,
     ) -> Params<Self> {
         let Params { value: asked, mut faults } = read::<Asked>(tree);
-        let paging = Paging::read(tree);
-        faults.append(paging.faults);
+        let sorting = Sorting::read(tree, sorts, default_sort);
+        faults.append(sorting.faults);
 
         let mut date = |param, text: &Option<String>| {
             let text = filled(text.as_deref())?;
@@ -56,23 +96,9 @@ impl Search {
         let from = date("start_date", &asked.start_date);
         let to = date("end_date", &asked.end_date);
 
-        let sort = match filled(asked.sort.as_deref()) {
-            None => default_sort.into(),
-            Some(name) => sorts.iter().copied().find(|sort| *sort == name).or_else(|| {
-                faults.add("sort", UNLISTED);
-                None
-            }),
-        };
-        let direction = filled(asked.direction.as_deref()).unwrap_or("1");
-        if !matches!(direction, "1" | "-1") {
-            faults.add("direction", UNLISTED);
-        }
-
         let query = filled(asked.query.as_deref()).map(str::to_owned);
-        Params {
-            value: Self { query, from, to, sort, ascending: direction != "-1", paging: paging.value },
-            faults,
-        }
+        let Sorting { sort, ascending, paging } = sorting.value;
+        Params { value: Self { query, from, to, sort, ascending, paging }, faults }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What every service needs at hand.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use super::claim::Claim;
 use super::wallets::Wallets;
 use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
+use crate::blobs::Blobs;
 use crate::clock::{Clock, Ids};
 use crate::error::Error;
 use crate::outbound::Outbound;
@@ -43,6 +45,12 @@ pub struct Context {
     pub outbound: Outbound,
     /// What the operator has told about wallets.
     pub wallets: Wallets,
+    /// Where the contents of files are.
+    pub blobs: Arc<dyn Blobs>,
+    /// A folder for what is being received.
+    pub incoming: PathBuf,
+    /// The server's address as callers know it.
+    pub base_url: Arc<str>,
     /// How long events and webhooks are kept.
     pub retention: Span,
     /// Rung when a request has made a webhook due.

@@ -20,8 +20,8 @@ use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
 use super::wallets::payloads;
 use super::{
-    bank_accounts, cards, charges, idempotency, plans, refunds, retention, settlement, subscriptions,
-    three_d_secure, transfers, webhooks,
+    bank_accounts, cards, charges, disputes, files, idempotency, plans, refunds, retention, settlement,
+    subscriptions, three_d_secure, transfers, webhooks,
 };
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
@@ -61,6 +61,8 @@ pub static KINDS: &[Kind] = &[
     // In this order: what is submitted late may settle at once.
     Kind::of_accounts::<refunds::submit::Submission>(),
     Kind::of_accounts::<refunds::settle::Settlement>(),
+    Kind::of_accounts::<disputes::arrival::Arrival>(),
+    Kind::of_accounts::<disputes::moves::Expiry>(),
     Kind::of_accounts::<transfers::returns::Returns>(),
     // After whatever moves money at the same instant.
     Kind::of_accounts::<settlement::Settlement>(),
@@ -70,6 +72,7 @@ pub static KINDS: &[Kind] = &[
     Kind { name: "stale_wallet_payload", run: forget_payloads, backlog: stale_payloads, ahead: None },
     Kind { name: "deleted_plan", run: sweep_plans, backlog: deleted_plans, ahead: None },
     Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
+    Kind { name: "stray_blob", run: sweep_blobs, backlog: stray_blobs, ahead: None },
 ];
 
 /// Calls of charges whose outcome nobody learnt.
@@ -322,4 +325,12 @@ fn wipe_accounts(ctx: &Ctx) -> Doing<'_, usize> {
 
 fn deleted_accounts(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [wipe::due(ctx.clock.now())]).boxed()
+}
+
+fn sweep_blobs(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, files::stray::due(ctx.clock.now()), |blob| files::stray::sweep(ctx, blob)).boxed()
+}
+
+fn stray_blobs(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [files::stray::due(ctx.clock.now())]).boxed()
 }

@@ -5,8 +5,8 @@
 //! a search), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and
 //! webhooks), cards, wallets, payment_sources, customers, payment (which card pays), charges, authorisations,
-//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, due (the registry of all due work),
-//! sandbox (what testers may order of all these).
+//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, due (the registry of
+//! all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
 pub mod authorisations;
@@ -18,9 +18,11 @@ mod clocks;
 pub mod context;
 pub mod customers;
 pub mod deposits;
+pub mod disputes;
 pub mod due;
 mod due_work;
 pub mod events;
+pub mod files;
 pub mod idempotency;
 pub mod installation;
 pub mod ledger;

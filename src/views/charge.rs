@@ -128,6 +128,11 @@ impl Charge {
         Self { transfer: None, ..self }
     }
 
+    /// Its token.
+    pub fn token(&self) -> ChargeToken {
+        self.token
+    }
+
     /// The same charge, paid out by a transfer.
     #[must_use]
     pub fn paid_out_by(mut self, transfer: Option<&transfer::Model>) -> Self {
@@ -168,7 +173,7 @@ impl Charge {
             captured,
             captured_at: row.captured_at,
             settlement_currency: Currency::Aud,
-            active_chargebacks: false,
+            active_chargebacks: row.disputes_open > 0,
             metadata: row.metadata,
             platform_adjustment: row
                 .platform_adjustment

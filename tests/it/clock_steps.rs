@@ -28,6 +28,10 @@ enum Act {
     Void(usize),
     /// Refunds a part of one of the charges.
     Refund(usize, i64),
+    /// Disputes a part of one of the charges.
+    Dispute(usize, i64),
+    /// Submits the evidence against one of the disputes.
+    Submit(usize),
     /// Stores a customer, and with it a card that never expires.
     Customer,
     /// Subscribes a fresh customer, whose card is one of the numbers, to a plan: its amount, trial days, and number of
@@ -47,7 +51,7 @@ enum Act {
     Wait(i64),
 }
 
-const NUMBERS: [&str; 3] = ["4200000000000000", "4200700000000013", "4100000000000001"];
+const NUMBERS: [&str; 4] = ["4200000000000000", "4200700000000013", "4100000000000001", "4200300000000012"];
 
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
@@ -58,6 +62,8 @@ fn act() -> impl Strategy<Value = Act> {
         1 => any::<usize>().prop_map(Act::Capture),
         1 => any::<usize>().prop_map(Act::Void),
         4 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
+        2 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Dispute(charge, amount)),
+        1 => any::<usize>().prop_map(Act::Submit),
         1 => Just(Act::Customer),
         3 => (0..NUMBERS.len(), prop_oneof![Just(0), 100_i64..5_000], 0_i64..9, 0_i64..4)
             .prop_map(|(number, amount, trial, intervals)| Act::Subscribe(number, amount, trial, intervals)),
@@ -83,6 +89,7 @@ struct Merchant {
     cards: Vec<String>,
     charges: Vec<String>,
     subscriptions: Vec<String>,
+    disputes: Vec<String>,
     /// What was answered so far.
     told: Vec<Value>,
 }
@@ -93,8 +100,8 @@ impl Merchant {
         let client = app.with_key(keys.secret.expose());
         client.endpoint("http://127.0.0.1:9/").await;
         let returns = token_of(&client.recipient("999").await);
-        let [cards, charges, subscriptions] = Default::default();
-        Self { client, returns, cards, charges, subscriptions, told: Vec::new() }
+        let [cards, charges, subscriptions, disputes] = Default::default();
+        Self { client, returns, cards, charges, subscriptions, disputes, told: Vec::new() }
     }
 
     async fn does(&mut self, act: &Act) {
@@ -123,6 +130,21 @@ impl Merchant {
             },
             Act::Refund(n, amount) => match one_of(&self.charges, *n) {
                 Some(charge) => self.client.refund(&charge, *amount).await,
+                None => return,
+            },
+            Act::Dispute(n, amount) => match one_of(&self.charges, *n) {
+                Some(charge) => {
+                    let asked = json!({ "charge_token": charge, "amount": amount });
+                    self.client.post("/1/sandbox/disputes", &asked).await
+                }
+                None => return,
+            },
+            Act::Submit(n) => match one_of(&self.disputes, *n) {
+                // Its answer has no body.
+                Some(dispute) => {
+                    self.client.post(&format!("/1/disputes/{dispute}/evidence"), &json!({})).await;
+                    return;
+                }
                 None => return,
             },
             Act::Customer => {
@@ -155,6 +177,7 @@ impl Merchant {
         let token = answer.json()["response"]["token"].as_str().map(str::to_owned);
         match token {
             Some(card) if card.starts_with("card_") => self.cards.push(card),
+            Some(dispute) if dispute.starts_with("dis_") => self.disputes.push(dispute),
             Some(charge) if charge.starts_with("ch_") && !self.charges.contains(&charge) => {
                 self.charges.push(charge);
             }
@@ -199,6 +222,7 @@ impl Merchant {
             "customers",
             "plans",
             "subscriptions",
+            "disputes",
             "transfers",
             "deposits",
             "events",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::Unreached;
-use card_payments::services::{charges, refunds, subscriptions, transfers, webhooks};
+use card_payments::services::{charges, disputes, refunds, subscriptions, transfers, webhooks};
 use entity::card::CardState;
 use entity::event::EventType;
 use entity::webhook::WebhookState;
@@ -65,6 +65,12 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/subscriptions/state.rs`; all others are refused as `invalid_state`:\n\n```\n",
     );
     text.push_str(&subscriptions::state::table());
+    text.push_str(
+        "```\n\n## Dispute\n\nBegins as `evidence_required`, with the money taken back from the merchant. Changing or submitting \
+         evidence and accepting are the merchant's answer; what is not answered in time expires by the account's clock. From \
+         `src/services/disputes/state.rs`:\n\n```\n",
+    );
+    text.push_str(&disputes::state::table());
     text.push_str(
         "```\n\n## Transfer\n\nA transfer is paid when it is made. To an account number that ends in 999 it comes back a day later, by \
          the account's clock, with its fee. From `src/services/transfers/state.rs`:\n\n```\n",
@@ -147,6 +153,8 @@ rules! {
             let refund = client.refund(token(&refunded), 1).await.ok(201);
             let path = path.replace("{refund_token}", token(&refund));
             let path = if path.contains('{') { client.billing_path(&path).await } else { path };
+            let dispute = client.disputed(400).await;
+            let path = path.replace("{dispute_token}", token(&dispute));
             for (method, operation) in operations.as_object().unwrap() {
                 let json = &operation["requestBody"]["content"]["application/json"];
                 let Some(example) = json.get("example") else { continue };
@@ -161,5 +169,6 @@ rules! {
             }
         }
         assert_eq!(sent, 19, "every operation with a body has an example");
+        assert_eq!(sent, 15, "every operation with a body has an example");
     }
 }

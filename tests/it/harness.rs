@@ -15,7 +15,7 @@ pub mod stored;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
-pub use given::{at_once, bank_account, charge_with, eventually, rounds, token_of};
+pub use given::{PDF, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of};
 pub use line::Line;
 pub use receiver::{Behaviour, Received, Receiver};
 pub use stored::{fields, token, with};

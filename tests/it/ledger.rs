@@ -30,6 +30,9 @@ async fn trade(app: &App) -> String {
     app.clock.advance(entity::Span::days(1));
     app.do_due_work().await;
     client.refund(&charge, 50).await.ok(201);
+    client.disputed(500).await;
+    let won = token_of(&client.disputed(600).await);
+    client.decide(&won, "cancelled").await.ok(200);
     charge
 }
 

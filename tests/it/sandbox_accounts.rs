@@ -43,6 +43,9 @@ async fn fill(client: &Client) {
     let charge = post_with(client, "/1/charges", &headers, &charge(400)).await.ok(201);
     client.authorised(500).await;
     client.refund(token(&charge), 100).await.ok(201);
+    let dispute = client.disputed(600).await;
+    let evidence = json!({ "additional_evidence_file": client.file().await });
+    client.put(&format!("/1/disputes/{}/evidence", token(&dispute)), &evidence).await.ok(200);
     let recipient = client.recipient("987654321").await;
     client.transfer(100, token(&recipient)).await.ok(201);
 }
@@ -171,6 +174,11 @@ rules! {
         // What is pending is settled, so that nothing of the other account's moves with the clock.
         app.clock.advance(Span::seconds(60));
         app.do_due_work().await;
+        // What workers would take away at once.
+        let disputes = charge_with(400, json!({ "card": card("4200300000000012") }));
+        fresh.post("/1/charges", &disputes).await.ok(201);
+        let file = fresh.file().await;
+        fresh.delete(&format!("/1/files/{file}")).await.ok(204);
         let filled = rows_of(app, &account).await;
         assert!(filled.iter().all(|(_, rows)| *rows > 0), "a table that nothing fills is not tested: {filled:?}");
         let (neighbour, own) = (rows_of(app, &kept).await, other.get("/1/charges").await.text);

@@ -61,7 +61,7 @@ rules! {
 
     async fn an_unknown_word_is_refused_with_all_other_faults(app) {
         let client = app.client();
-        for word in ["approved", "disputed", "Lost_card", "lost_card,stolen_card", "three_d_secure_not_completed", "é"] {
+        for word in ["approved", "Disputed", "Lost_card", "lost_card,stolen_card", "three_d_secure_not_completed", "é"] {
             let refusal = app.unchanged(forced(&client, word, &charge(400))).await.refused(422, "invalid_resource");
             let message = "Sandbox-Outcome is not included in the list";
             let told = json!([{ "param": "Sandbox-Outcome", "code": "sandbox_outcome_invalid", "message": message }]);

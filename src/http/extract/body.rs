@@ -13,7 +13,8 @@ use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
 const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
 const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
-const NO_MULTIPART: Unreadable = Unreadable::Malformed("The body is not valid multipart/form-data");
+pub(super) const NO_MULTIPART: Unreadable =
+    Unreadable::Malformed("The body is not valid multipart/form-data");
 
 /// Reads query and body into one tree, an object.
 ///
@@ -26,12 +27,21 @@ pub async fn tree(
     content_type: Option<&str>,
     body: Bytes,
 ) -> Result<Value, Unreadable> {
-    let asked = form::read(query.unwrap_or_default().as_bytes())?;
     let sent = if body.trim_ascii().is_empty() {
         Map::new()
     } else {
         parameters(content_type.unwrap_or_default(), body).await?
     };
+    with_query(method, query, sent)
+}
+
+/// What a body says together with what the query says.
+pub(super) fn with_query(
+    method: &Method,
+    query: Option<&str>,
+    sent: Map<String, Value>,
+) -> Result<Value, Unreadable> {
+    let asked = form::read(query.unwrap_or_default().as_bytes())?;
     let (winner, mut tree) = match *method {
         Method::GET | Method::HEAD | Method::DELETE => (asked, sent),
         _ => (sent, asked),
@@ -42,13 +52,17 @@ pub async fn tree(
 }
 
 async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match essence.as_str() {
+    match essence(content_type).as_str() {
         "" | "application/x-www-form-urlencoded" => form::read(&body),
         "application/json" => json(&body),
         "multipart/form-data" => multipart(content_type, body).await,
         _ => Err(Unreadable::MediaType),
     }
+}
+
+/// A content type without its parameters.
+pub(super) fn essence(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 fn json(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {

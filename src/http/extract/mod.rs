@@ -3,12 +3,13 @@
 pub mod body;
 mod form;
 mod unreadable;
+pub mod upload;
 
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,7 +19,7 @@ use self::unreadable::Unreadable;
 use super::Site;
 use crate::error::{Error, ErrorCode};
 use crate::limits::BODY_BYTES_MAX;
-use crate::params::{self, Faults, Paging, Params, Search};
+use crate::params::{self, Faults, Paging, Params, Search, Sorting};
 
 /// The tokens in a path.
 pub struct Path<T>(pub T);
@@ -55,6 +56,11 @@ impl Input {
         params::read(&self.0)
     }
 
+    /// In what order a list is wanted, and which page of it.
+    pub fn sorting(&self, sorts: &'static [&'static str]) -> Params<Sorting> {
+        Sorting::read(&self.0, sorts, None)
+    }
+
     /// Which page of a list.
     pub fn paging(&self) -> Params<Paging> {
         Paging::read(&self.0)
@@ -75,25 +81,37 @@ impl FromRequest<Site> for Input {
 
     async fn from_request(request: Request, _: &Site) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
-        let announced =
-            parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        if announced.is_some_and(|length: usize| length > BODY_BYTES_MAX) {
-            return Err(ErrorCode::PayloadTooLarge.into());
-        }
+        refuse_announced(&parts.headers, BODY_BYTES_MAX)?;
         let body = match Limited::new(body, BODY_BYTES_MAX).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => return Err(ErrorCode::PayloadTooLarge.into()),
-            Err(_) => return Err(Error::explained(ErrorCode::BadRequest, "The body was cut off")),
+            Err(_) => return Err(Error::explained(ErrorCode::BadRequest, CUT_OFF)),
         };
-        let content_type = match parts.headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) {
-            None => None,
-            Some(Ok(text)) => Some(text),
-            Some(Err(_)) => return Err(ErrorCode::UnsupportedMediaType.into()),
-        };
-        match body::tree(&parts.method, parts.uri.query(), content_type, body).await {
-            Ok(tree) => Ok(Self(tree)),
-            Err(Unreadable::MediaType) => Err(ErrorCode::UnsupportedMediaType.into()),
-            Err(Unreadable::Malformed(why)) => Err(Error::explained(ErrorCode::BadRequest, why)),
-        }
+        let content_type = content_type(&parts.headers)?;
+        let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
+        Ok(Self(tree.map_err(refusal)?))
+    }
+}
+
+const CUT_OFF: &str = "The body was cut off";
+
+/// A body that says that it is too long is not read.
+fn refuse_announced(headers: &HeaderMap, max: usize) -> Result<(), Error> {
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if announced.is_some_and(|length: usize| length > max) {
+        return Err(ErrorCode::PayloadTooLarge.into());
+    }
+    Ok(())
+}
+
+fn content_type(headers: &HeaderMap) -> Result<Option<&str>, Error> {
+    let sent = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()).transpose();
+    sent.map_err(|_| ErrorCode::UnsupportedMediaType.into())
+}
+
+fn refusal(unreadable: Unreadable) -> Error {
+    match unreadable {
+        Unreadable::MediaType => ErrorCode::UnsupportedMediaType.into(),
+        Unreadable::Malformed(why) => Error::explained(ErrorCode::BadRequest, why),
     }
 }

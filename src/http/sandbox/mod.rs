@@ -6,6 +6,7 @@ mod accounts;
 mod acquirer;
 mod clock;
 mod deposits;
+mod disputes;
 mod outcome;
 mod refunds;
 mod subscriptions;
@@ -23,6 +24,8 @@ pub fn operations() -> OpenApiRouter<Site> {
     OpenApiRouter::new()
         .routes(routes!(clock::get_clock, clock::move_clock))
         .routes(routes!(deposits::create_sandbox_deposit))
+        .routes(routes!(disputes::create_sandbox_dispute))
+        .routes(routes!(disputes::decide_sandbox_dispute))
         .routes(routes!(refunds::decide_sandbox_refund))
         .routes(routes!(subscriptions::unsubscribe_sandbox_subscription))
         .routes(routes!(acquirer::get_sandbox_acquirer, acquirer::update_sandbox_acquirer))

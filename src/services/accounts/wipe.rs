@@ -5,10 +5,11 @@
 
 use entity::account::{self, Column};
 use entity::{
-    AccountToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, challenge_page, charge,
-    counter, customer, deposit, event, idempotency_answer, idempotency_key, journal_entry, plan, posting,
-    recipient, refund, subscription, subscription_entry, three_d_secure, transfer, wallet_certificate,
-    wallet_domain, wallet_payload, webhook, webhook_endpoint,
+    AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, challenge_page,
+    charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file, foretold_dispute,
+    idempotency_answer, idempotency_key, journal_entry, plan, posting, recipient, refund, stray_blob,
+    subscription, subscription_entry, three_d_secure, transfer, wallet_certificate, wallet_domain,
+    wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -122,6 +123,11 @@ const STEPS: &[Step] = &[
     rows!(refund Id),
     rows!(challenge_page Hash),
     rows!(three_d_secure Id),
+    rows!(foretold_dispute Id),
+    rows!(dispute Id),
+    rows!(dispute_activity Id),
+    rows!(evidence DisputeId),
+    |tx, account| blobs(tx, account).boxed(),
     rows!(transfer Id),
     rows!(charge Id),
     |tx, account| words(tx, account).boxed(),
@@ -149,6 +155,19 @@ const STEPS: &[Step] = &[
 async fn some<E: Owned>(tx: &Tx, account: AccountToken, column: E::Column) -> Result<u64, Error> {
     let some = E::owned_by(account).limit(WIPE_BATCH).select_only().column(column).into_query();
     let gone = E::delete_many().filter(E::ACCOUNT.eq(account)).filter(column.in_subquery(some));
+    Ok(gone.exec(tx).await?.rows_affected)
+}
+
+/// Files leave blobs, which go by themselves; overdue, because nobody needs them any more.
+async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
+    let some = file::Entity::owned_by(account).limit(WIPE_BATCH).select_only().column(file::Column::Id);
+    let some: Vec<FileToken> = some.into_tuple().all(tx).await?;
+    for &id in &some {
+        tx.append(&stray_blob::Model { account_id: account, id, remove_at: Timestamp::from_millis(0) });
+    }
+    let gone = file::Entity::delete_many()
+        .filter(file::Column::AccountId.eq(account))
+        .filter(file::Column::Id.is_in(some));
     Ok(gone.exec(tx).await?.rows_affected)
 }
 

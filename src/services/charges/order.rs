@@ -138,6 +138,10 @@ impl Order {
             captured_as: None,
             voided_at: None,
             three_d_secure: terms.three_d_secure,
+            amount_disputed: 0,
+            settlement_disputed: 0,
+            disputes_open: 0,
+            disputes_standing: 0,
             created_at: account.now,
         };
         let call = authorise(&row, &card, digits);

@@ -8,7 +8,7 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{AuthorisationToken, FailureCode, Owned, Span, Timestamp};
+use entity::{AuthorisationToken, FailureCode, Owned, Span, Timestamp, foretold_dispute};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, UpdateMany};
@@ -69,6 +69,8 @@ pub(in crate::services) struct Outcome {
     /// By the account's clock.
     now: Timestamp,
     settlement_delay_days: i32,
+    /// Whether the holder of a simulated card disputes the charge once it is captured.
+    disputed: bool,
     vault: Arc<Vault>,
 }
 
@@ -83,8 +85,17 @@ impl Outcome {
         verdict: Verdict,
     ) -> Self {
         let settlement_delay_days = account.settings().settlement_delay_days;
-        Self { row, token, verdict, now, settlement_delay_days, vault: Arc::clone(&ctx.vault) }
+        let disputed = is_disputed(ctx, &row, &verdict);
+        Self { row, token, verdict, now, settlement_delay_days, disputed, vault: Arc::clone(&ctx.vault) }
     }
+}
+
+fn is_disputed(ctx: &Context, row: &charge::Model, verdict: &Verdict) -> bool {
+    let reference = match verdict {
+        Verdict::Approved { reference } => Some(reference),
+        Verdict::Moved(_) | Verdict::Back | Verdict::Failed { .. } => row.acquirer_reference.as_ref(),
+    };
+    reference.is_some_and(|reference| ctx.acquirer.is_disputed_once_captured(reference))
 }
 
 /// Record what came of the call in flight of `row`, and what becomes of its card's token. The answer is the row as it
@@ -137,6 +148,7 @@ pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(c
     let told = told(tx, &row)?;
     if told.state == ChargeState::Captured {
         book(tx, outcome, &told);
+        foretell(tx, outcome, &told);
     }
     if told.listed() && !outcome.row.listed() {
         tx.count(told.account_id, Counted::Charges, 1);
@@ -256,6 +268,17 @@ pub(in crate::services) fn word(state: ChargeState) -> SimpleExpr {
 pub(super) async fn found(tx: &Tx, seen: &charge::Model) -> Result<charge::Model, Error> {
     let row = charge::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id)).one(tx).await?;
     row.ok_or_else(deleted)
+}
+
+/// The dispute arrives by itself, right after this commit.
+fn foretell(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
+    if outcome.disputed {
+        tx.append(&foretold_dispute::Model {
+            account_id: row.account_id,
+            id: row.id,
+            arrives_at: outcome.now,
+        });
+    }
 }
 
 /// Charged = fees + the platform's share + what the merchant gets, on the day it becomes available.

@@ -58,7 +58,8 @@ pub enum Draws {
 /// balances it to `others`. The sum must be zero; an entry that is not balanced is a fault of ours that a
 /// test finds, so it is written as it is and shows in `ledger verify`.
 ///
-/// Only for credits: a debit has to look at the balance first, see [`debit`].
+/// Only for credits, and for what is taken whether or not it is there: any other debit has to look at the balance first,
+/// see [`debit`].
 pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book, i64)]) {
     post(tx, entry, available_on, amount, others);
     tx.credit(entry.account, available_on, amount);

@@ -4,6 +4,8 @@
 use entity::{ChargeToken, Currency, Day, JournalEntryToken, PostingToken, TransferToken};
 use sea_orm::{DbErr, QueryResult};
 
+use crate::limits::CHARGEBACK_FEE_CENTS;
+
 /// A query of differences: `account_id`, `subject`, `expected`, `found`.
 pub(super) struct Proof {
     pub name: &'static str,
@@ -41,12 +43,18 @@ const CAPTURED: &str = "FROM charges WHERE state = 'captured' AND origin <> 'aut
 const NOT_FAILED: &str = "FROM refunds WHERE state <> 'failed'";
 const PENDING: &str = "FROM refunds WHERE state IN ('submitting', 'accepted')";
 
+const CHARGED_BACK: &str = "FROM disputes WHERE charged_back";
+const DISPUTED: &str = "FROM disputes";
+const OPEN: &str = "FROM disputes WHERE status IN ('evidence_required', 'evidence_under_review', 'arbitration_under_review')";
+const STANDING: &str =
+    "FROM disputes WHERE status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won')";
+
 const SUCCEEDED: &str = "FROM transfers WHERE status = 'succeeded'";
 const SETTLEMENTS: &str = "FROM transfers WHERE kind = 'settlement'";
 const LINES: &str = "FROM postings WHERE transfer_id IS NOT NULL";
 
 /// All proofs; each side of a comparison selects the account, the subject, what is expected and what is found.
-pub(super) fn proofs() -> [Proof; 13] {
+pub(super) fn proofs() -> [Proof; 18] {
     let aud = Currency::Aud.code();
     [
         Proof {
@@ -69,7 +77,7 @@ pub(super) fn proofs() -> [Proof; 13] {
             ],
         ),
         compared(
-            // Charges - refunds - fees - platform adjustments - transfers + deposits = available + pending, by the
+            // Charges - refunds - fees - platform adjustments - transfers - disputes + deposits = available + pending, by the
             // postings...
             "books_make_the_balance",
             Subject::Word,
@@ -90,6 +98,8 @@ pub(super) fn proofs() -> [Proof; 13] {
                 &format!("SELECT account_id, 'fees', fees, 0 {CAPTURED}"),
                 &format!("SELECT account_id, 'platform', platform_fees, 0 {CAPTURED}"),
                 &format!("SELECT account_id, 'refunds', settlement_amount, 0 {NOT_FAILED}"),
+                &format!("SELECT account_id, 'disputes', settlement_amount, 0 {CHARGED_BACK}"),
+                &format!("SELECT account_id, 'fees', {CHARGEBACK_FEE_CENTS}, 0 {CHARGED_BACK}"),
                 "SELECT account_id, 'deposits', -amount, 0 FROM deposits",
                 &format!("SELECT account_id, 'transfers', amount, 0 {SUCCEEDED}"),
                 &format!("SELECT account_id, 'fees', fee, 0 {SUCCEEDED}"),
@@ -115,11 +125,27 @@ pub(super) fn proofs() -> [Proof; 13] {
         of_charge("amount_refunded", &format!("amount, 0 {NOT_FAILED}")),
         of_charge("settlement_refunded", &format!("settlement_amount, 0 {NOT_FAILED}")),
         of_charge("refunds_pending", &format!("1, 0 {PENDING}")),
+        of_charge("amount_disputed", &format!("amount, 0 {DISPUTED}")),
+        of_charge("settlement_disputed", &format!("settlement_amount, 0 {DISPUTED}")),
+        of_charge("disputes_open", &format!("1, 0 {OPEN}")),
+        of_charge("disputes_standing", &format!("1, 0 {STANDING}")),
         Proof {
             name: "refunds_within_the_charge",
             subject: Subject::Charge,
             sql: "SELECT account_id, id AS subject, amount AS expected, amount_refunded AS found \
                   FROM charges WHERE amount_refunded > amount ORDER BY account_id, id"
+                .into(),
+        },
+        Proof {
+            name: "chargebacks_within_the_charge",
+            subject: Subject::Charge,
+            // What the cardholder has got back, one way or the other.
+            sql: "SELECT c.account_id, c.id AS subject, c.amount AS expected, \
+                      CAST(c.amount_refunded + SUM(d.amount) AS BIGINT) AS found \
+                  FROM charges c JOIN disputes d ON d.account_id = c.account_id AND d.charge_id = c.id \
+                  WHERE d.status IN ('evidence_required', 'evidence_under_review', 'accepted', 'expired', 'lost') \
+                  GROUP BY c.account_id, c.id, c.amount, c.amount_refunded \
+                  HAVING c.amount_refunded + SUM(d.amount) > c.amount ORDER BY c.account_id, c.id"
                 .into(),
         },
     ]

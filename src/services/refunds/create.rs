@@ -57,6 +57,9 @@ async fn record(tx: &Tx, asked: &Asked) -> Result<Refund, Error> {
     if charge.state != ChargeState::Captured {
         return Err(fault("charge", "has not been captured"));
     }
+    if charge.disputes_standing > 0 {
+        return Err(fault("charge", "is disputed"));
+    }
     if asked.amount > charge.amount - charge.amount_refunded {
         return Err(fault("amount", "You have tried to refund more than the original charge"));
     }

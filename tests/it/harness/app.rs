@@ -1,5 +1,6 @@
 //! A whole server without its socket.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
+use card_payments::blobs::Disk;
 use card_payments::clock::{Clock, Ids};
 use card_payments::config::{Environment, Secrets};
 use card_payments::http::Index;
@@ -18,7 +20,7 @@ use card_payments::services::moment::Moment;
 use card_payments::services::{Ctx, due};
 use card_payments::store::{Location, Store};
 use card_payments::vault::OperatorKeys;
-use entity::{Span, Timestamp, event};
+use entity::{AccountToken, FileToken, Span, Timestamp, event, file, stray_blob};
 use futures::FutureExt;
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 
@@ -110,11 +112,15 @@ struct Outlives {
     clock_move: Duration,
     environment: Environment,
     // Removed when the test ends.
-    _folder: Option<tempfile::TempDir>,
+    folder: tempfile::TempDir,
     _postgres: Option<postgres::Database>,
 }
 
 impl Outlives {
+    fn files(&self) -> PathBuf {
+        self.folder.path().join("files")
+    }
+
     async fn open(&self, clock: &Arc<TestClock>) -> card_payments::app::App {
         let parts = Parts {
             clock: Arc::clone(clock) as Arc<dyn Clock>,
@@ -123,6 +129,8 @@ impl Outlives {
             environment: self.environment,
             operator: self.operator.clone(),
             outbound: Outbound::new(Reach::test()),
+            blobs: Arc::new(Disk::new(self.files())),
+            incoming: self.files(),
             retention: Span::days(90),
             clock_move: self.clock_move,
         };
@@ -173,11 +181,10 @@ impl App {
         acquirer: Arc<dyn Acquirer>,
         acquirer_answer: Duration,
     ) -> Option<Self> {
-        let (location, folder, copy) = match database {
-            Database::Sqlite => {
-                let folder = tempfile::tempdir().unwrap();
-                (Location::Sqlite { path: folder.path().join("test.db") }, Some(folder), None)
-            }
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("files")).unwrap();
+        let (location, copy) = match database {
+            Database::Sqlite => (Location::Sqlite { path: folder.path().join("test.db") }, None),
             Database::Postgres => {
                 let copy = MIGRATED
                     .database(async |url| {
@@ -185,7 +192,7 @@ impl App {
                         drop(Store::open(&location, Arc::new(Ids::default())).await.unwrap());
                     })
                     .await?;
-                (copy.url().parse().unwrap(), None, Some(copy))
+                (copy.url().parse().unwrap(), Some(copy))
             }
         };
         let clock = Arc::new(TestClock(AtomicI64::new(START)));
@@ -197,7 +204,7 @@ impl App {
             acquirer_answer,
             clock_move: CLOCK_MOVE,
             environment,
-            _folder: folder,
+            folder,
             _postgres: copy,
         };
         let inner = outlives.open(&clock).await;
@@ -309,6 +316,15 @@ impl App {
         differences
     }
 
+    /// The blobs that there are, and what uploads have left beside them.
+    pub fn blobs(&self) -> Vec<String> {
+        let names = std::fs::read_dir(self.outlives.files()).unwrap();
+        let mut names: Vec<_> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
     /// Begin to deliver, as the program does.
     pub fn work(&self) {
         card_payments::workers::start(self.ctx());
@@ -354,6 +370,7 @@ impl App {
             ("authorisations", authorisations.as_str()),
             ("charges", listed.as_str()),
             ("customers", "SELECT COUNT(*) FROM customers"),
+            ("disputes", "SELECT COUNT(*) FROM disputes"),
             ("deposits", "SELECT COUNT(*) FROM deposits"),
             ("recipients", "SELECT COUNT(*) FROM recipients"),
             ("transfers", "SELECT COUNT(*) FROM transfers"),
@@ -367,5 +384,22 @@ impl App {
             assert_eq!(self.number(&counted).await, self.number(rows).await, "the counter of {kind}");
         }
         self.check_subscriptions().await;
+        let db = self.ctx().store.read();
+        let files = file::Entity::find().all(db).await.unwrap();
+        let blobs = self.blobs();
+        let name = |file: &file::Model| format!("{}.{}", file.account_id.id(), file.id.id());
+        assert!(files.iter().all(|file| blobs.contains(&name(file))), "a file without its blob: {blobs:?}");
+        let strays = stray_blob::Entity::find().all(db).await.unwrap();
+        let stray = |blob: &str| {
+            let is = |account: AccountToken, id: FileToken| {
+                blob.starts_with(&format!("{}.{}", account.id(), id.id()))
+            };
+            strays.iter().any(|stray| is(stray.account_id, stray.id))
+        };
+        let named: Vec<_> = files.iter().map(name).collect();
+        assert!(
+            blobs.iter().all(|blob| named.contains(blob) || stray(blob)),
+            "a blob that nothing names: {blobs:?}"
+        );
     }
 }

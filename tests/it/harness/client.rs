@@ -90,6 +90,13 @@ impl Client {
         answer
     }
 
+    /// What lies at a path beside the API: status, headers, bytes.
+    pub async fn bytes(&self, path: &str) -> (u16, HeaderMap, Vec<u8>) {
+        let request = self.request(Method::GET, path).body(Body::empty()).unwrap();
+        let (parts, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        (parts.status.as_u16(), parts.headers, body.collect().await.unwrap().to_bytes().to_vec())
+    }
+
     /// Send a request to where the document says nothing: pages, unknown routes, JSONP.
     pub async fn send_unchecked(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();

@@ -3,11 +3,25 @@
 use std::time::Duration;
 
 use futures::future::join_all;
+use http::{Method, header};
 use serde_json::{Value, json};
 
 use super::app::App;
 use super::client::{Answer, Client, card, charge};
 use super::stored::with;
+
+/// The smallest thing that begins like a PDF.
+pub const PDF: &[u8] = b"%PDF-1.7\n";
+
+/// The body of an upload.
+pub fn multipart(filename: &str, content: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\ndispute_evidence\r\n--x\r\n\
+         Content-Disposition: form-data; name=\"file\"; filename=\"{filename}\"\r\n\
+         Content-Type: application/octet-stream\r\n\r\n"
+    );
+    [head.as_bytes(), content, b"\r\n--x--\r\n"].concat()
+}
 
 /// Parameters of a charge, some of them changed; null is absent.
 pub fn charge_with(amount: i64, changes: Value) -> Value {
@@ -81,6 +95,37 @@ impl Client {
     /// A charge as it stands.
     pub async fn charge(&self, charge: &str) -> Value {
         self.get(&format!("/1/charges/{charge}")).await.ok(200)
+    }
+
+    /// A dispute that has arrived: of all that is left of a charge.
+    pub async fn dispute(&self, charge: &str) -> Value {
+        self.post("/1/sandbox/disputes", &json!({ "charge_token": charge })).await.ok(201)
+    }
+
+    /// A disputed charge's dispute.
+    pub async fn disputed(&self, amount: i64) -> Value {
+        let charge = token_of(&self.captured(amount).await);
+        self.dispute(&charge).await
+    }
+
+    /// What the network decides.
+    pub async fn decide(&self, dispute: &str, status: &str) -> Answer {
+        self.put(&format!("/1/sandbox/disputes/{dispute}"), &json!({ "status": status })).await
+    }
+
+    /// An upload, as its parts: filename and content, and a purpose.
+    pub async fn upload(&self, filename: &str, content: &[u8]) -> Answer {
+        self.send(self.uploading().body(multipart(filename, content).into()).unwrap()).await
+    }
+
+    /// The head of an upload's request.
+    pub fn uploading(&self) -> http::request::Builder {
+        self.request(Method::POST, "/1/files").header(header::CONTENT_TYPE, "multipart/form-data; boundary=x")
+    }
+
+    /// A kept file's token.
+    pub async fn file(&self) -> String {
+        token_of(&self.upload("receipt.pdf", PDF).await.ok(200))
     }
 
     /// A registered webhook endpoint.

@@ -74,6 +74,11 @@ impl Process {
         (keys.next().unwrap(), keys.next().unwrap())
     }
 
+    /// Its id, as the system knows it.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ask it to end.
     pub fn terminate(&self) {
         let pid = self.child.id().to_string();

@@ -8,7 +8,7 @@ use super::app::{App, Database};
 use super::client::Answer;
 
 impl App {
-    /// Every row of every table, as text: equal texts mean that nothing changed. The schema says which tables there are,
+    /// Every row of every table and every stored file, as text: equal texts mean that nothing changed. The schema says which tables there are,
     /// so none is forgotten.
     pub async fn rows(&self) -> String {
         let (tables, together) = match self.database {
@@ -28,10 +28,12 @@ impl App {
             ),
         };
         let all = self.text(tables).await;
-        self.text(&format!(
-            "SELECT {together} FROM (SELECT row FROM ({all}) AS every ORDER BY row) AS ordered"
-        ))
-        .await
+        let rows = self
+            .text(&format!(
+                "SELECT {together} FROM (SELECT row FROM ({all}) AS every ORDER BY row) AS ordered"
+            ))
+            .await;
+        format!("{rows}\n{:#?}", self.blobs())
     }
 
     /// What is stored for Idempotency-Keys.

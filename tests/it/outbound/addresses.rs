@@ -291,6 +291,7 @@ fn the_environment_decides_and_the_operator_adds() {
             listen: "127.0.0.1:0".parse().unwrap(),
             environment,
             base_url: None,
+            blobs: None,
             acquirer: Some("simulator".into()),
             admin_listen: None,
             trusted_proxies: Vec::new(),

@@ -1,0 +1,133 @@
+//! Blobs in a bucket of whoever speaks S3.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, TryStreamExt};
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::buffered::BufWriter;
+use object_store::client::{HttpClient, HttpConnector};
+use object_store::path::Path;
+use object_store::{ClientOptions, Error, ObjectStore, ObjectStoreExt, RetryConfig};
+use tokio::fs::File;
+use tokio::io::{AsyncSeekExt, AsyncWriteExt};
+use tokio::sync::Semaphore;
+
+use super::{BlobName, Blobs, Content};
+use crate::limits::{BUCKET_PART_BYTES, BUCKET_WRITES_MAX};
+use crate::outbound::tls;
+
+/// Longer than a part takes on a slow line, shorter than a request may.
+const ANSWER: Duration = Duration::from_secs(30);
+const TRIES: RetryConfig = RetryConfig {
+    backoff: object_store::BackoffConfig {
+        init_backoff: Duration::from_millis(100),
+        max_backoff: Duration::from_secs(2),
+        base: 2.0,
+    },
+    max_retries: 3,
+    retry_timeout: ANSWER,
+};
+
+/// A bucket, an object a blob.
+#[derive(Debug)]
+pub struct Bucket {
+    store: Arc<AmazonS3>,
+    prefix: Path,
+    /// Each write holds a part in memory.
+    turns: Semaphore,
+}
+
+/// Why there is no bucket, in one line for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum BucketError {
+    /// Not an address of a bucket.
+    #[error("{0:?} is not s3://BUCKET or s3://BUCKET/PREFIX")]
+    Address(String),
+    /// What else the library asks for.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+impl Bucket {
+    /// The bucket at `s3://BUCKET/PREFIX`. Region, credentials and endpoint are the environment's, by the names of
+    /// AWS's own tools.
+    pub fn at(address: &str) -> Result<Self, BucketError> {
+        let place = address.strip_prefix("s3://").ok_or_else(|| BucketError::Address(address.into()))?;
+        let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+        if bucket.is_empty() {
+            return Err(BucketError::Address(address.into()));
+        }
+        let store = AmazonS3Builder::from_env()
+            .with_bucket_name(bucket)
+            .with_http_connector(Connector)
+            .with_retry(TRIES)
+            .build()?;
+        let prefix = Path::from(prefix);
+        Ok(Self { store: Arc::new(store), prefix, turns: Semaphore::new(BUCKET_WRITES_MAX) })
+    }
+
+    fn path(&self, name: BlobName) -> Path {
+        self.prefix.clone().join(name.to_string())
+    }
+
+    async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {
+        let _turn = self.turns.acquire().await.map_err(io::Error::other)?;
+        content.rewind().await?;
+        let store = Arc::clone(&self.store) as Arc<dyn ObjectStore>;
+        let mut writer =
+            BufWriter::with_capacity(store, self.path(name), BUCKET_PART_BYTES).with_max_concurrency(1);
+        if let Err(error) = tokio::io::copy(&mut content, &mut writer).await {
+            // Of parts without an object nobody would ever hear again.
+            let _ = writer.abort().await;
+            return Err(error);
+        }
+        writer.shutdown().await
+    }
+}
+
+impl Blobs for Bucket {
+    fn put(&self, name: BlobName, content: File) -> BoxFuture<'_, io::Result<()>> {
+        self.write(name, content).boxed()
+    }
+
+    fn get(&self, name: BlobName) -> BoxFuture<'_, io::Result<Option<Content>>> {
+        async move {
+            match self.store.get(&self.path(name)).await {
+                Ok(found) => Ok(Some(found.into_stream().map_err(io::Error::other).boxed())),
+                Err(Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(io::Error::other(error)),
+            }
+        }
+        .boxed()
+    }
+
+    fn remove(&self, name: BlobName) -> BoxFuture<'_, io::Result<()>> {
+        async move {
+            match self.store.delete(&self.path(name)).await {
+                Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+                Err(error) => Err(io::Error::other(error)),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Calls with our own TLS: the library's would want a provider that the process has installed.
+#[derive(Debug)]
+struct Connector;
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let failed =
+            |error: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "S3", source: error };
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls::config(None).map_err(|error| failed(error.into()))?)
+            .timeout(ANSWER)
+            .build()
+            .map_err(|error| failed(error.into()))?;
+        Ok(HttpClient::new(client))
+    }
+}

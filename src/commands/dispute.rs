@@ -1,0 +1,63 @@
+//! `card-payments dispute ...`: the network's part in disputes.
+
+use std::error::Error;
+
+use card_payments::clock::{Clock, SystemClock};
+use card_payments::config::DatabaseOptions;
+use card_payments::services::disputes::operator;
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use entity::dispute::{DisputeCategory, DisputeStatus};
+
+use super::refused;
+
+/// What can be done with disputes.
+#[derive(Subcommand)]
+pub enum Dispute {
+    /// Let a cardholder dispute a captured charge.
+    Open {
+        /// The charge's token.
+        charge: String,
+        /// In the charge's currency; all that can still be disputed if absent.
+        #[arg(long, value_parser = clap::value_parser!(i64).range(1..))]
+        amount: Option<i64>,
+        /// Why.
+        #[arg(long, default_value = DisputeCategory::General.code(),
+            value_parser = PossibleValuesParser::new(DisputeCategory::ALL.iter().map(|category| category.code())))]
+        category: String,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a dispute another status.
+    Resolve {
+        /// The dispute's token.
+        dispute: String,
+        /// The status.
+        #[arg(value_parser = PossibleValuesParser::new(DisputeStatus::ALL.iter().map(|status| status.code())))]
+        status: String,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Run a command.
+pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    let store = super::open(database).await?;
+    let wall = SystemClock.now();
+    let (dispute, json) = match command {
+        Dispute::Open { charge, amount, category, json } => {
+            // The parser of arguments knows the words.
+            let category = DisputeCategory::from_code(&category).unwrap_or(DisputeCategory::General);
+            (operator::open(&store, wall, &charge, amount, category).await, json)
+        }
+        Dispute::Resolve { dispute, status, json } => {
+            let status = DisputeStatus::from_code(&status).ok_or("no such status")?;
+            (operator::resolve(&store, wall, &dispute, status).await, json)
+        }
+    };
+    let dispute = dispute.map_err(|error| refused(&error))?;
+    println!("{}", if json { serde_json::to_string(&dispute)? } else { dispute.to_string() });
+    Ok(())
+}

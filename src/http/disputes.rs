@@ -1,0 +1,181 @@
+//! Disputes (specification, Endpoints, Disputes).
+
+use axum::extract::State;
+
+use super::Site;
+use super::answer::{Counted, Done, Envelope, LongList, Shown};
+use super::auth::Caller;
+use super::call::Call;
+use super::document::{PageParameters, SearchParameters};
+use super::extract::{Input, Path};
+use crate::error::Error;
+use crate::params::dispute::{ChangedEvidence, DisputeSearch};
+use crate::services::disputes::{self, evidence, find};
+use crate::views::dispute::Dispute;
+use crate::views::dispute_activity::Activity;
+use crate::views::evidence::EvidenceBatch;
+
+/// List disputes.
+///
+/// Returns a paginated list of all disputes, newest first unless an order is asked for. X-Total-Count is their number.
+#[utoipa::path(get, path = "/disputes", tag = "Disputes", operation_id = "list_disputes",
+    params(
+        ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount"),
+        ("direction" = Option<i32>, Query, description = "With sort: 1 ascending (default), -1 descending"),
+        PageParameters,
+    ),
+    responses(
+        (status = 200, description = "A page of disputes", body = LongList<Dispute>,
+            headers(("X-Total-Count" = u64, description = "How many disputes there are on all pages"))),
+        (status = 400, description = "api_unavailable"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn list_disputes(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Counted<Dispute>, Error> {
+    Ok(Counted(disputes::list(&site, &caller.0, input.sorting(find::SORTS)).await?))
+}
+
+/// Search disputes.
+///
+/// Returns a paginated list of the disputes that match the search. The query, of at least three characters, is matched
+/// against the status as a part of it, and exactly against the charge token. X-Total-Count is the number of matches.
+#[utoipa::path(get, path = "/disputes/search", tag = "Disputes", operation_id = "search_disputes",
+    params(
+        SearchParameters,
+        ("status" = Option<String>, Query, description = "Only disputes in this status"),
+        ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount"),
+        PageParameters,
+    ),
+    responses(
+        (status = 200, description = "A page of disputes", body = LongList<Dispute>,
+            headers(("X-Total-Count" = u64, description = "How many disputes match"))),
+        (status = 400, description = "api_unavailable, invalid_search_query_param"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn search_disputes(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Counted<Dispute>, Error> {
+    let asked = DisputeSearch::read(input.tree(), find::SORTS);
+    Ok(Counted(disputes::search(&site, &caller.0, asked).await?))
+}
+
+/// Get a dispute.
+///
+/// Returns the details of a dispute.
+#[utoipa::path(get, path = "/disputes/{dispute_token}", tag = "Disputes", operation_id = "get_dispute",
+    params(("dispute_token" = String, Path, description = "Dispute token")),
+    responses(
+        (status = 200, description = "The dispute", body = Envelope<Dispute>),
+        (status = 400, description = "api_unavailable"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn get_dispute(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<Dispute>, Error> {
+    Ok(Shown(disputes::show(&site, &caller.0, &token).await?))
+}
+
+/// Get a dispute's activity.
+///
+/// Returns what happened to a dispute, newest first: its statuses, the money taken and given back, and at the end the
+/// capture of its charge.
+#[utoipa::path(get, path = "/disputes/{dispute_token}/activity", tag = "Disputes", operation_id = "get_dispute_activity",
+    params(("dispute_token" = String, Path, description = "Dispute token")),
+    responses(
+        (status = 200, description = "The activity feed", body = Envelope<Vec<Activity>>),
+        (status = 400, description = "api_unavailable"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn get_dispute_activity(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<Vec<Activity>>, Error> {
+    Ok(Shown(disputes::activity(&site, &caller.0, &token).await?))
+}
+
+/// Get a dispute's evidence.
+///
+/// Returns the current batch of evidence: what was set of it.
+#[utoipa::path(get, path = "/disputes/{dispute_token}/evidence", tag = "Disputes", operation_id = "get_dispute_evidence",
+    params(("dispute_token" = String, Path, description = "Dispute token")),
+    responses(
+        (status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>),
+        (status = 400, description = "api_unavailable"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn get_dispute_evidence(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<EvidenceBatch>, Error> {
+    Ok(Shown(evidence::show(&site, &caller.0, &token).await?))
+}
+
+/// Update a dispute's evidence.
+///
+/// Changes the batch of evidence. What is absent stays, what is empty is cleared.
+#[utoipa::path(put, path = "/disputes/{dispute_token}/evidence", tag = "Disputes", operation_id = "update_dispute_evidence",
+    params(("dispute_token" = String, Path, description = "Dispute token")),
+    request_body(content((Option<ChangedEvidence> = "application/json"), (Option<ChangedEvidence> = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>),
+        (status = 400, description = "api_unavailable, dispute_already_under_review, dispute_already_resolved, dispute_already_cancelled"),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn update_dispute_evidence(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<EvidenceBatch>, Error> {
+    let asked = call.input.params::<ChangedEvidence>();
+    Ok(Shown(evidence::update(&site, &call.changes(), &token, asked).await?))
+}
+
+/// Submit a dispute's evidence.
+///
+/// Submits the batch of evidence for review. From then on it cannot be changed.
+#[utoipa::path(post, path = "/disputes/{dispute_token}/evidence", tag = "Disputes", operation_id = "submit_dispute_evidence",
+    params(("dispute_token" = String, Path, description = "Dispute token")),
+    responses(
+        (status = 200, description = "Submitted"),
+        (status = 400, description = "api_unavailable, dispute_already_under_review, dispute_already_resolved, dispute_already_cancelled"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn submit_dispute_evidence(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Done, Error> {
+    evidence::submit(&site, &call.acts(), &token).await?;
+    Ok(Done)
+}
+
+/// Accept a dispute.
+///
+/// Gives in: the cardholder keeps the money.
+#[utoipa::path(post, path = "/disputes/{dispute_token}/accept", tag = "Disputes", operation_id = "accept_dispute",
+    params(("dispute_token" = String, Path, description = "Dispute token")),
+    responses(
+        (status = 200, description = "The dispute", body = Envelope<Dispute>),
+        (status = 400, description = "api_unavailable, dispute_already_under_review, dispute_already_resolved, dispute_already_cancelled"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn accept_dispute(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Dispute>, Error> {
+    Ok(Shown(disputes::accept(&site, &call.changes(), &token).await?))
+}

@@ -1,0 +1,98 @@
+//! A multipart body that brings a file: received piece by piece, never whole in memory.
+
+use axum::body::Body;
+use axum::extract::multipart::{Field, MultipartError};
+use axum::extract::{FromRequest, Multipart, Request};
+use axum::http::StatusCode;
+use http_body_util::Limited;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::body::{NO_MULTIPART, essence, with_query};
+use super::form::Form;
+use super::{CUT_OFF, Input, content_type, refusal, refuse_announced};
+use crate::blobs::Upload;
+use crate::error::{Error, ErrorCode};
+use crate::http::Site;
+use crate::limits::{BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE};
+use crate::under_way;
+
+/// The part that is the file.
+const FILE: &str = "file";
+
+/// Receives parameters and file; the parameter of the file is its digest and its name, so that an Idempotency-Key knows
+/// it again. Of two files the last stays; what is no multipart body is read as everywhere.
+///
+/// Refusals: `unsupported_media_type`, `payload_too_large`, `bad_request`, `gateway_timeout` where no byte comes for too
+/// long.
+pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upload>), Error> {
+    let sent = content_type(request.headers())?.unwrap_or_default();
+    if essence(sent) != "multipart/form-data" {
+        return Ok((Input::from_request(request, site).await?, None));
+    }
+    refuse_announced(request.headers(), UPLOAD_BYTES_MAX)?;
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let request = request.map(|body| Body::new(Limited::new(body, UPLOAD_BYTES_MAX)));
+    let parts = Multipart::from_request(request, site).await;
+    let (mut parts, mut form, mut upload) =
+        (parts.map_err(|_| refusal(NO_MULTIPART))?, Form::default(), None);
+    let mut text_bytes = 0;
+    while let Some(mut part) = in_time(parts.next_field()).await? {
+        let name = part.name().unwrap_or_default().to_owned();
+        match part.file_name().map(str::to_owned) {
+            Some(filename) if name == FILE => upload = Some(file(site, part, filename).await?),
+            Some(_) => while in_time(part.chunk()).await?.is_some() {},
+            None => {
+                let text = text(part, &mut text_bytes).await?;
+                form.insert(&name, text).map_err(refusal)?;
+            }
+        }
+    }
+    // A browser sends a file without a name where none was chosen.
+    let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
+    if let Some(upload) = &upload {
+        form.tree.insert(FILE.into(), Value::String(upload.fingerprint()));
+    }
+    let tree = with_query(&method, uri.query(), form.tree).map_err(refusal)?;
+    Ok((Input(tree), upload))
+}
+
+async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {
+    let failed = |error: std::io::Error| {
+        tracing::error!(%error, "an upload cannot be written");
+        Error::from(ErrorCode::ServiceUnavailable)
+    };
+    let mut upload = Upload::begin(&site.incoming, filename, FILE_BYTES_MAX).await.map_err(failed)?;
+    while let Some(bytes) = in_time(part.chunk()).await? {
+        under_way::receives(bytes.len());
+        upload.write(&bytes).await.map_err(failed)?;
+    }
+    Ok(upload)
+}
+
+/// All texts together are as long as the body of any other request at most.
+async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> {
+    let mut text = Vec::new();
+    while let Some(bytes) = in_time(part.chunk()).await? {
+        *so_far += bytes.len();
+        if *so_far > BODY_BYTES_MAX {
+            return Err(ErrorCode::PayloadTooLarge.into());
+        }
+        text.extend_from_slice(&bytes);
+    }
+    String::from_utf8(text).map_err(|_| refusal(NO_MULTIPART))
+}
+
+/// The next piece of the body, if it comes in time.
+async fn in_time<T>(
+    next: impl Future<Output = Result<Option<T>, MultipartError>>,
+) -> Result<Option<T>, Error> {
+    match timeout(UPLOAD_IDLE, next).await {
+        Ok(Ok(next)) => Ok(next),
+        Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            Err(ErrorCode::PayloadTooLarge.into())
+        }
+        Ok(Err(_)) => Err(Error::explained(ErrorCode::BadRequest, CUT_OFF)),
+        Err(_) => Err(ErrorCode::GatewayTimeout.into()),
+    }
+}

@@ -1,0 +1,134 @@
+//! Files (specification, Endpoints, Files), and the links that lead to them.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::Site;
+use super::answer::{Deleted, Envelope, Shown};
+use super::auth::Caller;
+use super::call::{Call, Sent};
+use super::extract::{Input, Path};
+use crate::error::Error;
+use crate::params;
+use crate::params::file::{Link, NewFile};
+use crate::services::{disputes, files};
+use crate::views::file::File;
+
+/// Upload a file.
+///
+/// Keeps a file, as evidence in disputes: a PDF, PNG or JPEG of at most 10 MiB.
+#[utoipa::path(post, path = "/files", tag = "Files", operation_id = "create_file",
+    request_body(content((NewFile = "multipart/form-data"))),
+    responses(
+        (status = 200, description = "The file", body = Envelope<File>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_file(State(site): State<Site>, sent: Sent) -> Result<Shown<File>, Error> {
+    let Sent { call, upload } = sent;
+    let asked = call.input.params::<NewFile>();
+    Ok(Shown(files::create(&site.ctx, &call.changes(), asked, upload).await?))
+}
+
+/// Get a file.
+///
+/// Returns the details of a file, with a fresh link to its content that is good for an hour.
+#[utoipa::path(get, path = "/files/{file_token}", tag = "Files", operation_id = "get_file",
+    params(("file_token" = String, Path, description = "File token")),
+    responses((status = 200, description = "The file", body = Envelope<File>), (status = 404, description = "not_found")))]
+pub async fn get_file(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(token): Path<String>,
+    _input: Input,
+) -> Result<Shown<File>, Error> {
+    Ok(Shown(files::show(&site, &caller.0, &token).await?))
+}
+
+/// Delete a file.
+///
+/// Deletes a file, unless it is part of evidence that was submitted. A batch of evidence that is still open forgets it.
+#[utoipa::path(delete, path = "/files/{file_token}", tag = "Files", operation_id = "delete_file",
+    params(("file_token" = String, Path, description = "File token")),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 400, description = "dispute_evidence_already_submitted"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn delete_file(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Deleted, Error> {
+    disputes::files::delete(&site, &call.deletes(), &token).await?;
+    Ok(Deleted)
+}
+
+/// Where presigned links lead: beside the API, without a key.
+pub fn downloads() -> Router<Site> {
+    Router::new().route("/files/{account_token}/{file_token}", get(download))
+}
+
+const CONTENT_SECURITY_POLICY: HeaderName = HeaderName::from_static("content-security-policy");
+
+/// A stranger's bytes are never shown on our address, only saved.
+async fn download(
+    State(site): State<Site>,
+    Path((account, file)): Path<(String, String)>,
+    input: Input,
+) -> Result<Response, Error> {
+    let Link { expires, signature } = params::read::<Link>(input.tree()).value;
+    let download = files::download(&site, &account, &file, expires.as_deref(), signature.as_deref()).await?;
+    let headers = [
+        (header::CONTENT_TYPE, download.file.mime_type.code().to_owned()),
+        (header::CONTENT_LENGTH, download.file.size.to_string()),
+        (header::CONTENT_DISPOSITION, attachment(&download.file.original_filename)),
+        (CONTENT_SECURITY_POLICY, "sandbox".to_owned()),
+    ];
+    Ok((headers, Body::from_stream(download.content)).into_response())
+}
+
+/// Of a name only the last part, for whoever would be led elsewhere by the others; once in letters that need no quotes,
+/// and once as it is.
+fn attachment(filename: &str) -> String {
+    let name = filename.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
+    let name = if name.trim_matches(['.', ' ']).is_empty() { "file" } else { name.as_str() };
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_');
+    let fallback: String = name.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect();
+    let encoded = name.bytes().fold(String::new(), |mut text, byte| {
+        if plain(char::from(byte)) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+        text
+    });
+    format!("attachment; filename=\"{fallback}\"; filename*=UTF-8''{encoded}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_nowhere_and_breaks_out_of_nothing() {
+        for (name, fallback, encoded) in [
+            ("receipt.pdf", "receipt.pdf", "receipt.pdf"),
+            ("../../etc/passwd", "passwd", "passwd"),
+            ("C:\\a\\b c.pdf", "b_c.pdf", "b%20c.pdf"),
+            ("a\"; filename=\"b.exe", "a___filename__b.exe", "a%22%3B%20filename%3D%22b.exe"),
+            ("é.png", "_.png", "%C3%A9.png"),
+            ("a\r\nSet-Cookie: b", "aSet-Cookie__b", "aSet-Cookie%3A%20b"),
+            ("..", "file", "file"),
+            ("a/", "file", "file"),
+            ("", "file", "file"),
+        ] {
+            let expected = format!("attachment; filename=\"{fallback}\"; filename*=UTF-8''{encoded}");
+            assert_eq!(attachment(name), expected, "{name:?}");
+        }
+    }
+}

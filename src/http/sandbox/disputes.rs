@@ -1,0 +1,45 @@
+//! Disputes that arrive, and are decided, on request.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Created, Envelope, Shown};
+use crate::http::call::Call;
+use crate::http::extract::Path;
+use crate::params::dispute::{DecidedDispute, NewDispute};
+use crate::services::disputes;
+use crate::views::dispute::Dispute;
+
+/// Open a dispute.
+///
+/// Lets a cardholder dispute a captured charge, all that can still be disputed of it or a part.
+#[utoipa::path(post, path = "/sandbox/disputes", tag = "Sandbox", operation_id = "create_sandbox_dispute",
+    request_body(content((NewDispute = "application/json"), (NewDispute = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 201, description = "The dispute", body = Envelope<Dispute>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn create_sandbox_dispute(State(site): State<Site>, call: Call) -> Result<Created<Dispute>, Error> {
+    Ok(Created(disputes::open::open(&site, &call.creates(), call.input.params()).await?))
+}
+
+/// Decide a dispute.
+///
+/// Gives a dispute another status, as the network would.
+#[utoipa::path(put, path = "/sandbox/disputes/{dispute_token}", tag = "Sandbox", operation_id = "decide_sandbox_dispute",
+    params(("dispute_token" = String, Path, description = "Dispute token")),
+    request_body(content((DecidedDispute = "application/json"), (DecidedDispute = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The dispute", body = Envelope<Dispute>),
+        (status = 400, description = "invalid_state: that status cannot follow the present one"),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn decide_sandbox_dispute(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Dispute>, Error> {
+    Ok(Shown(disputes::decide(&site, &call.changes(), &token, call.input.params()).await?))
+}

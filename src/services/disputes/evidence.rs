@@ -1,0 +1,177 @@
+//! The batch of evidence against a dispute: what was set, until it is submitted.
+
+use std::collections::HashMap;
+
+use entity::dispute::DisputeStatus;
+use entity::evidence::{self, Column};
+use entity::{AccountToken, DisputeToken, FileToken, Owned, Timestamp, file};
+use futures::FutureExt;
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use super::moves::{answer, held};
+use super::state::{answerable, standing};
+use super::{enabled, find};
+use crate::error::Error;
+use crate::params::dispute::{ChangedEvidence, ChangedKind};
+use crate::params::{Faults, Params, Patch};
+use crate::services::context::{Account, Context};
+use crate::services::files::link::Links;
+use crate::services::idempotency;
+use crate::store::Tx;
+use crate::views::evidence::EvidenceBatch;
+
+/// The batch as it is.
+///
+/// Refusals, first match wins: `api_unavailable`, `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<EvidenceBatch, Error> {
+    enabled(account)?;
+    let row = find::by_token(ctx, account, token).await?;
+    let db = ctx.store.read();
+    batch(db, account.id(), of_dispute(db, account.id(), row.id).await?, &Links::of(ctx, account)).await
+}
+
+/// Change the batch.
+///
+/// Refusals, first match wins: `api_unavailable`, `not_found`, `invalid_resource` (texts that are too long, files that
+/// are not there), `dispute_already_under_review`, `dispute_already_cancelled`, `dispute_already_resolved`.
+pub async fn update(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<ChangedEvidence>,
+) -> Result<EvidenceBatch, Error> {
+    enabled(account)?;
+    let id = find::by_token(ctx, account, token).await?.id;
+    let (kinds, faults) = params.kinds();
+    if !faults.is_empty() {
+        // Files are told with them.
+        let missing = named(ctx.store.read(), account.id(), &kinds, faults, None).await;
+        return Err(missing.err().unwrap_or_else(|| Error::internal("a fault was lost")));
+    }
+    let change =
+        Change { account: account.id(), now: account.now, id, kinds, links: Links::of(ctx, account) };
+    idempotency::write(ctx, account, change, |tx, change| change.record(tx).boxed()).await
+}
+
+/// Submit the batch, an empty one too, for review; from then on it is frozen.
+///
+/// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
+/// `dispute_already_cancelled`, `dispute_already_resolved`.
+pub async fn submit(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    answer(ctx, account, token, DisputeStatus::EvidenceUnderReview).await.map(drop)
+}
+
+struct Change {
+    account: AccountToken,
+    now: Timestamp,
+    id: DisputeToken,
+    kinds: Vec<ChangedKind>,
+    links: Links,
+}
+
+impl Change {
+    async fn record(&self, tx: &Tx) -> Result<EvidenceBatch, Error> {
+        // Files before the dispute, as their deletion takes them.
+        let lock = Some(LockType::NoKeyUpdate);
+        let files = named(tx, self.account, &self.kinds, Faults::default(), lock).await?;
+        let dispute = held(tx, self.account, self.id).await?;
+        answerable(standing(self.now, &dispute))?;
+        let before = of_dispute(tx, self.account, self.id).await?;
+        let after: Vec<_> = self.kinds.iter().filter_map(|kind| self.after(kind, &before, &files)).collect();
+        let gone = evidence::Entity::delete_many()
+            .filter(Column::AccountId.eq(self.account))
+            .filter(Column::DisputeId.eq(self.id));
+        gone.exec(tx).await?;
+        for row in &after {
+            tx.insert(row).await?;
+        }
+        batch(tx, self.account, after, &self.links).await
+    }
+
+    /// The evidence of a kind once it is changed, if there is any.
+    fn after(
+        &self,
+        change: &ChangedKind,
+        before: &[evidence::Model],
+        files: &HashMap<String, FileToken>,
+    ) -> Option<evidence::Model> {
+        let before = before.iter().find(|row| row.kind == change.kind);
+        let file_id = match &change.file {
+            Patch::Absent => before.and_then(|row| row.file_id),
+            Patch::Blank => None,
+            Patch::Value(token) => files.get(token.trim()).copied(),
+        };
+        let text = match &change.text {
+            Patch::Absent => before.and_then(|row| row.text.clone()),
+            Patch::Blank => None,
+            Patch::Value(text) => Some(text.clone()),
+        };
+        (file_id.is_some() || text.is_some()).then(|| evidence::Model {
+            account_id: self.account,
+            dispute_id: self.id,
+            kind: change.kind,
+            file_id,
+            text,
+        })
+    }
+}
+
+/// The files that changes name, by their tokens. One that is not there is one more fault.
+async fn named(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    kinds: &[ChangedKind],
+    mut faults: Faults,
+    lock: Option<LockType>,
+) -> Result<HashMap<String, FileToken>, Error> {
+    let tokens = kinds.iter().filter_map(|change| change.file.as_ref().value().map(|token| token.trim()));
+    let ids: Vec<FileToken> = tokens.filter_map(|token| token.parse().ok()).collect();
+    let mut found = HashMap::new();
+    if !ids.is_empty() {
+        let mut rows = file::Entity::owned_by(account)
+            .filter(file::Column::Id.is_in(ids))
+            .order_by_asc(file::Column::Id);
+        if let Some(lock) = lock {
+            rows = rows.lock(lock);
+        }
+        found.extend(rows.all(db).await?.into_iter().map(|row| (row.id.to_string(), row.id)));
+    }
+    for change in kinds {
+        if let Patch::Value(token) = &change.file
+            && !found.contains_key(token.trim())
+        {
+            faults.add(&change.file_param(), "is not valid");
+        }
+    }
+    if faults.is_empty() { Ok(found) } else { Err(faults.into()) }
+}
+
+async fn of_dispute(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    id: DisputeToken,
+) -> Result<Vec<evidence::Model>, Error> {
+    Ok(evidence::Entity::owned_by(account).filter(Column::DisputeId.eq(id)).all(db).await?)
+}
+
+/// The batch with its files, looked up together.
+async fn batch(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    rows: Vec<evidence::Model>,
+    links: &Links,
+) -> Result<EvidenceBatch, Error> {
+    let ids: Vec<_> = rows.iter().filter_map(|row| row.file_id).collect();
+    let files = if ids.is_empty() {
+        Vec::new()
+    } else {
+        file::Entity::owned_by(account).filter(file::Column::Id.is_in(ids)).all(db).await?
+    };
+    let mut batch = EvidenceBatch::default();
+    for row in rows {
+        let file = files.iter().find(|file| Some(file.id) == row.file_id);
+        batch.set(row.kind, file.map(|file| links.shown(file)), row.text);
+    }
+    Ok(batch)
+}

@@ -1,0 +1,51 @@
+//! DELETE /files/{file_token}: open batches forget the file, submitted ones keep it.
+
+use entity::{AccountToken, FileToken, Owned, Timestamp, evidence, file};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use super::moves::held;
+use crate::error::{Error, ErrorCode};
+use crate::services::context::{Account, Context};
+use crate::services::{files, idempotency};
+use crate::store::Tx;
+
+/// Delete a file. A batch of evidence that is not submitted forgets it.
+///
+/// Refusals, first match wins: `not_found`, `dispute_evidence_already_submitted`.
+pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    let file = files::find::by_token(ctx, account, token).await?;
+    let asked = (account.id(), file.id, ctx.clock.now());
+    idempotency::write(ctx, account, asked, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
+        .await
+}
+
+async fn gone(tx: &Tx, account: AccountToken, id: FileToken, wall: Timestamp) -> Result<(), Error> {
+    use evidence::Column;
+
+    // From here on no batch takes it.
+    let file = file::Entity::owned_by(account).filter(file::Column::Id.eq(id));
+    if file.lock(LockType::NoKeyUpdate).one(tx).await?.is_none() {
+        return Err(ErrorCode::NotFound.into());
+    }
+    let naming = evidence::Entity::owned_by(account).filter(Column::FileId.eq(id));
+    let naming = naming.order_by_asc(Column::DisputeId).all(tx).await?;
+    for evidence in &naming {
+        if held(tx, account, evidence.dispute_id).await?.submitted_at.is_some() {
+            return Err(ErrorCode::DisputeEvidenceAlreadySubmitted.into());
+        }
+    }
+    let forgotten = evidence::Entity::update_many()
+        .filter(Column::AccountId.eq(account))
+        .filter(Column::FileId.eq(id))
+        .col_expr(Column::FileId, Expr::value(None::<uuid::Uuid>));
+    forgotten.exec(tx).await?;
+    let empty = evidence::Entity::delete_many()
+        .filter(Column::AccountId.eq(account))
+        .filter(Column::DisputeId.is_in(naming.iter().map(|evidence| evidence.dispute_id)))
+        .filter(Column::FileId.is_null())
+        .filter(Column::Text.is_null());
+    empty.exec(tx).await?;
+    files::remove(tx, account, id, wall).await
+}

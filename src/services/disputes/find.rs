@@ -1,0 +1,146 @@
+//! Finding disputes.
+
+use std::collections::HashMap;
+
+use entity::counter::Counted;
+use entity::dispute::{self, Column, DisputeStatus};
+use entity::{AccountToken, ChargeToken, DisputeToken, Owned, Timestamp, charge};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter};
+
+use super::enabled;
+use crate::error::{Error, ErrorCode};
+use crate::params::dispute::DisputeSearch;
+use crate::params::{Params, Sorting};
+use crate::services::accounts::wipe::deleted;
+use crate::services::context::{Account, Context};
+use crate::services::ledger;
+use crate::services::page::{List, Page};
+use crate::views::charge::Charge;
+use crate::views::dispute::Dispute;
+
+/// What disputes can be sorted by.
+pub const SORTS: &[&str] = &["received_at", "evidence_required_by", "amount"];
+
+/// One dispute.
+///
+/// Refusals, first match wins: `api_unavailable`, `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispute, Error> {
+    enabled(account)?;
+    let row = by_token(ctx, account, token).await?;
+    let charge = charge_of(ctx, &row).await?;
+    let charge = shown(ctx.store.read(), account.id(), account.now, vec![charge]).await?.remove(0);
+    Ok(Dispute::new(row, charge))
+}
+
+/// The row of a dispute.
+///
+/// Refusals: `not_found`.
+pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<dispute::Model, Error> {
+    let id: DisputeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = dispute::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}
+
+/// The charge of a dispute.
+pub(super) async fn charge_of(ctx: &Context, row: &dispute::Model) -> Result<charge::Model, Error> {
+    let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
+    charge.one(ctx.store.read()).await?.ok_or_else(deleted)
+}
+
+/// The account's disputes, newest first where no order is asked for.
+///
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
+pub async fn list(ctx: &Context, account: &Account, asked: Params<Sorting>) -> Result<Page<Dispute>, Error> {
+    enabled(account)?;
+    let Sorting { sort, ascending, paging } = asked.valid()?;
+    let rows = dispute::Entity::owned_by(account.id());
+    let list = match sort {
+        Some(sort) => List::sorted(account.id(), rows, column(sort), ascending),
+        None => List::newest_first(account.id(), rows),
+    };
+    shown_page(ctx, account, list.counted(ctx, Counted::Disputes, paging).await?).await
+}
+
+/// Search the account's disputes: the query is a part of their status, or exactly their charge's token.
+///
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource`, `invalid_search_query_param`.
+pub async fn search(
+    ctx: &Context,
+    account: &Account,
+    asked: Params<DisputeSearch>,
+) -> Result<Page<Dispute>, Error> {
+    enabled(account)?;
+    let asked = asked.valid()?;
+    if !asked.is_searchable() {
+        return Err(ErrorCode::InvalidSearchQueryParam.into());
+    }
+    let DisputeSearch { search, status } = asked;
+    let mut rows = dispute::Entity::owned_by(account.id());
+    if let Some(from) = search.from {
+        rows = rows.filter(Column::ReceivedAt.gte(Timestamp::from(from)));
+    }
+    if let Some(to) = search.to {
+        rows = rows.filter(Column::ReceivedAt.lt(Timestamp::from(to)));
+    }
+    if let Some(status) = status {
+        rows = rows.filter(Column::Status.eq(status));
+    }
+    if let Some(query) = &search.query {
+        rows = rows.filter(matches(query));
+    }
+    let column = column(search.sort.unwrap_or("received_at"));
+    let page = List::sorted(account.id(), rows, column, search.ascending).ranged(ctx, search.paging).await?;
+    shown_page(ctx, account, page).await
+}
+
+fn column(sort: &str) -> Column {
+    match sort {
+        "amount" => Column::Amount,
+        "evidence_required_by" => Column::EvidenceRequiredBy,
+        _ => Column::ReceivedAt,
+    }
+}
+
+fn matches(query: &str) -> Condition {
+    let word = query.to_lowercase();
+    let statuses = DisputeStatus::ALL.iter().copied().filter(|status| status.code().contains(&word));
+    let by_status = Column::Status.is_in(statuses);
+    let by_charge = query.parse::<ChargeToken>().ok().map(|charge| Column::ChargeId.eq(charge));
+    by_charge.into_iter().fold(Condition::any().add(by_status), Condition::add)
+}
+
+/// Charges as they stand, with the transfers that have paid them out.
+pub(super) async fn shown(
+    db: &impl ConnectionTrait,
+    account: AccountToken,
+    now: Timestamp,
+    rows: Vec<charge::Model>,
+) -> Result<Vec<Charge>, Error> {
+    let transfers = ledger::lines::transfers_of(db, account, rows.iter().map(|row| row.id)).await?;
+    let shown = |row: charge::Model| {
+        let transfer = transfers.get(&row.id);
+        Charge::at(now, row).paid_out_by(transfer)
+    };
+    Ok(rows.into_iter().map(shown).collect())
+}
+
+/// A page with its charges, looked up together.
+async fn shown_page(
+    ctx: &Context,
+    account: &Account,
+    page: Page<dispute::Model>,
+) -> Result<Page<Dispute>, Error> {
+    let charges: Vec<_> = page.records.iter().map(|row| row.charge_id).collect();
+    let charges = charge::Entity::owned_by(account.id())
+        .filter(charge::Column::Id.is_in(charges))
+        .all(ctx.store.read())
+        .await?;
+    let charges = shown(ctx.store.read(), account.id(), account.now, charges).await?;
+    let charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.token(), charge)).collect();
+    let Page { records, count, paging } = page;
+    let records = records.into_iter().map(|row| {
+        let charge = charges.get(&row.charge_id).cloned().ok_or_else(deleted)?;
+        Ok(Dispute::new(row, charge))
+    });
+    Ok(Page { records: records.collect::<Result<_, Error>>()?, count, paging })
+}

@@ -1,0 +1,155 @@
+//! A dispute arrives: the network has given the cardholder the money back.
+
+use entity::charge::{self, ChargeState, Column};
+use entity::counter::Counted;
+use entity::dispute::{self, DisputeCategory, DisputeStatus};
+use entity::dispute_activity::ActivityKind;
+use entity::{AccountToken, ChargeToken, Owned, Span, Timestamp};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use super::activity::note;
+use super::{find, moves, state};
+use crate::crash;
+use crate::error::{Error, ErrorCode};
+use crate::limits::EVIDENCE_DAYS;
+use crate::params::dispute::NewDispute;
+use crate::params::{Faults, Params};
+use crate::services::context::{Account, Context};
+use crate::services::{charges, events, idempotency};
+use crate::store::Tx;
+use crate::views::dispute::Dispute;
+
+/// Let a dispute arrive on request.
+///
+/// Refusals: `invalid_resource` (on all parameters; then on a charge that is not captured or of which nothing is left to
+/// dispute, and on an amount over what is left).
+pub async fn open(ctx: &Context, account: &Account, params: Params<NewDispute>) -> Result<Dispute, Error> {
+    let Params { value: asked, mut faults } = params;
+    let charge = charges::find::by_token(ctx.store.read(), account, asked.charge_token.trim()).await;
+    let charge = match charge {
+        Ok(charge) => Some(charge.id),
+        Err(error) if error.code() == ErrorCode::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if charge.is_none() && !faults.has("charge_token") {
+        faults.add("charge_token", "is not valid");
+    }
+    let (Some(charge), true) = (charge, faults.is_empty()) else { return Err(faults.into()) };
+    let arriving = Arriving {
+        account: account.id(),
+        charge,
+        amount: asked.amount,
+        category: asked.category.unwrap_or(DisputeCategory::General),
+        now: account.now,
+    };
+    let unit = idempotency::write(ctx, account, arriving, |tx, arriving| arriving.record(tx).boxed());
+    let dispute = unit.await;
+    crash::point("dispute", "open.after");
+    dispute
+}
+
+/// A dispute on its way.
+#[derive(Debug, Clone)]
+pub(in crate::services) struct Arriving {
+    pub account: AccountToken,
+    pub charge: ChargeToken,
+    /// All that is left, if absent.
+    pub amount: Option<i64>,
+    pub category: DisputeCategory,
+    /// By the account's clock.
+    pub now: Timestamp,
+}
+
+impl Arriving {
+    /// The dispute with its money, event and entries, as a part of its caller's unit.
+    ///
+    /// Refusals: `invalid_resource`.
+    pub async fn record(&self, tx: &Tx) -> Result<Dispute, Error> {
+        let charge = self.held(tx).await?;
+        let left = charge.amount - charge.amount_refunded - charge.amount_disputed;
+        if charge.state != ChargeState::Captured {
+            return Err(fault("charge_token", "has not been captured"));
+        }
+        if left <= 0 {
+            return Err(fault("charge_token", "has nothing left to dispute"));
+        }
+        let amount = self.amount.unwrap_or(left);
+        if amount > left {
+            return Err(fault("amount", format!("must be at most {left}")));
+        }
+        let evidence_required_by = (self.now + Span::days(EVIDENCE_DAYS)).last_midnight();
+        let row = dispute::Model {
+            account_id: self.account,
+            id: tx.token(),
+            charge_id: charge.id,
+            category: self.category,
+            status: DisputeStatus::EvidenceRequired,
+            charged_back: true,
+            amount,
+            currency: charge.currency,
+            settlement_amount: settlement(&charge, amount, left),
+            evidence_required_by,
+            expires_at: Some(evidence_required_by),
+            submitted_at: None,
+            received_at: self.now,
+        };
+        let charge = disputed(tx, charge, &row).await?;
+        tx.append(&row);
+        tx.count(row.account_id, Counted::Disputes, 1);
+        note(tx, &row, self.now, ActivityKind::Created, None);
+        moves::charge_back(tx, &row, self.now, true);
+        let (account, status) = (row.account_id, row.status);
+        let charge = find::shown(tx, account, self.now, vec![charge]).await?.remove(0);
+        let dispute = Dispute::new(row, charge);
+        events::record(tx, account, self.now, state::event(status), &dispute)?;
+        crash::point("dispute", "open.before");
+        Ok(dispute)
+    }
+
+    /// The charge, which nobody else disputes or refunds before this commit.
+    async fn held(&self, tx: &Tx) -> Result<charge::Model, Error> {
+        let charge = charge::Entity::owned_by(self.account).filter(Column::Id.eq(self.charge));
+        let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
+        charge.ok_or_else(|| ErrorCode::NotFound.into())
+    }
+}
+
+fn fault(param: &str, predicate: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    let mut faults = Faults::default();
+    faults.add(param, predicate);
+    faults.into()
+}
+
+/// What a dispute takes from the ledger: the amount at the charge's rate, never more than is left of the charge's
+/// settlement amount, and all of it with the last one.
+fn settlement(charge: &charge::Model, amount: i64, left: i64) -> i64 {
+    let rest = charge.settlement_amount - charge.settlement_refunded - charge.settlement_disputed;
+    let rest = rest.max(0);
+    if amount == left { rest } else { rest.min(charge.rate.settle_rounded_half_up(amount, charge.currency)) }
+}
+
+/// The charge shows the dispute at once. Compare-and-set on what was seen, although the lock lets nobody between.
+async fn disputed(tx: &Tx, seen: charge::Model, dispute: &dispute::Model) -> Result<charge::Model, Error> {
+    let charge = charge::Model {
+        amount_disputed: seen.amount_disputed + dispute.amount,
+        settlement_disputed: seen.settlement_disputed + dispute.settlement_amount,
+        disputes_open: seen.disputes_open + 1,
+        disputes_standing: seen.disputes_standing + 1,
+        ..seen
+    };
+    let update = charge::Entity::update_many()
+        .filter(Column::AccountId.eq(charge.account_id))
+        .filter(Column::Id.eq(charge.id))
+        .filter(Column::AmountRefunded.eq(charge.amount_refunded))
+        .filter(Column::AmountDisputed.eq(seen.amount_disputed))
+        .col_expr(Column::AmountDisputed, Expr::value(charge.amount_disputed))
+        .col_expr(Column::SettlementDisputed, Expr::value(charge.settlement_disputed))
+        .col_expr(Column::DisputesOpen, Expr::value(charge.disputes_open))
+        .col_expr(Column::DisputesStanding, Expr::value(charge.disputes_standing));
+    if update.exec(tx).await?.rows_affected == 0 {
+        return Err(Error::internal("a charge moved under its lock"));
+    }
+    Ok(charge)
+}

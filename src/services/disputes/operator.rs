@@ -1,0 +1,64 @@
+//! What operators do about disputes: the network's part, told by hand. They know records by their tokens alone.
+
+use entity::dispute::{self, DisputeCategory, DisputeStatus};
+use entity::{AccountToken, ChargeToken, DisputeToken, Owned, Timestamp, account, charge};
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::moves::decided;
+use super::open::Arriving;
+use crate::error::{Error, ErrorCode};
+use crate::store::Store;
+use crate::views::dispute::Dispute;
+
+/// Let a dispute arrive, of all that can still be disputed if no amount is named.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`.
+pub async fn open(
+    store: &Store,
+    wall: Timestamp,
+    charge: &str,
+    amount: Option<i64>,
+    category: DisputeCategory,
+) -> Result<Dispute, Error> {
+    let id: ChargeToken = charge.parse().map_err(|_| ErrorCode::NotFound)?;
+    for account in accounts(store).await? {
+        let charge = charge::Entity::owned_by(account.id).filter(charge::Column::Id.eq(id));
+        if charge.one(store.read()).await?.is_some() {
+            let now = wall + account.clock_offset;
+            let arriving = Arriving { account: account.id, charge: id, amount, category, now };
+            return store.write(arriving, |tx, arriving| arriving.record(tx).boxed()).await;
+        }
+    }
+    Err(ErrorCode::NotFound.into())
+}
+
+/// Decide a dispute.
+///
+/// Refusals, first match wins: `not_found`, `invalid_state`.
+pub async fn resolve(
+    store: &Store,
+    wall: Timestamp,
+    dispute: &str,
+    status: DisputeStatus,
+) -> Result<Dispute, Error> {
+    let id: DisputeToken = dispute.parse().map_err(|_| ErrorCode::NotFound)?;
+    for account in accounts(store).await? {
+        let dispute = dispute::Entity::owned_by(account.id).filter(dispute::Column::Id.eq(id));
+        if dispute.one(store.read()).await?.is_some() {
+            let now = wall + account.clock_offset;
+            let asked: (AccountToken, DisputeToken, DisputeStatus, Timestamp) = (account.id, id, status, now);
+            let unit = store.write(asked, |tx, &(account, id, status, now)| {
+                decided(tx, account, id, status, now).boxed()
+            });
+            return unit.await;
+        }
+    }
+    Err(ErrorCode::NotFound.into())
+}
+
+/// Each record is looked for under its account, by the tables' keys.
+async fn accounts(store: &Store) -> Result<Vec<account::Model>, Error> {
+    let open = account::Entity::find().filter(account::Column::ClosedAt.is_null());
+    Ok(open.all(store.read()).await?)
+}

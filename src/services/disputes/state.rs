@@ -1,0 +1,183 @@
+//! The states of a dispute: one total table of which status may follow which (decisions 9).
+
+use std::fmt::Write;
+
+use entity::Timestamp;
+use entity::dispute::{self, DisputeStatus};
+use entity::event::EventType;
+
+use crate::error::ErrorCode;
+
+/// A legal move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// Where it ends.
+    pub to: DisputeStatus,
+    /// Whether recovery and fee are the cardholder's from then on; `None` leaves them where they are.
+    pub charged_back: Option<bool>,
+    /// What happened then.
+    pub emits: EventType,
+}
+
+/// Where a dispute stands at an instant of the account's clock: what was not answered in time is expired, whether or
+/// not anybody has noticed.
+pub fn standing(now: Timestamp, row: &dispute::Model) -> DisputeStatus {
+    match row.expires_at {
+        Some(end) if end <= now => DisputeStatus::Expired,
+        Some(_) | None => row.status,
+    }
+}
+
+/// The table. `None` where the dispute stays as it is.
+pub fn next(from: DisputeStatus, to: DisputeStatus) -> Option<Move> {
+    use DisputeStatus::{
+        Accepted, ArbitrationLost, ArbitrationUnderReview, ArbitrationWon, Cancelled, EvidenceRequired,
+        EvidenceUnderReview, Expired, Lost, Resolved, Won,
+    };
+
+    let legal = match from {
+        EvidenceRequired => match to {
+            EvidenceUnderReview | Accepted | Expired | Cancelled | Resolved => true,
+            EvidenceRequired | Won | Lost | ArbitrationUnderReview | ArbitrationWon | ArbitrationLost => {
+                false
+            }
+        },
+        EvidenceUnderReview => match to {
+            Won | Lost | Cancelled | Resolved | ArbitrationUnderReview => true,
+            EvidenceRequired | EvidenceUnderReview | Accepted | Expired | ArbitrationWon
+            | ArbitrationLost => false,
+        },
+        Won | Lost => match to {
+            ArbitrationUnderReview => true,
+            EvidenceRequired | EvidenceUnderReview | Won | Lost | Accepted | Expired | Cancelled
+            | Resolved | ArbitrationWon | ArbitrationLost => false,
+        },
+        ArbitrationUnderReview => match to {
+            ArbitrationWon | ArbitrationLost => true,
+            EvidenceRequired
+            | EvidenceUnderReview
+            | Won
+            | Lost
+            | Accepted
+            | Expired
+            | Cancelled
+            | Resolved
+            | ArbitrationUnderReview => false,
+        },
+        Accepted | Expired | Cancelled | Resolved | ArbitrationWon | ArbitrationLost => false,
+    };
+    legal.then(|| Move { to, charged_back: charged_back(to), emits: event(to) })
+}
+
+/// Whose the money is once a dispute gets a status.
+fn charged_back(to: DisputeStatus) -> Option<bool> {
+    use DisputeStatus as Status;
+
+    match to {
+        Status::Won | Status::Cancelled | Status::Resolved | Status::ArbitrationWon => Some(false),
+        // After a won review it is taken again.
+        Status::EvidenceRequired
+        | Status::Lost
+        | Status::Accepted
+        | Status::Expired
+        | Status::ArbitrationLost => Some(true),
+        Status::EvidenceUnderReview | Status::ArbitrationUnderReview => None,
+    }
+}
+
+/// The event of a status.
+pub fn event(status: DisputeStatus) -> EventType {
+    match status {
+        DisputeStatus::EvidenceRequired => EventType::DisputeEvidenceRequired,
+        DisputeStatus::EvidenceUnderReview => EventType::DisputeEvidenceUnderReview,
+        DisputeStatus::Won => EventType::DisputeWon,
+        DisputeStatus::Lost => EventType::DisputeLost,
+        DisputeStatus::Accepted => EventType::DisputeAccepted,
+        DisputeStatus::Expired => EventType::DisputeExpired,
+        DisputeStatus::Cancelled => EventType::DisputeCancelled,
+        DisputeStatus::Resolved => EventType::DisputeResolved,
+        DisputeStatus::ArbitrationUnderReview => EventType::DisputeArbitrationUnderReview,
+        DisputeStatus::ArbitrationWon => EventType::DisputeArbitrationWon,
+        DisputeStatus::ArbitrationLost => EventType::DisputeArbitrationLost,
+    }
+}
+
+/// Whether the merchant may still answer: change or submit its evidence, or give in.
+pub fn answerable(status: DisputeStatus) -> Result<(), ErrorCode> {
+    match status {
+        DisputeStatus::EvidenceRequired => Ok(()),
+        DisputeStatus::EvidenceUnderReview | DisputeStatus::ArbitrationUnderReview => {
+            Err(ErrorCode::DisputeAlreadyUnderReview)
+        }
+        DisputeStatus::Cancelled => Err(ErrorCode::DisputeAlreadyCancelled),
+        DisputeStatus::Won
+        | DisputeStatus::Lost
+        | DisputeStatus::Accepted
+        | DisputeStatus::Expired
+        | DisputeStatus::Resolved
+        | DisputeStatus::ArbitrationWon
+        | DisputeStatus::ArbitrationLost => Err(ErrorCode::DisputeAlreadyResolved),
+    }
+}
+
+/// The table as text: a line a legal move, and a line for the merchant's answer where it comes too late.
+pub fn table() -> String {
+    let mut lines = String::new();
+    for &from in DisputeStatus::ALL {
+        for step in DisputeStatus::ALL.iter().filter_map(|to| next(from, *to)) {
+            let money = match step.charged_back {
+                Some(true) => "the cardholder has the money",
+                Some(false) => "the merchant has the money",
+                None => "the money stays where it is",
+            };
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                lines,
+                "{} -> {}, emits {}; {money}",
+                from.code(),
+                step.to.code(),
+                step.emits.code()
+            );
+        }
+        if let Err(refusal) = answerable(from) {
+            let _ = writeln!(lines, "{} + the merchant's answer -> refused: {}", from.code(), refusal.code());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_decisions() {
+        let expected = "\
+evidence_required -> evidence_under_review, emits dispute.evidence_under_review; the money stays where it is
+evidence_required -> accepted, emits dispute.accepted; the cardholder has the money
+evidence_required -> expired, emits dispute.expired; the cardholder has the money
+evidence_required -> cancelled, emits dispute.cancelled; the merchant has the money
+evidence_required -> resolved, emits dispute.resolved; the merchant has the money
+evidence_under_review -> won, emits dispute.won; the merchant has the money
+evidence_under_review -> lost, emits dispute.lost; the cardholder has the money
+evidence_under_review -> cancelled, emits dispute.cancelled; the merchant has the money
+evidence_under_review -> resolved, emits dispute.resolved; the merchant has the money
+evidence_under_review -> arbitration_under_review, emits dispute.arbitration_under_review; the money stays where it is
+evidence_under_review + the merchant's answer -> refused: dispute_already_under_review
+won -> arbitration_under_review, emits dispute.arbitration_under_review; the money stays where it is
+won + the merchant's answer -> refused: dispute_already_resolved
+lost -> arbitration_under_review, emits dispute.arbitration_under_review; the money stays where it is
+lost + the merchant's answer -> refused: dispute_already_resolved
+accepted + the merchant's answer -> refused: dispute_already_resolved
+expired + the merchant's answer -> refused: dispute_already_resolved
+cancelled + the merchant's answer -> refused: dispute_already_cancelled
+resolved + the merchant's answer -> refused: dispute_already_resolved
+arbitration_under_review -> arbitration_won, emits dispute.arbitration_won; the merchant has the money
+arbitration_under_review -> arbitration_lost, emits dispute.arbitration_lost; the cardholder has the money
+arbitration_under_review + the merchant's answer -> refused: dispute_already_under_review
+arbitration_won + the merchant's answer -> refused: dispute_already_resolved
+arbitration_lost + the merchant's answer -> refused: dispute_already_resolved
+";
+        assert_eq!(table(), expected);
+    }
+}

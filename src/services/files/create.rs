@@ -1,0 +1,132 @@
+//! POST /files: the blob first, the row second.
+
+use std::io;
+
+use entity::file::{self, FilePurpose, MimeType};
+use entity::stray_blob;
+use futures::FutureExt;
+
+use super::link::Links;
+use super::stray;
+use crate::blobs::{BlobName, Upload};
+use crate::crash;
+use crate::error::{Error, ErrorCode};
+use crate::limits::{FILE_BYTES_MAX, NAME_LENGTH_MAX};
+use crate::params::Params;
+use crate::params::file::NewFile;
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::idempotency;
+use crate::views::file::File;
+
+/// Keep an uploaded file. Once it is received, it is kept even if the caller goes away.
+///
+/// Refusals, first match wins: `invalid_resource`, `service_unavailable` where blobs cannot be written.
+pub async fn create(
+    ctx: &Ctx,
+    account: &Account,
+    params: Params<NewFile>,
+    upload: Option<Upload>,
+) -> Result<File, Error> {
+    let Params { value: asked, mut faults } = params;
+    let said = match &upload {
+        Some(upload) => wrong_with(upload),
+        None if asked.file.is_some_and(|text| !text.trim().is_empty()) => Some("is not valid"),
+        None => Some("can't be blank"),
+    };
+    if let Some(said) = said {
+        faults.add("file", said);
+    }
+    let (Some(upload), true) = (upload, faults.is_empty()) else { return Err(faults.into()) };
+    let (task, account) = (ctx.clone(), account.clone());
+    ctx.in_own_task(async move { keep(&task, &account, upload, asked.purpose).await }).await
+}
+
+fn wrong_with(upload: &Upload) -> Option<&'static str> {
+    if upload.size == 0 {
+        Some("can't be blank")
+    } else if upload.is_too_large() {
+        Some("is too large (maximum is 10 MiB)")
+    } else if mime_type(&upload.head).is_none() {
+        Some("must be a PDF, PNG or JPEG")
+    } else if upload.filename.contains('\0') || upload.filename.chars().count() as u64 > NAME_LENGTH_MAX {
+        Some("has a name that is not valid")
+    } else {
+        None
+    }
+}
+
+/// What a file is, by how it begins.
+fn mime_type(head: &[u8]) -> Option<MimeType> {
+    let beginnings: [(&[u8], MimeType); 3] =
+        [(b"%PDF-", MimeType::Pdf), (b"\x89PNG\r\n\x1a\n", MimeType::Png), (b"\xff\xd8\xff", MimeType::Jpeg)];
+    beginnings.into_iter().find(|(beginning, _)| head.starts_with(beginning)).map(|(_, mime_type)| mime_type)
+}
+
+async fn keep(ctx: &Context, account: &Account, upload: Upload, purpose: FilePurpose) -> Result<File, Error> {
+    debug_assert!(upload.size <= FILE_BYTES_MAX, "a file that was refused");
+    let mime_type = mime_type(&upload.head).ok_or_else(|| Error::internal("a file that was refused"))?;
+    let row = file::Model {
+        account_id: account.id(),
+        id: ctx.ids.token(),
+        original_filename: upload.filename.clone(),
+        purpose,
+        size: i64::try_from(upload.size).unwrap_or(i64::MAX),
+        mime_type,
+        uploaded_at: account.now,
+    };
+    let announced = stray::announce(ctx, &row).await?;
+    let kept = match store(ctx, &row, upload).await {
+        Ok(()) => record(ctx, account, row, announced.clone()).await,
+        Err(error) => {
+            tracing::error!(%error, "a blob cannot be written");
+            Err(ErrorCode::ServiceUnavailable.into())
+        }
+    };
+    if kept.is_err() {
+        // At once, and not when it would be known to be an interrupted upload's.
+        stray::hasten(ctx, announced).await?;
+    }
+    kept
+}
+
+async fn store(ctx: &Context, row: &file::Model, upload: Upload) -> io::Result<()> {
+    let content = upload.content().await?;
+    crash::point("file", "blob.before");
+    ctx.blobs.put(BlobName::new(row.account_id, row.id), content).await?;
+    crash::point("file", "blob.after");
+    Ok(())
+}
+
+async fn record(
+    ctx: &Context,
+    account: &Account,
+    row: file::Model,
+    announced: stray_blob::Model,
+) -> Result<File, Error> {
+    let data = (row, announced, Links::of(ctx, account));
+    let unit = idempotency::write(ctx, account, data, |tx, (row, announced, links)| {
+        async move {
+            stray::named(tx, announced).await?;
+            tx.append(row);
+            crash::point("file", "row.before");
+            Ok(links.shown(row))
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_what_it_begins_with() {
+        assert_eq!(mime_type(b"%PDF-1.7\n"), Some(MimeType::Pdf));
+        assert_eq!(mime_type(b"\x89PNG\r\n\x1a\n\0\0"), Some(MimeType::Png));
+        assert_eq!(mime_type(b"\xff\xd8\xff\xe0"), Some(MimeType::Jpeg));
+        for head in [&b""[..], b"%PDF", b" %PDF-", b"GIF89a", b"PK\x03\x04", b"<html>", b"\xff\xd8"] {
+            assert_eq!(mime_type(head), None, "{head:?}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Finding files.
+
+use entity::file::{self, Column};
+use entity::{FileToken, Owned};
+use sea_orm::{ColumnTrait, QueryFilter};
+
+use super::link::Links;
+use crate::error::{Error, ErrorCode};
+use crate::services::context::{Account, Context};
+use crate::views::file::File;
+
+/// One file, with a fresh link.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<File, Error> {
+    let row = by_token(ctx, account, token).await?;
+    Ok(Links::of(ctx, account).shown(&row))
+}
+
+/// The row of a file.
+///
+/// Refusals: `not_found`.
+pub(in crate::services) async fn by_token(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<file::Model, Error> {
+    let id: FileToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = file::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}

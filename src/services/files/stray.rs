@@ -1,0 +1,104 @@
+//! Blobs that nothing names, and how they go.
+
+use entity::stray_blob::{self, Column};
+use entity::{AccountToken, FileToken, Timestamp, file};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+
+use crate::blobs::BlobName;
+use crate::error::{Error, ErrorCode};
+use crate::limits::STRAY_BLOB_AFTER;
+use crate::services::context::Context;
+use crate::store::Tx;
+
+/// Say that a blob is about to be written: unless its file's row follows in time, it goes.
+pub(super) async fn announce(ctx: &Context, file: &file::Model) -> Result<stray_blob::Model, Error> {
+    let row = stray(file.account_id, file.id, ctx.clock.now() + STRAY_BLOB_AFTER);
+    let unit = ctx.store.write(row, |tx, row| {
+        async move {
+            tx.append(row);
+            Ok(row.clone())
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// The blob gets its file's row, with this commit.
+///
+/// Refusals: `service_unavailable` where that comes too late, and the blob may be gone.
+pub(super) async fn named(tx: &Tx, announced: &stray_blob::Model) -> Result<(), Error> {
+    let named = stray_blob::Entity::delete_many()
+        .filter(Column::AccountId.eq(announced.account_id))
+        .filter(Column::Id.eq(announced.id))
+        .filter(Column::RemoveAt.eq(announced.remove_at));
+    if named.exec(tx).await?.rows_affected == 0 {
+        return Err(ErrorCode::ServiceUnavailable.into());
+    }
+    Ok(())
+}
+
+/// It will get none.
+pub(super) async fn hasten(ctx: &Context, announced: stray_blob::Model) -> Result<(), Error> {
+    postpone(ctx, announced, ctx.clock.now()).await.map(drop)
+}
+
+/// Let a blob go at another time; false where somebody else was faster.
+async fn postpone(ctx: &Context, seen: stray_blob::Model, to: Timestamp) -> Result<bool, Error> {
+    let unit = ctx.store.write((seen, to), |tx, (seen, to)| {
+        async move {
+            let later = stray_blob::Entity::update_many()
+                .filter(Column::AccountId.eq(seen.account_id))
+                .filter(Column::Id.eq(seen.id))
+                .filter(Column::RemoveAt.eq(seen.remove_at))
+                .col_expr(Column::RemoveAt, Expr::value(to.millis()));
+            Ok(later.exec(tx).await?.rows_affected > 0)
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// Delete a file's row; its blob goes afterwards.
+pub(in crate::services) async fn remove(
+    tx: &Tx,
+    account: AccountToken,
+    id: FileToken,
+    wall: Timestamp,
+) -> Result<(), Error> {
+    let file = file::Entity::delete_many().filter(file::Column::AccountId.eq(account));
+    file.filter(file::Column::Id.eq(id)).exec(tx).await?;
+    tx.append(&stray(account, id, wall));
+    Ok(())
+}
+
+fn stray(account_id: AccountToken, id: FileToken, remove_at: Timestamp) -> stray_blob::Model {
+    stray_blob::Model { account_id, id, remove_at }
+}
+
+/// Blobs whose time has come, by the wall clock.
+pub fn due(wall: Timestamp) -> Select<stray_blob::Entity> {
+    stray_blob::Entity::find().filter(Column::RemoveAt.lte(wall)).order_by_asc(Column::RemoveAt)
+}
+
+/// Remove a blob. Claimed before by the time of the next try, so that no upload that took an hour still names it.
+pub async fn sweep(ctx: &Context, row: stray_blob::Model) -> Result<(), Error> {
+    let (account, id) = (row.account_id, row.id);
+    if !postpone(ctx, row, ctx.clock.now() + STRAY_BLOB_AFTER).await? {
+        return Ok(());
+    }
+    if let Err(error) = ctx.blobs.remove(BlobName::new(account, id)).await {
+        tracing::error!(%error, "a blob cannot be removed; it is tried again");
+        return Ok(());
+    }
+    let unit = ctx.store.write((account, id), |tx, &(account, id)| {
+        async move {
+            let row = stray_blob::Entity::delete_many().filter(Column::AccountId.eq(account));
+            row.filter(Column::Id.eq(id)).exec(tx).await?;
+            Ok(())
+        }
+        .boxed()
+    });
+    unit.await
+}

@@ -1,0 +1,72 @@
+//! Dispute (specification, Dispute).
+
+use std::fmt;
+
+use entity::dispute::{self, DisputeCategory, DisputeStatus};
+use entity::evidence::EvidenceKind;
+use entity::{Currency, DisputeToken, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::charge::Charge;
+
+/// A dispute of a charge.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Dispute {
+    /// `dis_...`
+    #[schema(value_type = String, example = "dis_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: DisputeToken,
+    /// `general`
+    #[schema(value_type = String, example = "general")]
+    category: DisputeCategory,
+    /// `evidence_required`, `evidence_under_review`, `won`, `lost`, `accepted`, `expired`, `cancelled`, `resolved`,
+    /// `arbitration_under_review`, `arbitration_won` or `arbitration_lost`.
+    #[schema(value_type = String, example = "evidence_required")]
+    status: DisputeStatus,
+    /// In the currency's base unit.
+    #[schema(example = 400)]
+    amount: i64,
+    /// ISO 4217 code.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    currency: Currency,
+    /// The disputed charge.
+    charge: Charge,
+    /// Until when evidence may be submitted.
+    #[schema(value_type = String, format = DateTime)]
+    evidence_required_by: Timestamp,
+    /// What evidence the network looks at.
+    #[schema(value_type = Vec<String>)]
+    relevant_evidence: &'static [EvidenceKind],
+    /// When it arrived.
+    #[schema(value_type = String, format = DateTime)]
+    received_at: Timestamp,
+}
+
+impl fmt::Display for Dispute {
+    /// A line for an operator.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { token, status, amount, charge, evidence_required_by, .. } = self;
+        let (status, currency, charge) = (status.code(), self.currency.code(), charge.token());
+        write!(
+            f,
+            "{token}: {status}, {amount} {currency} of {charge}, evidence required by {evidence_required_by}"
+        )
+    }
+}
+
+impl Dispute {
+    /// A dispute and its charge.
+    pub fn new(row: dispute::Model, charge: Charge) -> Self {
+        Self {
+            token: row.id,
+            category: row.category,
+            status: row.status,
+            amount: row.amount,
+            currency: row.currency,
+            charge,
+            evidence_required_by: row.evidence_required_by,
+            relevant_evidence: EvidenceKind::ALL,
+            received_at: row.received_at,
+        }
+    }
+}

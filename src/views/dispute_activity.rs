@@ -1,0 +1,102 @@
+//! Dispute activity entry (specification, Dispute).
+
+use entity::dispute_activity::{self, ActivityKind};
+use entity::{Currency, Timestamp, charge, dispute};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Something that happened to a dispute, to its money or to its charge.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Activity {
+    /// `dispute.created`, `dispute.updated`, `ledger_entry.created` or `charge.captured`.
+    #[schema(example = "dispute.created")]
+    r#type: &'static str,
+    /// `dispute`, `ledger_entry` or `charge`.
+    #[schema(example = "dispute")]
+    object: &'static str,
+    /// The dispute's or the charge's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "dis_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: Option<String>,
+    /// The dispute's from then on; `pending_transfer` of a ledger entry, `succeeded` of a charge.
+    #[schema(example = "evidence_required")]
+    status: &'static str,
+    /// When.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// What it was about.
+    record: ActivityRecord,
+}
+
+/// What an activity was about.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ActivityRecord {
+    /// Of a ledger entry: `chargeback_recovery` or `chargeback_fee`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "chargeback_fee")]
+    annotation: Option<&'static str>,
+    /// In the currency's base unit; of a ledger entry, negative for debits.
+    #[schema(example = 400)]
+    amount: i64,
+    /// ISO 4217 code.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    currency: Currency,
+    /// Of a dispute: `general`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "general")]
+    category: Option<&'static str>,
+}
+
+impl Activity {
+    /// An entry of a dispute.
+    pub fn of_dispute(row: &dispute::Model, entry: &dispute_activity::Model) -> Self {
+        let about_dispute = |r#type| Self {
+            r#type,
+            object: "dispute",
+            token: Some(row.id.to_string()),
+            status: entry.status.unwrap_or(row.status).code(),
+            created_at: entry.created_at,
+            record: ActivityRecord {
+                annotation: None,
+                amount: row.amount,
+                currency: row.currency,
+                category: Some(row.category.code()),
+            },
+        };
+        match entry.kind {
+            ActivityKind::Created => about_dispute("dispute.created"),
+            ActivityKind::Updated => about_dispute("dispute.updated"),
+            ActivityKind::Recovery | ActivityKind::Fee => Self {
+                r#type: "ledger_entry.created",
+                object: "ledger_entry",
+                token: None,
+                status: "pending_transfer",
+                created_at: entry.created_at,
+                record: ActivityRecord {
+                    annotation: Some(entry.kind.code()),
+                    amount: entry.amount.unwrap_or_default(),
+                    // The ledger's.
+                    currency: Currency::Aud,
+                    category: None,
+                },
+            },
+        }
+    }
+
+    /// The capture of the disputed charge.
+    pub fn of_charge(charge: &charge::Model) -> Self {
+        Self {
+            r#type: "charge.captured",
+            object: "charge",
+            token: Some(charge.id.to_string()),
+            status: "succeeded",
+            created_at: charge.captured_at.unwrap_or(charge.created_at),
+            record: ActivityRecord {
+                annotation: None,
+                amount: charge.amount,
+                currency: charge.currency,
+                category: None,
+            },
+        }
+    }
+}

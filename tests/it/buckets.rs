@@ -1,0 +1,135 @@
+//! Files in a bucket: the real program beside a server that speaks S3 (`tests/verifiers/bucket.py`, of the library
+//! moto). `.ci/run` installs it.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::harness::postgres::skipped;
+use crate::harness::process::{Process, ask, output, pause, program};
+use crate::harness::{PDF, multipart, token};
+
+const MISSING: &str = "A server that speaks S3 is not installed, so the tests on it are skipped: .ci/run installs it where \
+                       there is python3 with venv.\n";
+const PYTHON: &str = "target/verifiers/bin/python";
+
+fn bucket() -> Option<Process> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let there = Command::new(root.join(PYTHON)).args(["-c", "import moto.server"]).output();
+    if !there.is_ok_and(|done| done.status.success()) {
+        skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
+        return None;
+    }
+    let mut command = Command::new(root.join(PYTHON));
+    Some(Process::start(command.arg(root.join("tests/verifiers/bucket.py"))))
+}
+
+fn server(data: &Path, bucket: &Process) -> Command {
+    let mut command = program(data);
+    command
+        .env("CARD_PAYMENTS_BLOBS", "s3://evidence/some/where")
+        .env("AWS_ENDPOINT", format!("http://{}", bucket.address))
+        .env("AWS_ALLOW_HTTP", "true")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "test");
+    command
+}
+
+/// An upload; its answer.
+fn upload(address: SocketAddr, key: &str, content: &[u8]) -> (u16, Value) {
+    let body = multipart("a.pdf", content);
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    let head = format!(
+        "POST /1/files HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Basic {}\r\n\
+         Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {}\r\n\r\n",
+        STANDARD.encode(format!("{key}:")),
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&body).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+}
+
+/// The bytes that a link leads to.
+fn read(link: &str) -> Vec<u8> {
+    let (address, path) = link.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200"));
+    answer.split_off(end + 4)
+}
+
+/// The bucket's objects.
+fn objects(bucket: &Process) -> Vec<String> {
+    let listed = ask(bucket.address, "GET", "/evidence?list-type=2", None, "").body;
+    let keys = listed.split("<Key>").skip(1).map(|rest| rest.split("</Key>").next().unwrap().to_owned());
+    keys.collect()
+}
+
+#[test]
+fn files_are_kept_in_a_bucket_and_leave_it_when_they_are_deleted() {
+    let Some(bucket) = bucket() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut server(data.path(), &bucket));
+    let (key, _) = server.keys();
+    // More than one part, and less.
+    let mut large = PDF.to_vec();
+    large.extend((0..10 * 1024 * 1024 - PDF.len()).map(|n| u8::try_from(n % 251).unwrap()));
+    for content in [PDF, &large] {
+        let (status, answer) = upload(server.address, &key, content);
+        let file = &answer["response"];
+        assert_eq!((status, &file["size"]), (200, &json!(content.len())));
+        let objects = self::objects(&bucket);
+        assert_eq!(objects.len(), 1, "{objects:?}");
+        assert!(objects[0].starts_with("some/where/"), "{objects:?}");
+        assert_eq!(std::fs::read_dir(data.path().join("files")).unwrap().count(), 0);
+        assert!(read(file["presigned_url"].as_str().unwrap()) == content, "other bytes came back");
+        server.ask("DELETE", &format!("/1/files/{}", token(file)), Some(&key), "").ok(204);
+        let began = Instant::now();
+        while !self::objects(&bucket).is_empty() {
+            assert!(began.elapsed() < Duration::from_mins(1), "the object stays");
+            pause(Duration::from_millis(100));
+        }
+    }
+    let (status, refused) = upload(server.address, &key, b"MZ");
+    assert_eq!((status, &refused["error"]), (422, &json!("invalid_resource")));
+    assert_eq!(self::objects(&bucket), Vec::<String>::new());
+    server.stopped();
+}
+
+#[test]
+fn without_its_bucket_the_server_goes_on_and_says_that_files_cannot_be_kept() {
+    let Some(bucket) = bucket() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(server(data.path(), &bucket).env("AWS_ENDPOINT", "http://127.0.0.1:1"));
+    let (key, _) = server.keys();
+    let (status, refused) = upload(server.address, &key, PDF);
+    assert_eq!((status, &refused["error"]), (503, &json!("service_unavailable")));
+    server.pay(&key).ok(201);
+    server.stopped();
+}
+
+#[test]
+fn an_address_that_is_no_buckets_is_refused_at_start() {
+    let data = tempfile::tempdir().unwrap();
+    for address in ["evidence", "https://bucket/a", "s3://", "s3:///a"] {
+        let (code, _, said) = output(program(data.path()).env("CARD_PAYMENTS_BLOBS", address));
+        assert_eq!(code, Some(1), "{address}");
+        assert!(said.contains("CARD_PAYMENTS_BLOBS: ") && said.contains("is not s3://BUCKET"), "{said}");
+    }
+}
