@@ -124,7 +124,7 @@ impl HttpConnector for Connector {
         let failed =
             |error: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "S3", source: error };
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(None).map_err(|error| failed(error.into()))?)
+            .tls_backend_preconfigured(tls::config(None, None).map_err(|error| failed(error.into()))?)
             .timeout(ANSWER)
             .build()
             .map_err(|error| failed(error.into()))?;

@@ -79,7 +79,6 @@ error_codes! {
 
     ThreeDSecureUnavailable 422 "three_d_secure_unavailable" "3-D Secure is not available for this card"
 
-    ApiUnavailable 400 "api_unavailable" "The requested API is not available on this account."
     InvalidSearchQueryParam 400 "invalid_search_query_param" "The search query must be at least 3 characters"
     DisputeAlreadyUnderReview 400 "dispute_already_under_review" "The dispute is already under review"
     DisputeAlreadyResolved 400 "dispute_already_resolved" "The dispute is already resolved"

@@ -136,7 +136,7 @@ impl Charge {
     /// The same charge, paid out by a transfer.
     #[must_use]
     pub fn paid_out_by(mut self, transfer: Option<&transfer::Model>) -> Self {
-        self.transfer = transfer.map(ChargeTransfer::from).into_iter().collect();
+        self.transfer = Some(transfer.map(ChargeTransfer::from).into_iter().collect());
         self
     }
 
