@@ -5,7 +5,7 @@ mod page;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::Markup;
@@ -104,7 +104,6 @@ fn guarded(mut response: Response) -> Response {
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
-        (HeaderName::from_static("x-robots-tag"), "noindex"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

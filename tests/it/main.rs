@@ -9,6 +9,7 @@ mod authorisations;
 mod authorised_charges;
 mod browsers;
 mod cards;
+mod challenge_page;
 mod charge_payers;
 mod charge_search;
 mod charges;

@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::line::Carries;
 use crate::harness::sending::post_with;
-use crate::harness::{
-    Answer, App, Client, at_once, card, charge_with, fields, rounds, rules, token_of,
-};
+use crate::harness::{Answer, App, Client, at_once, card, charge_with, fields, rounds, rules, token_of};
 
 const CALLBACK: &str = "https://shop.example.com/done?order=1&x=%20#top";
 const ENROLLED: &str = "4200000000000000";
@@ -23,7 +21,7 @@ fn challenged(number: &str, changes: Value) -> Value {
 }
 
 /// A pending charge's token, and the path of its page.
-async fn pending(client: &Client, parameters: &Value) -> (String, String) {
+pub async fn pending(client: &Client, parameters: &Value) -> (String, String) {
     let made = client.post("/1/charges", parameters).await.ok(201);
     assert_eq!(fields(&made), ["token", "status_message", "redirect_url"]);
     assert_eq!(made["status_message"], "Pending");
@@ -38,7 +36,7 @@ async fn open(app: &App, page: &str) -> Answer {
     client.send_unchecked(client.request(Method::GET, page).body(Body::empty()).unwrap()).await
 }
 
-async fn press(client: &Client, page: &str, body: &str) -> Answer {
+pub async fn press(client: &Client, page: &str, body: &str) -> Answer {
     let form = client
         .request(Method::POST, page)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
@@ -72,8 +70,11 @@ async fn is_failed(app: &App, charge: &str) {
     let sentence = json!("The 3-D Secure verification was not completed");
     let failed = app.client().charge(charge).await;
     for (field, value) in [
-        ("success", json!(false)), ("status_message", sentence.clone()), ("error_message", sentence),
-        ("captured", json!(false)), ("total_fees", Value::Null),
+        ("success", json!(false)),
+        ("status_message", sentence.clone()),
+        ("error_message", sentence),
+        ("captured", json!(false)),
+        ("total_fees", Value::Null),
     ] {
         assert_eq!(failed[field], value, "{field}");
     }
