@@ -55,6 +55,12 @@ pub enum Found {
     Spent,
 }
 
+impl From<Payer> for Found {
+    fn from(payer: Payer) -> Self {
+        Self::Payer(Box::new(payer))
+    }
+}
+
 /// Find the card that pays. `None` means that `faults` says why there is none.
 pub async fn find(
     ctx: &Context,
@@ -105,7 +111,7 @@ fn inline(
     let cards::Presented { mut row, digits } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
     row.state = CardState::Used;
-    pays(payer(row, None, digits, TokenUse::Inline)?)
+    Ok(Some(payer(row, None, digits, TokenUse::Inline)?.into()))
 }
 
 async fn stored(
@@ -124,10 +130,10 @@ async fn stored(
     };
     match (row.state, row.customer_id) {
         (CardState::Reserved | CardState::Used, _) | (CardState::Attached, None) => Ok(Some(Found::Spent)),
-        (CardState::Unused, _) => pays(single(ctx, row)?),
+        (CardState::Unused, _) => Ok(Some(single(ctx, row)?.into())),
         (CardState::Attached, Some(customer)) => {
             let primary = cards::primary_beside(ctx, account, &row).await?;
-            pays(again(ctx, row, customer, primary)?)
+            Ok(Some(again(ctx, row, customer, primary)?.into()))
         }
     }
 }
@@ -148,7 +154,7 @@ async fn of_source(
         return Ok(None);
     };
     match row.state {
-        CardState::Unused => pays(single(ctx, row)?),
+        CardState::Unused => Ok(Some(single(ctx, row)?.into())),
         // A customer's card is charged by the customer's name, or by its own.
         CardState::Reserved | CardState::Used | CardState::Attached => Ok(Some(Found::Spent)),
     }
@@ -174,7 +180,7 @@ async fn of_customer(
         faults.add("customer_token", UNKNOWN);
         return Ok(None);
     };
-    pays(again(ctx, card, customer.id, Some(customer.primary_card_id))?)
+    Ok(Some(again(ctx, card, customer.id, Some(customer.primary_card_id))?.into()))
 }
 
 /// A customer's card, which may be charged again and again.
@@ -196,8 +202,4 @@ fn payer(
 ) -> Result<Payer, Error> {
     let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
     Ok(Payer { card, shown, digits, token })
-}
-
-fn pays(payer: Payer) -> Result<Option<Found>, Error> {
-    Ok(Some(Found::Payer(Box::new(payer))))
 }

@@ -14,6 +14,7 @@ mod billing_races;
 mod browsers;
 mod buckets;
 mod cards;
+mod challenge_page;
 mod charge_payers;
 mod charge_search;
 mod charges;
