@@ -69,6 +69,14 @@ async fn record_of(app: &App, client: &Client, path: &str) -> String {
         let refund = client.refund(&token_of(&client.captured(400).await), 100).await.ok(201);
         return path.replace("{refund_token}", &token_of(&refund));
     }
+    if path.ends_with("{certificate_token}") {
+        return path.replace("{certificate_token}", &token_of(&client.wallet_certificate().await));
+    }
+    if path.ends_with("{domain_token}") {
+        let domain = json!({ "domain_name": "gone.example.com" });
+        let domain = client.post("/1/walletA_pay/domains", &domain).await.ok(201);
+        return path.replace("{domain_token}", &token_of(&domain));
+    }
     if path.ends_with("{account_token}") {
         let account = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
         return path.replace("{account_token}", &token_of(&account));
@@ -105,7 +113,12 @@ rules! {
                     continue;
                 }
                 let example = &operation["requestBody"]["content"]["application/json"]["example"];
-                let body = if example.is_null() { json!({}) } else { example.clone() };
+                let body = match (method.as_str(), path.as_str()) {
+                    // No certificate of an example is of a key that was made just now.
+                    ("PUT", "/1/walletA_pay/certificates") => json!({ "pem": client.issued_certificate().await }),
+                    _ if example.is_null() => json!({}),
+                    _ => example.clone(),
+                };
                 let (path, key) = (record_of(app, &client, path).await, format!("{method}{path}"));
                 let request = Keyed { method, path, key, body };
                 let first = request.by(&client).await;

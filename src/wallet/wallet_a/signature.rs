@@ -48,9 +48,8 @@ pub fn verify(
 ) -> Result<Timestamp, Unreadable> {
     let envelope = ContentInfo::from_ber(signature)?;
     let signed: SignedData = envelope.content.decode_as_encoding(EncodingRules::Ber)?;
-    let detached = signed.encap_content_info.econtent.is_none();
     let [signer] = signed.signer_infos.0.as_slice() else { return Err(Unreadable) };
-    if envelope.content_type != SIGNED_DATA || !detached || signer.digest_alg.oid != SHA_256 {
+    if envelope.content_type != SIGNED_DATA || !is_plain(&signed, signer) {
         return Err(Unreadable);
     }
     let certificates: Vec<&Certificate> = signed.certificates.iter().flat_map(|set| set.0.iter()).filter_map(plain).collect();
@@ -70,6 +69,17 @@ pub fn verify(
     }
     leaf.verify_signature(webpki::ring::ECDSA_P256_SHA256, &attributes.to_der()?, signer.signature.as_bytes())?;
     timestamp(signed_at.to_unix_duration())
+}
+
+/// Whether it is detached, and of the one version and the algorithms that wallets use: little is left to change in it.
+fn is_plain(signed: &SignedData, signer: &SignerInfo) -> bool {
+    let mut digests = signed.digest_algorithms.iter().chain([&signer.digest_alg]);
+    signed.encap_content_info.econtent.is_none()
+        && (signed.version, signer.version) == (CmsVersion::V1, CmsVersion::V1)
+        && digests.all(|digest| digest.oid == SHA_256)
+        && signer.signature_algorithm.oid == ECDSA_WITH_SHA_256
+        && signer.unsigned_attrs.is_none()
+        && signed.crls.is_none()
 }
 
 fn plain(choice: &CertificateChoices) -> Option<&Certificate> {
@@ -170,4 +180,42 @@ pub fn sign(
 
 fn attribute(oid: ObjectIdentifier, value: Any) -> Result<Attribute, der::Error> {
     Ok(Attribute { oid, values: SetOfVec::try_from(vec![value])? })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::pki_types::pem::PemObject as _;
+
+    use super::*;
+    use crate::wallet::{WalletAToken, decoded, wallet_a};
+
+    const TOKEN: &str = include_str!("../../../tests/fixtures/wallet_a_token.json");
+    const ROOT: &[u8] = include_bytes!("../../../tests/fixtures/wallet_a_root.pem");
+
+    /// 2023-03-07T05:33:48Z, which is also written in the signature.
+    const SIGNED_AT: Timestamp = Timestamp::from_millis(1_678_167_228_000);
+
+    /// The signature of a real device, in BER, under the provider's own root: published by Spreedly with its library Gala
+    /// (MIT). Nobody's card is in reach: only the signature is looked at.
+    #[test]
+    fn the_signature_of_a_real_device_is_genuine_and_over_nothing_else() {
+        let token: WalletAToken = serde_json::from_str(TOKEN).unwrap();
+        let roots = [CertificateDer::from_pem_slice(ROOT).unwrap()];
+        let signature = decoded(&token.signature).unwrap();
+        let payment = wallet_a::hexadecimal(&token.header.transaction_id).unwrap();
+        let content = [decoded(&token.header.ephemeral_public_key).unwrap(), decoded(&token.data).unwrap(), payment].concat();
+        assert_eq!(verify(&signature, &content, &roots, SIGNED_AT), Ok(SIGNED_AT));
+        assert_eq!(verify(&signature, &content[1..], &roots, SIGNED_AT), Err(Unreadable));
+        assert_eq!(verify(&signature, &content, &[], SIGNED_AT), Err(Unreadable));
+        let years_later = Timestamp::from_millis(1_800_000_000_000);
+        assert_eq!(verify(&signature, &content, &roots, years_later), Err(Unreadable), "its certificate has expired");
+        for at in 0..signature.len() {
+            let mut changed = signature.clone();
+            changed[at] ^= 1;
+            // The lengths of some parts are nobody's business, but what was signed is.
+            if let Ok(signed_at) = verify(&changed, &content, &roots, SIGNED_AT) {
+                assert_eq!(signed_at, SIGNED_AT, "byte {at}");
+            }
+        }
+    }
 }

@@ -15,6 +15,7 @@ use card_payments::outbound::{Outbound, Reach};
 use card_payments::services::accounts::{self, Keys, NewAccount};
 use card_payments::services::ledger::verify::{Difference, verify};
 use card_payments::services::moment::Moment;
+use card_payments::services::wallets::Wallets;
 use card_payments::services::{Ctx, due};
 use card_payments::store::{Location, Store};
 use card_payments::vault::OperatorKeys;
@@ -74,6 +75,7 @@ struct Outlives {
     acquirer_answer: Duration,
     clock_move: Duration,
     environment: Environment,
+    wallets: Box<dyn Fn() -> Wallets + Send + Sync>,
     // Removed when the test ends.
     _folder: Option<tempfile::TempDir>,
     _postgres: Option<postgres::Database>,
@@ -88,6 +90,7 @@ impl Outlives {
             environment: self.environment,
             operator: self.operator.clone(),
             outbound: Outbound::new(Reach::test()),
+            wallets: (self.wallets)(),
             retention: Span::days(90),
             clock_move: self.clock_move,
         };
@@ -162,6 +165,10 @@ impl App {
             acquirer_answer,
             clock_move: CLOCK_MOVE,
             environment,
+            wallets: match environment {
+                Environment::Test => Box::new(Wallets::simulated),
+                Environment::Live => Box::new(Wallets::default),
+            },
             _folder: folder,
             _postgres: copy,
         };
@@ -182,6 +189,12 @@ impl App {
     /// From its next start on, a process moves clocks for no longer than this.
     pub fn moves_clocks_for(&mut self, span: Duration) {
         self.outlives.clock_move = span;
+    }
+
+    /// Another process begins, whose operator tells this about wallets.
+    pub async fn knows_wallets(&mut self, wallets: impl Fn() -> Wallets + Send + Sync + 'static) {
+        self.outlives.wallets = Box::new(wallets);
+        self.restart().await;
     }
 
     /// Another copy of the server on the same PostgreSQL.
@@ -287,6 +300,10 @@ impl App {
         assert_eq!(self.number(entries).await, self.number(captured).await, "one entry a captured charge");
         let orphans = "SELECT COUNT(*) FROM webhooks w WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.account_id = w.account_id AND e.id = w.endpoint_id) OR NOT EXISTS (SELECT 1 FROM events x WHERE x.account_id = w.account_id AND x.id = w.event_id)";
         assert_eq!(self.number(orphans).await, 0, "webhooks without their endpoint or event");
+        let complete = "SELECT COUNT(*) FROM wallet_certificates WHERE (state = 'active') <> (merchant_id IS NOT NULL AND valid_from IS NOT NULL AND valid_until IS NOT NULL)";
+        assert_eq!(self.number(complete).await, 0, "a certificate is active once the provider has issued it");
+        let spent = "SELECT COUNT(*) FROM cards WHERE state IN ('used', 'attached') AND (cvc_sealed IS NOT NULL OR network_sealed IS NOT NULL)";
+        assert_eq!(self.number(spent).await, 0, "what proves one payment goes with it");
         let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
         let authorisations =
             format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED_AUTHORISATIONS);

@@ -2,7 +2,7 @@
 
 use entity::{
     account, api_key, balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key,
-    refund, webhook, webhook_endpoint,
+    refund, wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
@@ -38,10 +38,15 @@ impl App {
             .unwrap();
         let accounts = account::Entity::find().order_by_asc(account::Column::Id).all(db).await.unwrap();
         let keys = api_key::Entity::find().order_by_asc(api_key::Column::Hash).all(db).await.unwrap();
+        let certificates = wallet_certificate::Entity::find().order_by_asc(wallet_certificate::Column::Id);
+        let domains = wallet_domain::Entity::find().order_by_asc(wallet_domain::Column::Id);
+        let payloads = wallet_payload::Entity::find().order_by_asc(wallet_payload::Column::Hash);
+        let wallets =
+            (certificates.all(db).await.unwrap(), domains.all(db).await.unwrap(), payloads.all(db).await.unwrap());
         let kept = self.kept().await;
         format!(
             "{accounts:#?}\n{keys:#?}\n{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
-             {counters:#?}\n{balances:#?}\n{kept:#?}"
+             {counters:#?}\n{balances:#?}\n{wallets:#?}\n{kept:#?}"
         )
     }
 
