@@ -196,7 +196,7 @@ rules! {
             anonymous.post(PATH, &parameters).await.refused(401, "unauthorized");
             let mut keyed = parameters.clone();
             keyed["publishable_api_key"] = json!(app.publishable_key());
-            let source = if parameters["type"] == "walletGpay" {
+            let source = if parameters["type"] == "walletApay" {
                 let path = format!("{PATH}.json?callback=F&_method=POST&{}", form(&keyed, true));
                 let script = ask(&anonymous, Method::GET, &path, &[]).await;
                 let json = script.text.strip_prefix("/**/F(").and_then(|rest| rest.strip_suffix(");")).expect("a script");
