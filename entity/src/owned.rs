@@ -38,7 +38,8 @@ macro_rules! listed {
 }
 
 owned! {
-    api_key balance card charge counter customer deposit event idempotency_answer idempotency_key journal_entry posting
-    refund wallet_certificate wallet_domain wallet_payload webhook webhook_endpoint
+    api_key balance card challenge_page charge counter customer deposit event idempotency_answer
+    idempotency_key journal_entry posting refund three_d_secure wallet_certificate wallet_domain
+    wallet_payload webhook webhook_endpoint
 }
 listed! { card charge customer event refund wallet_certificate wallet_domain webhook webhook_endpoint }

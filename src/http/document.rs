@@ -386,6 +386,11 @@ fn examples(operation: &mut Map<String, Value>) {
             "email": "roland@example.com", "description": "test charge", "amount": 400, "ip_address": "203.192.1.172",
             "card": card, "metadata": { "order": "1001" },
         }),
+        Some("create_authorisation") => json!({
+            "email": "roland@example.com", "description": "test authorisation", "amount": 400,
+            "ip_address": "203.192.1.172", "card": card,
+        }),
+        Some("capture_authorisation") => json!({ "amount": 100 }),
         Some("create_customer") => {
             json!({ "email": "roland@example.com", "first_name": "Roland", "card": card })
         }

@@ -6,6 +6,7 @@ mod authorisations;
 mod browser;
 mod call;
 mod cards;
+mod challenge;
 mod charges;
 mod customers;
 pub mod document;
@@ -66,6 +67,7 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(payment_sources::create_payment_source))
         .routes(routes!(charges::create_charge, charges::list_charges))
         .routes(routes!(charges::search_charges))
+        .routes(routes!(charges::verify_charge))
         .routes(routes!(charges::get_charge))
         .routes(routes!(charges::void_charge))
         .routes(routes!(charges::capture_charge))
@@ -117,6 +119,7 @@ pub fn router(site: Site) -> Router {
     let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
     let routed = api
         .merge(system::routes(&openapi()))
+        .merge(challenge::routes())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.

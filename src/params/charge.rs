@@ -107,3 +107,10 @@ pub struct Capture {
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     pub amount: Option<String>,
 }
+
+/// Which 3-D Secure session is meant.
+#[derive(Deserialize, Validate)]
+pub struct Verify {
+    /// `se_...`; whatever is none is unknown.
+    pub session_token: Option<String>,
+}

@@ -91,6 +91,19 @@ pub fn seal(ctx: &Context, card: Presented) -> card::Model {
     row
 }
 
+/// A copy of a card for a payment that waits, with its digits encrypted: whatever becomes of the card itself. Nobody gets
+/// its token.
+pub fn copy(ctx: &Context, card: &card::Model, digits: Digits) -> card::Model {
+    let row = card::Model {
+        id: ctx.ids.token(),
+        state: CardState::Reserved,
+        customer_id: None,
+        expires_at: None,
+        ..card.clone()
+    };
+    seal(ctx, Presented { row, digits })
+}
+
 /// The row of a token that may be used once within a month.
 pub fn single_use(ctx: &Context, account: &Account, card: Presented) -> card::Model {
     let mut row = seal(ctx, card);
@@ -188,6 +201,12 @@ pub async fn delete_of_customer(
         gone = gone.filter(Column::Id.eq(card));
     }
     Ok(gone.exec(tx).await?.rows_affected)
+}
+
+/// Delete the copy of a payment that waits no more.
+pub async fn delete_copy(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
+    card::Entity::delete_by_id((account, id)).exec(tx).await?;
+    Ok(())
 }
 
 /// A card inside a unit of work.

@@ -17,7 +17,7 @@ use super::context::{Account, Context};
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
 use super::wallets::payloads;
-use super::{cards, charges, idempotency, refunds, retention, webhooks};
+use super::{cards, charges, idempotency, refunds, retention, three_d_secure, webhooks};
 use crate::error::Error;
 use crate::limits::DUE_BATCH;
 
@@ -47,6 +47,7 @@ struct Ahead {
 pub static KINDS: &[Kind] = &[
     UNSETTLED_CHARGES,
     Kind::of_accounts::<cards::Expiry>(),
+    Kind::of_accounts::<three_d_secure::expire::Expiry>(),
     // In this order: what is submitted late may settle at once.
     Kind::of_accounts::<refunds::submit::Submission>(),
     Kind::of_accounts::<refunds::settle::Settlement>(),

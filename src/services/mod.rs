@@ -4,8 +4,8 @@
 //! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, accounts, ledger, page (of
 //! a list), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, wallets, payment_sources,
-//! customers, payment (which card pays), charges, authorisations, refunds, due (the registry of all due work), sandbox
-//! (what testers may order of all these).
+//! customers, payment (which card pays), charges, authorisations, three_d_secure, refunds, due (the registry of
+//! all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
 pub mod authorisations;
@@ -28,6 +28,7 @@ pub mod payment_sources;
 pub mod refunds;
 mod retention;
 pub mod sandbox;
+pub mod three_d_secure;
 pub mod wallets;
 pub mod webhook_endpoints;
 pub mod webhooks;

@@ -12,6 +12,7 @@ pub mod payment_source;
 pub mod refund;
 pub mod sandbox;
 pub mod subscription;
+pub mod three_d_secure;
 pub mod wallet;
 pub mod webhook;
 pub mod webhook_endpoint;

@@ -14,9 +14,25 @@ const ALREADY_VOIDED: &str = "The authorisation has already been voided";
 const EXPIRED: &str = "The authorisation has expired and can not be captured.";
 const BAD: &str = "The authorisation was not successful and can not be captured or voided";
 const FIELDS: [&str; 19] = [
-    "token", "success", "amount", "amount_captured", "amount_remaining", "currency", "description", "email",
-    "ip_address", "created_at", "error_message", "card", "settlement_currency", "metadata", "status_message",
-    "expired", "voided", "voided_at", "capturable",
+    "token",
+    "success",
+    "amount",
+    "amount_captured",
+    "amount_remaining",
+    "currency",
+    "description",
+    "email",
+    "ip_address",
+    "created_at",
+    "error_message",
+    "card",
+    "settlement_currency",
+    "metadata",
+    "status_message",
+    "expired",
+    "voided",
+    "voided_at",
+    "capturable",
 ];
 
 impl Client {
@@ -50,7 +66,8 @@ async fn refused(app: &App, authorisation: &str, code: &str, description: &str) 
         app.unchanged(client.void_of(authorisation)).await,
         app.unchanged(client.capture_of(authorisation, 100)).await,
     ] {
-        let told = json!({ "error": code, "error_description": description, "authorisation_token": authorisation });
+        let told =
+            json!({ "error": code, "error_description": description, "authorisation_token": authorisation });
         assert_eq!(answer.refused(400, code), told);
     }
 }

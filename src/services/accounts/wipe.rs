@@ -5,9 +5,9 @@
 
 use entity::account::{self, Column};
 use entity::{
-    AccountToken, Owned, Span, Timestamp, api_key, balance, card, charge, counter, customer, deposit, event,
-    idempotency_answer, idempotency_key, journal_entry, posting, refund, wallet_certificate, wallet_domain,
-    wallet_payload, webhook, webhook_endpoint,
+    AccountToken, Owned, Span, Timestamp, api_key, balance, card, challenge_page, charge, counter, customer,
+    deposit, event, idempotency_answer, idempotency_key, journal_entry, posting, refund, three_d_secure,
+    wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -116,6 +116,8 @@ macro_rules! rows {
 const STEPS: &[Step] = &[
     rows!(webhook_endpoint Id),
     rows!(refund Id),
+    rows!(challenge_page Hash),
+    rows!(three_d_secure Id),
     rows!(charge Id),
     |tx, account| words(tx, account).boxed(),
     rows!(card Id),

@@ -31,7 +31,8 @@ pub async fn capture(
     let row = planned(ctx, account, row, amount)?;
     let (now, row) = follow(ctx, account, row, Action::Capture).await?;
     let id = row.captured_as.ok_or_else(|| Error::internal("a captured authorisation without its charge"))?;
-    let charge = charge::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let charge =
+        charge::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
     Ok(Charge::at(now, charge.ok_or_else(deleted)?))
 }
 

@@ -26,7 +26,6 @@ pub async fn create(
     let Params { value, faults } = params;
     let params = Params { value: NewCharge::from(value), faults };
     let order = place(ctx, account, Origin::Authorisation, params, outcome).await?;
-    let (task, account) = (ctx.clone(), account.clone());
-    let (now, row) = ctx.in_own_task(async move { pay(&task, &account, order).await }).await?;
+    let (now, row) = pay(ctx, account, order).await?;
     Ok(Authorisation::at(now, row))
 }

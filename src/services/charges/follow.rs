@@ -99,11 +99,7 @@ async fn in_three_steps(
         }
     };
     let (now, row) = outcome::write(ctx, account, row, TokenUse::Inline, verdict).await?;
-    if row.state == step.to {
-        Ok((now, row))
-    } else {
-        Err(Error::from(ErrorCode::GatewayError).about(&row))
-    }
+    if row.state == step.to { Ok((now, row)) } else { Err(Error::from(ErrorCode::GatewayError).about(&row)) }
 }
 
 struct Intent {

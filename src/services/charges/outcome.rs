@@ -89,7 +89,7 @@ impl Outcome {
 
 /// Record what came of the call in flight of `row`, and what becomes of its card's token. The answer is the row as it
 /// then stands, by whosever hand, and when that was.
-pub(super) async fn write(
+pub(in crate::services) async fn write(
     ctx: &Context,
     account: &Account,
     row: charge::Model,
@@ -237,7 +237,7 @@ async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<boo
 }
 
 /// The charge as long as it stands where it was seen.
-pub(super) fn held(seen: &charge::Model) -> UpdateMany<charge::Entity> {
+pub(in crate::services) fn held(seen: &charge::Model) -> UpdateMany<charge::Entity> {
     charge::Entity::update_many()
         .filter(Column::AccountId.eq(seen.account_id))
         .filter(Column::Id.eq(seen.id))
@@ -245,7 +245,7 @@ pub(super) fn held(seen: &charge::Model) -> UpdateMany<charge::Entity> {
         .filter(Column::Attempt.eq(seen.attempt))
 }
 
-pub(super) fn word(state: ChargeState) -> SimpleExpr {
+pub(in crate::services) fn word(state: ChargeState) -> SimpleExpr {
     Expr::value(ActiveEnum::into_value(state))
 }
 

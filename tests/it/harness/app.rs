@@ -305,6 +305,12 @@ impl App {
         let spent = "SELECT COUNT(*) FROM cards WHERE state IN ('used', 'attached') AND (cvc_sealed IS NOT NULL OR network_sealed IS NOT NULL)";
         assert_eq!(self.number(spent).await, 0, "what proves one payment goes with it");
         let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
+        let astray = "SELECT COUNT(*) FROM three_d_secure_sessions s WHERE (s.state = 'open') <> (s.expires_at IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.state = 'reserved' AND c.number_sealed IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM charges c WHERE c.account_id = s.account_id AND c.id = s.charge_id AND c.state = 'pending')";
+        assert_eq!(
+            self.number(astray).await,
+            0,
+            "an open session has a pending charge and a copy of its card, an ended one neither"
+        );
         let authorisations =
             format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED_AUTHORISATIONS);
         let apart = "SELECT COUNT(*) FROM charges c WHERE origin = 'capture' AND NOT EXISTS (SELECT 1 FROM charges a WHERE a.account_id = c.account_id AND a.id = c.authorisation_id AND a.origin = 'authorisation' AND a.state = 'captured' AND a.captured_as = c.id AND a.amount_captured = c.amount AND c.amount <= a.amount)";

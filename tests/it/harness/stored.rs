@@ -1,8 +1,9 @@
 //! What is stored, for rules about what a request must not change or keep.
 
 use entity::{
-    account, api_key, balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key,
-    refund, wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
+    account, api_key, balance, card, challenge_page, charge, counter, customer, event, idempotency_answer,
+    idempotency_key, refund, three_d_secure, wallet_certificate, wallet_domain, wallet_payload, webhook,
+    webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
@@ -43,10 +44,14 @@ impl App {
         let payloads = wallet_payload::Entity::find().order_by_asc(wallet_payload::Column::Hash);
         let wallets =
             (certificates.all(db).await.unwrap(), domains.all(db).await.unwrap(), payloads.all(db).await.unwrap());
+        let sessions = three_d_secure::Entity::find().order_by_asc(three_d_secure::Column::Id);
+        let sessions = sessions.all(db).await.unwrap();
+        let pages = challenge_page::Entity::find().order_by_asc(challenge_page::Column::Hash);
+        let pages = pages.all(db).await.unwrap();
         let kept = self.kept().await;
         format!(
             "{accounts:#?}\n{keys:#?}\n{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
-             {counters:#?}\n{balances:#?}\n{wallets:#?}\n{kept:#?}"
+             {sessions:#?}\n{pages:#?}\n{counters:#?}\n{balances:#?}\n{wallets:#?}\n{kept:#?}"
         )
     }
 
