@@ -168,6 +168,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 15, "every operation with a body has an example");
+        assert_eq!(sent, 19, "every operation with a body has an example");
     }
 }

@@ -60,7 +60,7 @@ impl Drawn {
 }
 
 fn rounds() -> usize {
-    std::env::var("CARD_PAYMENTS_FUZZ_ROUNDS").map_or(20_000, |rounds| rounds.parse().unwrap())
+    std::env::var("CARD_PAYMENTS_FUZZ_ROUNDS").map_or(10_000, |rounds| rounds.parse().unwrap())
 }
 
 /// The texts of a payload, each by its path.

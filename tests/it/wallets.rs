@@ -1,7 +1,11 @@
 //! walletA's domains, sessions and certificates (specification, Mobile wallet support; decisions 10).
 
-use card_payments::services::wallets::{Provider, Wallets};
+use card_payments::app::Parts;
+use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
 use card_payments::outbound::Reach;
+use card_payments::services::wallets::{Provider, Wallets};
+use card_payments::vault::OperatorKeys;
+use card_payments::wallet::Issuer;
 use card_payments::wallet::certificate::MerchantKey;
 use http::Method;
 use serde_json::{Value, json};
@@ -316,4 +320,78 @@ async fn live_asks_those_whom_the_operator_named_on_sqlite() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn live_asks_those_whom_the_operator_named_on_postgres() {
     live(Database::Postgres).await;
+}
+
+#[test]
+fn the_operator_is_told_what_is_wrong_with_the_wallets() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let [_, _, key] = Issuer::of("operator").private_keys();
+    let told = |change: &dyn Fn(&mut ServeOptions, &mut Secrets)| {
+        let mut options = ServeOptions {
+            retention_days: 90,
+            listen: "127.0.0.1:0".parse().unwrap(),
+            environment: Environment::Live,
+            base_url: None,
+            acquirer: Some("simulator".into()),
+            admin_listen: None,
+            trusted_proxies: Vec::new(),
+            webhook_allow: Vec::new(),
+            wallet_a_hosts: Vec::new(),
+            wallet_g_recipient: None,
+            wallet_roots: None,
+            log: "info".into(),
+        };
+        let mut secrets = Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
+        change(&mut options, &mut secrets);
+        let database = DatabaseOptions { database_url: None, data_dir: folder.path().into() };
+        Parts::configured(&options, &database, &secrets).err().map(|error| error.to_string())
+    };
+    let (roots, garbage, no_certificate, no_key) = (
+        file("roots.json", &Issuer::of("operator").published().to_string()),
+        file("garbage.json", "garbage"),
+        file("a.json", r#"{"walletA": ["garbage"]}"#),
+        file("g.json", r#"{"walletG": [{"keyValue": "AAAA", "protocolVersion": "ECv2"}]}"#),
+    );
+    assert_eq!(told(&|_, _| {}), None);
+    assert_eq!(told(&|options, _| options.wallet_roots = Some(roots.clone())), None);
+    assert_eq!(told(&|options, secrets| {
+        options.wallet_g_recipient = Some("gateway:own".into());
+        secrets.wallet_g_key = Some(key.as_str().into());
+    }), None);
+    for (wrong, said) in [
+        (garbage, "CARD_PAYMENTS_WALLET_ROOTS: must be {\"walletA\": [certificates in PEM], \"walletG\": [root signing keys]}"),
+        (no_certificate, "CARD_PAYMENTS_WALLET_ROOTS: walletA: certificate 1 is none"),
+        (no_key, "CARD_PAYMENTS_WALLET_ROOTS: walletG: key 1 is none"),
+        (folder.path().join("nowhere.json"), "CARD_PAYMENTS_WALLET_ROOTS: No such file"),
+    ] {
+        let told = told(&|options, _| options.wallet_roots = Some(wrong.clone())).unwrap();
+        assert!(told.starts_with(said), "{told}");
+    }
+    type Change<'a> = &'a dyn Fn(&mut ServeOptions, &mut Secrets);
+    let changes: [(Change<'_>, &str); 6] = [
+        (&|_, secrets| secrets.wallet_g_key = Some(key.as_str().into()), "CARD_PAYMENTS_WALLET_G_RECIPIENT is required beside CARD_PAYMENTS_WALLET_G_KEY"),
+        (&|options, _| options.wallet_g_recipient = Some("gateway:own".into()), "CARD_PAYMENTS_WALLET_G_KEY is required beside CARD_PAYMENTS_WALLET_G_RECIPIENT"),
+        (&|options, secrets| {
+            options.wallet_g_recipient = Some("merchant:own".into());
+            secrets.wallet_g_key = Some(key.as_str().into());
+        }, "CARD_PAYMENTS_WALLET_G_RECIPIENT: must be gateway:"),
+        (&|options, secrets| {
+            options.wallet_g_recipient = Some("gateway:own".into());
+            secrets.wallet_g_key = Some("garbage".into());
+        }, "CARD_PAYMENTS_WALLET_G_KEY: is not a P-256 private key"),
+        (&|options, _| options.wallet_a_hosts = vec!["wallet.example".into()], "CARD_PAYMENTS_WALLET_A_IDENTITY is required beside CARD_PAYMENTS_WALLET_A_HOSTS"),
+        (&|options, secrets| {
+            options.wallet_a_hosts = vec!["wallet.example".into()];
+            secrets.wallet_a_identity = Some(key.as_str().into());
+        }, "CARD_PAYMENTS_WALLET_A_IDENTITY: the certificate names no merchant"),
+    ];
+    for (change, said) in changes {
+        let told = told(change).unwrap();
+        assert!(told.starts_with(said), "{told}");
+    }
 }

@@ -1,7 +1,7 @@
 // Opens and makes walletA tokens with libraries that others have published: `open` and `seal`, JSON in, JSON out.
 import { createCipheriv, createECDH, createHash, randomBytes, webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { ApplePaymentTokenContext } from "@basis-theory/apple-pay-js";
+import decrypter from "@basis-theory/apple-pay-js";
 import * as asn1 from "asn1js";
 import * as pki from "pkijs";
 
@@ -15,7 +15,7 @@ const signedBytes = ({ data, header }) =>
   Buffer.concat([base64(header.ephemeralPublicKey), base64(data), Buffer.from(header.transactionId, "hex")]);
 
 async function open({ token, certificatePem, privateKeyPem, rootPem }) {
-  const context = new ApplePaymentTokenContext({ merchants: [{ certificatePem, privateKeyPem }] });
+  const context = new decrypter.ApplePaymentTokenContext({ merchants: [{ certificatePem, privateKeyPem }] });
   const opened = context.decrypt(token);
   const signature = pki.ContentInfo.fromBER(exact(base64(token.signature)));
   const signed = new pki.SignedData({ schema: signature.content });
