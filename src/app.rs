@@ -215,12 +215,20 @@ fn wallets(options: &ServeOptions, secrets: &Secrets, reach: Reach) -> Result<Wa
     }
     wallets.gateway = match (&secrets.wallet_g_key, &options.wallet_g_recipient) {
         (None, None) => wallets.gateway,
-        (Some(key), Some(recipient)) => Some(Gateway::new(key.expose(), recipient).map_err(|error| match error {
-            GatewayError::Key => StartError::Wallet("CARD_PAYMENTS_WALLET_G_KEY", error.to_string()),
-            GatewayError::Recipient => StartError::Wallet("CARD_PAYMENTS_WALLET_G_RECIPIENT", error.to_string()),
-        })?),
-        (None, Some(_)) => return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_KEY", "CARD_PAYMENTS_WALLET_G_RECIPIENT")),
-        (Some(_), None) => return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_RECIPIENT", "CARD_PAYMENTS_WALLET_G_KEY")),
+        (Some(key), Some(recipient)) => {
+            Some(Gateway::new(key.expose(), recipient).map_err(|error| match error {
+                GatewayError::Key => StartError::Wallet("CARD_PAYMENTS_WALLET_G_KEY", error.to_string()),
+                GatewayError::Recipient => {
+                    StartError::Wallet("CARD_PAYMENTS_WALLET_G_RECIPIENT", error.to_string())
+                }
+            })?)
+        }
+        (None, Some(_)) => {
+            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_KEY", "CARD_PAYMENTS_WALLET_G_RECIPIENT"));
+        }
+        (Some(_), None) => {
+            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_RECIPIENT", "CARD_PAYMENTS_WALLET_G_KEY"));
+        }
     };
     wallets.provider = match (&secrets.wallet_a_identity, options.wallet_a_hosts.as_slice()) {
         (None, []) => None,
@@ -228,8 +236,12 @@ fn wallets(options: &ServeOptions, secrets: &Secrets, reach: Reach) -> Result<Wa
             let provider = Provider::new(identity, options.wallet_a_hosts.clone(), reach);
             Some(provider.map_err(|why| StartError::Wallet("CARD_PAYMENTS_WALLET_A_IDENTITY", why))?)
         }
-        (None, [_, ..]) => return Err(StartError::Beside("CARD_PAYMENTS_WALLET_A_IDENTITY", "CARD_PAYMENTS_WALLET_A_HOSTS")),
-        (Some(_), []) => return Err(StartError::Beside("CARD_PAYMENTS_WALLET_A_HOSTS", "CARD_PAYMENTS_WALLET_A_IDENTITY")),
+        (None, [_, ..]) => {
+            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_A_IDENTITY", "CARD_PAYMENTS_WALLET_A_HOSTS"));
+        }
+        (Some(_), []) => {
+            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_A_HOSTS", "CARD_PAYMENTS_WALLET_A_IDENTITY"));
+        }
     };
     Ok(wallets)
 }

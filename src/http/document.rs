@@ -381,7 +381,9 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("create_wallet_session") => json!({
             "validation_url": "https://gateway.wallet.example/paymentSession", "initiative": "messaging",
         }),
-        Some("create_sandbox_wallet_payload") => json!({ "type": "walletGpay", "number": "4200000000000000" }),
+        Some("create_sandbox_wallet_payload") => {
+            json!({ "type": "walletGpay", "number": "4200000000000000" })
+        }
         Some("create_charge") => json!({
             "email": "roland@example.com", "description": "test charge", "amount": 400, "ip_address": "203.192.1.172",
             "card": card, "metadata": { "order": "1001" },

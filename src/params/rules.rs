@@ -136,7 +136,9 @@ mod tests {
     #[test]
     fn a_domain_name_is_fully_qualified() {
         let long = format!("{}.example", "a".repeat(63));
-        for good in ["example.com", "Shop.EXAMPLE.com", "xn--bcher-kva.example", "1.a-b.example", "a.invalid", &long] {
+        for good in
+            ["example.com", "Shop.EXAMPLE.com", "xn--bcher-kva.example", "1.a-b.example", "a.invalid", &long]
+        {
             assert!(domain_name(good).is_ok(), "{good}");
         }
         let (label, name) = (format!("{}.example", "a".repeat(64)), format!("{}example", "a.".repeat(130)));

@@ -11,8 +11,8 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use validator::Validate;
 
 use super::{Patch, filled, rules};
-use crate::secret::Secret;
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
+use crate::secret::Secret;
 
 /// How a pending refund is to end.
 #[derive(Debug, Clone, Deserialize, Validate, ToSchema)]

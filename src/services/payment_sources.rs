@@ -52,7 +52,8 @@ pub async fn store(
                 return Err(unusable().into());
             }
             tx.append(row);
-            PaymentSource::new(row.clone()).ok_or_else(|| Error::internal("a payment source without its type"))
+            PaymentSource::new(row.clone())
+                .ok_or_else(|| Error::internal("a payment source without its type"))
         }
         .boxed()
     });

@@ -1,7 +1,7 @@
 //! Payment source (specification, Payment source).
 
-use entity::card::{self, SourceType};
 use entity::PaymentSourceToken;
+use entity::card::{self, SourceType};
 use serde::Serialize;
 use utoipa::ToSchema;
 

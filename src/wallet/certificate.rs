@@ -114,7 +114,9 @@ const UID_CHARACTERS_MAX: usize = 256;
 fn uid(subject: &Name) -> Result<String, Unreadable> {
     let value = subject.iter().find(|attribute| attribute.oid == UID).ok_or(Unreadable)?;
     let utf8 = value.value.decode_as::<Utf8StringRef<'_>>().map(|text| text.as_str().to_owned());
-    let text = utf8.or_else(|_| value.value.decode_as::<PrintableStringRef<'_>>().map(|text| text.as_str().to_owned()))?;
+    let text = utf8.or_else(|_| {
+        value.value.decode_as::<PrintableStringRef<'_>>().map(|text| text.as_str().to_owned())
+    })?;
     let fits = !text.trim().is_empty() && text.chars().count() <= UID_CHARACTERS_MAX && !text.contains('\0');
     if fits { Ok(text) } else { Err(Unreadable) }
 }

@@ -74,7 +74,8 @@ impl Issuer {
             SecretKey::from_slice(&bytes).expect("one of all but a few numbers")
         };
         let signing = |what: &str| SigningKey::from(key(what));
-        let (root_key, intermediate_key, device) = (signing("root"), signing("intermediate"), signing("device"));
+        let (root_key, intermediate_key, device) =
+            (signing("root"), signing("intermediate"), signing("device"));
         let subject = |what: &str| Name::from_str(&format!("CN={name} test wallet {what}"));
         let profile = |what: &str, issuer: &str, marker| {
             Ok::<_, der::Error>(Profile { subject: subject(what)?, issuer: subject(issuer)?, marker })
@@ -124,9 +125,8 @@ impl Issuer {
     pub fn private_keys(&self) -> [String; 3] {
         let root: SecretKey = self.root_g.clone().into();
         let device: SecretKey = self.device.clone().into();
-        [device, root, self.gateway.clone()].map(|key| {
-            key.to_pkcs8_pem(der::pem::LineEnding::LF).expect("a key").to_string()
-        })
+        [device, root, self.gateway.clone()]
+            .map(|key| key.to_pkcs8_pem(der::pem::LineEnding::LF).expect("a key").to_string())
     }
 
     /// The certificates of the device and of the authority that issued it, in PEM.

@@ -83,7 +83,10 @@ impl Roots {
             };
             Some(read().map_err(|_: super::Unreadable| RootsError::Key(place)))
         });
-        Ok(Self { wallet_a: certificates.collect::<Result<_, _>>()?, wallet_g: keys.collect::<Result<_, _>>()? })
+        Ok(Self {
+            wallet_a: certificates.collect::<Result<_, _>>()?,
+            wallet_g: keys.collect::<Result<_, _>>()?,
+        })
     }
 
     /// These and others.

@@ -77,7 +77,8 @@ impl WalletAToken {
         let data = decoded(&self.data)?;
         let payment = hexadecimal(&self.header.transaction_id)?;
         let application = self.header.application_data.as_deref().map(hexadecimal).transpose()?;
-        let signed = [&ephemeral, &data, &payment, &application.unwrap_or_default()].map(Vec::as_slice).concat();
+        let signed =
+            [&ephemeral, &data, &payment, &application.unwrap_or_default()].map(Vec::as_slice).concat();
         let signed_at = signature::verify(&decoded(&self.signature)?, &signed, &roots.wallet_a, now)?;
         let until = signed_at + AGE_MAX;
         // A device's clock may be as much ahead as its payloads may be old.
@@ -138,6 +139,7 @@ fn hexadecimal(text: &str) -> Result<Vec<u8>, Unreadable> {
     if text.len() > 2 * PAYMENT_BYTES_MAX || !text.len().is_multiple_of(2) {
         return Err(Unreadable);
     }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).ok_or(Unreadable);
+    let digit =
+        |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).ok_or(Unreadable);
     text.as_bytes().chunks_exact(2).map(|pair| Ok(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }

@@ -239,7 +239,8 @@ impl WalletGSigningKey {
     /// Vouch for a key until a time.
     pub(super) fn vouched(key: &SigningKey, until: Timestamp, root: &SigningKey) -> Option<Self> {
         let public = key.verifying_key().to_public_key_der().ok()?;
-        let key = SignedKey { key_value: encoded(public.as_bytes()), key_expiration: until.millis().to_string() };
+        let key =
+            SignedKey { key_value: encoded(public.as_bytes()), key_expiration: until.millis().to_string() };
         let signed_key = serde_json::to_string(&key).ok()?;
         let signature: DerSignature = root.sign(&told(&[SENDER, Protocol::V2.name(), &signed_key]));
         Some(Self { signed_key, signatures: vec![encoded(signature.as_bytes())] })
@@ -275,7 +276,9 @@ fn keys(
     let shared = secret.diffie_hellman(public);
     let material = Zeroizing::new([ephemeral, shared.raw_secret_bytes()].concat());
     let mut keys = Zeroizing::new(vec![0; 2 * protocol.key_bytes()]);
-    Hkdf::<Sha256>::new(Some(&[0; 32]), &material).expand(SENDER.as_bytes(), &mut keys).map_err(|_| Unreadable)?;
+    Hkdf::<Sha256>::new(Some(&[0; 32]), &material)
+        .expand(SENDER.as_bytes(), &mut keys)
+        .map_err(|_| Unreadable)?;
     Ok(keys)
 }
 

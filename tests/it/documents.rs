@@ -88,8 +88,12 @@ fn every_state_and_move_is_in_the_states_document() {
     );
     for state in CertificateState::ALL {
         let meaning = match state {
-            CertificateState::Incomplete => "the key waits for its certificate; becomes active by one that carries it",
-            CertificateState::Active => "payloads are sealed for it; a second certificate of the key is refused",
+            CertificateState::Incomplete => {
+                "the key waits for its certificate; becomes active by one that carries it"
+            }
+            CertificateState::Active => {
+                "payloads are sealed for it; a second certificate of the key is refused"
+            }
         };
         writeln!(text, "- `{}`: {meaning}", state.code()).unwrap();
     }

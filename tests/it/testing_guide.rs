@@ -122,8 +122,7 @@ fn the_guide_to_wallets_tells_what_happens() {
 fn tells_what_happens(guide: &str, compared_at_least: usize) {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(folder.path()));
-    let guide =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(guide)).unwrap();
+    let guide = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(guide)).unwrap();
     let blocks = blocks(&guide);
     let (key, _) = server.keys();
     let url = format!("http://{}", server.address);

@@ -48,7 +48,9 @@ impl Drawn {
                 3 => bytes.insert(at, u8::try_from(self.below(256)).unwrap()),
                 4 => bytes.swap(from, to),
                 // Lengths, tags and bounds of DER and JSON.
-                5 if !bytes.is_empty() => bytes[at] = [0x00, 0x30, 0x7f, 0x80, 0x84, 0xa0, 0xff, b'"', b'{'][self.below(9)],
+                5 if !bytes.is_empty() => {
+                    bytes[at] = [0x00, 0x30, 0x7f, 0x80, 0x84, 0xa0, 0xff, b'"', b'{'][self.below(9)]
+                }
                 _ if !bytes.is_empty() => bytes[at] ^= 1 << self.below(8),
                 _ => bytes.push(0x30),
             }
@@ -67,8 +69,12 @@ fn rounds() -> usize {
 fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::String(_) => found.push(at.to_owned()),
-        Value::Array(items) => items.iter().enumerate().for_each(|(n, item)| texts(item, &format!("{at}/{n}"), found)),
-        Value::Object(fields) => fields.iter().for_each(|(name, field)| texts(field, &format!("{at}/{name}"), found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(n, item)| texts(item, &format!("{at}/{n}"), found))
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, field)| texts(field, &format!("{at}/{name}"), found))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -99,7 +105,10 @@ fn opens_nothing_else<T: Serialize + DeserializeOwned>(good: &T, open: impl Fn(&
         *text = new.into();
         if let Some(opened) = open(&serde_json::from_value(spoilt).unwrap()) {
             // Parts of a signature are not signed themselves.
-            assert_eq!((opened.payment, opened.card.number), (genuine.payment.clone(), genuine.card.number.clone()));
+            assert_eq!(
+                (opened.payment, opened.card.number),
+                (genuine.payment.clone(), genuine.card.number.clone())
+            );
         }
     }
 }
@@ -137,7 +146,8 @@ fn certificates_and_roots() {
     for _ in 0..rounds() {
         let mut bytes = der.clone();
         drawn.spoil(&mut bytes);
-        let spoilt = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(&bytes));
+        let spoilt =
+            format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(&bytes));
         let _ = Certified::read(&spoilt);
         let mut text = if drawn.below(2) == 0 { pem.as_bytes().to_vec() } else { roots.as_bytes().to_vec() };
         drawn.spoil(&mut text);

@@ -56,8 +56,12 @@ fn wallet_a(device: &Issuer, certificate: &Value, now: Timestamp) -> Value {
 fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::String(_) => found.push(at.to_owned()),
-        Value::Array(items) => items.iter().enumerate().for_each(|(n, item)| texts(item, &format!("{at}/{n}"), found)),
-        Value::Object(fields) => fields.iter().for_each(|(name, field)| texts(field, &format!("{at}/{name}"), found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(n, item)| texts(item, &format!("{at}/{n}"), found))
+        }
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, field)| texts(field, &format!("{at}/{name}"), found))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -282,8 +282,12 @@ fn rcgen_certificate(algorithm: &'static rcgen::SignatureAlgorithm) -> String {
 async fn live(database: Database) {
     let Some(mut app) = App::live(database).await else { return };
     let client = app.client();
-    app.unchanged(client.post(DOMAINS, &named("shop.invalid"))).await.faulty(&[("domain_name", "Domain name does not host the verification file")]);
-    app.unchanged(client.post(SESSIONS, &session("messaging", Value::Null))).await.refused(400, "bad_request");
+    app.unchanged(client.post(DOMAINS, &named("shop.invalid")))
+        .await
+        .faulty(&[("domain_name", "Domain name does not host the verification file")]);
+    app.unchanged(client.post(SESSIONS, &session("messaging", Value::Null)))
+        .await
+        .refused(400, "bad_request");
     app.knows_wallets(|| {
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
         let public = pem("PUBLIC KEY", rcgen::PublicKeyData::subject_public_key_info(&key));
@@ -296,7 +300,13 @@ async fn live(database: Database) {
     })
     .await;
     let client = app.client();
-    for host in ["gateway.wallet.example", "127.0.0.1", "wallet.invalid.example", "wallet.invalid@127.0.0.1", "wallet.invalid:444"] {
+    for host in [
+        "gateway.wallet.example",
+        "127.0.0.1",
+        "wallet.invalid.example",
+        "wallet.invalid@127.0.0.1",
+        "wallet.invalid:444",
+    ] {
         let asked = json!({ "validation_url": format!("https://{host}/"), "initiative": "messaging" });
         app.unchanged(client.post(SESSIONS, &asked)).await.refused(400, "bad_request");
     }
@@ -308,7 +318,8 @@ async fn live(database: Database) {
 fn pem(label: &str, der: Vec<u8>) -> String {
     use base64::Engine;
     let base64 = base64::engine::general_purpose::STANDARD.encode(der);
-    let lines: Vec<&str> = base64.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
+    let lines: Vec<&str> =
+        base64.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
@@ -346,7 +357,8 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             wallet_roots: None,
             log: "info".into(),
         };
-        let mut secrets = Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
+        let mut secrets =
+            Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
         change(&mut options, &mut secrets);
         let database = DatabaseOptions { database_url: None, data_dir: folder.path().into() };
         Parts::configured(&options, &database, &secrets).err().map(|error| error.to_string())
@@ -359,12 +371,18 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
     );
     assert_eq!(told(&|_, _| {}), None);
     assert_eq!(told(&|options, _| options.wallet_roots = Some(roots.clone())), None);
-    assert_eq!(told(&|options, secrets| {
-        options.wallet_g_recipient = Some("gateway:own".into());
-        secrets.wallet_g_key = Some(key.as_str().into());
-    }), None);
+    assert_eq!(
+        told(&|options, secrets| {
+            options.wallet_g_recipient = Some("gateway:own".into());
+            secrets.wallet_g_key = Some(key.as_str().into());
+        }),
+        None
+    );
     for (wrong, said) in [
-        (garbage, "CARD_PAYMENTS_WALLET_ROOTS: must be {\"walletA\": [certificates in PEM], \"walletG\": [root signing keys]}"),
+        (
+            garbage,
+            "CARD_PAYMENTS_WALLET_ROOTS: must be {\"walletA\": [certificates in PEM], \"walletG\": [root signing keys]}",
+        ),
         (no_certificate, "CARD_PAYMENTS_WALLET_ROOTS: walletA: certificate 1 is none"),
         (no_key, "CARD_PAYMENTS_WALLET_ROOTS: walletG: key 1 is none"),
         (folder.path().join("nowhere.json"), "CARD_PAYMENTS_WALLET_ROOTS: No such file"),
@@ -374,21 +392,39 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
     }
     type Change<'a> = &'a dyn Fn(&mut ServeOptions, &mut Secrets);
     let changes: [(Change<'_>, &str); 6] = [
-        (&|_, secrets| secrets.wallet_g_key = Some(key.as_str().into()), "CARD_PAYMENTS_WALLET_G_RECIPIENT is required beside CARD_PAYMENTS_WALLET_G_KEY"),
-        (&|options, _| options.wallet_g_recipient = Some("gateway:own".into()), "CARD_PAYMENTS_WALLET_G_KEY is required beside CARD_PAYMENTS_WALLET_G_RECIPIENT"),
-        (&|options, secrets| {
-            options.wallet_g_recipient = Some("merchant:own".into());
-            secrets.wallet_g_key = Some(key.as_str().into());
-        }, "CARD_PAYMENTS_WALLET_G_RECIPIENT: must be gateway:"),
-        (&|options, secrets| {
-            options.wallet_g_recipient = Some("gateway:own".into());
-            secrets.wallet_g_key = Some("garbage".into());
-        }, "CARD_PAYMENTS_WALLET_G_KEY: is not a P-256 private key"),
-        (&|options, _| options.wallet_a_hosts = vec!["wallet.example".into()], "CARD_PAYMENTS_WALLET_A_IDENTITY is required beside CARD_PAYMENTS_WALLET_A_HOSTS"),
-        (&|options, secrets| {
-            options.wallet_a_hosts = vec!["wallet.example".into()];
-            secrets.wallet_a_identity = Some(key.as_str().into());
-        }, "CARD_PAYMENTS_WALLET_A_IDENTITY: the certificate names no merchant"),
+        (
+            &|_, secrets| secrets.wallet_g_key = Some(key.as_str().into()),
+            "CARD_PAYMENTS_WALLET_G_RECIPIENT is required beside CARD_PAYMENTS_WALLET_G_KEY",
+        ),
+        (
+            &|options, _| options.wallet_g_recipient = Some("gateway:own".into()),
+            "CARD_PAYMENTS_WALLET_G_KEY is required beside CARD_PAYMENTS_WALLET_G_RECIPIENT",
+        ),
+        (
+            &|options, secrets| {
+                options.wallet_g_recipient = Some("merchant:own".into());
+                secrets.wallet_g_key = Some(key.as_str().into());
+            },
+            "CARD_PAYMENTS_WALLET_G_RECIPIENT: must be gateway:",
+        ),
+        (
+            &|options, secrets| {
+                options.wallet_g_recipient = Some("gateway:own".into());
+                secrets.wallet_g_key = Some("garbage".into());
+            },
+            "CARD_PAYMENTS_WALLET_G_KEY: is not a P-256 private key",
+        ),
+        (
+            &|options, _| options.wallet_a_hosts = vec!["wallet.example".into()],
+            "CARD_PAYMENTS_WALLET_A_IDENTITY is required beside CARD_PAYMENTS_WALLET_A_HOSTS",
+        ),
+        (
+            &|options, secrets| {
+                options.wallet_a_hosts = vec!["wallet.example".into()];
+                secrets.wallet_a_identity = Some(key.as_str().into());
+            },
+            "CARD_PAYMENTS_WALLET_A_IDENTITY: the certificate names no merchant",
+        ),
     ];
     for (change, said) in changes {
         let told = told(change).unwrap();

@@ -50,7 +50,9 @@ pub async fn create(
         }
         (Some(device), None) => {
             let gateway = ctx.wallets.gateway.as_ref();
-            gateway.and_then(|gateway| device.wallet_g(card, (gateway, &account_id), wall)).map(WalletSource::WalletG)
+            gateway
+                .and_then(|gateway| device.wallet_g(card, (gateway, &account_id), wall))
+                .map(WalletSource::WalletG)
         }
         (None, _) => None,
     };

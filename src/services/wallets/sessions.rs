@@ -32,7 +32,9 @@ pub async fn create(
     let url = callable(ctx, &asked.validation_url).ok_or_else(bad_request)?;
     let context = filled(asked.initiative_context.as_deref());
     let context = match (asked.initiative, context) {
-        (Initiative::Web, Some(domain)) if domains::find(ctx, account, domain).await?.is_some() => Some(domain),
+        (Initiative::Web, Some(domain)) if domains::find(ctx, account, domain).await?.is_some() => {
+            Some(domain)
+        }
         (Initiative::Web, _) => return Err(bad_request()),
         (Initiative::Messaging, context) => context,
     };

@@ -6,8 +6,8 @@ use std::time::Duration;
 use cms::cert::CertificateChoices;
 use cms::content_info::{CmsVersion, ContentInfo};
 use cms::signed_data::{
-    CertificateSet, DigestAlgorithmIdentifiers, EncapsulatedContentInfo, SignedData, SignerIdentifier, SignerInfo,
-    SignerInfos,
+    CertificateSet, DigestAlgorithmIdentifiers, EncapsulatedContentInfo, SignedData, SignerIdentifier,
+    SignerInfo, SignerInfos,
 };
 use der::asn1::{ObjectIdentifier, OctetString, SetOfVec};
 use der::{Any, Decode as _, Encode as _, EncodingRules, Tag};
@@ -52,11 +52,14 @@ pub fn verify(
     if envelope.content_type != SIGNED_DATA || !is_plain(&signed, signer) {
         return Err(Unreadable);
     }
-    let certificates: Vec<&Certificate> = signed.certificates.iter().flat_map(|set| set.0.iter()).filter_map(plain).collect();
-    let leaf = certificates.iter().find(|leaf| is_of(leaf, &signer.sid) && bears(leaf, LEAF)).ok_or(Unreadable)?;
+    let certificates: Vec<&Certificate> =
+        signed.certificates.iter().flat_map(|set| set.0.iter()).filter_map(plain).collect();
+    let leaf =
+        certificates.iter().find(|leaf| is_of(leaf, &signer.sid) && bears(leaf, LEAF)).ok_or(Unreadable)?;
     let leaf: CertificateDer<'_> = leaf.to_der()?.into();
     let issuers = certificates.iter().filter(|issuer| bears(issuer, INTERMEDIATE));
-    let issuers = issuers.map(|issuer| Ok(issuer.to_der()?.into())).collect::<Result<Vec<_>, Unreadable>>()?;
+    let issuers =
+        issuers.map(|issuer| Ok(issuer.to_der()?.into())).collect::<Result<Vec<_>, Unreadable>>()?;
     let leaf = EndEntityCert::try_from(&leaf)?;
     chained(&leaf, &issuers, roots, now)?;
 
@@ -64,10 +67,16 @@ pub fn verify(
     let digest: OctetString = value(attributes, MESSAGE_DIGEST)?;
     let content_type: ObjectIdentifier = value(attributes, CONTENT_TYPE)?;
     let signed_at: Time = value(attributes, SIGNING_TIME)?;
-    if digest.as_bytes() != Sha256::digest(content).as_slice() || content_type != signed.encap_content_info.econtent_type {
+    if digest.as_bytes() != Sha256::digest(content).as_slice()
+        || content_type != signed.encap_content_info.econtent_type
+    {
         return Err(Unreadable);
     }
-    leaf.verify_signature(webpki::ring::ECDSA_P256_SHA256, &attributes.to_der()?, signer.signature.as_bytes())?;
+    leaf.verify_signature(
+        webpki::ring::ECDSA_P256_SHA256,
+        &attributes.to_der()?,
+        signer.signature.as_bytes(),
+    )?;
     timestamp(signed_at.to_unix_duration())
 }
 
@@ -103,7 +112,12 @@ fn is_of(certificate: &Certificate, signer: &SignerIdentifier) -> bool {
 }
 
 fn bears(certificate: &Certificate, marker: ObjectIdentifier) -> bool {
-    certificate.tbs_certificate().extensions().into_iter().flatten().any(|extension| extension.extn_id == marker)
+    certificate
+        .tbs_certificate()
+        .extensions()
+        .into_iter()
+        .flatten()
+        .any(|extension| extension.extn_id == marker)
 }
 
 /// Whether an intermediate authority stands between a certificate and a root.
@@ -114,8 +128,11 @@ fn chained(
     now: Timestamp,
 ) -> Result<(), Unreadable> {
     let anchors = roots.iter().map(anchor_from_trusted_cert).collect::<Result<Vec<_>, _>>()?;
-    let now = UnixTime::since_unix_epoch(Duration::from_millis(u64::try_from(now.millis()).map_err(|_| Unreadable)?));
-    let path = leaf.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, &anchors, issuers, now, AnyUsage, None, None)?;
+    let now = UnixTime::since_unix_epoch(Duration::from_millis(
+        u64::try_from(now.millis()).map_err(|_| Unreadable)?,
+    ));
+    let path =
+        leaf.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, &anchors, issuers, now, AnyUsage, None, None)?;
     path.intermediate_certificates().next().map(drop).ok_or(Unreadable)
 }
 
@@ -203,12 +220,18 @@ mod tests {
         let roots = [CertificateDer::from_pem_slice(ROOT).unwrap()];
         let signature = decoded(&token.signature).unwrap();
         let payment = wallet_a::hexadecimal(&token.header.transaction_id).unwrap();
-        let content = [decoded(&token.header.ephemeral_public_key).unwrap(), decoded(&token.data).unwrap(), payment].concat();
+        let content =
+            [decoded(&token.header.ephemeral_public_key).unwrap(), decoded(&token.data).unwrap(), payment]
+                .concat();
         assert_eq!(verify(&signature, &content, &roots, SIGNED_AT), Ok(SIGNED_AT));
         assert_eq!(verify(&signature, &content[1..], &roots, SIGNED_AT), Err(Unreadable));
         assert_eq!(verify(&signature, &content, &[], SIGNED_AT), Err(Unreadable));
         let years_later = Timestamp::from_millis(1_800_000_000_000);
-        assert_eq!(verify(&signature, &content, &roots, years_later), Err(Unreadable), "its certificate has expired");
+        assert_eq!(
+            verify(&signature, &content, &roots, years_later),
+            Err(Unreadable),
+            "its certificate has expired"
+        );
         for at in 0..signature.len() {
             let mut changed = signature.clone();
             changed[at] ^= 1;

@@ -180,7 +180,10 @@ impl Acquirer for Line {
         self.references.lock().unwrap().push(call.reference.clone());
         self.proofs.lock().unwrap().push(Proof {
             cvc: call.cvc.as_ref().map(|cvc| cvc.expose().to_owned()),
-            network: call.network.as_ref().map(|proof| (proof.eci.clone(), proof.cryptogram.expose().to_owned())),
+            network: call
+                .network
+                .as_ref()
+                .map(|proof| (proof.eci.clone(), proof.cryptogram.expose().to_owned())),
         });
         let carries = self.call(&call.key);
         if carries == Carries::Call {

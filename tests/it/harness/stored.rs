@@ -42,8 +42,11 @@ impl App {
         let certificates = wallet_certificate::Entity::find().order_by_asc(wallet_certificate::Column::Id);
         let domains = wallet_domain::Entity::find().order_by_asc(wallet_domain::Column::Id);
         let payloads = wallet_payload::Entity::find().order_by_asc(wallet_payload::Column::Hash);
-        let wallets =
-            (certificates.all(db).await.unwrap(), domains.all(db).await.unwrap(), payloads.all(db).await.unwrap());
+        let wallets = (
+            certificates.all(db).await.unwrap(),
+            domains.all(db).await.unwrap(),
+            payloads.all(db).await.unwrap(),
+        );
         let sessions = three_d_secure::Entity::find().order_by_asc(three_d_secure::Column::Id);
         let sessions = sessions.all(db).await.unwrap();
         let pages = challenge_page::Entity::find().order_by_asc(challenge_page::Column::Hash);

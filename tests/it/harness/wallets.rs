@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use card_payments::wallet::Issuer;
-use der::asn1::{GeneralizedTime, ObjectIdentifier, OctetString};
 use der::EncodePem;
+use der::asn1::{GeneralizedTime, ObjectIdentifier, OctetString};
 use der::pem::LineEnding;
+use p256::PublicKey;
 use p256::ecdsa::{DerSignature, SigningKey};
 use p256::pkcs8::DecodePublicKey;
-use p256::PublicKey;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use x509_cert::builder::profile::BuilderProfile;
