@@ -237,10 +237,16 @@ fn wallets(options: &ServeOptions, secrets: &Secrets, reach: Reach) -> Result<Wa
             Some(provider.map_err(|why| StartError::Wallet("CARD_PAYMENTS_WALLET_A_IDENTITY", why))?)
         }
         (None, [_, ..]) => {
-            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_A_IDENTITY", "CARD_PAYMENTS_WALLET_A_HOSTS"));
+            return Err(StartError::Beside(
+                "CARD_PAYMENTS_WALLET_A_IDENTITY",
+                "CARD_PAYMENTS_WALLET_A_HOSTS",
+            ));
         }
         (Some(_), []) => {
-            return Err(StartError::Beside("CARD_PAYMENTS_WALLET_A_HOSTS", "CARD_PAYMENTS_WALLET_A_IDENTITY"));
+            return Err(StartError::Beside(
+                "CARD_PAYMENTS_WALLET_A_HOSTS",
+                "CARD_PAYMENTS_WALLET_A_IDENTITY",
+            ));
         }
     };
     Ok(wallets)

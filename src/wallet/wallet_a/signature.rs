@@ -47,13 +47,13 @@ pub fn verify(
     now: Timestamp,
 ) -> Result<Timestamp, Unreadable> {
     let envelope = ContentInfo::from_ber(signature)?;
-    let signed: SignedData = envelope.content.decode_as_encoding(EncodingRules::Ber)?;
-    let [signer] = signed.signer_infos.0.as_slice() else { return Err(Unreadable) };
-    if envelope.content_type != SIGNED_DATA || !is_plain(&signed, signer) {
+    let message: SignedData = envelope.content.decode_as_encoding(EncodingRules::Ber)?;
+    let [signer] = message.signer_infos.0.as_slice() else { return Err(Unreadable) };
+    if envelope.content_type != SIGNED_DATA || !is_plain(&message, signer) {
         return Err(Unreadable);
     }
     let certificates: Vec<&Certificate> =
-        signed.certificates.iter().flat_map(|set| set.0.iter()).filter_map(plain).collect();
+        message.certificates.iter().flat_map(|set| set.0.iter()).filter_map(plain).collect();
     let leaf =
         certificates.iter().find(|leaf| is_of(leaf, &signer.sid) && bears(leaf, LEAF)).ok_or(Unreadable)?;
     let leaf: CertificateDer<'_> = leaf.to_der()?.into();
@@ -68,7 +68,7 @@ pub fn verify(
     let content_type: ObjectIdentifier = value(attributes, CONTENT_TYPE)?;
     let signed_at: Time = value(attributes, SIGNING_TIME)?;
     if digest.as_bytes() != Sha256::digest(content).as_slice()
-        || content_type != signed.encap_content_info.econtent_type
+        || content_type != message.encap_content_info.econtent_type
     {
         return Err(Unreadable);
     }
@@ -81,14 +81,14 @@ pub fn verify(
 }
 
 /// Whether it is detached, and of the one version and the algorithms that wallets use: little is left to change in it.
-fn is_plain(signed: &SignedData, signer: &SignerInfo) -> bool {
-    let mut digests = signed.digest_algorithms.iter().chain([&signer.digest_alg]);
-    signed.encap_content_info.econtent.is_none()
-        && (signed.version, signer.version) == (CmsVersion::V1, CmsVersion::V1)
+fn is_plain(message: &SignedData, signer: &SignerInfo) -> bool {
+    let mut digests = message.digest_algorithms.iter().chain([&signer.digest_alg]);
+    message.encap_content_info.econtent.is_none()
+        && (message.version, signer.version) == (CmsVersion::V1, CmsVersion::V1)
         && digests.all(|digest| digest.oid == SHA_256)
         && signer.signature_algorithm.oid == ECDSA_WITH_SHA_256
         && signer.unsigned_attrs.is_none()
-        && signed.crls.is_none()
+        && message.crls.is_none()
 }
 
 fn plain(choice: &CertificateChoices) -> Option<&Certificate> {
@@ -184,7 +184,7 @@ pub fn sign(
         unsigned_attrs: None,
     };
     let certificates = [leaf, issuer].map(|certificate| CertificateChoices::Certificate(certificate.clone()));
-    let signed = SignedData {
+    let message = SignedData {
         version: CmsVersion::V1,
         digest_algorithms: DigestAlgorithmIdentifiers::try_from(vec![sha_256])?,
         encap_content_info: EncapsulatedContentInfo { econtent_type: DATA, econtent: None },
@@ -192,7 +192,7 @@ pub fn sign(
         crls: None,
         signer_infos: SignerInfos::try_from(vec![signer])?,
     };
-    ContentInfo { content_type: SIGNED_DATA, content: Any::encode_from(&signed)? }.to_der()
+    ContentInfo { content_type: SIGNED_DATA, content: Any::encode_from(&message)? }.to_der()
 }
 
 fn attribute(oid: ObjectIdentifier, value: Any) -> Result<Attribute, der::Error> {
