@@ -57,8 +57,7 @@ async fn decision(body: Body) -> Option<Decision> {
 
 fn answer(status: StatusCode, site: &Site, shown: Page, undecided: bool) -> Response {
     match shown {
-        Page::Question { merchant, amount, card } => {
-            let question = page::Question { merchant, amount, card };
+        Page::Question(question) => {
             html(status, page::question(&question, site.index.environment, undecided))
         }
         Page::Return(url) => back(&url),

@@ -55,6 +55,12 @@ pub enum Found {
     Spent,
 }
 
+impl From<Payer> for Found {
+    fn from(payer: Payer) -> Self {
+        Self::Payer(Box::new(payer))
+    }
+}
+
 /// Find the card that pays. `None` means that `faults` says why there is none.
 pub async fn find(
     ctx: &Context,
@@ -105,7 +111,13 @@ fn inline(
     let cards::Presented { mut row, digits } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
     row.state = CardState::Used;
+<<<<<<< HEAD
     pays(payer(row, None, digits, TokenUse::Inline)?)
+||||||| 287ec24
+    pays(payer(row, None, number, Some(cvc), TokenUse::Inline)?)
+=======
+    Ok(Some(payer(row, None, number, Some(cvc), TokenUse::Inline)?.into()))
+>>>>>>> authorisations
 }
 
 async fn stored(
@@ -124,10 +136,24 @@ async fn stored(
     };
     match (row.state, row.customer_id) {
         (CardState::Reserved | CardState::Used, _) | (CardState::Attached, None) => Ok(Some(Found::Spent)),
+<<<<<<< HEAD
         (CardState::Unused, _) => pays(single(ctx, row)?),
+||||||| 287ec24
+        (CardState::Unused, _) => {
+            let (number, cvc) = cards::unseal(ctx, &row)?;
+            let token = TokenUse::Single(row.id);
+            pays(payer(row, None, number, cvc, token)?)
+        }
+=======
+        (CardState::Unused, _) => {
+            let (number, cvc) = cards::unseal(ctx, &row)?;
+            let token = TokenUse::Single(row.id);
+            Ok(Some(payer(row, None, number, cvc, token)?.into()))
+        }
+>>>>>>> authorisations
         (CardState::Attached, Some(customer)) => {
             let primary = cards::primary_beside(ctx, account, &row).await?;
-            pays(again(ctx, row, customer, primary)?)
+            Ok(Some(again(ctx, row, customer, primary)?.into()))
         }
     }
 }
@@ -174,7 +200,7 @@ async fn of_customer(
         faults.add("customer_token", UNKNOWN);
         return Ok(None);
     };
-    pays(again(ctx, card, customer.id, Some(customer.primary_card_id))?)
+    Ok(Some(again(ctx, card, customer.id, Some(customer.primary_card_id))?.into()))
 }
 
 /// A customer's card, which may be charged again and again.
@@ -196,8 +222,4 @@ fn payer(
 ) -> Result<Payer, Error> {
     let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
     Ok(Payer { card, shown, digits, token })
-}
-
-fn pays(payer: Payer) -> Result<Option<Found>, Error> {
-    Ok(Some(Found::Payer(Box::new(payer))))
 }

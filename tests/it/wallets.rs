@@ -294,8 +294,8 @@ async fn live(database: Database) {
         let certificate = certify(&public, &format!("UID={MERCHANT}"), VALID);
         let identity = format!("{certificate}{}", pem("PRIVATE KEY", key.serialize_der()));
         // Nobody is there.
-        let hosts = vec!["wallet.invalid".to_owned()];
-        let provider = Provider::new(&identity.into(), hosts, Reach::test()).unwrap();
+        let hosts = ["wallet.invalid".to_owned()];
+        let provider = Provider::new(&identity.into(), &hosts, Reach::test()).unwrap();
         Wallets { provider: Some(provider), ..Wallets::default() }
     })
     .await;

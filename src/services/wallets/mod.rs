@@ -51,7 +51,7 @@ impl Wallets {
 
 impl Provider {
     /// At these hosts, asked with a merchant identity: a certificate that names the merchant in its UID, and its key.
-    pub fn new(identity: &Secret, hosts: Vec<String>, reach: Reach) -> Result<Self, String> {
+    pub fn new(identity: &Secret, hosts: &[String], reach: Reach) -> Result<Self, String> {
         let merchant_id =
             Certified::read(identity.expose()).map_err(|_| "the certificate names no merchant")?.merchant_id;
         let identity = Identity::from_pem(identity.expose()).map_err(|error| error.to_string())?;
