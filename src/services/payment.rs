@@ -111,13 +111,7 @@ fn inline(
     let cards::Presented { mut row, digits } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
     row.state = CardState::Used;
-<<<<<<< HEAD
-    pays(payer(row, None, digits, TokenUse::Inline)?)
-||||||| 287ec24
-    pays(payer(row, None, number, Some(cvc), TokenUse::Inline)?)
-=======
-    Ok(Some(payer(row, None, number, Some(cvc), TokenUse::Inline)?.into()))
->>>>>>> authorisations
+    Ok(Some(payer(row, None, digits, TokenUse::Inline)?.into()))
 }
 
 async fn stored(
@@ -136,21 +130,7 @@ async fn stored(
     };
     match (row.state, row.customer_id) {
         (CardState::Reserved | CardState::Used, _) | (CardState::Attached, None) => Ok(Some(Found::Spent)),
-<<<<<<< HEAD
-        (CardState::Unused, _) => pays(single(ctx, row)?),
-||||||| 287ec24
-        (CardState::Unused, _) => {
-            let (number, cvc) = cards::unseal(ctx, &row)?;
-            let token = TokenUse::Single(row.id);
-            pays(payer(row, None, number, cvc, token)?)
-        }
-=======
-        (CardState::Unused, _) => {
-            let (number, cvc) = cards::unseal(ctx, &row)?;
-            let token = TokenUse::Single(row.id);
-            Ok(Some(payer(row, None, number, cvc, token)?.into()))
-        }
->>>>>>> authorisations
+        (CardState::Unused, _) => Ok(Some(single(ctx, row)?.into())),
         (CardState::Attached, Some(customer)) => {
             let primary = cards::primary_beside(ctx, account, &row).await?;
             Ok(Some(again(ctx, row, customer, primary)?.into()))
@@ -174,7 +154,7 @@ async fn of_source(
         return Ok(None);
     };
     match row.state {
-        CardState::Unused => pays(single(ctx, row)?),
+        CardState::Unused => Ok(Some(single(ctx, row)?.into())),
         // A customer's card is charged by the customer's name, or by its own.
         CardState::Reserved | CardState::Used | CardState::Attached => Ok(Some(Found::Spent)),
     }
