@@ -253,7 +253,7 @@ fn wallets(options: &ServeOptions, secrets: &Secrets, reach: Reach) -> Result<Wa
     wallets.provider = match (&secrets.wallet_a_identity, options.wallet_a_hosts.as_slice()) {
         (None, []) => None,
         (Some(identity), [_, ..]) => {
-            let provider = Provider::new(identity, options.wallet_a_hosts.clone(), reach);
+            let provider = Provider::new(identity, &options.wallet_a_hosts, reach);
             Some(provider.map_err(|why| StartError::Wallet("CARD_PAYMENTS_WALLET_A_IDENTITY", why))?)
         }
         (None, [_, ..]) => {

@@ -13,7 +13,8 @@ pub(super) struct PaymentData {
     application_primary_account_number: Secret,
     /// YYMMDD.
     application_expiration_date: String,
-    payment_data: Proof,
+    #[serde(rename = "paymentData")]
+    proof: Proof,
 }
 
 #[derive(Deserialize)]
@@ -34,8 +35,8 @@ impl PaymentData {
             number: self.application_primary_account_number,
             expiry_month: part(2..4)?.parse()?,
             expiry_year: 2000 + part(0..2)?.parse::<i64>()?,
-            cryptogram: Some(self.payment_data.online_payment_cryptogram),
-            eci: self.payment_data.eci_indicator,
+            cryptogram: Some(self.proof.online_payment_cryptogram),
+            eci: self.proof.eci_indicator,
         })
     }
 }
@@ -45,8 +46,10 @@ impl PaymentData {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Message {
     /// Milliseconds since the epoch.
-    message_expiration: String,
-    message_id: String,
+    #[serde(rename = "messageExpiration")]
+    until: String,
+    #[serde(rename = "messageId")]
+    id: String,
     payment_method_details: Details,
     gateway_merchant_id: Option<String>,
 }
@@ -77,8 +80,8 @@ pub(super) enum AuthMethod {
 
 impl Message {
     pub fn opened(self, now: Timestamp) -> Result<Opened, Unreadable> {
-        let until = milliseconds(&self.message_expiration)?;
-        if until <= now || self.message_id.is_empty() {
+        let until = milliseconds(&self.until)?;
+        if until <= now || self.id.is_empty() {
             return Err(Unreadable);
         }
         let details = self.payment_method_details;
@@ -93,7 +96,7 @@ impl Message {
             eci: details.eci_indicator.filter(|_| cryptogram.is_some()),
             cryptogram,
         };
-        let payment = self.message_id.into_bytes();
+        let payment = self.id.into_bytes();
         Ok(Opened { card, payment, until, merchant: self.gateway_merchant_id })
     }
 }

@@ -52,13 +52,13 @@ struct File {
     #[serde(default)]
     wallet_a: Vec<String>,
     #[serde(default)]
-    wallet_g: Vec<Key>,
+    wallet_g: Vec<Published>,
 }
 
 /// As the provider publishes it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Key {
+struct Published {
     key_value: String,
     protocol_version: String,
     key_expiration: Option<String>,

@@ -20,7 +20,7 @@ pub(super) use signature::{INTERMEDIATE, LEAF, sign};
 
 use super::certificate::MerchantKey;
 use super::message::PaymentData;
-use super::{Opened, Plain, Roots, Unreadable, decoded, encoded};
+use super::{Opened, Plain, Roots, Unreadable, decoded, encoded, hexadecimal_of};
 
 /// Decisions 10: "signed at most 5 minutes ago".
 const AGE_MAX: Span = Span::seconds(5 * 60);
@@ -107,7 +107,7 @@ impl WalletAToken {
         let header = WalletAHeader {
             public_key_hash: encoded(Sha256::digest(public.to_public_key_der().ok()?.as_bytes())),
             ephemeral_public_key: encoded(ephemeral.as_bytes()),
-            transaction_id: payment.iter().map(|byte| format!("{byte:02x}")).collect(),
+            transaction_id: hexadecimal_of(&payment),
             application_data: None,
         };
         Some(Self { data: encoded(data), signature: encoded(signature), header, version: VERSION.into() })

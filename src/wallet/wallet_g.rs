@@ -301,3 +301,37 @@ fn mac(protocol: Protocol, keys: &[u8], message: &[u8]) -> Hmac<Sha256> {
     mac.update(message);
     mac
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+
+    /// From the tests of the provider's own library (Tink, PaymentMethodTokenRecipientTest).
+    #[test]
+    fn the_example_that_the_provider_has_published_for_ecv1_opens() {
+        let key = STANDARD
+            .decode(
+                "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgCPSuFr4iSIaQprjjchHPyDu2NXFe0vDBoTpPkYaK9dehRANCAATnaFz/\
+                 vQKuO90pxsINyVNWojabHfbx9qIJ6uD7Q7ZSxmtyo/Ez3/o2kDT8g0pIdyVIYktCsq65VoQIDWSh2Bdm",
+            )
+            .unwrap();
+        let root = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEPYnHwS8uegWAewQtlxizmLFynwHcxRT1PK07cDA6/C4sXrVI1SzZCUx8U8S0LjMrT6ird/\
+                    VW7be3Mz6t/srtRQ==";
+        let sealed = r#"{"tag":"ZVwlJt7dU8Plk0+r8rPF8DmPTvDiOA1UAoNjDV+SqDE\u003d","ephemeralPublicKey":"BPhVspn70Zj2Kkgu9t8+ApEuUWsI/zos5whGCQBlgOkuYagOis7qsrcbQrcprjvTZO3XOU+Qbcc28FSgsRtcgQE\u003d","encryptedMessage":"12jUObueVTdy"}"#;
+        let token = WalletGToken {
+            protocol_version: "ECv1".into(),
+            signature: "MEQCIDxBoUCoFRGReLdZ/cABlSSRIKoOEFoU3e27c14vMZtfAiBtX3pGMEpnw6mSAbnagCCgHlCk3NcFwWYEyxIE6KGZVA==".into(),
+            intermediate_signing_key: None,
+            signed_message: sealed.into(),
+        };
+        let key = SecretKey::from_pkcs8_der(&key).unwrap();
+        let root = RootKey { key: verifying_key(root).unwrap(), protocol: Protocol::V1, until: None };
+        let now = Timestamp::from_millis(0);
+        let plain = token.unseal(&key, "someRecipient", std::slice::from_ref(&root), now).unwrap();
+        assert_eq!(plain.as_slice(), b"plaintext");
+        assert_eq!(token.unseal(&key, "someoneElse", &[root], now), Err(Unreadable));
+    }
+}

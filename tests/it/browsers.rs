@@ -77,6 +77,7 @@ rules! {
             "/1/cards".to_owned(),
             "/1/cards.json".to_owned(),
             "/1/cards/".to_owned(),
+            "/1/payment_sources".to_owned(),
             format!("/1/customers/{customer}/cards"),
         ] {
             let asked = [
@@ -107,7 +108,8 @@ rules! {
     }
 
     async fn no_other_endpoint_knows_of_origins(app) {
-        let of_browsers = ["/1/cards", "/1/bank_accounts", "/1/customers/{customer_token}/cards"];
+        let of_browsers =
+            ["/1/cards", "/1/payment_sources", "/1/bank_accounts", "/1/customers/{customer_token}/cards"];
         for operation in operations() {
             let path = operation.at("x");
             if !of_browsers.contains(&operation.path.as_str()) {

@@ -11,6 +11,7 @@ use card_payments::services::{
 };
 use entity::card::CardState;
 use entity::event::EventType;
+use entity::wallet_certificate::CertificateState;
 use entity::webhook::WebhookState;
 
 use crate::harness::{fields, rules, token};
@@ -96,6 +97,21 @@ fn every_state_and_move_is_in_the_states_document() {
             }
             CardState::Used => "spent on a charge; its digits are erased",
             CardState::Attached => "belongs to a customer and may be charged again and again",
+        };
+        writeln!(text, "- `{}`: {meaning}", state.code()).unwrap();
+    }
+    text.push_str(
+        "\n## Wallet certificate\n\nA key is made here; the provider certifies it. `PUT /walletA_pay/certificates` is its one \
+         move, by compare-and-set.\n\n",
+    );
+    for state in CertificateState::ALL {
+        let meaning = match state {
+            CertificateState::Incomplete => {
+                "the key waits for its certificate; becomes active by one that carries it"
+            }
+            CertificateState::Active => {
+                "payloads are sealed for it; a second certificate of the key is refused"
+            }
         };
         writeln!(text, "- `{}`: {meaning}", state.code()).unwrap();
     }

@@ -217,7 +217,8 @@ fn in_room(path: &str, room: &str) -> bool {
 
 fn is_leaf(path: &str) -> bool {
     let single = ["src/limits.rs", "src/clock.rs", "src/config.rs"].contains(&path);
-    single || ["error", "params", "config", "clock", "outbound"].iter().any(|leaf| in_room(path, leaf))
+    single
+        || ["error", "params", "config", "clock", "outbound", "wallet"].iter().any(|leaf| in_room(path, leaf))
 }
 
 /// The lines of code that `wrong` has something to say about; whole-line comments may speak of anything.

@@ -81,6 +81,14 @@ async fn record_of(app: &App, client: &Client, path: &str) -> String {
     if path.ends_with("{recipient_token}") {
         return path.replace("{recipient_token}", &token_of(&client.recipient("987654321").await));
     }
+    if path.ends_with("{certificate_token}") {
+        return path.replace("{certificate_token}", &token_of(&client.wallet_certificate().await));
+    }
+    if path.ends_with("{domain_token}") {
+        let domain = json!({ "domain_name": "gone.example.com" });
+        let domain = client.post("/1/walletA_pay/domains", &domain).await.ok(201);
+        return path.replace("{domain_token}", &token_of(&domain));
+    }
     if path.ends_with("{account_token}") {
         let account = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
         return path.replace("{account_token}", &token_of(&account));
@@ -120,17 +128,17 @@ rules! {
                     continue;
                 }
                 let example = &operation["requestBody"]["content"]["application/json"]["example"];
-                let body = if example.is_null() { json!({}) } else { client.named_in(example).await };
-                let body = match path.as_str() {
-                    // Of what no example can name.
-                    "/1/sandbox/disputes" => json!({ "charge_token": token_of(&client.captured(400).await) }),
+                let body = match (method.as_str(), path.as_str()) {
                     // It takes files only: see tests/it/files.rs.
-                    "/1/files" => {
+                    (_, "/1/files") => {
                         asked_twice += 1;
                         continue;
                     }
+                    // Of what no example can name.
+                    (_, "/1/sandbox/disputes") => json!({ "charge_token": token_of(&client.captured(400).await) }),
+                    ("PUT", "/1/walletA_pay/certificates") => json!({ "pem": client.issued_certificate().await }),
                     _ if example.is_null() => json!({}),
-                    _ => example.clone(),
+                    _ => client.named_in(example).await,
                 };
                 let (path, key) = (record_of(app, &client, path).await, format!("{method}{path}"));
                 let request = Keyed { method, path, key, body };

@@ -1,4 +1,4 @@
-//! The guide for testers says what is so: its blocks are run against the real program, one after the other in one shell,
+//! The guides for testers and to wallets say what is so: their blocks are run against the real program, one after the other in one shell,
 //! and what they print is compared with what the guide shows.
 
 use std::fmt::Write;
@@ -107,10 +107,22 @@ fn prefix(text: &str) -> Option<&str> {
 
 #[test]
 fn the_guide_for_testers_tells_what_happens() {
+    tells_what_happens("docs/testing.md", 20);
+}
+
+#[test]
+fn the_guide_to_wallets_tells_what_happens() {
+    if is_there("openssl") {
+        tells_what_happens("docs/wallets.md", 10);
+    } else {
+        eprintln!("openssl is not there: docs/wallets.md is not checked");
+    }
+}
+
+fn tells_what_happens(guide: &str, compared_at_least: usize) {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(folder.path()));
-    let guide =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/testing.md")).unwrap();
+    let guide = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(guide)).unwrap();
     let blocks = blocks(&guide);
     let (key, _) = server.keys();
     let url = format!("http://{}", server.address);
@@ -135,7 +147,7 @@ fn the_guide_for_testers_tells_what_happens() {
         }
         compared += 1;
     }
-    assert!(compared >= 20, "{compared}");
+    assert!(compared >= compared_at_least, "{compared}");
     server.stopped();
 }
 

@@ -17,18 +17,26 @@ use crate::harness::{App, Client, Received, Receiver, card, rules};
 
 const MISSING: &str = "The published verifiers of signatures are not installed, so the tests on it are skipped: \
                        .ci/run installs them where there are node, npm and python3 with venv.\n";
-const PYTHON: &str = "target/verifiers/bin/python";
+pub const PYTHON: &str = "target/verifiers/bin/python";
 const LIBRARY: &str = "tests/verifiers/node_modules/standardwebhooks";
 const SIGNED: [&str; 3] = ["webhook-id", "webhook-timestamp", "webhook-signature"];
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// Whether the libraries are there; where they must be, it is a failure that they are not.
+pub fn installed() -> bool {
+    let there = root().join(PYTHON).exists() && root().join(LIBRARY).exists();
+    if !there {
+        skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
+    }
+    there
 }
 
 /// Receivers that believe one key, if they are installed.
 fn verifiers(key: &str) -> Option<[Process; 2]> {
-    if !root().join(PYTHON).exists() || !root().join(LIBRARY).exists() {
-        skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
+    if !installed() {
         return None;
     }
     let start = |program: PathBuf, script: &str| {

@@ -51,10 +51,11 @@ impl Wallets {
 
 impl Provider {
     /// At these hosts, asked with a merchant identity: a certificate that names the merchant in its UID, and its key.
-    pub fn new(identity: &Secret, hosts: Vec<String>, reach: Reach) -> Result<Self, String> {
+    pub fn new(identity: &Secret, hosts: &[String], reach: Reach) -> Result<Self, String> {
         let merchant_id =
             Certified::read(identity.expose()).map_err(|_| "the certificate names no merchant")?.merchant_id;
         let identity = Identity::from_pem(identity.expose()).map_err(|error| error.to_string())?;
+        let hosts = hosts.iter().map(|host| host.trim().to_ascii_lowercase()).collect();
         let outbound = Outbound::identified(reach, identity).map_err(|error| error.to_string())?;
         Ok(Self { hosts, merchant_id, outbound })
     }

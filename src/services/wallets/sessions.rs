@@ -15,6 +15,7 @@ use crate::random::random;
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::views::wallet::WalletSession;
+use crate::wallet::hexadecimal_of;
 
 /// How long a device may show the payment.
 const LIFETIME: Span = Span::seconds(5 * 60);
@@ -101,19 +102,18 @@ impl Provider {
 
 /// As a provider answers.
 fn simulated(account: &Account, context: Option<&str>) -> WalletSession {
-    let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>();
-    let merchant = hexadecimal(&Sha256::digest(account.id().to_string()));
+    let merchant = hexadecimal_of(&Sha256::digest(account.id().to_string()));
     WalletSession {
         epoch_timestamp: account.now.millis(),
         expires_at: (account.now + LIFETIME).millis(),
-        merchant_session_identifier: format!("SSH{}", hexadecimal(&random::<32>())),
-        nonce: hexadecimal(&random::<4>()),
+        merchant_session_identifier: format!("SSH{}", hexadecimal_of(&random::<32>())),
+        nonce: hexadecimal_of(&random::<4>()),
         operational_analytics_identifier: Some(format!("{}:{merchant}", account.settings().business_name)),
         psp_id: Some(merchant.clone()),
         merchant_identifier: merchant,
         domain_name: context.unwrap_or_default().to_owned(),
         display_name: account.settings().business_name.clone(),
-        signature: hexadecimal(&random::<64>()),
+        signature: hexadecimal_of(&random::<64>()),
         retries: 0,
     }
 }

@@ -47,14 +47,13 @@ pub fn verify(
     now: Timestamp,
 ) -> Result<Timestamp, Unreadable> {
     let envelope = ContentInfo::from_ber(signature)?;
-    let signed: SignedData = envelope.content.decode_as_encoding(EncodingRules::Ber)?;
-    let detached = signed.encap_content_info.econtent.is_none();
-    let [signer] = signed.signer_infos.0.as_slice() else { return Err(Unreadable) };
-    if envelope.content_type != SIGNED_DATA || !detached || signer.digest_alg.oid != SHA_256 {
+    let message: SignedData = envelope.content.decode_as_encoding(EncodingRules::Ber)?;
+    let [signer] = message.signer_infos.0.as_slice() else { return Err(Unreadable) };
+    if envelope.content_type != SIGNED_DATA || !is_plain(&message, signer) {
         return Err(Unreadable);
     }
     let certificates: Vec<&Certificate> =
-        signed.certificates.iter().flat_map(|set| set.0.iter()).filter_map(plain).collect();
+        message.certificates.iter().flat_map(|set| set.0.iter()).filter_map(plain).collect();
     let leaf =
         certificates.iter().find(|leaf| is_of(leaf, &signer.sid) && bears(leaf, LEAF)).ok_or(Unreadable)?;
     let leaf: CertificateDer<'_> = leaf.to_der()?.into();
@@ -69,7 +68,7 @@ pub fn verify(
     let content_type: ObjectIdentifier = value(attributes, CONTENT_TYPE)?;
     let signed_at: Time = value(attributes, SIGNING_TIME)?;
     if digest.as_bytes() != Sha256::digest(content).as_slice()
-        || content_type != signed.encap_content_info.econtent_type
+        || content_type != message.encap_content_info.econtent_type
     {
         return Err(Unreadable);
     }
@@ -79,6 +78,17 @@ pub fn verify(
         signer.signature.as_bytes(),
     )?;
     timestamp(signed_at.to_unix_duration())
+}
+
+/// Whether it is detached, and of the one version and the algorithms that wallets use: little is left to change in it.
+fn is_plain(message: &SignedData, signer: &SignerInfo) -> bool {
+    let mut digests = message.digest_algorithms.iter().chain([&signer.digest_alg]);
+    message.encap_content_info.econtent.is_none()
+        && (message.version, signer.version) == (CmsVersion::V1, CmsVersion::V1)
+        && digests.all(|digest| digest.oid == SHA_256)
+        && signer.signature_algorithm.oid == ECDSA_WITH_SHA_256
+        && signer.unsigned_attrs.is_none()
+        && message.crls.is_none()
 }
 
 fn plain(choice: &CertificateChoices) -> Option<&Certificate> {
@@ -174,7 +184,7 @@ pub fn sign(
         unsigned_attrs: None,
     };
     let certificates = [leaf, issuer].map(|certificate| CertificateChoices::Certificate(certificate.clone()));
-    let signed = SignedData {
+    let message = SignedData {
         version: CmsVersion::V1,
         digest_algorithms: DigestAlgorithmIdentifiers::try_from(vec![sha_256])?,
         encap_content_info: EncapsulatedContentInfo { econtent_type: DATA, econtent: None },
@@ -182,9 +192,53 @@ pub fn sign(
         crls: None,
         signer_infos: SignerInfos::try_from(vec![signer])?,
     };
-    ContentInfo { content_type: SIGNED_DATA, content: Any::encode_from(&signed)? }.to_der()
+    ContentInfo { content_type: SIGNED_DATA, content: Any::encode_from(&message)? }.to_der()
 }
 
 fn attribute(oid: ObjectIdentifier, value: Any) -> Result<Attribute, der::Error> {
     Ok(Attribute { oid, values: SetOfVec::try_from(vec![value])? })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::pki_types::pem::PemObject as _;
+
+    use super::*;
+    use crate::wallet::{WalletAToken, decoded, wallet_a};
+
+    const TOKEN: &str = include_str!("../../../tests/fixtures/wallet_a_token.json");
+    const ROOT: &[u8] = include_bytes!("../../../tests/fixtures/wallet_a_root.pem");
+
+    /// 2023-03-07T05:33:48Z, which is also written in the signature.
+    const SIGNED_AT: Timestamp = Timestamp::from_millis(1_678_167_228_000);
+
+    /// The signature of a real device, in BER, under the provider's own root: published by Spreedly with its library Gala
+    /// (MIT). Nobody's card is in reach: only the signature is looked at.
+    #[test]
+    fn the_signature_of_a_real_device_is_genuine_and_over_nothing_else() {
+        let token: WalletAToken = serde_json::from_str(TOKEN).unwrap();
+        let roots = [CertificateDer::from_pem_slice(ROOT).unwrap()];
+        let signature = decoded(&token.signature).unwrap();
+        let payment = wallet_a::hexadecimal(&token.header.transaction_id).unwrap();
+        let content =
+            [decoded(&token.header.ephemeral_public_key).unwrap(), decoded(&token.data).unwrap(), payment]
+                .concat();
+        assert_eq!(verify(&signature, &content, &roots, SIGNED_AT), Ok(SIGNED_AT));
+        assert_eq!(verify(&signature, &content[1..], &roots, SIGNED_AT), Err(Unreadable));
+        assert_eq!(verify(&signature, &content, &[], SIGNED_AT), Err(Unreadable));
+        let years_later = Timestamp::from_millis(1_800_000_000_000);
+        assert_eq!(
+            verify(&signature, &content, &roots, years_later),
+            Err(Unreadable),
+            "its certificate has expired"
+        );
+        for at in 0..signature.len() {
+            let mut changed = signature.clone();
+            changed[at] ^= 1;
+            // The lengths of some parts are nobody's business, but what was signed is.
+            if let Ok(signed_at) = verify(&changed, &content, &roots, SIGNED_AT) {
+                assert_eq!(signed_at, SIGNED_AT, "byte {at}");
+            }
+        }
+    }
 }

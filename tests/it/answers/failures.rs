@@ -41,6 +41,8 @@ rules! {
         }
         let head = ask(&app.client(), Method::HEAD, &path, &id).await;
         assert_eq!((head.status, head.text.as_str()), (500, ""));
+        // For the books that are checked at the end.
+        app.execute("ALTER TABLE lost RENAME TO cards").await;
     }
 
     async fn a_script_tag_is_told_of_a_fault_of_ours_too(app) {
@@ -58,5 +60,6 @@ rules! {
         assert_eq!(answer.status, 200);
         let json = answer.text.strip_prefix("/**/F(").and_then(|rest| rest.strip_suffix(");")).unwrap();
         discloses_its_id_only(&serde_json::from_str(json).unwrap(), "my-id");
+        app.execute("ALTER TABLE lost RENAME TO cards").await;
     }
 }

@@ -45,6 +45,8 @@ fn prefix(path: &str) -> &'static str {
         Some("plans") => "plan_",
         Some("refunds") => "rf_",
         Some("subscriptions") => "sub_",
+        Some("walletA_pay") if path.contains("/domains/") => "apmd_",
+        Some("walletA_pay") => "apdp_",
         // A section that this list does not know yet: its tokens are then all of a wrong prefix.
         _ => "acct_",
     }

@@ -17,6 +17,7 @@ use card_payments::outbound::{Outbound, Reach};
 use card_payments::services::accounts::{self, Keys, NewAccount};
 use card_payments::services::ledger::verify::{Difference, verify};
 use card_payments::services::moment::Moment;
+use card_payments::services::wallets::Wallets;
 use card_payments::services::{Ctx, due};
 use card_payments::store::{Location, Store};
 use card_payments::vault::OperatorKeys;
@@ -111,6 +112,7 @@ struct Outlives {
     acquirer_answer: Duration,
     clock_move: Duration,
     environment: Environment,
+    wallets: Box<dyn Fn() -> Wallets + Send + Sync>,
     // Removed when the test ends.
     folder: tempfile::TempDir,
     _postgres: Option<postgres::Database>,
@@ -131,6 +133,7 @@ impl Outlives {
             outbound: Outbound::new(Reach::test()),
             blobs: Arc::new(Disk::new(self.files())),
             incoming: self.files(),
+            wallets: (self.wallets)(),
             retention: Span::days(90),
             clock_move: self.clock_move,
         };
@@ -205,6 +208,10 @@ impl App {
             clock_move: CLOCK_MOVE,
             environment,
             folder,
+            wallets: match environment {
+                Environment::Test => Box::new(Wallets::simulated),
+                Environment::Live => Box::new(Wallets::default),
+            },
             _postgres: copy,
         };
         let inner = outlives.open(&clock).await;
@@ -224,6 +231,12 @@ impl App {
     /// From its next start on, a process moves clocks for no longer than this.
     pub fn moves_clocks_for(&mut self, span: Duration) {
         self.outlives.clock_move = span;
+    }
+
+    /// Another process begins, whose operator tells this about wallets.
+    pub async fn knows_wallets(&mut self, wallets: impl Fn() -> Wallets + Send + Sync + 'static) {
+        self.outlives.wallets = Box::new(wallets);
+        self.restart().await;
     }
 
     /// Another copy of the server on the same PostgreSQL.
@@ -355,6 +368,8 @@ impl App {
         assert_eq!(self.number(entries).await, self.number(captured).await, "one entry a captured charge");
         let orphans = "SELECT COUNT(*) FROM webhooks w WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.account_id = w.account_id AND e.id = w.endpoint_id) OR NOT EXISTS (SELECT 1 FROM events x WHERE x.account_id = w.account_id AND x.id = w.event_id)";
         assert_eq!(self.number(orphans).await, 0, "webhooks without their endpoint or event");
+        let complete = "SELECT COUNT(*) FROM wallet_certificates WHERE (state = 'active') <> (merchant_id IS NOT NULL AND valid_from IS NOT NULL AND valid_until IS NOT NULL)";
+        assert_eq!(self.number(complete).await, 0, "a certificate is active once the provider has issued it");
         let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
         let astray = "SELECT COUNT(*) FROM three_d_secure_sessions s WHERE (s.state = 'open') <> (s.expires_at IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.state = 'reserved' AND c.number_sealed IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM charges c WHERE c.account_id = s.account_id AND c.id = s.charge_id AND c.state = 'pending')";
         assert_eq!(

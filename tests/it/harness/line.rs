@@ -39,6 +39,14 @@ pub enum Carries {
     Decline,
 }
 
+/// What a payment was proved by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    pub cvc: Option<String>,
+    /// Indicator and cryptogram.
+    pub network: Option<(Option<String>, String)>,
+}
+
 /// A simulator behind a line whose faults a test orders.
 pub struct Line {
     simulator: Simulator,
@@ -48,6 +56,7 @@ pub struct Line {
     calls: Mutex<Vec<String>>,
     settlings: AtomicUsize,
     references: Mutex<Vec<Option<String>>>,
+    proofs: Mutex<Vec<Proof>>,
 }
 
 impl Default for Line {
@@ -60,6 +69,7 @@ impl Default for Line {
             calls: Mutex::default(),
             settlings: AtomicUsize::new(0),
             references: Mutex::default(),
+            proofs: Mutex::default(),
         }
     }
 }
@@ -98,6 +108,11 @@ impl Line {
     /// The bank statement texts of the calls so far.
     pub fn references(&self) -> Vec<Option<String>> {
         self.references.lock().unwrap().clone()
+    }
+
+    /// What was proved to the acquirer in the calls so far.
+    pub fn proofs(&self) -> Vec<Proof> {
+        self.proofs.lock().unwrap().clone()
     }
 
     /// Wait until so many calls were made.
@@ -163,6 +178,13 @@ impl Acquirer for Line {
 
     fn authorise(&self, mut call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>> {
         self.references.lock().unwrap().push(call.reference.clone());
+        self.proofs.lock().unwrap().push(Proof {
+            cvc: call.cvc.as_ref().map(|cvc| cvc.expose().to_owned()),
+            network: call
+                .network
+                .as_ref()
+                .map(|proof| (proof.eci.clone(), proof.cryptogram.expose().to_owned())),
+        });
         let carries = self.call(&call.key);
         if carries == Carries::Call {
             call.forced = Some(Outcome::Fault(Fault::AnswerLost));

@@ -295,6 +295,9 @@ fn the_environment_decides_and_the_operator_adds() {
             acquirer: Some("simulator".into()),
             admin_listen: None,
             trusted_proxies: Vec::new(),
+            wallet_a_hosts: Vec::new(),
+            wallet_g_recipient: None,
+            wallet_roots: None,
             webhook_allow: allow.iter().map(|entry| entry.parse().unwrap()).collect(),
             log: "info".into(),
         };

@@ -2,14 +2,16 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::outbound::{Outbound, Reach, Unreached};
+use card_payments::outbound::{Identity, Outbound, Reach, Unreached};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
-use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -188,4 +190,60 @@ fn a_machine_without_root_certificates_serves_and_says_so() {
 
 fn pem(certificate: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate))
+}
+
+/// Answers JSON to whoever shows a certificate of the authority's.
+async fn asks_for_identity(authority: &Authority) -> SocketAddr {
+    let key = KeyPair::generate().unwrap();
+    let own = certificate("127.0.0.1").signed_by(&key, &authority.issuer).unwrap();
+    let provider = Arc::new(ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.root.clone()).unwrap();
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = config.with_client_cert_verifier(verifier.build().unwrap());
+    let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+    let config = config.with_single_cert(vec![own.der().clone()], key).unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).await.unwrap_or(0);
+            let body = if request[..length].starts_with(b"POST ") { "{\"posted\":true}" } else { "{}" };
+            let answer = format!("HTTP/1.1 201 Created\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn an_identity_is_shown_to_whoever_asks_for_one_and_the_answer_is_read() {
+    let authority = Authority::new();
+    let url = format!("https://{}/", asks_for_identity(&authority).await);
+    let within = Duration::from_secs(30);
+    let identified = |authority: &Authority, issuer: &Authority| {
+        let key = KeyPair::generate().unwrap();
+        let own = certificate("merchant").signed_by(&key, &issuer.issuer).unwrap();
+        let pem = |label: &str, der: &[u8]| {
+            format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", STANDARD.encode(der))
+        };
+        let text = pem("CERTIFICATE", own.der()) + &pem("PRIVATE KEY", &key.serialize_der());
+        let identity = Identity::from_pem(&text).unwrap();
+        Outbound::identified_trusting(Reach::test(), identity, &authority.root).unwrap()
+    };
+    let known = identified(&authority, &authority);
+    let (status, body) = known.ask(&url, "{}".into(), within).await.unwrap();
+    assert_eq!((status, body.as_ref()), (201, b"{\"posted\":true}".as_slice()));
+    assert_eq!(known.get(&url, within).await, Ok(201));
+    for stranger in [authority.client(), identified(&authority, &Authority::new())] {
+        assert!(stranger.ask(&url, "{}".into(), within).await.is_err());
+    }
+    for nothing in ["", "garbage", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        assert!(Identity::from_pem(nothing).is_err(), "{nothing}");
+    }
 }
