@@ -30,6 +30,10 @@ pub const PER_PAGE_DEFAULT: u64 = 25;
 
 /// Specification, Limits: "Authorised charge lifetime".
 pub const AUTHORISATION_LIFETIME: Span = Span::days(7);
+/// Decisions 5: how long a cardholder may take to verify a payment.
+pub const SESSION_LIFETIME: Span = Span::seconds(30 * 60);
+/// What the form of the challenge page may send.
+pub const CHALLENGE_BODY_BYTES_MAX: usize = 1024;
 /// Specification, Limits: "expire after one month unused"; decisions 4: the same day of the next month.
 pub const CARD_TOKEN_LIFETIME_MONTHS: u32 = 1;
 

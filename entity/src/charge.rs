@@ -88,7 +88,7 @@ pub struct Model {
     pub amount_captured: Option<i64>,
     /// Of the same: the charge that captures it.
     pub captured_as: Option<ChargeToken>,
-    /// When an authorisation was voided, by the account's clock.
+    /// When it was voided, by the account's clock.
     pub voided_at: Option<Timestamp>,
     /// Results of a 3-D Secure verification made elsewhere, as sent.
     pub three_d_secure: Option<JsonText>,
@@ -99,6 +99,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether lists of charges show it.
+    pub fn listed(&self) -> bool {
+        self.state.listed() && self.origin != Origin::Authorisation
+    }
+
     /// Its token, as its caller knows it.
     pub fn token(&self) -> String {
         match self.origin {
@@ -153,7 +158,7 @@ string_enum! {
 }
 
 impl ChargeState {
-    /// Whether lists and searches show it: attempts that were never approved are in none (decisions 5).
+    /// Whether lists and searches show charges in it: attempts that were never approved are in none (decisions 5).
     pub fn listed(self) -> bool {
         match self {
             Self::Authorised | Self::Capturing | Self::Voiding | Self::Captured | Self::Voided => true,

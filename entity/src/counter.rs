@@ -24,6 +24,8 @@ pub struct Model {
 string_enum! {
     /// What is counted.
     pub enum Counted {
+        /// Authorisations that lists show.
+        Authorisations "authorisations",
         /// Charges that lists show.
         Charges "charges",
         /// Customers.

@@ -38,7 +38,7 @@ macro_rules! listed {
 }
 
 owned! {
-    api_key balance card charge counter customer deposit event idempotency_answer idempotency_key journal_entry plan
-    posting refund subscription subscription_entry webhook webhook_endpoint
+    api_key balance card challenge_page charge counter customer deposit event idempotency_answer idempotency_key
+    journal_entry plan posting refund subscription subscription_entry three_d_secure webhook webhook_endpoint
 }
 listed! { card charge customer event plan refund subscription subscription_entry webhook webhook_endpoint }

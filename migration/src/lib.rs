@@ -18,6 +18,7 @@ mod m0007_idempotency;
 mod m0008_sandbox;
 mod m0009_moving_clocks;
 mod m0010_origins;
+mod m0011_three_d_secure;
 mod m0014_plans;
 mod m0015_subscriptions;
 
@@ -44,6 +45,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0008_sandbox::Migration),
             Box::new(m0009_moving_clocks::Migration),
             Box::new(m0010_origins::Migration),
+            Box::new(m0011_three_d_secure::Migration),
             Box::new(m0014_plans::Migration),
             Box::new(m0015_subscriptions::Migration),
         ]

@@ -76,6 +76,8 @@ error_codes! {
 
     TransactionForbidden 403 "transaction_forbidden" "The 3-D Secure session was not completed successfully"
 
+    ThreeDSecureUnavailable 422 "three_d_secure_unavailable" "3-D Secure is not available for this card"
+
     CannotDeletePrimaryCard 400 "cannot_delete_primary_card" "You cannot delete a customer's primary card token"
 
     LimitReached 403 "limit_reached" "You have reached the maximum number of allowed webhook endpoints."

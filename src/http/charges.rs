@@ -10,20 +10,23 @@ use super::document::{PageParameters, SearchParameters};
 use super::extract::{Input, Path};
 use super::sandbox::OrderedOutcome;
 use crate::error::Error;
-use crate::params::charge::{Capture, NewCharge};
-use crate::services::charges;
+use crate::params::charge::{Capture, NewCharge, Verify};
+use crate::services::three_d_secure::create::Asked;
+use crate::services::{charges, three_d_secure};
 use crate::views::charge::Charge;
+use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
 
 /// Create a charge.
 ///
 /// Creates a charge and returns its details; this may be a long-running request. Exactly one of card, card_token,
 /// payment_source_token and customer_token pays. With capture false the amount is authorised only, to be captured
-/// within seven days.
+/// within seven days. With three_d_secure the cardholder is asked first, on the page redirect_url; the charge is then
+/// fetched with verify.
 #[utoipa::path(post, path = "/charges", tag = "Charges", operation_id = "create_charge",
     params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer or approved_but_lost.")),
     request_body(content((NewCharge = "application/json"), (NewCharge = "application/x-www-form-urlencoded"))),
     responses(
-        (status = 201, description = "The charge", body = Envelope<Charge>),
+        (status = 201, description = "The charge; with 3-D Secure the pending object", body = Envelope<ChargeMade>),
         (status = 400, description = "card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud, expired_card, lost_card, stolen_card, unknown, token_already_used"),
         (status = 422, description = "invalid_resource"),
         (status = 502, description = "gateway_error: nothing was charged"),
@@ -32,9 +35,9 @@ pub async fn create_charge(
     State(site): State<Site>,
     outcome: OrderedOutcome,
     call: Call,
-) -> Result<Created<Charge>, Error> {
-    let asked = call.input.params();
-    Ok(Created(charges::create(&site.ctx, &call.creates(), asked, outcome.word()).await?))
+) -> Result<Created<ChargeMade>, Error> {
+    let asked = Asked { outcome: outcome.word(), base_url: &site.index.base_url };
+    Ok(Created(three_d_secure::create(&site.ctx, &call.creates(), call.input.params(), asked).await?))
 }
 
 /// List charges.
@@ -66,6 +69,27 @@ pub async fn search_charges(
 ) -> Result<Listed<Charge>, Error> {
     let search = input.search(charges::search::SORTS, "created_at")?;
     Ok(Listed(charges::search(&site, &caller.0, search).await?))
+}
+
+/// Verify a 3-D Secure session.
+///
+/// Returns the charge of a 3-D Secure session whose cardholder has approved the payment, without its transfers. A declined
+/// charge is returned as well: success is false.
+#[utoipa::path(get, path = "/charges/verify", tag = "Charges", operation_id = "verify_charge",
+    params(("session_token" = String, Query, description = "From the address at which the cardholder came back")),
+    responses(
+        (status = 200, description = "The charge", body = Envelope<VerifiedCharge>),
+        (status = 403, description = "transaction_forbidden: not approved, or not settled yet"),
+        (status = 404, description = "not_found"),
+        (status = 422, description = "three_d_secure_unavailable"),
+    ))]
+pub async fn verify_charge(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Shown<VerifiedCharge>, Error> {
+    let asked = input.params::<Verify>().value;
+    Ok(Shown(three_d_secure::verify(&site, &caller.0, asked.session_token.as_deref()).await?))
 }
 
 /// Get a charge.

@@ -145,6 +145,10 @@ const TAGS: &[(&str, &str)] = &[
         "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them.",
     ),
     ("Refunds", "Refunds charges, fully or partly."),
+    (
+        "Authorisations",
+        "Reserves money on a card, and later captures it as a charge, wholly or in part, or voids it (beta).",
+    ),
     ("Customers", "Stores customers with several cards, exactly one of which is primary."),
     ("Plans", "Describes what is billed, how much and how often, and subscribes customers to it."),
     ("Subscriptions", "Bills customers by a plan, interval by interval, until it ends or is cancelled."),

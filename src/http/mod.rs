@@ -2,9 +2,11 @@
 
 pub mod answer;
 pub mod auth;
+mod authorisations;
 mod browser;
 mod call;
 mod cards;
+mod challenge;
 mod charges;
 mod customers;
 pub mod document;
@@ -64,12 +66,17 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(cards::get_card))
         .routes(routes!(charges::create_charge, charges::list_charges))
         .routes(routes!(charges::search_charges))
+        .routes(routes!(charges::verify_charge))
         .routes(routes!(charges::get_charge))
         .routes(routes!(charges::void_charge))
         .routes(routes!(charges::capture_charge))
         .routes(routes!(refunds::create_refund, refunds::list_charge_refunds))
         .routes(routes!(refunds::list_refunds))
         .routes(routes!(refunds::get_refund))
+        .routes(routes!(authorisations::create_authorisation, authorisations::list_authorisations))
+        .routes(routes!(authorisations::get_authorisation))
+        .routes(routes!(authorisations::void_authorisation))
+        .routes(routes!(authorisations::capture_authorisation))
         .routes(routes!(customers::create_customer, customers::list_customers))
         .routes(routes!(customers::get_customer, customers::update_customer, customers::delete_customer))
         .routes(routes!(customers::list_customer_charges))
@@ -121,6 +128,7 @@ pub fn router(site: Site) -> Router {
     let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
     let routed = api
         .merge(system::routes(&openapi()))
+        .merge(challenge::routes())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.

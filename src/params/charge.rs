@@ -49,9 +49,42 @@ pub struct NewCharge {
     #[validate(custom(function = "rules::metadata"))]
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub metadata: Option<Map<String, Value>>,
+    /// Lets the cardholder verify the payment first; or the results of a verification made elsewhere.
+    #[validate(nested)]
+    pub three_d_secure: Option<NewThreeDSecure>,
     /// Withheld from the merchant's entitlement as the platform's revenue.
     #[validate(nested)]
     pub platform_adjustment: Option<NewPlatformAdjustment>,
+}
+
+/// 3-D Secure: enabled and callback_url are required where any of the first three is given.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewThreeDSecure {
+    /// Whether the cardholder is asked to verify the payment.
+    #[schema(example = true)]
+    pub enabled: Option<bool>,
+    /// Where the cardholder comes back to, with session_token added to the query.
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
+    #[schema(max_length = 255, example = "https://shop.example.com/verified")]
+    pub callback_url: Option<String>,
+    /// Whether to charge without 3-D Secure where the card does not offer it.
+    pub fallback_ok: Option<bool>,
+    /// Of a verification made elsewhere: version of the protocol.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255)]
+    pub version: Option<String>,
+    /// Of a verification made elsewhere: electronic commerce indicator.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255)]
+    pub eci: Option<String>,
+    /// Of a verification made elsewhere: authentication value.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255)]
+    pub cavv: Option<String>,
+    /// Of a verification made elsewhere: its transaction.
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255)]
+    pub transaction_id: Option<String>,
 }
 
 /// The platform's share.
@@ -73,4 +106,11 @@ pub struct Capture {
     // Text, because whatever is not exactly the amount has an error of its own.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     pub amount: Option<String>,
+}
+
+/// Which 3-D Secure session is meant.
+#[derive(Deserialize, Validate)]
+pub struct Verify {
+    /// `se_...`; whatever is none is unknown.
+    pub session_token: Option<String>,
 }

@@ -152,12 +152,29 @@ fn expiry(card: &NewCard) -> (i32, u32) {
 
 /// The row with number and cvc encrypted.
 pub fn seal(ctx: &Context, card: Presented) -> card::Model {
-    let Presented { mut row, number, cvc } = card;
-    let number = ctx.vault.seal(&context(&row, Digits::Number), number.expose().as_bytes());
-    let cvc = ctx.vault.seal(&context(&row, Digits::Cvc), cvc.expose().as_bytes());
+    let Presented { row, number, cvc } = card;
+    sealed(ctx, row, &number, Some(&cvc))
+}
+
+/// A copy of a card for a payment that waits, with its digits encrypted: whatever becomes of the card itself. Nobody gets
+/// its token.
+pub fn copy(ctx: &Context, card: &card::Model, number: &Secret, cvc: Option<&Secret>) -> card::Model {
+    let copy = card::Model {
+        id: ctx.ids.token(),
+        state: CardState::Reserved,
+        customer_id: None,
+        expires_at: None,
+        ..card.clone()
+    };
+    sealed(ctx, copy, number, cvc)
+}
+
+fn sealed(ctx: &Context, mut row: card::Model, number: &Secret, cvc: Option<&Secret>) -> card::Model {
+    let seal = |digits: &Secret, what| ctx.vault.seal(&context(&row, what), digits.expose().as_bytes());
+    let (number, cvc) = (seal(number, Digits::Number), cvc.map(|cvc| seal(cvc, Digits::Cvc)));
     row.sealed_by = Some(number.key);
     row.number_sealed = Some(number.bytes);
-    row.cvc_sealed = Some(cvc.bytes);
+    row.cvc_sealed = cvc.map(|cvc| cvc.bytes);
     row
 }
 
@@ -245,6 +262,12 @@ pub async fn delete_of_customer(
     let gone = gone.exec(tx).await?.rows_affected;
     naming.exec(tx).await?;
     Ok(gone)
+}
+
+/// Delete the copy of a payment that waits no more.
+pub async fn delete_copy(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
+    card::Entity::delete_by_id((account, id)).exec(tx).await?;
+    Ok(())
 }
 
 /// A card inside a unit of work.

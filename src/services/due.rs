@@ -18,7 +18,9 @@ use super::accounts::wipe;
 use super::context::{Account, Context, Ctx};
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
-use super::{cards, charges, idempotency, plans, refunds, retention, subscriptions, webhooks};
+use super::{
+    cards, charges, idempotency, plans, refunds, retention, subscriptions, three_d_secure, webhooks,
+};
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
 
@@ -49,6 +51,7 @@ pub static KINDS: &[Kind] = &[
     UNSETTLED_CHARGES,
     Kind::of_accounts::<subscriptions::settle::Settling>(),
     Kind::of_accounts::<cards::Expiry>(),
+    Kind::of_accounts::<three_d_secure::expire::Expiry>(),
     // In this order: what is billed late may be over at once.
     Kind::of_accounts::<subscriptions::bill::Billing>(),
     Kind::of_accounts::<subscriptions::ending::Ending>(),

@@ -4,9 +4,11 @@
 //! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, accounts, ledger, page (of
 //! a list), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), webhook_endpoints, webhooks, events, retention (of the two), cards, customers, payment (which card
-//! pays), charges, refunds, plans, subscriptions, due (the registry of all due work), sandbox (what testers may order of all these).
+//! pays), charges, authorisations, three_d_secure, refunds, plans, subscriptions, due (the registry of all due work),
+//! sandbox (what testers may order of all these).
 
 pub mod accounts;
+pub mod authorisations;
 pub mod cards;
 pub mod charges;
 pub mod claim;
@@ -27,6 +29,7 @@ pub mod refunds;
 mod retention;
 pub mod sandbox;
 pub mod subscriptions;
+pub mod three_d_secure;
 pub mod webhook_endpoints;
 pub mod webhooks;
 

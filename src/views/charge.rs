@@ -45,7 +45,9 @@ pub struct Charge {
     #[schema(value_type = Card)]
     card: JsonText,
     /// The transfers that paid it out.
-    transfer: Vec<ChargeTransfer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<ChargeTransfer>, required)]
+    transfer: Option<Vec<ChargeTransfer>>,
     /// Refunded so far.
     #[schema(example = 0)]
     amount_refunded: i64,
@@ -107,6 +109,11 @@ pub struct PlatformAdjustment {
 }
 
 impl Charge {
+    /// As verify shows it.
+    pub(super) fn without_transfer(self) -> Self {
+        Self { transfer: None, ..self }
+    }
+
     /// A charge as it stands at an instant of the account's clock.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
         let shown = Shown::of(row.state);
@@ -129,7 +136,7 @@ impl Charge {
             },
             error_message,
             card: row.card,
-            transfer: Vec::new(),
+            transfer: Some(Vec::new()),
             amount_refunded: row.amount_refunded,
             total_fees: captured.then_some(row.fees),
             merchant_entitlement: captured.then_some(row.entitlement),

@@ -5,6 +5,7 @@
 
 mod answers;
 mod authentication;
+mod authorisations;
 mod authorised_charges;
 mod billing;
 mod billing_model;
@@ -43,6 +44,7 @@ mod store;
 mod subscriptions;
 mod test_cards;
 mod testing_guide;
+mod three_d_secure;
 mod unknown_outcomes;
 mod verifiers;
 mod webhook_endpoints;

@@ -5,9 +5,9 @@
 
 use entity::account::{self, Column};
 use entity::{
-    AccountToken, Owned, Span, Timestamp, api_key, balance, card, charge, counter, customer, deposit, event,
-    idempotency_answer, idempotency_key, journal_entry, plan, posting, refund, subscription, subscription_entry,
-    webhook, webhook_endpoint,
+    AccountToken, Owned, Span, Timestamp, api_key, balance, card, challenge_page, charge, counter, customer,
+    deposit, event, idempotency_answer, idempotency_key, journal_entry, plan, posting, refund, subscription,
+    subscription_entry, three_d_secure, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -117,6 +117,8 @@ const STEPS: &[Step] = &[
     rows!(webhook_endpoint Id),
     rows!(subscription Id),
     rows!(refund Id),
+    rows!(challenge_page Hash),
+    rows!(three_d_secure Id),
     rows!(charge Id),
     |tx, account| words(tx, account).boxed(),
     rows!(subscription_entry Id),

@@ -26,7 +26,7 @@ pub(super) fn key(row: &charge::Model, action: Action) -> CallKey {
 }
 
 /// What the call of a charge in flight is called.
-pub(super) fn call_name(state: ChargeState) -> &'static str {
+pub(in crate::services) fn call_name(state: ChargeState) -> &'static str {
     match state {
         ChargeState::Capturing => "capture",
         ChargeState::Voiding => "void",

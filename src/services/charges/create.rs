@@ -1,18 +1,15 @@
-//! A payment in three steps: intent, call, outcome. POST /charges takes them one after the other.
+//! Making a payment in three steps: intent, call, outcome.
 
-use entity::charge::Origin;
-use entity::{Timestamp, charge};
+use entity::{Timestamp, card, charge};
 use futures::FutureExt;
 
 use super::call::{ask, call_name};
 use super::order::Order;
 use super::outcome::{self, Verdict};
-use super::{place, settle};
+use super::settle;
 use crate::acquirer::{Approval, Authorise, Failure};
 use crate::crash;
 use crate::error::{Error, ErrorCode};
-use crate::params::Params;
-use crate::params::charge::NewCharge;
 use crate::services::accounts::faults::{self, Fares};
 use crate::services::cards;
 use crate::services::claim::Claim;
@@ -20,31 +17,23 @@ use crate::services::context::{Account, Context, Ctx};
 use crate::services::moment::Moment;
 use crate::services::payment::TokenUse;
 use crate::store::Tx;
-use crate::views::charge::Charge;
 
-/// Make a charge: capture it at once, or authorise it to be captured later. May take as long as the acquirer.
+/// Take an order through the three steps: captured at once, or authorised to be captured later. The answer is the row of
+/// an approved payment, and when it was. May take as long as the acquirer.
 ///
-/// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's: a decline, or
-/// `gateway_error`, which always means that nothing was charged. A decline is no refusal of the database's: the
-/// failed attempt is recorded.
-///
-/// `outcome` is the word of a `Sandbox-Outcome` header.
-pub async fn create(
+/// Refusals, first match wins: `token_already_used`, `idempotency_key_in_use`; then the acquirer's: a decline, or
+/// `gateway_error`, which always means that nothing was charged. A decline is no refusal of the database's: the failed
+/// attempt is recorded.
+pub(in crate::services) async fn pay(
     ctx: &Ctx,
     account: &Account,
-    params: Params<NewCharge>,
-    outcome: Option<&str>,
-) -> Result<Charge, Error> {
-    let order = place::place(ctx, account, Origin::Payment, params, outcome).await?;
+    order: Order,
+) -> Result<(Timestamp, charge::Model), Error> {
     let (task, account) = (ctx.clone(), account.clone());
-    let (now, row) = ctx.in_own_task(async move { pay(&task, &account, order).await }).await?;
-    Ok(Charge::at(now, row))
+    ctx.in_own_task(async move { in_three_steps(&task, &account, order).await }).await
 }
 
-/// Take an order through the three steps. The answer is the row of an approved payment, and when it was.
-///
-/// Refusals: `token_already_used`, `idempotency_key_in_use`, then the acquirer's.
-pub(in crate::services) async fn pay(
+async fn in_three_steps(
     ctx: &Context,
     account: &Account,
     order: Order,
@@ -68,8 +57,8 @@ pub(in crate::services) async fn pay(
 pub struct Intent {
     /// In state `processing`.
     pub row: charge::Model,
-    /// The card's row, where it came with the request.
-    pub inline_card: Option<entity::card::Model>,
+    /// The card that pays.
+    pub card: card::Model,
     /// What becomes of the card's token.
     pub token: TokenUse,
     /// Who asks.
@@ -83,6 +72,16 @@ pub struct Intent {
 ///
 /// Refusals: `idempotency_key_in_use`, `token_already_used`.
 pub(in crate::services) async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
+    record_row(tx, intent).await?;
+    let fares = faults::draw(tx, &intent.account).await?;
+    crash::point(call_name(intent.row.state), "intent.before");
+    Ok(fares)
+}
+
+/// The same for a payment of which the acquirer is not asked yet.
+///
+/// Refusals: `idempotency_key_in_use`, `token_already_used`.
+pub(in crate::services) async fn record_row(tx: &Tx, intent: &Intent) -> Result<(), Error> {
     let row = &intent.row;
     if let Some(claim) = intent.account.claim() {
         claim.record(tx, row.account_id, intent.wall)?;
@@ -92,13 +91,11 @@ pub(in crate::services) async fn record_intent(tx: &Tx, intent: &Intent) -> Resu
     {
         return Err(ErrorCode::TokenAlreadyUsed.into());
     }
-    if let Some(card) = &intent.inline_card {
-        tx.append(card);
+    if intent.token == TokenUse::Inline {
+        tx.append(&intent.card);
     }
     tx.append(row);
-    let fares = faults::draw(tx, &intent.account).await?;
-    crash::point(call_name(row.state), "intent.before");
-    Ok(fares)
+    Ok(())
 }
 
 /// The second step: ask the acquirer for what the intent in `row` wants. `None` where nobody knows what came of it,

@@ -40,7 +40,8 @@ pub async fn capture(
     if params.faults.has("amount") || amount.is_some_and(|amount| amount.parse() != Ok(row.amount)) {
         return Err(Error::from(ErrorCode::InvalidCaptureAmount).about(&row));
     }
-    follow(ctx, account, row, Action::Capture).await
+    let (now, row) = follow(ctx, account, row, Action::Capture).await?;
+    Ok(Charge::at(now, row))
 }
 
 /// Return the reserved funds of an authorised charge.
@@ -49,10 +50,20 @@ pub async fn capture(
 /// `authorisation_expired`; then the acquirer's, `gateway_error`.
 pub async fn void(ctx: &Ctx, account: &Account, token: &str) -> Result<Charge, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
-    follow(ctx, account, row, Action::Void).await
+    let (now, row) = follow(ctx, account, row, Action::Void).await?;
+    Ok(Charge::at(now, row))
 }
 
-async fn follow(ctx: &Ctx, account: &Account, row: charge::Model, action: Action) -> Result<Charge, Error> {
+/// Take a verb through the three steps. The answer is the row with the verb done, and when it was. What `row` says is
+/// captured of an authorisation is recorded with the intent.
+///
+/// Refusals: the table's, `idempotency_key_in_use`, then the acquirer's, `gateway_error`.
+pub(in crate::services) async fn follow(
+    ctx: &Ctx,
+    account: &Account,
+    row: charge::Model,
+    action: Action,
+) -> Result<(Timestamp, charge::Model), Error> {
     let (task, account) = (ctx.clone(), account.clone());
     ctx.in_own_task(async move { in_three_steps(&task, &account, row, action).await }).await
 }
@@ -62,7 +73,7 @@ async fn in_three_steps(
     account: &Account,
     row: charge::Model,
     action: Action,
-) -> Result<Charge, Error> {
+) -> Result<(Timestamp, charge::Model), Error> {
     let intent = Intent { row, account: account.clone(), action, wall: ctx.clock.now() };
     let (row, step, fares) = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
     crash::point(call_name(row.state), "intent.after");
@@ -88,11 +99,7 @@ async fn in_three_steps(
         }
     };
     let (now, row) = outcome::write(ctx, account, row, TokenUse::Inline, verdict).await?;
-    if row.state == step.to {
-        Ok(Charge::at(now, row))
-    } else {
-        Err(Error::from(ErrorCode::GatewayError).about(&row))
-    }
+    if row.state == step.to { Ok((now, row)) } else { Err(Error::from(ErrorCode::GatewayError).about(&row)) }
 }
 
 struct Intent {
@@ -122,7 +129,12 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move,
         .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
         .col_expr(charge::Column::Call, Expr::value(row.call))
         .col_expr(charge::Column::Claim, Expr::value(row.claim.clone()))
-        .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
+        .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)))
+        .col_expr(charge::Column::AmountCaptured, Expr::value(row.amount_captured))
+        .col_expr(charge::Column::CapturedAs, Expr::value(row.captured_as))
+        .col_expr(charge::Column::SettlementAmount, Expr::value(row.settlement_amount))
+        .col_expr(charge::Column::Fees, Expr::value(row.fees))
+        .col_expr(charge::Column::Entitlement, Expr::value(row.entitlement));
     if sea_orm::UpdateMany::exec(update, tx).await?.rows_affected > 0 {
         let fares = faults::draw(tx, account).await?;
         crash::point(call_name(row.state), "intent.before");
@@ -141,5 +153,9 @@ fn call(row: &charge::Model, action: Action, fault: Option<Fault>) -> Result<Fol
     let reference = row.acquirer_reference.clone();
     let reference =
         reference.ok_or_else(|| Error::internal("an authorised charge without the acquirer's reference"))?;
-    Ok(Follow { key: key(row, action), reference, amount: row.amount, currency: row.currency, fault })
+    let amount = match action {
+        Action::Capture => row.amount_captured.unwrap_or(row.amount),
+        Action::Void => row.amount,
+    };
+    Ok(Follow { key: key(row, action), reference, amount, currency: row.currency, fault })
 }

@@ -12,7 +12,6 @@ pub mod search;
 pub mod settle;
 pub mod state;
 
-pub use create::create;
 pub use find::{list, of_customer, show};
 pub use follow::{capture, void};
 pub use search::search;

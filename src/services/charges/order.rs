@@ -2,7 +2,7 @@
 //! an order.
 
 use entity::charge::{self, ChargeState, Origin};
-use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme};
+use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, card};
 use serde_json::Map;
 
 use super::call::creation_key;
@@ -11,6 +11,7 @@ use super::search;
 use crate::acquirer::Authorise;
 use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
+use crate::secret::Secret;
 use crate::services::context::{Account, Context};
 use crate::services::payment::{Payer, TokenUse};
 
@@ -139,22 +140,31 @@ impl Order {
             three_d_secure: terms.three_d_secure,
             created_at: account.now,
         };
-        let call = Authorise {
-            key: creation_key(&row),
-            number,
-            cvc,
-            expiry_month: card.expiry_month,
-            expiry_year: card.expiry_year,
-            name: card.name.clone(),
-            amount,
-            currency,
-            capture: row.capture,
-            reference: row.reference.clone(),
-            network: None,
-            forced: None,
-        };
-        let inline_card = (token == TokenUse::Inline).then_some(card);
-        let intent = Intent { row, inline_card, token, account: account.clone(), wall: ctx.clock.now() };
+        let call = authorise(&row, &card, number, cvc);
+        let intent = Intent { row, card, token, account: account.clone(), wall: ctx.clock.now() };
         Ok(Self { intent, call })
+    }
+}
+
+/// The call that makes a payment.
+pub(in crate::services) fn authorise(
+    row: &charge::Model,
+    card: &card::Model,
+    number: Secret,
+    cvc: Option<Secret>,
+) -> Authorise {
+    Authorise {
+        key: creation_key(row),
+        number,
+        cvc,
+        expiry_month: card.expiry_month,
+        expiry_year: card.expiry_year,
+        name: card.name.clone(),
+        amount: row.amount,
+        currency: row.currency,
+        capture: row.capture,
+        reference: row.reference.clone(),
+        network: None,
+        forced: None,
     }
 }

@@ -8,7 +8,7 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{FailureCode, Owned, Span, Timestamp};
+use entity::{AuthorisationToken, FailureCode, Owned, Span, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, UpdateMany};
@@ -25,7 +25,7 @@ use crate::services::payment::TokenUse;
 use crate::services::{cards, events, idempotency};
 use crate::store::{Tx, WordTable};
 use crate::vault::Vault;
-use crate::views::charge::Charge;
+use crate::views::payment::Payment;
 
 /// What came of a call.
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ impl Outcome {
 
 /// Record what came of the call in flight of `row`, and what becomes of its card's token. The answer is the row as it
 /// then stands, by whosever hand, and when that was.
-pub(super) async fn write(
+pub(in crate::services) async fn write(
     ctx: &Context,
     account: &Account,
     row: charge::Model,
@@ -134,14 +134,18 @@ pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(c
             Verdict::Moved(_) | Verdict::Back => {}
         }
     }
-    if row.state == ChargeState::Captured {
-        book(tx, outcome, &row);
+    let told = told(tx, &row)?;
+    if told.state == ChargeState::Captured {
+        book(tx, outcome, &told);
     }
-    if row.state.listed() && !outcome.row.state.listed() {
-        tx.count(row.account_id, Counted::Charges, 1);
-        tx.words(WordTable::Charges, row.account_id, row.id.id(), &row.search_text);
+    if told.listed() && !outcome.row.listed() {
+        tx.count(told.account_id, Counted::Charges, 1);
+        tx.words(WordTable::Charges, told.account_id, told.id.id(), &told.search_text);
     }
-    let shown = Charge::at(outcome.now, row.clone());
+    if row.origin == Origin::Authorisation && outcome.row.state == ChargeState::Processing {
+        tx.count(row.account_id, Counted::Authorisations, 1);
+    }
+    let shown = Payment::at(outcome.now, told);
     if let Some(event) = outcome.verdict.emits(row.capture) {
         events::record(tx, row.account_id, outcome.now, event, &shown)?;
     }
@@ -158,9 +162,32 @@ pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(c
     Ok((row, true))
 }
 
+/// What the event and the answers show: of an authorisation that is captured, the charge that begins with this commit.
+fn told(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
+    if row.origin != Origin::Authorisation || row.state != ChargeState::Captured {
+        return Ok(row.clone());
+    }
+    let (Some(id), Some(amount), Some(now)) = (row.captured_as, row.amount_captured, row.captured_at) else {
+        return Err(Error::internal("a captured authorisation that was not planned"));
+    };
+    let charge = charge::Model {
+        id,
+        origin: Origin::Capture,
+        claim: None,
+        amount,
+        authorisation_id: Some(AuthorisationToken::new(row.id.id())),
+        amount_captured: None,
+        captured_as: None,
+        created_at: now,
+        ..row.clone()
+    };
+    tx.append(&charge);
+    Ok(charge)
+}
+
 /// What a repeated request gets, from whoever learnt the outcome; nothing where nothing has happened, so that it may
 /// try anew (decisions 2).
-fn kept_answer(verdict: &Verdict, row: &charge::Model, shown: &Charge) -> Result<Option<Answer>, Error> {
+fn kept_answer(verdict: &Verdict, row: &charge::Model, shown: &Payment) -> Result<Option<Answer>, Error> {
     Ok(match verdict {
         Verdict::Approved { .. } => Some(Wrap::Created.finish(shown)?),
         Verdict::Moved(_) => Some(Wrap::Shown.finish(shown)?),
@@ -187,8 +214,15 @@ fn after(outcome: &Outcome) -> charge::Model {
         Verdict::Moved(step) => row.state = step.to,
         Verdict::Back => row.state = ChargeState::Authorised,
     }
-    if row.state == ChargeState::Captured {
-        row.captured_at = Some(outcome.now);
+    match row.state {
+        ChargeState::Captured => row.captured_at = Some(outcome.now),
+        ChargeState::Voided => row.voided_at = Some(outcome.now),
+        ChargeState::Pending
+        | ChargeState::Processing
+        | ChargeState::Authorised
+        | ChargeState::Capturing
+        | ChargeState::Voiding
+        | ChargeState::Failed => {}
     }
     row
 }
@@ -200,12 +234,13 @@ async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<boo
         .col_expr(Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)))
         .col_expr(Column::Failure, Expr::value(row.failure.map(ActiveEnum::into_value)))
         .col_expr(Column::AcquirerReference, Expr::value(row.acquirer_reference.clone()))
-        .col_expr(Column::CapturedAt, Expr::value(row.captured_at.map(Timestamp::millis)));
+        .col_expr(Column::CapturedAt, Expr::value(row.captured_at.map(Timestamp::millis)))
+        .col_expr(Column::VoidedAt, Expr::value(row.voided_at.map(Timestamp::millis)));
     Ok(update.exec(tx).await?.rows_affected > 0)
 }
 
 /// The charge as long as it stands where it was seen.
-pub(super) fn held(seen: &charge::Model) -> UpdateMany<charge::Entity> {
+pub(in crate::services) fn held(seen: &charge::Model) -> UpdateMany<charge::Entity> {
     charge::Entity::update_many()
         .filter(Column::AccountId.eq(seen.account_id))
         .filter(Column::Id.eq(seen.id))
@@ -213,7 +248,7 @@ pub(super) fn held(seen: &charge::Model) -> UpdateMany<charge::Entity> {
         .filter(Column::Attempt.eq(seen.attempt))
 }
 
-pub(super) fn word(state: ChargeState) -> SimpleExpr {
+pub(in crate::services) fn word(state: ChargeState) -> SimpleExpr {
     Expr::value(ActiveEnum::into_value(state))
 }
 

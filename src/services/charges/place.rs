@@ -1,11 +1,12 @@
 //! From the parameters of POST /charges and POST /authorisations to an order.
 
 use entity::charge::Origin;
-use entity::{Currency, Rate};
+use entity::{Currency, JsonText, Rate};
+use serde_json::Map;
 
 use super::order::{Order, Settlement, Terms};
 use crate::error::{Error, ErrorCode};
-use crate::params::charge::NewCharge;
+use crate::params::charge::{NewCharge, NewThreeDSecure};
 use crate::params::{Faults, Params, filled, rules};
 use crate::services::accounts::faults::ordered;
 use crate::services::context::{Account, Context};
@@ -82,11 +83,20 @@ pub(in crate::services) async fn place(
         reference: asked.reference,
         metadata: asked.metadata.iter().flat_map(rules::metadata_text).collect(),
         platform_adjustment,
-        three_d_secure: None,
+        three_d_secure: results(asked.three_d_secure)?,
     };
     let mut order = Order::new(ctx, account, terms, *payer)?;
     order.call.forced = forced;
     Ok(order)
+}
+
+/// What of a 3-D Secure verification made elsewhere was sent.
+fn results(asked: Option<NewThreeDSecure>) -> Result<Option<JsonText>, Error> {
+    let Some(NewThreeDSecure { version, eci, cavv, transaction_id, .. }) = asked else { return Ok(None) };
+    let sent = [("version", version), ("eci", eci), ("cavv", cavv), ("transaction_id", transaction_id)];
+    let sent: Map<_, _> =
+        sent.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.into()))).collect();
+    if sent.is_empty() { Ok(None) } else { Ok(Some(JsonText::of(&sent)?)) }
 }
 
 fn currency(ctx: &Context, asked: Option<&str>, faults: &mut Faults) -> Option<(Currency, Rate)> {

@@ -200,7 +200,7 @@ async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<
 }
 
 /// Whether the attempt holds a single-use token: an inline card's was born spent, a customer's is never held.
-async fn single_use(ctx: &Context, row: &charge::Model) -> Result<TokenUse, Error> {
+pub(in crate::services) async fn single_use(ctx: &Context, row: &charge::Model) -> Result<TokenUse, Error> {
     let card = entity::card::Entity::owned_by(row.account_id)
         .filter(entity::card::Column::Id.eq(row.card_id))
         .one(ctx.store.read())

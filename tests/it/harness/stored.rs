@@ -1,9 +1,8 @@
 //! What is stored, for rules about what a request must not change or keep.
 
 use entity::{
-    plan, subscription, subscription_entry,
-    account, api_key, balance, card, charge, counter, customer, event, idempotency_answer, idempotency_key,
-    refund, webhook, webhook_endpoint,
+    account, api_key, balance, card, challenge_page, charge, counter, customer, event, idempotency_answer,
+    idempotency_key, plan, refund, subscription, subscription_entry, three_d_secure, webhook, webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
@@ -43,10 +42,15 @@ impl App {
         let subscriptions = subscription::Entity::find().order_by_asc(subscription::Column::Id).all(db).await.unwrap();
         let entries = subscription_entry::Entity::find().order_by_asc(subscription_entry::Column::Id);
         let entries = entries.all(db).await.unwrap();
+        let sessions = three_d_secure::Entity::find().order_by_asc(three_d_secure::Column::Id);
+        let sessions = sessions.all(db).await.unwrap();
+        let pages = challenge_page::Entity::find().order_by_asc(challenge_page::Column::Hash);
+        let pages = pages.all(db).await.unwrap();
         let kept = self.kept().await;
         format!(
             "{accounts:#?}\n{keys:#?}\n{cards:#?}\n{customers:#?}\n{charges:#?}\n{refunds:#?}\n{events:#?}\n{endpoints:#?}\n{webhooks:#?}\n\
-             {counters:#?}\n{balances:#?}\n{plans:#?}\n{subscriptions:#?}\n{entries:#?}\n{kept:#?}"
+             {plans:#?}\n{subscriptions:#?}\n{entries:#?}\n\
+             {sessions:#?}\n{pages:#?}\n{counters:#?}\n{balances:#?}\n{kept:#?}"
         )
     }
 

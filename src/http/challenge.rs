@@ -1,0 +1,112 @@
+//! The page on which a cardholder verifies a payment: HTML without scripts, found by the secret in its address.
+
+mod page;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::Markup;
+use url::form_urlencoded;
+
+use super::Site;
+use super::extract::Path;
+use crate::error::{Error, ErrorCode};
+use crate::limits::CHALLENGE_BODY_BYTES_MAX;
+use crate::services::three_d_secure::state::Decision;
+use crate::services::three_d_secure::{self, Page};
+
+/// The routes beside /1.
+pub fn routes() -> Router<Site> {
+    Router::new().route("/3d-secure/{secret}", get(show).post(decide))
+}
+
+async fn show(State(site): State<Site>, Path(secret): Path<String>) -> Response {
+    match three_d_secure::show(&site.ctx, &secret).await {
+        Ok(shown) => answer(StatusCode::OK, &site, shown, false),
+        Err(error) => refused(&error),
+    }
+}
+
+/// However often it is posted, the first decision stands, and every answer leads back to the merchant.
+async fn decide(State(site): State<Site>, Path(secret): Path<String>, body: Body) -> Response {
+    let Some(decision) = decision(body).await else {
+        return match three_d_secure::show(&site.ctx, &secret).await {
+            Ok(shown) => answer(StatusCode::UNPROCESSABLE_ENTITY, &site, shown, true),
+            Err(error) => refused(&error),
+        };
+    };
+    match three_d_secure::decide(&site.ctx, &secret, decision).await {
+        Ok(url) => back(&url),
+        Err(error) => refused(&error),
+    }
+}
+
+/// Which button was pressed, if one was.
+async fn decision(body: Body) -> Option<Decision> {
+    let body = to_bytes(body, CHALLENGE_BODY_BYTES_MAX).await.ok()?;
+    let (_, pressed) = form_urlencoded::parse(&body).find(|(name, _)| name == "decision")?;
+    match &*pressed {
+        "approve" => Some(Decision::Approve),
+        "fail" => Some(Decision::Fail),
+        _ => None,
+    }
+}
+
+fn answer(status: StatusCode, site: &Site, shown: Page, undecided: bool) -> Response {
+    match shown {
+        Page::Question { merchant, amount, card } => {
+            let question = page::Question { merchant, amount, card };
+            html(status, page::question(&question, site.index.environment, undecided))
+        }
+        Page::Return(url) => back(&url),
+    }
+}
+
+/// To the address that the merchant gave with the charge, and to no other.
+fn back(url: &str) -> Response {
+    match HeaderValue::from_str(url) {
+        Ok(url) => guarded((StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()),
+        Err(_) => refused(&Error::internal("a callback_url that is no header")),
+    }
+}
+
+/// An unknown secret and an expired one look alike.
+fn refused(error: &Error) -> Response {
+    if error.code() == ErrorCode::NotFound {
+        return html(StatusCode::NOT_FOUND, page::not_found());
+    }
+    tracing::error!(error = %error, "challenge page failed");
+    let status = StatusCode::from_u16(error.code().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    html(status, page::failed())
+}
+
+fn html(status: StatusCode, page: Markup) -> Response {
+    const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+
+    guarded((status, [(header::CONTENT_TYPE, HTML)], page.into_string()).into_response())
+}
+
+/// Nothing is loaded, nobody frames it, and nobody learns its address. A form may only be sent over HTTP: to us, which
+/// the markup says, but browsers apply this to where the answer leads as well, and that is for the merchant to say.
+fn guarded(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; form-action http: https:; base-uri 'none'; frame-ancestors 'none'",
+        *page::STYLE_HASH
+    );
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    for (name, value) in [
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("x-robots-tag"), "noindex"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

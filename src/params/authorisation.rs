@@ -1,0 +1,81 @@
+//! Parameters of authorisations (specification, Authorisations), in the order of its lists.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use validator::Validate;
+
+use super::card::NewCard;
+use super::charge::NewCharge;
+use super::rules;
+use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
+
+/// An authorisation to be made. Exactly one of card, card_token, payment_source_token and customer_token pays.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewAuthorisation {
+    /// The purchaser's e-mail address.
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
+    #[schema(max_length = 255, example = "roland@example.com")]
+    pub email: String,
+    /// What is bought.
+    #[validate(length(max = TEXT_LENGTH_MAX))]
+    #[schema(max_length = 1000, example = "test authorisation")]
+    pub description: String,
+    /// In the currency's base unit, at least the currency's minimum.
+    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    pub amount: i64,
+    /// The purchaser's IPv4 or IPv6 address.
+    #[validate(custom(function = "rules::ip_address"))]
+    #[schema(example = "203.192.1.172")]
+    pub ip_address: String,
+    /// A card given inline.
+    #[validate(nested)]
+    pub card: Option<NewCard>,
+    /// An unused card token, or a card of a customer.
+    pub card_token: Option<String>,
+    /// An unused payment source token.
+    pub payment_source_token: Option<String>,
+    /// A customer, whose primary card pays.
+    pub customer_token: Option<String>,
+    /// ISO 4217 code; AUD if absent.
+    #[schema(example = "AUD")]
+    pub currency: Option<String>,
+    /// Text for the bank statement instead of the default descriptor.
+    #[validate(length(max = REFERENCE_LENGTH_MAX))]
+    #[schema(max_length = 40)]
+    pub reference: Option<String>,
+    /// At most 25 keys of at most 50 characters with values of at most 500.
+    #[validate(custom(function = "rules::metadata"))]
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// An authorisation is asked of the acquirer as a charge is that waits for its capture.
+impl From<NewAuthorisation> for NewCharge {
+    fn from(asked: NewAuthorisation) -> Self {
+        Self {
+            email: asked.email,
+            description: asked.description,
+            amount: asked.amount,
+            ip_address: asked.ip_address,
+            card: asked.card,
+            card_token: asked.card_token,
+            payment_source_token: asked.payment_source_token,
+            customer_token: asked.customer_token,
+            currency: asked.currency,
+            capture: Some(false),
+            reference: asked.reference,
+            metadata: asked.metadata,
+            three_d_secure: None,
+            platform_adjustment: None,
+        }
+    }
+}
+
+/// How much of an authorisation is captured.
+#[derive(Deserialize, Validate, ToSchema)]
+pub struct NewCapture {
+    /// In the authorisation's currency: at least the currency's minimum, at most what was authorised.
+    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    pub amount: i64,
+}

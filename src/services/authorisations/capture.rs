@@ -1,0 +1,75 @@
+//! POST /authorisations/{auth_token}/charges: the one charge that an authorisation becomes.
+
+use entity::charge::{self, Column};
+use entity::{Owned, Scheme};
+use sea_orm::{ColumnTrait, QueryFilter};
+use serde::Deserialize;
+
+use super::find::by_token;
+use crate::error::Error;
+use crate::params::Params;
+use crate::params::authorisation::NewCapture;
+use crate::services::accounts::wipe::deleted;
+use crate::services::charges::follow::follow;
+use crate::services::charges::order::Settlement;
+use crate::services::charges::state::Action;
+use crate::services::context::{Account, Context, Ctx};
+use crate::views::charge::Charge;
+
+/// Capture an authorisation, or a part of it: the rest is released.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`, `bad_authorisation`, `already_captured`,
+/// `already_voided`, `authorisation_expired`; then the acquirer's, `gateway_error`.
+pub async fn capture(
+    ctx: &Ctx,
+    account: &Account,
+    token: &str,
+    params: Params<NewCapture>,
+) -> Result<Charge, Error> {
+    let row = by_token(ctx, account, token).await?;
+    let amount = amount(&row, params)?;
+    let row = planned(ctx, account, row, amount)?;
+    let (now, row) = follow(ctx, account, row, Action::Capture).await?;
+    let id = row.captured_as.ok_or_else(|| Error::internal("a captured authorisation without its charge"))?;
+    let charge =
+        charge::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    Ok(Charge::at(now, charge.ok_or_else(deleted)?))
+}
+
+fn amount(row: &charge::Model, params: Params<NewCapture>) -> Result<i64, Error> {
+    let Params { value: NewCapture { amount }, mut faults } = params;
+    let (min, max) = (row.currency.charge_amount_min(), row.amount);
+    if !faults.has("amount") {
+        if amount < min {
+            faults.add("amount", format!("must be at least {min}"));
+        } else if amount > max {
+            faults.add("amount", format!("must be at most {max}"));
+        }
+    }
+    if faults.is_empty() { Ok(amount) } else { Err(faults.into()) }
+}
+
+/// What pricing asks of the card as it was authorised; its own row may be gone.
+#[derive(Deserialize)]
+struct Priced {
+    issuing_country: String,
+    scheme: Scheme,
+}
+
+/// The row with the charge that is to be made of it: our fees are on what is captured.
+fn planned(
+    ctx: &Context,
+    account: &Account,
+    mut row: charge::Model,
+    amount: i64,
+) -> Result<charge::Model, Error> {
+    let card: Priced = serde_json::from_str(row.card.as_str())?;
+    let money = (amount, row.currency, row.rate);
+    let settlement = Settlement::of(account, money, (&card.issuing_country, card.scheme), None)?;
+    row.amount_captured = Some(amount);
+    row.captured_as = Some(ctx.ids.token());
+    row.settlement_amount = settlement.amount;
+    row.fees = settlement.fees;
+    row.entitlement = settlement.entitlement();
+    Ok(row)
+}

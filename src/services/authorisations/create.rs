@@ -1,0 +1,31 @@
+//! POST /authorisations.
+
+use entity::charge::Origin;
+
+use crate::error::Error;
+use crate::params::Params;
+use crate::params::authorisation::NewAuthorisation;
+use crate::params::charge::NewCharge;
+use crate::services::charges::create::pay;
+use crate::services::charges::place::place;
+use crate::services::context::{Account, Ctx};
+use crate::views::authorisation::Authorisation;
+
+/// Reserve money on a card. May take as long as the acquirer.
+///
+/// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's, as for a charge. The failed
+/// attempt is recorded, and listed.
+///
+/// `outcome` is the word of a `Sandbox-Outcome` header.
+pub async fn create(
+    ctx: &Ctx,
+    account: &Account,
+    params: Params<NewAuthorisation>,
+    outcome: Option<&str>,
+) -> Result<Authorisation, Error> {
+    let Params { value, faults } = params;
+    let params = Params { value: NewCharge::from(value), faults };
+    let order = place(ctx, account, Origin::Authorisation, params, outcome).await?;
+    let (now, row) = pay(ctx, account, order).await?;
+    Ok(Authorisation::at(now, row))
+}

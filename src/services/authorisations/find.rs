@@ -1,0 +1,37 @@
+//! Finding authorisations.
+
+use entity::charge::{self, Column, Origin};
+use entity::counter::Counted;
+use entity::{AuthorisationToken, Owned};
+use sea_orm::{ColumnTrait, QueryFilter};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::Paging;
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::views::authorisation::Authorisation;
+
+/// One authorisation, failed ones included.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Authorisation, Error> {
+    Ok(Authorisation::at(account.now, by_token(ctx, account, token).await?))
+}
+
+/// The account's authorisations, newest first, failed ones included.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Authorisation>, Error> {
+    let rows = charge::Entity::owned_by(account.id()).filter(charge::listed_authorisations());
+    let page = List::newest_first(account.id(), rows).counted(ctx, Counted::Authorisations, paging).await?;
+    Ok(page.map(|row| Authorisation::at(account.now, row)))
+}
+
+/// The row a token names.
+pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<charge::Model, Error> {
+    let id: AuthorisationToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = charge::Entity::owned_by(account.id())
+        .filter(Column::Id.eq(id.id()))
+        .filter(Column::Origin.eq(Origin::Authorisation))
+        .one(ctx.store.read())
+        .await?;
+    row.ok_or_else(|| ErrorCode::NotFound.into())
+}

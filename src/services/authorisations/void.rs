@@ -1,0 +1,18 @@
+//! PUT /authorisations/{auth_token}/void.
+
+use super::find::by_token;
+use crate::error::Error;
+use crate::services::charges::follow::follow;
+use crate::services::charges::state::Action;
+use crate::services::context::{Account, Ctx};
+use crate::views::authorisation::Authorisation;
+
+/// Return the reserved funds of an authorisation.
+///
+/// Refusals, first match wins: `not_found`, `bad_authorisation`, `already_captured`, `already_voided`,
+/// `authorisation_expired`; then the acquirer's, `gateway_error`.
+pub async fn void(ctx: &Ctx, account: &Account, token: &str) -> Result<Authorisation, Error> {
+    let row = by_token(ctx, account, token).await?;
+    let (now, row) = follow(ctx, account, row, Action::Void).await?;
+    Ok(Authorisation::at(now, row))
+}

@@ -1,0 +1,154 @@
+//! POST /charges: a charge at once, or one that waits for its cardholder.
+
+use entity::charge::{ChargeState, Origin};
+use entity::three_d_secure::{self, SessionState};
+use entity::{SessionToken, card, challenge_page};
+use futures::FutureExt;
+
+use super::find::page_hash;
+use crate::card_number::CardNumber;
+use crate::error::Error;
+use crate::limits::SESSION_LIFETIME;
+use crate::params::charge::NewCharge;
+use crate::params::{Params, filled};
+use crate::random::token22;
+use crate::services::charges::create::{Intent, pay, record_row};
+use crate::services::charges::order::Order;
+use crate::services::charges::place::place;
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::{cards, idempotency};
+use crate::views::charge::Charge;
+use crate::views::three_d_secure::{ChargeMade, PendingCharge};
+
+/// What POST /charges knows besides its parameters.
+pub struct Asked<'a> {
+    /// The word of a `Sandbox-Outcome` header.
+    pub outcome: Option<&'a str>,
+    /// The server's address as callers know it.
+    pub base_url: &'a str,
+}
+
+/// Make a charge: capture it at once, or authorise it to be captured later; or ask its cardholder first. May take as long
+/// as the acquirer.
+///
+/// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's: a decline, or
+/// `gateway_error`, which always means that nothing was charged.
+pub async fn create(
+    ctx: &Ctx,
+    account: &Account,
+    mut params: Params<NewCharge>,
+    asked: Asked<'_>,
+) -> Result<ChargeMade, Error> {
+    let verification = verification(&mut params);
+    let order = place(ctx, account, Origin::Payment, params, asked.outcome).await?;
+    let Some(verification) = verification else { return at_once(ctx, account, order).await };
+    let enrolled = is_enrolled(ctx, &order);
+    if !enrolled && verification.fallback_ok {
+        return at_once(ctx, account, order).await;
+    }
+    open(ctx, account, order, verification.callback_url, enrolled, asked).await
+}
+
+async fn at_once(ctx: &Ctx, account: &Account, order: Order) -> Result<ChargeMade, Error> {
+    let (now, row) = pay(ctx, account, order).await?;
+    Ok(ChargeMade::Charge(Charge::at(now, row)))
+}
+
+/// The cardholder is to be asked.
+struct Verification {
+    callback_url: String,
+    fallback_ok: bool,
+}
+
+/// Whether the cardholder is to be asked. Results of a verification made elsewhere ask nobody.
+fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
+    let asked = params.value.three_d_secure.as_ref()?;
+    let faults = &mut params.faults;
+    let mut missing = |param| {
+        if !faults.has(param) {
+            faults.add(param, "can't be blank");
+        }
+    };
+    let callback_url = filled(asked.callback_url.as_deref());
+    match asked.enabled {
+        Some(true) => {}
+        Some(false) => return None,
+        None if callback_url.is_none() && asked.fallback_ok.is_none() => return None,
+        None => missing("three_d_secure.enabled"),
+    }
+    if callback_url.is_none() {
+        missing("three_d_secure.callback_url");
+    }
+    Some(Verification {
+        callback_url: callback_url.unwrap_or_default().to_owned(),
+        fallback_ok: asked.fallback_ok.unwrap_or(false),
+    })
+}
+
+fn is_enrolled(ctx: &Context, order: &Order) -> bool {
+    let number = CardNumber::parse(&order.call.number);
+    number.and_then(|number| ctx.acquirer.card(&number)).is_some_and(|card| card.three_d_secure)
+}
+
+/// What is recorded of a charge that waits for its cardholder.
+struct Opening {
+    intent: Intent,
+    copy: card::Model,
+    session: three_d_secure::Model,
+    page: challenge_page::Model,
+    redirect_url: String,
+}
+
+/// Record the pending charge and its session. The acquirer is asked once the cardholder has approved.
+async fn open(
+    ctx: &Context,
+    account: &Account,
+    order: Order,
+    callback_url: String,
+    enrolled: bool,
+    asked: Asked<'_>,
+) -> Result<ChargeMade, Error> {
+    let Order { mut intent, call } = order;
+    intent.row.origin = Origin::Challenge;
+    intent.row.state = ChargeState::Pending;
+    intent.row.settle_after = None;
+    // The pending charge is the answer, and this one transaction keeps it.
+    intent.row.claim = None;
+    intent.account = intent.account.under(None);
+    let copy = cards::copy(ctx, &intent.card, &call.number, call.cvc.as_ref());
+    let secret = token22();
+    let session = three_d_secure::Model {
+        account_id: account.id(),
+        id: SessionToken::new(ctx.ids.random()),
+        state: SessionState::Open,
+        charge_id: intent.row.id,
+        card_id: copy.id,
+        enrolled,
+        callback_url,
+        sandbox_outcome: filled(asked.outcome).map(str::to_owned),
+        expires_at: Some(account.now + SESSION_LIFETIME),
+        created_at: account.now,
+    };
+    let page = challenge_page::Model {
+        hash: page_hash(&ctx.vault, &secret).to_vec(),
+        account_id: account.id(),
+        session_id: session.id,
+    };
+    let redirect_url = format!("{}/3d-secure/{secret}", asked.base_url);
+    let opening = Opening { intent, copy, session, page, redirect_url };
+    let unit = idempotency::write(ctx, account, opening, |tx, opening| {
+        async move {
+            record_row(tx, &opening.intent).await?;
+            tx.append(&opening.copy);
+            tx.append(&opening.session);
+            tx.append(&opening.page);
+            Ok(ChargeMade::Pending(PendingCharge {
+                token: opening.intent.row.id,
+                status_message: "Pending",
+                redirect_url: opening.redirect_url.clone(),
+            }))
+        }
+        .boxed()
+    });
+    unit.await
+}

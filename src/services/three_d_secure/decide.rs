@@ -1,0 +1,213 @@
+//! The cardholder decides on the session's page, once: whoever posts later comes back with the same result.
+
+use entity::charge::{self, ChargeState};
+use entity::three_d_secure::{self, Column, SessionState};
+use entity::{FailureCode, Timestamp};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter};
+use serde::Deserialize;
+use url::Url;
+
+use super::find;
+use super::state::{Decision, next};
+use crate::acquirer::Outcome as Forced;
+use crate::crash;
+use crate::error::{Error, ErrorCode};
+use crate::limits::SETTLE_AFTER;
+use crate::services::accounts::faults::{self, Fares};
+use crate::services::cards;
+use crate::services::charges::call::call_name;
+use crate::services::charges::create::verdict;
+use crate::services::charges::order::authorise;
+use crate::services::charges::outcome::{self, Outcome, Verdict, held, word};
+use crate::services::charges::settle::single_use;
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::moment::{Mark, Moment};
+use crate::store::Tx;
+
+/// What the page of a session shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Page {
+    /// The question to the cardholder.
+    Question {
+        /// Who wants the money.
+        merchant: String,
+        /// How much, in the currency's own unit: `AUD 4.00`.
+        amount: String,
+        /// The card's masked number.
+        card: String,
+    },
+    /// Nothing: the cardholder goes back to this address.
+    Return(String),
+}
+
+/// The page of a session. Of a card that does not offer 3-D Secure the cardholder is asked nothing, so opening the page
+/// decides.
+///
+/// Refusals: `not_found`, an expired session included.
+pub async fn show(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
+    let (account, session) = find::by_secret(ctx, secret).await?;
+    if session.state != SessionState::Open {
+        return Ok(Page::Return(way_back(&session)?));
+    }
+    if !session.enrolled {
+        return Ok(Page::Return(decide(ctx, secret, Decision::Unavailable).await?));
+    }
+    let charge = find::charge(ctx, &session).await?;
+    Ok(Page::Question {
+        merchant: account.settings().business_name.clone(),
+        amount: amount(&charge),
+        card: serde_json::from_str::<Masked>(charge.card.as_str())?.display_number,
+    })
+}
+
+#[derive(Deserialize)]
+struct Masked {
+    display_number: String,
+}
+
+fn amount(charge: &charge::Model) -> String {
+    let places = charge.currency.minor_units();
+    let unit = 10_i64.pow(places);
+    let (whole, rest) = (charge.amount / unit, charge.amount % unit);
+    let code = charge.currency.code();
+    match usize::try_from(places) {
+        Ok(places @ 1..) => format!("{code} {whole}.{rest:0places$}"),
+        Ok(0) | Err(_) => format!("{code} {whole}"),
+    }
+}
+
+/// End a session, if it has not ended before. The answer is the address at which the cardholder comes back, whoever has
+/// decided. An approved charge has been asked of the acquirer by then.
+///
+/// Refusals: `not_found`, an expired session included.
+pub async fn decide(ctx: &Ctx, secret: &str, decision: Decision) -> Result<String, Error> {
+    let (account, session) = find::by_secret(ctx, secret).await?;
+    // Nobody can approve on a page that asks nothing.
+    let decision = if session.enrolled { decision } else { Decision::Unavailable };
+    if session.state == SessionState::Open {
+        let task = ctx.clone();
+        let session = session.clone();
+        ctx.in_own_task(async move {
+            match decision {
+                Decision::Approve => approve(&task, account, session).await,
+                Decision::Fail | Decision::Unavailable | Decision::Expire => {
+                    let moment = Moment::passing(account);
+                    end(&task, &moment, session, decision).await.map(drop)
+                }
+            }
+        })
+        .await?;
+    }
+    let ended = find::by_id(ctx, session.account_id, session.id).await?;
+    match ended {
+        Some(ended) if ended.state != SessionState::Expired => way_back(&ended),
+        Some(_) | None => Err(ErrorCode::NotFound.into()),
+    }
+}
+
+/// The merchant's own address, with the session's token added to its own query.
+fn way_back(session: &three_d_secure::Model) -> Result<String, Error> {
+    let mut url = Url::parse(&session.callback_url)
+        .map_err(|_| Error::internal("a stored callback_url that is none"))?;
+    url.query_pairs_mut().append_pair("session_token", &session.id.to_string());
+    Ok(url.into())
+}
+
+/// Let a session end without a payment: the pending charge has failed, and its card's token is spent. Says whether it was
+/// this that ended it.
+pub(super) async fn end(
+    ctx: &Context,
+    moment: &Moment,
+    session: three_d_secure::Model,
+    decision: Decision,
+) -> Result<bool, Error> {
+    let Some(to) = next(session.state, decision) else { return Ok(false) };
+    let row = find::charge(ctx, &session).await?;
+    let token = single_use(ctx, &row).await?;
+    let verdict = Verdict::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
+    let outcome = Outcome::new(ctx, moment.account(), moment.now(ctx), row, token, verdict);
+    let ending = (session, to, outcome, moment.mark());
+    ctx.store.write(ending, |tx, ending| record_end(tx, ending).boxed()).await
+}
+
+async fn record_end(
+    tx: &Tx,
+    (session, to, outcome, mark): &(three_d_secure::Model, SessionState, Outcome, Mark),
+) -> Result<bool, Error> {
+    if !ended(tx, session, *to).await? {
+        return Ok(false);
+    }
+    outcome::record(tx, outcome).await?;
+    mark.set(tx).await?;
+    Ok(true)
+}
+
+/// Compare-and-set: of many decisions at once, one ends the session. The copy of the card goes with it.
+async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Result<bool, Error> {
+    let ended = three_d_secure::Entity::update_many()
+        .filter(Column::AccountId.eq(seen.account_id))
+        .filter(Column::Id.eq(seen.id))
+        .filter(Column::State.eq(seen.state))
+        .col_expr(Column::State, Expr::value(ActiveEnum::into_value(to)))
+        .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
+    if ended.exec(tx).await?.rows_affected == 0 {
+        return Ok(false);
+    }
+    cards::delete_copy(tx, seen.account_id, seen.card_id).await?;
+    Ok(true)
+}
+
+/// The cardholder has approved: the pending charge takes the three steps. What came of them is told by verify.
+async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model) -> Result<(), Error> {
+    let seen = find::charge(ctx, &session).await?;
+    // Gone: somebody else has decided meanwhile.
+    let Some(card) = find::card(ctx, &session).await? else { return Ok(()) };
+    let forced = session.sandbox_outcome.as_deref().and_then(Forced::from_sandbox_word);
+    let intent = Intent { session, seen, account: account.clone(), wall: ctx.clock.now() };
+    let recorded = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
+    let Some((row, fares)) = recorded else { return Ok(()) };
+    crash::point(call_name(row.state), "intent.after");
+
+    let (number, cvc) = cards::unseal(ctx, &card)?;
+    let mut call = authorise(&row, &card, number, cvc);
+    call.forced = forced;
+    let token = single_use(ctx, &row).await?;
+    // Where nobody knows what came of it, a worker finds out.
+    if let Some(verdict) = verdict(ctx, &Moment::passing(account.clone()), &row, fares, call).await {
+        outcome::write(ctx, &account, row, token, verdict).await?;
+    }
+    Ok(())
+}
+
+/// What is recorded before the acquirer is asked.
+struct Intent {
+    session: three_d_secure::Model,
+    seen: charge::Model,
+    account: Account,
+    wall: Timestamp,
+}
+
+async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Option<(charge::Model, Fares)>, Error> {
+    let Some(to) = next(intent.session.state, Decision::Approve) else { return Ok(None) };
+    if !ended(tx, &intent.session, to).await? {
+        return Ok(None);
+    }
+    let mut row = intent.seen.clone();
+    row.state = ChargeState::Processing;
+    row.attempt += 1;
+    row.call = row.attempt;
+    row.settle_after = Some(intent.wall + SETTLE_AFTER);
+    let update = held(&intent.seen)
+        .col_expr(charge::Column::State, word(row.state))
+        .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
+        .col_expr(charge::Column::Call, Expr::value(row.call))
+        .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
+    if update.exec(tx).await?.rows_affected == 0 {
+        return Err(Error::internal("a pending charge moved without its session"));
+    }
+    let fares = faults::draw(tx, &intent.account).await?;
+    crash::point(call_name(row.state), "intent.before");
+    Ok(Some((row, fares)))
+}

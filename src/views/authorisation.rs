@@ -1,0 +1,114 @@
+//! Authorisation (specification, Authorisation).
+
+use entity::charge::{self, ChargeState};
+use entity::{AuthorisationToken, Currency, JsonText, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::card::Card;
+use crate::error::failure_message;
+
+/// Money reserved on a card, of which one charge may capture the whole or a part.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
+pub struct Authorisation {
+    /// `auth_...`
+    #[schema(value_type = String, example = "auth_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: AuthorisationToken,
+    /// Whether the card was accepted.
+    success: bool,
+    /// Authorised, in the currency's base unit.
+    #[schema(example = 400)]
+    amount: i64,
+    /// Of it captured.
+    #[schema(example = 0)]
+    amount_captured: i64,
+    /// What may still be captured: after a capture the rest is released.
+    #[schema(example = 400)]
+    amount_remaining: i64,
+    /// ISO 4217 code.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    currency: Currency,
+    /// What is bought.
+    #[schema(example = "test authorisation")]
+    description: String,
+    /// The purchaser's e-mail address.
+    #[schema(example = "roland@example.com")]
+    email: String,
+    /// The purchaser's address.
+    #[schema(example = "203.192.1.172")]
+    ip_address: String,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// Why it failed.
+    #[schema(required)]
+    error_message: Option<&'static str>,
+    /// The card as it was authorised.
+    #[schema(value_type = Card)]
+    card: JsonText,
+    /// The currency it is settled in.
+    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    settlement_currency: Currency,
+    /// The caller's own keys and values.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    metadata: JsonText,
+    /// `Success`, `Authorisation Voided`, `Pending`, or why it failed.
+    #[schema(example = "Success")]
+    status_message: &'static str,
+    /// Whether seven days passed without a capture.
+    expired: bool,
+    /// Whether the reserved funds were returned.
+    voided: bool,
+    /// When they were.
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    voided_at: Option<Timestamp>,
+    /// Whether it can be captured.
+    capturable: bool,
+}
+
+impl Authorisation {
+    /// An authorisation as it stands at an instant of the account's clock. A verb in flight shows as not done.
+    pub fn at(now: Timestamp, row: charge::Model) -> Self {
+        let error_message = row.failure.map(failure_message);
+        let reserved = match row.state {
+            ChargeState::Authorised | ChargeState::Capturing | ChargeState::Voiding => true,
+            ChargeState::Pending
+            | ChargeState::Processing
+            | ChargeState::Captured
+            | ChargeState::Voided
+            | ChargeState::Failed => false,
+        };
+        let expired = reserved && row.expires_at <= now;
+        let capturable = reserved && !expired;
+        let voided = row.state == ChargeState::Voided;
+        let captured = row.state == ChargeState::Captured;
+        let success = reserved || voided || captured;
+        Self {
+            token: AuthorisationToken::new(row.id.id()),
+            success,
+            amount: row.amount,
+            amount_captured: row.amount_captured.filter(|_| captured).unwrap_or(0),
+            amount_remaining: if capturable { row.amount } else { 0 },
+            currency: row.currency,
+            description: row.description,
+            email: row.email,
+            ip_address: row.ip_address,
+            created_at: row.created_at,
+            error_message,
+            card: row.card,
+            settlement_currency: Currency::Aud,
+            metadata: row.metadata,
+            status_message: match error_message {
+                Some(message) => message,
+                None if voided => "Authorisation Voided",
+                None if success => "Success",
+                None => "Pending",
+            },
+            expired,
+            voided,
+            voided_at: row.voided_at,
+            capturable,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What POST /charges answers where the cardholder is asked first, and GET /charges/verify (specification, Charge).
+
+use entity::charge;
+use entity::{ChargeToken, Timestamp};
+use serde::Serialize;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::charge::Charge;
+
+/// A charge that waits for its cardholder.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PendingCharge {
+    /// `ch_...`, which the charge keeps.
+    #[schema(value_type = String, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
+    pub token: ChargeToken,
+    /// `Pending`
+    #[schema(example = "Pending")]
+    pub status_message: &'static str,
+    /// The page on which the cardholder verifies the payment.
+    #[schema(example = "http://127.0.0.1:8080/3d-secure/AZqYv3rVcBKUQ1mHn7tKRw")]
+    pub redirect_url: String,
+}
+
+/// What POST /charges makes.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "it is made once, and answered")]
+pub enum ChargeMade {
+    /// The charge.
+    Charge(Charge),
+    /// With 3-D Secure.
+    Pending(PendingCharge),
+}
+
+/// The charge of a 3-D Secure session, which does not show its transfers.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct VerifiedCharge(Charge);
+
+impl VerifiedCharge {
+    /// As it stands at an instant of the account's clock.
+    pub fn at(now: Timestamp, row: charge::Model) -> Self {
+        Self(Charge::at(now, row).without_transfer())
+    }
+}
+
+impl PartialSchema for VerifiedCharge {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = Charge::schema();
+        if let RefOr::T(Schema::Object(charge)) = &mut schema {
+            charge.properties.retain(|name, _| name != "transfer");
+            charge.required.retain(|name| name != "transfer");
+        }
+        schema
+    }
+}
+
+impl ToSchema for VerifiedCharge {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        Charge::schemas(schemas);
+    }
+}
