@@ -1,6 +1,7 @@
 //! Subscriptions, what each waits for, and their ledgers.
 
-crate::migration!(|_| "
+crate::migration!(|_| {
+    "
 CREATE TABLE subscriptions (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -47,4 +48,5 @@ CREATE TABLE subscription_entries (
 CREATE INDEX subscription_entries_of_subscription ON subscription_entries (account_id, subscription_id, id);
 CREATE UNIQUE INDEX subscription_entries_once ON subscription_entries (account_id, subscription_id, interval_number, annotation);
 "
-.into());
+.into()
+});

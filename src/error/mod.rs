@@ -240,13 +240,7 @@ pub struct ErrorObject {
 
 impl From<ErrorCode> for Refusal {
     fn from(code: ErrorCode) -> Self {
-        Self {
-            code,
-            description: None,
-            messages: None,
-            charge_token: None,
-            authorisation_token: None,
-        }
+        Self { code, description: None, messages: None, charge_token: None, authorisation_token: None }
     }
 }
 

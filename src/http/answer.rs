@@ -140,7 +140,10 @@ impl<T: Serialize> IntoResponse for ListedWithCount<T> {
     fn into_response(self) -> Response {
         let pagination = self.0.short();
         let Page { records, .. } = self.0;
-        finished(Answer::json(200, &ShortListWithCount { count: records.len(), response: records, pagination }))
+        finished(Answer::json(
+            200,
+            &ShortListWithCount { count: records.len(), response: records, pagination },
+        ))
     }
 }
 

@@ -354,7 +354,9 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
         Some("update_sandbox_acquirer") => json!({ "latency_ms": 50, "seed": 42 }),
         Some("update_sandbox_account") => json!({ "transfers_schedule": "daily" }),
-        Some("create_plan") => json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" }),
+        Some("create_plan") => {
+            json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" })
+        }
         Some("update_plan") => json!({ "name": "Tea plan", "customer_permissions": [] }),
         Some("update_subscription") => json!({ "card_token": null }),
         Some("create_subscription") => json!({

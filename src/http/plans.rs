@@ -3,7 +3,9 @@
 use axum::extract::State;
 
 use super::Site;
-use super::answer::{Created, Deleted, Envelope, ListedShort, ListedWithCount, ShortList, ShortListWithCount, Shown};
+use super::answer::{
+    Created, Deleted, Envelope, ListedShort, ListedWithCount, ShortList, ShortListWithCount, Shown,
+};
 use super::auth::Caller;
 use super::call::Call;
 use super::document::PageParameters;

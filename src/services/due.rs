@@ -213,7 +213,8 @@ async fn look<W: DueWork>(
         rows.extend(due.limit(DUE_BATCH).all(ctx.store.read()).await?);
     }
     let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;
-    let of = |row: &_| accounts.get(&W::subject(row).account).cloned().map(|account| Account::new(account, wall));
+    let of =
+        |row: &_| accounts.get(&W::subject(row).account).cloned().map(|account| Account::new(account, wall));
     Ok(rows.into_iter().map(|row| (of(&row), row)).map(|(account, row)| (row, account)).collect())
 }
 

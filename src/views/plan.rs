@@ -78,7 +78,11 @@ impl From<plan::Model> for Plan {
             trial_interval: row.trial_interval,
             interval_unit: row.interval_unit,
             trial_interval_unit: row.trial_interval_unit.map_or("", IntervalUnit::code),
-            customer_permissions: row.customer_may_cancel.then_some(CustomerPermission::Cancel).into_iter().collect(),
+            customer_permissions: row
+                .customer_may_cancel
+                .then_some(CustomerPermission::Cancel)
+                .into_iter()
+                .collect(),
             created_at: row.created_at,
             subscription_counts: SubscriptionCounts {
                 trial: row.trial,

@@ -82,7 +82,8 @@ fn later(from: Time, (length, unit): (u32, &str), count: usize) -> Time {
         other => panic!("{other}"),
     };
     let month0 = u64::from(from.month0()) + months;
-    let (year, month) = (from.year() + i32::try_from(month0 / 12).unwrap(), u32::try_from(month0 % 12).unwrap() + 1);
+    let (year, month) =
+        (from.year() + i32::try_from(month0 / 12).unwrap(), u32::try_from(month0 % 12).unwrap() + 1);
     let day = (1..=from.day()).rev().find_map(|day| NaiveDate::from_ymd_opt(year, month, day)).unwrap();
     day.and_time(from.time()).and_utc()
 }
@@ -248,13 +249,20 @@ impl World {
                 self.subscribes(plan, *accepted, *include_setup).await;
                 return;
             }
-            Act::Cancel(n) | Act::Unsubscribe(n) | Act::DeleteCustomer(n) | Act::ChangeCard(n, _) | Act::Reactivate(n, _) => {
+            Act::Cancel(n)
+            | Act::Unsubscribe(n)
+            | Act::DeleteCustomer(n)
+            | Act::ChangeCard(n, _)
+            | Act::Reactivate(n, _) => {
                 let Some((subscription, customer)) = self.tokens.get(n % count) else { return };
                 let model = &mut self.model[n % count];
-                let (path, owner) = (format!("/1/subscriptions/{subscription}"), format!("/1/customers/{customer}"));
+                let (path, owner) =
+                    (format!("/1/subscriptions/{subscription}"), format!("/1/customers/{customer}"));
                 match act {
                     Act::Cancel(_) => (model.cancels(now), self.client.delete(&path).await),
-                    Act::Unsubscribe(_) => (model.unsubscribes(), self.client.unsubscribes(subscription).await),
+                    Act::Unsubscribe(_) => {
+                        (model.unsubscribes(), self.client.unsubscribes(subscription).await)
+                    }
                     Act::Reactivate(_, include_setup) => {
                         let asked = json!({ "include_setup_fee": include_setup });
                         let answer = self.client.put(&format!("{path}/reactivate"), &asked).await;
@@ -288,7 +296,8 @@ impl World {
             "trial_interval_unit": plan.trial.1,
         });
         let token = self.client.plan(&asked).await;
-        let answer = self.client.subscribing(&token, &customer, &json!({ "include_setup_fee": include_setup })).await;
+        let answer =
+            self.client.subscribing(&token, &customer, &json!({ "include_setup_fee": include_setup })).await;
         match Subscription::new(plan, accepted, include_setup, self.now) {
             Some(model) => {
                 self.tokens.push((token_of(&answer.ok(201)), customer));
@@ -322,13 +331,24 @@ impl World {
             let time = |time: Option<Time>| json!(time.map(shown));
             let state = format!("{:?}", model.state).to_lowercase();
             let expected = json!([
-                state, time(model.next_bill), time(Some(model.interval.0)), time(Some(model.interval.1)), time(model.cancelled_at),
+                state,
+                time(model.next_bill),
+                time(Some(model.interval.0)),
+                time(Some(model.interval.1)),
+                time(model.cancelled_at),
             ]);
-            let found = ["state", "next_billing_date", "active_interval_started_at", "active_interval_finishes_at", "cancelled_at"]
-                .map(|field| record[field].clone());
+            let found = [
+                "state",
+                "next_billing_date",
+                "active_interval_started_at",
+                "active_interval_finishes_at",
+                "cancelled_at",
+            ]
+            .map(|field| record[field].clone());
             assert_eq!(json!(found), expected, "{life}\n{model:?}");
             let ledger = self.all(&format!("/1/subscriptions/{token}/ledger")).await;
-            let found = ledger.iter().map(|entry| json!([entry["created_at"], entry["annotation"], entry["amount"]]));
+            let found =
+                ledger.iter().map(|entry| json!([entry["created_at"], entry["annotation"], entry["amount"]]));
             let expected = model.ledger.iter().map(|(at, what, amount)| json!([shown(*at), what, amount]));
             assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{life}\n{model:?}");
             let credits = model.ledger.iter().filter(|(_, what, _)| *what == "charge_credit");
@@ -337,7 +357,9 @@ impl World {
         let charges = self.all("/1/charges").await;
         let mut found: Vec<_> = charges
             .iter()
-            .map(|charge| (charge["created_at"].as_str().unwrap().to_owned(), charge["amount"].as_i64().unwrap()))
+            .map(|charge| {
+                (charge["created_at"].as_str().unwrap().to_owned(), charge["amount"].as_i64().unwrap())
+            })
             .collect();
         charged.sort();
         found.sort();
@@ -362,7 +384,8 @@ impl World {
 
 fn plan(chance: &mut Chance) -> Plan {
     let amount = |chance: &mut Chance| [0, 100, 250][usize::try_from(chance.below(3)).unwrap()];
-    let length = |chance: &mut Chance, from: u64, to: u64| u32::try_from(from + chance.below(to - from + 1)).unwrap();
+    let length =
+        |chance: &mut Chance, from: u64, to: u64| u32::try_from(from + chance.below(to - from + 1)).unwrap();
     // Often enough to be seen, seldom enough for ten years.
     let (every, intervals) = match chance.below(6) {
         0 => ((length(chance, 1, 6), "day"), 1 + chance.below(12)),
@@ -402,7 +425,11 @@ fn life(chance: &mut Chance) -> Vec<Act> {
     for _ in 0..6 + chance.below(12) {
         let which = usize::try_from(chance.below(8)).unwrap();
         acts.push(match chance.below(14) {
-            0..=3 => Act::Subscribe { plan: plan(chance), accepted: chance.below(6) > 0, include_setup: chance.below(3) > 0 },
+            0..=3 => Act::Subscribe {
+                plan: plan(chance),
+                accepted: chance.below(6) > 0,
+                include_setup: chance.below(3) > 0,
+            },
             4 => Act::Cancel(which),
             5 => Act::Unsubscribe(which),
             6 => Act::DeleteCustomer(which),

@@ -139,7 +139,9 @@ impl Merchant {
             Some(charge) if charge.starts_with("ch_") && !self.charges.contains(&charge) => {
                 self.charges.push(charge);
             }
-            Some(subscription) if subscription.starts_with("sub_") && !self.subscriptions.contains(&subscription) => {
+            Some(subscription)
+                if subscription.starts_with("sub_") && !self.subscriptions.contains(&subscription) =>
+            {
                 self.subscriptions.push(subscription);
             }
             _ => {}
@@ -153,7 +155,8 @@ impl Merchant {
             "amount": amount, "interval": if intervals % 2 == 0 { 7 } else { 5 }, "interval_unit": "day",
             "intervals": intervals, "trial_interval": trial, "trial_interval_unit": "day",
         });
-        let (plan, customer) = (self.client.plan(&changes).await, self.client.customer(NUMBERS[number]).await);
+        let (plan, customer) =
+            (self.client.plan(&changes).await, self.client.customer(NUMBERS[number]).await);
         (plan, token_of(&customer))
     }
 

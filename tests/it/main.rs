@@ -10,6 +10,7 @@ mod authorised_charges;
 mod billing;
 mod billing_model;
 mod billing_races;
+mod billing_speed;
 mod browsers;
 mod cards;
 mod charge_payers;

@@ -11,7 +11,8 @@ fn coffee() -> Value {
 /// A plan with these changes is refused with these messages, and changes nothing.
 async fn refused(app: &App, changes: Value, messages: &[(&str, &str)]) {
     let parameters = with(coffee(), &changes);
-    let body = app.unchanged(app.client().post("/1/plans", &parameters)).await.refused(422, "unprocessable_entity");
+    let body =
+        app.unchanged(app.client().post("/1/plans", &parameters)).await.refused(422, "unprocessable_entity");
     assert_eq!(body["error_description"], "Validation failure");
     told(&body, messages);
 }

@@ -18,18 +18,24 @@ async fn further_card(client: &Client, customer: &str, number: &str) -> String {
 /// Refused as the parameters of subscriptions are, and nothing changes.
 async fn faulty(app: &App, request: impl Future<Output = crate::harness::Answer>, messages: Value) {
     let body = app.unchanged(request).await.refused(400, "invalid_resource");
-    assert_eq!(body, json!({
-        "error": "invalid_resource", "error_description": "One or more parameters were missing or invalid", "messages": messages,
-    }));
+    assert_eq!(
+        body,
+        json!({
+            "error": "invalid_resource", "error_description": "One or more parameters were missing or invalid", "messages": messages,
+        })
+    );
 }
 
 /// Refused because the card is not the customer's, and nothing changes.
 async fn wrong_card(app: &App, request: impl Future<Output = crate::harness::Answer>) {
     let body = app.unchanged(request).await.refused(400, "invalid_request");
-    assert_eq!(body, json!({
-        "error": "invalid_request", "error_description": "Invalid card token",
-        "messages": [{ "param": "card_token", "message": "Invalid card token" }],
-    }));
+    assert_eq!(
+        body,
+        json!({
+            "error": "invalid_request", "error_description": "Invalid card token",
+            "messages": [{ "param": "card_token", "message": "Invalid card token" }],
+        })
+    );
 }
 
 rules! {

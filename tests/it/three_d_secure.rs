@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::line::Carries;
 use crate::harness::sending::post_with;
-use crate::harness::{
-    Answer, App, Client, at_once, card, charge_with, fields, rounds, rules, token_of,
-};
+use crate::harness::{Answer, App, Client, at_once, card, charge_with, fields, rounds, rules, token_of};
 
 const CALLBACK: &str = "https://shop.example.com/done?order=1&x=%20#top";
 const ENROLLED: &str = "4200000000000000";
@@ -72,8 +70,11 @@ async fn is_failed(app: &App, charge: &str) {
     let sentence = json!("The 3-D Secure verification was not completed");
     let failed = app.client().charge(charge).await;
     for (field, value) in [
-        ("success", json!(false)), ("status_message", sentence.clone()), ("error_message", sentence),
-        ("captured", json!(false)), ("total_fees", Value::Null),
+        ("success", json!(false)),
+        ("status_message", sentence.clone()),
+        ("error_message", sentence),
+        ("captured", json!(false)),
+        ("total_fees", Value::Null),
     ] {
         assert_eq!(failed[field], value, "{field}");
     }

@@ -86,12 +86,19 @@ impl DueWork for Settling {
 
 /// Of some charges, those in flight whose call nobody can be making any more.
 pub(in crate::services) fn lost(wall: Timestamp, some: SimpleExpr) -> Select<charge::Entity> {
-    charge::Entity::find().filter(Column::SettleAfter.lte(wall)).filter(some).order_by_asc(Column::SettleAfter)
+    charge::Entity::find()
+        .filter(Column::SettleAfter.lte(wall))
+        .filter(some)
+        .order_by_asc(Column::SettleAfter)
 }
 
 /// Of some of an account's charges, those that were in flight when its clock began to be moved, and all `others`; who
 /// makes a call now keeps an instant of their own.
-pub(in crate::services) fn in_flight(reach: &Reach, some: SimpleExpr, others: Condition) -> Select<charge::Entity> {
+pub(in crate::services) fn in_flight(
+    reach: &Reach,
+    some: SimpleExpr,
+    others: Condition,
+) -> Select<charge::Entity> {
     let before = Column::SettleAfter.lte(reach.began + SETTLE_AFTER);
     let taken_up = Expr::col(Column::Attempt).gt(Expr::col(Column::Call));
     charge::Entity::owned_by(reach.account)

@@ -48,7 +48,12 @@ pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -
 }
 
 /// Each amount is one that can be charged, or nothing; so is the largest bill, which is the first one.
-fn check_amounts(account: &Account, asked: &NewPlan, (currency, rate): (Currency, Rate), faults: &mut Faults) {
+fn check_amounts(
+    account: &Account,
+    asked: &NewPlan,
+    (currency, rate): (Currency, Rate),
+    faults: &mut Faults,
+) {
     let (min, max) =
         (currency.charge_amount_min(), rate.amount_max(currency, account.settings().maximum_charge_cents));
     let setup_amount = asked.setup_amount.unwrap_or_default();

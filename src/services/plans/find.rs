@@ -33,6 +33,7 @@ pub(in crate::services) async fn by_token(
     token: &str,
 ) -> Result<Option<plan::Model>, Error> {
     let Ok(id) = token.parse::<PlanToken>() else { return Ok(None) };
-    let row = plan::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).filter(Column::DeletedAt.is_null());
+    let row =
+        plan::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).filter(Column::DeletedAt.is_null());
     Ok(row.one(db).await?)
 }

@@ -57,9 +57,9 @@ impl DueWork for Billing {
         let bill = Bill::next(&row, &plan);
         if bill.sum() == 0 {
             let free = (row, plan, moment.now(ctx), moment.mark());
-            let unit = ctx.store.write(free, |tx, (seen, plan, now, mark)| {
-                renew_freely(tx, seen, plan, *now, *mark).boxed()
-            });
+            let unit = ctx
+                .store
+                .write(free, |tx, (seen, plan, now, mark)| renew_freely(tx, seen, plan, *now, *mark).boxed());
             return unit.await;
         }
         let Order { intent, call } =
@@ -70,7 +70,9 @@ impl DueWork for Billing {
         let Some(fares) = claimed else { return Ok(Ran::Nothing) };
         crash::point("charge", "intent.after");
         // Where nobody knows what came of it, it is settled later, and stands if it was done.
-        let Some(verdict) = verdict(ctx, moment, &charge, fares, call).await else { return Ok(Ran::Unanswered) };
+        let Some(verdict) = verdict(ctx, moment, &charge, fares, call).await else {
+            return Ok(Ran::Unanswered);
+        };
         ran(conclude(ctx, moment, charge, verdict).await?)
     }
 }
@@ -109,7 +111,9 @@ async fn renew_freely(
     mark: Mark,
 ) -> Result<Ran, Error> {
     let row = held(tx, seen).await?;
-    let Some(row) = row.filter(|row| row.next_billing_at == seen.next_billing_at) else { return Ok(Ran::Nothing) };
+    let Some(row) = row.filter(|row| row.next_billing_at == seen.next_billing_at) else {
+        return Ok(Ran::Nothing);
+    };
     let step = next(row.state, Action::Renew)?;
     put(tx, &row, renewed(row.clone(), step, plan), step.emits, now).await?;
     mark.set(tx).await?;

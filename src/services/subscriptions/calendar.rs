@@ -54,7 +54,10 @@ mod tests {
             days("2027-01-31T09:30:00Z", monthly, 0..=5),
             ["2027-01-31", "2027-02-28", "2027-03-31", "2027-04-30", "2027-05-31", "2027-06-30"]
         );
-        assert_eq!(days("2027-11-30T00:00:00Z", monthly, 1..=4), ["2027-12-30", "2028-01-30", "2028-02-29", "2028-03-30"]);
+        assert_eq!(
+            days("2027-11-30T00:00:00Z", monthly, 1..=4),
+            ["2027-12-30", "2028-01-30", "2028-02-29", "2028-03-30"]
+        );
         assert_eq!(after(at("2027-01-31T09:30:00Z"), monthly, 1), at("2027-02-28T09:30:00Z"));
     }
 
@@ -70,27 +73,42 @@ mod tests {
 
     #[test]
     fn days_and_weeks_pass_over_the_ends_of_months_and_years() {
-        assert_eq!(days("2027-12-30T00:00:00Z", every(1, IntervalUnit::Day), 1..=3), ["2027-12-31", "2028-01-01", "2028-01-02"]);
-        assert_eq!(days("2028-02-22T00:00:00Z", every(1, IntervalUnit::Week), 1..=2), ["2028-02-29", "2028-03-07"]);
+        assert_eq!(
+            days("2027-12-30T00:00:00Z", every(1, IntervalUnit::Day), 1..=3),
+            ["2027-12-31", "2028-01-01", "2028-01-02"]
+        );
+        assert_eq!(
+            days("2028-02-22T00:00:00Z", every(1, IntervalUnit::Week), 1..=2),
+            ["2028-02-29", "2028-03-07"]
+        );
     }
 
     #[test]
     fn the_longest_intervals_come_to_an_end() {
         for unit in IntervalUnit::ALL {
             let longest = every(1000, *unit);
-            let ends: Vec<_> = [1, 10_000, i32::MAX].map(|count| after(at("2126-12-31T23:59:59Z"), longest, count)).into();
+            let ends: Vec<_> =
+                [1, 10_000, i32::MAX].map(|count| after(at("2126-12-31T23:59:59Z"), longest, count)).into();
             assert!(ends.is_sorted() && ends[0] > at("2126-12-31T23:59:59Z"), "{ends:?}");
             assert!(!ends[2].to_string().is_empty());
         }
-        assert_eq!(after(at("2126-12-31T23:59:59Z"), every(1000, IntervalUnit::Year), 1), at("3126-12-31T23:59:59Z"));
+        assert_eq!(
+            after(at("2126-12-31T23:59:59Z"), every(1000, IntervalUnit::Year), 1),
+            at("3126-12-31T23:59:59Z")
+        );
     }
 
     #[test]
     fn a_bill_is_tried_again_where_an_interval_has_a_week() {
         use IntervalUnit::{Day, Month, Week, Year};
-        for (length, unit, retried) in
-            [(1, Day, false), (6, Day, false), (7, Day, true), (1, Week, true), (1, Month, true), (1, Year, true)]
-        {
+        for (length, unit, retried) in [
+            (1, Day, false),
+            (6, Day, false),
+            (7, Day, true),
+            (1, Week, true),
+            (1, Month, true),
+            (1, Year, true),
+        ] {
             assert_eq!(is_retried(every(length, unit)), retried, "{length} {unit:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! Who ends a subscription: the merchant, the customer, or whoever deletes the customer.
 
-use entity::subscription::{self, Column, SubscriptionState};
 use entity::Timestamp;
+use entity::subscription::{self, Column, SubscriptionState};
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
@@ -33,7 +33,8 @@ pub async fn unsubscribe(ctx: &Context, account: &Account, token: &str) -> Resul
 async fn close(ctx: &Context, account: &Account, token: &str, action: Action) -> Result<Subscription, Error> {
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let data = (row, action, account.now);
-    idempotency::write(ctx, account, data, |tx, (row, action, now)| record(tx, row, *action, *now).boxed()).await
+    idempotency::write(ctx, account, data, |tx, (row, action, now)| record(tx, row, *action, *now).boxed())
+        .await
 }
 
 async fn record(

@@ -11,10 +11,10 @@ use entity::{Timestamp, plan};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::course::{Bill, goes_on, refused, renewed, restarted};
+use super::course::{Bill, closed, goes_on, refused, renewed, restarted};
+use super::entries;
 use super::rows::{charged, customer_held, plan_of, put, store, tell};
 use super::state::{Action, next};
-use super::entries;
 use crate::acquirer::Authorise;
 use crate::crash;
 use crate::error::{Error, ErrorCode};
@@ -80,8 +80,14 @@ pub(super) async fn conclude(
     let approved = matches!(verdict, Verdict::Approved { .. });
     // A customer's card is never spent.
     let outcome = Outcome::new(ctx, account, now, row.clone(), TokenUse::Inline, verdict);
-    let conclusion =
-        Conclusion { row, outcome, approved, now, claim: account.claim().cloned(), vault: Arc::clone(&ctx.vault) };
+    let conclusion = Conclusion {
+        row,
+        outcome,
+        approved,
+        now,
+        claim: account.claim().cloned(),
+        vault: Arc::clone(&ctx.vault),
+    };
     let concluded = ctx.store.write(conclusion, |tx, conclusion| conclusion.record(tx).boxed()).await?;
     crash::point("charge", "outcome.after");
     Ok(concluded)
@@ -164,8 +170,8 @@ impl Conclusion {
         tell(tx, after.clone(), step.emits, self.now)?;
         if was_due && after.next_billing_at.is_none() {
             let step = next(after.state, Action::Cancel)?;
-            let closed = super::course::closed(after.clone(), step, self.now);
-            return put(tx, &after, closed, step.emits, self.now).await.map(drop);
+            let over = closed(after.clone(), step, self.now);
+            return put(tx, &after, over, step.emits, self.now).await.map(drop);
         }
         store(tx, &after).await
     }

@@ -150,7 +150,7 @@ pub fn restarted(row: Model, step: Move, plan: &plan::Model, now: Timestamp) -> 
     goes_on(next, step, plan)
 }
 
-/// The bill of the next interval was refused, and will be tried again; where it will not, `None` is when.
+/// The bill of the next interval was refused. It is billed again at `next_billing_at`, or not any more.
 pub fn refused(row: Model, plan: &plan::Model, now: Timestamp) -> Model {
     let failures = row.failures + 1;
     let first_failed_at = row.first_failed_at.unwrap_or(now);

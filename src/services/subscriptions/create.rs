@@ -34,7 +34,8 @@ pub async fn create(
 ) -> Result<Subscription, Error> {
     let asked = params.valid().map_err(Error::subscription)?;
     let unknown = ErrorCode::RecordNotFound;
-    let plan = plans::find::by_token(ctx.store.read(), account, asked.plan_token.trim()).await?.ok_or(unknown)?;
+    let plan =
+        plans::find::by_token(ctx.store.read(), account, asked.plan_token.trim()).await?.ok_or(unknown)?;
     let wanted = Wanted {
         plan,
         customer: &asked.customer_token,
@@ -97,7 +98,8 @@ async fn subscribe(ctx: &Ctx, account: &Account, wanted: Wanted<'_>) -> Result<S
         let beginning = Beginning { row, plan, unknown };
         return idempotency::write(ctx, account, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
     }
-    let order = order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary)))?;
+    let order =
+        order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary)))?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
     let beginning = Beginning { row, plan, unknown };
     ctx.in_own_task(async move { charged(&task, &account, beginning, order).await }).await
@@ -205,7 +207,8 @@ async fn charged(
 ) -> Result<Subscription, Error> {
     let unknown = beginning.unknown;
     let Order { intent, call } = order;
-    let unit = ctx.store.write((beginning, intent), |tx, (beginning, intent)| beginning.intend(tx, intent).boxed());
+    let unit =
+        ctx.store.write((beginning, intent), |tx, (beginning, intent)| beginning.intend(tx, intent).boxed());
     let (row, fares) = unit.await?;
     pay(ctx, account, (row, call, fares), unknown).await
 }

@@ -1,7 +1,7 @@
 //! Subscriptions end when what is paid has run out: after the last interval, or because the customer unsubscribed.
 
-use entity::Timestamp;
 use entity::subscription::{self, Column};
+use entity::{Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::{EntityTrait, Select};
 
@@ -29,7 +29,8 @@ impl DueWork for Ending {
     }
 
     fn of_account(reach: &Reach) -> Select<subscription::Entity> {
-        entity::Owned::owned_by(reach.account)
+        // The column is null where nothing ends.
+        subscription::Entity::owned_by(reach.account)
     }
 
     fn subject(row: &subscription::Model) -> Subject {

@@ -51,7 +51,8 @@ pub async fn of_customer(
     paging: Params<Paging>,
 ) -> Result<Page<Subscription>, Error> {
     let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
-    let list = List::newest_first(account.id(), visible(account.id()).filter(Column::CustomerId.eq(customer.id)));
+    let list =
+        List::newest_first(account.id(), visible(account.id()).filter(Column::CustomerId.eq(customer.id)));
     Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
 }
 

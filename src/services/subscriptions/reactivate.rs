@@ -54,7 +54,12 @@ pub async fn reactivate(
     ctx.in_own_task(async move { charged(&task, &account, wanted, order).await }).await
 }
 
-async fn charged(ctx: &Context, account: &Account, wanted: Wanted, order: Order) -> Result<Subscription, Error> {
+async fn charged(
+    ctx: &Context,
+    account: &Account,
+    wanted: Wanted,
+    order: Order,
+) -> Result<Subscription, Error> {
     let Order { intent, call } = order;
     let unit = ctx.store.write((wanted, intent), |tx, (wanted, intent)| wanted.intend(tx, intent).boxed());
     let (row, fares) = unit.await?;

@@ -76,7 +76,8 @@ pub struct Move {
 /// The table.
 pub fn next(state: SubscriptionState, action: Action) -> Result<Move, ErrorCode> {
     use Action::{
-        Cancel, CloseCustomer, Finish, Reactivate, ReactivateTrial, Refuse, Renew, Start, StartTrial, Unsubscribe,
+        Cancel, CloseCustomer, Finish, Reactivate, ReactivateTrial, Refuse, Renew, Start, StartTrial,
+        Unsubscribe,
     };
     use SubscriptionState::{Active, Cancelled, Cancelling, Starting, Trial};
 
@@ -88,7 +89,9 @@ pub fn next(state: SubscriptionState, action: Action) -> Result<Move, ErrorCode>
         (Trial | Active, Renew) => told(Active, EventType::SubscriptionRenewed),
         // It was cancelled while the acquirer was asked: what was paid stands, and bills nothing more.
         (Cancelling | Cancelled, Renew) => told(state, EventType::SubscriptionRenewed),
-        (Trial | Active | Cancelling | Cancelled, Refuse) => told(state, EventType::SubscriptionRenewalFailed),
+        (Trial | Active | Cancelling | Cancelled, Refuse) => {
+            told(state, EventType::SubscriptionRenewalFailed)
+        }
         (Trial | Active, Cancel) => told(Cancelled, EventType::SubscriptionCancelled),
         (Trial | Active | Cancelling, CloseCustomer) => told(Cancelled, EventType::SubscriptionCancelled),
         (Trial | Active, Unsubscribe) => told(Cancelling, EventType::SubscriptionUnsubscribed),
@@ -103,7 +106,9 @@ pub fn next(state: SubscriptionState, action: Action) -> Result<Move, ErrorCode>
         | (Trial, Start | StartTrial | Finish | Reactivate | ReactivateTrial)
         | (Active, Start | StartTrial | Reactivate | ReactivateTrial)
         | (Cancelling, Start | StartTrial | Cancel | Unsubscribe)
-        | (Cancelled, Start | StartTrial | Cancel | CloseCustomer | Unsubscribe | Finish) => Err(ErrorCode::InvalidState),
+        | (Cancelled, Start | StartTrial | Cancel | CloseCustomer | Unsubscribe | Finish) => {
+            Err(ErrorCode::InvalidState)
+        }
     }
 }
 

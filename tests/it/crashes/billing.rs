@@ -51,9 +51,14 @@ fn dies_and_lives(command: &dyn Fn() -> Command, what: &str, moment: &str) {
         "first" => ("POST", "/1/subscriptions".to_owned(), form, 1),
         "renewal" => {
             let subscription = subscribed();
-            let record = server.ask("GET", &format!("/1/subscriptions/{subscription}"), Some(&secret), "").ok(200);
+            let record =
+                server.ask("GET", &format!("/1/subscriptions/{subscription}"), Some(&secret), "").ok(200);
             // A week after the renewal: one that was lost is tried again within it.
-            let due = record["next_billing_date"].as_str().unwrap().parse::<chrono::DateTime<chrono::Utc>>().unwrap();
+            let due = record["next_billing_date"]
+                .as_str()
+                .unwrap()
+                .parse::<chrono::DateTime<chrono::Utc>>()
+                .unwrap();
             let to = (due + chrono::Days::new(7)).to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
             ("PUT", "/1/sandbox/clock".to_owned(), format!("to={}", to.replace(':', "%3A")), 2)
         }
@@ -78,8 +83,17 @@ fn dies_and_lives(command: &dyn Fn() -> Command, what: &str, moment: &str) {
     loop {
         let answer = try_to_ask(server.address, &request);
         match answer {
-            Ok(heard) if matches!(heard.status, 200 | 201) && heard.json()["response"]["complete"] != false => break,
-            Ok(heard) => assert!(matches!(heard.status, 200 | 409 | 400), "{what}.{moment}: {} {}", heard.status, heard.body),
+            Ok(heard)
+                if matches!(heard.status, 200 | 201) && heard.json()["response"]["complete"] != false =>
+            {
+                break;
+            }
+            Ok(heard) => assert!(
+                matches!(heard.status, 200 | 409 | 400),
+                "{what}.{moment}: {} {}",
+                heard.status,
+                heard.body
+            ),
             Err(error) => panic!("{what}.{moment}: {error}"),
         }
         assert!(Instant::now() < deadline, "{what}.{moment} is not settled");
@@ -91,7 +105,9 @@ fn dies_and_lives(command: &dyn Fn() -> Command, what: &str, moment: &str) {
     assert_eq!(subscriptions[0]["state"], "active", "{what}.{moment}");
     let ledger = format!("/1/subscriptions/{}/ledger", token(&subscriptions[0]));
     assert_eq!(count(&server, &secret, &ledger), 2 * charges, "{what}.{moment}: entries");
-    let counts = server.ask("GET", &format!("/1/plans/{plan}"), Some(&secret), "").ok(200)["subscription_counts"].clone();
+    let counts =
+        server.ask("GET", &format!("/1/plans/{plan}"), Some(&secret), "").ok(200)["subscription_counts"]
+            .clone();
     assert_eq!(counts["active"], 1, "{what}.{moment}: {counts}");
     server.stopped();
     let (code, stdout, stderr) = output(command().args(["ledger", "verify"]));
@@ -101,10 +117,14 @@ fn dies_and_lives(command: &dyn Fn() -> Command, what: &str, moment: &str) {
 #[test]
 fn on_sqlite_every_point_of_a_bill_leaves_what_the_next_process_can_settle() {
     for what in WHAT {
-        for moment in MOMENTS {
-            let data = tempfile::tempdir().unwrap();
-            dies_and_lives(&|| program(data.path()), what, moment);
-        }
+        scope(|scope| {
+            for moment in MOMENTS {
+                scope.spawn(move || {
+                    let data = tempfile::tempdir().unwrap();
+                    dies_and_lives(&|| program(data.path()), what, moment);
+                });
+            }
+        });
     }
 }
 
@@ -162,7 +182,9 @@ async fn days_ahead(url: &str, days: i64) {
 /// Each subscription was billed once, and nobody is asked any more.
 fn billed_once(server: &Process, secret: &str, plan: &str, renewals: u64) {
     assert_eq!(count(server, secret, "/1/charges"), renewals);
-    let counts = server.ask("GET", &format!("/1/plans/{plan}"), Some(secret), "").ok(200)["subscription_counts"].clone();
+    let counts =
+        server.ask("GET", &format!("/1/plans/{plan}"), Some(secret), "").ok(200)["subscription_counts"]
+            .clone();
     assert_eq!((&counts["trial"], counts["active"].as_u64()), (&Value::from(0), Some(renewals)), "{counts}");
     for page in 1.. {
         let path = format!("/1/subscriptions?per_page=500&page={page}");
@@ -211,7 +233,8 @@ async fn killed_while_billing(url: String, data: tempfile::TempDir, copies: usiz
         let deadline = Instant::now() + SETTLED;
         let under_way = |server: &Process| {
             let metrics = server.ask("GET", "/metrics", None, "").body;
-            let left = |kind: &str| !metrics.contains(&format!("card_payments_due_work{{kind=\"{kind}\"}} 0"));
+            let left =
+                |kind: &str| !metrics.contains(&format!("card_payments_due_work{{kind=\"{kind}\"}} 0"));
             left("due_renewal") || left("unsettled_subscription")
         };
         if copies > 1 {

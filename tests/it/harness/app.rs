@@ -43,13 +43,34 @@ const SHOWN_SUBSCRIPTIONS: &str = "SELECT COUNT(*) FROM subscriptions s WHERE s.
 
 /// What there never is.
 const BROKEN_SUBSCRIPTIONS: [(&str, &str); 7] = [
-    ("plans that miscount their first charges under way", "plans p WHERE p.deleted_at IS NULL AND p.starting <> (SELECT COUNT(*) FROM subscriptions s JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id WHERE s.account_id = p.account_id AND s.plan_id = p.id AND c.origin = 'subscription')"),
-    ("subscriptions without their plan", "subscriptions s WHERE NOT EXISTS (SELECT 1 FROM plans p WHERE p.account_id = s.account_id AND p.id = s.plan_id)"),
-    ("entries without their subscription", "subscription_entries e WHERE NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.account_id = e.account_id AND s.id = e.subscription_id)"),
-    ("subscriptions that name a card of nobody's", "subscriptions s WHERE s.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.customer_id = s.customer_id)"),
-    ("open subscriptions of deleted customers", "subscriptions s WHERE s.state IN ('trial', 'active', 'cancelling') AND NOT EXISTS (SELECT 1 FROM customers c WHERE c.account_id = s.account_id AND c.id = s.customer_id)"),
-    ("ledgers whose credits are not their debits", "(SELECT subscription_id FROM subscription_entries GROUP BY account_id, subscription_id HAVING SUM(CASE WHEN annotation = 'charge_credit' THEN amount ELSE -amount END) <> 0) AS off"),
-    ("credits that no charge made", "subscription_entries e WHERE e.annotation = 'charge_credit' AND NOT EXISTS (SELECT 1 FROM charges c WHERE c.account_id = e.account_id AND c.id = e.charge_id AND c.amount = e.amount AND c.state = 'captured')"),
+    (
+        "plans that miscount their first charges under way",
+        "plans p WHERE p.deleted_at IS NULL AND p.starting <> (SELECT COUNT(*) FROM subscriptions s JOIN charges c ON c.account_id = s.account_id AND c.id = s.charge_id WHERE s.account_id = p.account_id AND s.plan_id = p.id AND c.origin = 'subscription')",
+    ),
+    (
+        "subscriptions without their plan",
+        "subscriptions s WHERE NOT EXISTS (SELECT 1 FROM plans p WHERE p.account_id = s.account_id AND p.id = s.plan_id)",
+    ),
+    (
+        "entries without their subscription",
+        "subscription_entries e WHERE NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.account_id = e.account_id AND s.id = e.subscription_id)",
+    ),
+    (
+        "subscriptions that name a card of nobody's",
+        "subscriptions s WHERE s.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.customer_id = s.customer_id)",
+    ),
+    (
+        "open subscriptions of deleted customers",
+        "subscriptions s WHERE s.state IN ('trial', 'active', 'cancelling') AND NOT EXISTS (SELECT 1 FROM customers c WHERE c.account_id = s.account_id AND c.id = s.customer_id)",
+    ),
+    (
+        "ledgers whose credits are not their debits",
+        "(SELECT subscription_id FROM subscription_entries GROUP BY account_id, subscription_id HAVING SUM(CASE WHEN annotation = 'charge_credit' THEN amount ELSE -amount END) <> 0) AS off",
+    ),
+    (
+        "credits that no charge made",
+        "subscription_entries e WHERE e.annotation = 'charge_credit' AND NOT EXISTS (SELECT 1 FROM charges c WHERE c.account_id = e.account_id AND c.id = e.charge_id AND c.amount = e.amount AND c.state = 'captured')",
+    ),
 ];
 
 /// 2026-03-02T10:00:00Z, a Monday.
@@ -320,7 +341,11 @@ impl App {
         assert_eq!(self.number(orphans).await, 0, "webhooks without their endpoint or event");
         let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
         let astray = "SELECT COUNT(*) FROM three_d_secure_sessions s WHERE (s.state = 'open') <> (s.expires_at IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.state = 'reserved' AND c.number_sealed IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM charges c WHERE c.account_id = s.account_id AND c.id = s.charge_id AND c.state = 'pending')";
-        assert_eq!(self.number(astray).await, 0, "an open session has a pending charge and a copy of its card, an ended one neither");
+        assert_eq!(
+            self.number(astray).await,
+            0,
+            "an open session has a pending charge and a copy of its card, an ended one neither"
+        );
         let authorisations =
             format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED_AUTHORISATIONS);
         let apart = "SELECT COUNT(*) FROM charges c WHERE origin = 'capture' AND NOT EXISTS (SELECT 1 FROM charges a WHERE a.account_id = c.account_id AND a.id = c.authorisation_id AND a.origin = 'authorisation' AND a.state = 'captured' AND a.captured_as = c.id AND a.amount_captured = c.amount AND c.amount <= a.amount)";

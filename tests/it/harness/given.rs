@@ -77,7 +77,8 @@ impl Client {
 
     /// A monthly plan of 1,000 cents, some of it changed.
     pub async fn plan(&self, changes: &Value) -> String {
-        let monthly = json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" });
+        let monthly =
+            json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" });
         token_of(&self.post("/1/plans", &with(monthly, changes)).await.ok(201))
     }
 
@@ -122,7 +123,9 @@ impl Client {
     pub async fn entries(&self, subscription: &str) -> Vec<(String, i64)> {
         let path = format!("/1/subscriptions/{subscription}/ledger?per_page=500");
         let entries = self.get(&path).await.ok(200);
-        let told = |entry: &Value| (entry["annotation"].as_str().unwrap().to_owned(), entry["amount"].as_i64().unwrap());
+        let told = |entry: &Value| {
+            (entry["annotation"].as_str().unwrap().to_owned(), entry["amount"].as_i64().unwrap())
+        };
         entries.as_array().unwrap().iter().rev().map(told).collect()
     }
 
@@ -130,7 +133,9 @@ impl Client {
     pub async fn charged(&self, customer: &str) -> Vec<(String, i64)> {
         let path = format!("/1/customers/{customer}/charges?per_page=500");
         let charges = self.get(&path).await.ok(200);
-        let told = |charge: &Value| (charge["created_at"].as_str().unwrap().to_owned(), charge["amount"].as_i64().unwrap());
+        let told = |charge: &Value| {
+            (charge["created_at"].as_str().unwrap().to_owned(), charge["amount"].as_i64().unwrap())
+        };
         charges.as_array().unwrap().iter().rev().map(told).collect()
     }
 

@@ -2,7 +2,8 @@
 
 use entity::{
     account, api_key, balance, card, challenge_page, charge, counter, customer, event, idempotency_answer,
-    idempotency_key, plan, refund, subscription, subscription_entry, three_d_secure, webhook, webhook_endpoint,
+    idempotency_key, plan, refund, subscription, subscription_entry, three_d_secure, webhook,
+    webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
@@ -39,7 +40,8 @@ impl App {
         let accounts = account::Entity::find().order_by_asc(account::Column::Id).all(db).await.unwrap();
         let keys = api_key::Entity::find().order_by_asc(api_key::Column::Hash).all(db).await.unwrap();
         let plans = plan::Entity::find().order_by_asc(plan::Column::Id).all(db).await.unwrap();
-        let subscriptions = subscription::Entity::find().order_by_asc(subscription::Column::Id).all(db).await.unwrap();
+        let subscriptions =
+            subscription::Entity::find().order_by_asc(subscription::Column::Id).all(db).await.unwrap();
         let entries = subscription_entry::Entity::find().order_by_asc(subscription_entry::Column::Id);
         let entries = entries.all(db).await.unwrap();
         let sessions = three_d_secure::Entity::find().order_by_asc(three_d_secure::Column::Id);
