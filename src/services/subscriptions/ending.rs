@@ -50,7 +50,7 @@ async fn end(tx: &Tx, seen: &subscription::Model, now: Timestamp, mark: Mark) ->
         return Ok(Ran::Nothing);
     };
     let step = next(row.state, Action::Finish)?;
-    put(tx, &row, closed(row.clone(), step, now), step.emits, now).await?;
+    put(tx, &row, closed(&row, step, now), step.emits, now).await?;
     mark.set(tx).await?;
     Ok(step.emits.map_or(Ran::Quietly, Ran::Event))
 }
