@@ -99,20 +99,22 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether it is an authorisation, and no charge.
+    pub fn is_authorisation(&self) -> bool {
+        self.origin == Origin::Authorisation
+    }
+
     /// Whether lists of charges show it.
     pub fn listed(&self) -> bool {
-        self.state.listed() && self.origin != Origin::Authorisation
+        self.state.listed() && !self.is_authorisation()
     }
 
     /// Its token, as its caller knows it.
     pub fn token(&self) -> String {
-        match self.origin {
-            Origin::Authorisation => AuthorisationToken::new(self.id.id()).to_string(),
-            Origin::Payment
-            | Origin::Challenge
-            | Origin::Capture
-            | Origin::Subscription
-            | Origin::Renewal => self.id.to_string(),
+        if self.is_authorisation() {
+            AuthorisationToken::new(self.id.id()).to_string()
+        } else {
+            self.id.to_string()
         }
     }
 }

@@ -16,7 +16,7 @@ CREATE TABLE three_d_secure_sessions (
     PRIMARY KEY (account_id, id)
 );
 CREATE INDEX sessions_expiring ON three_d_secure_sessions (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX sessions_expiring_of_account ON three_d_secure_sessions (account_id, expires_at, id) WHERE expires_at IS NOT NULL;
+CREATE INDEX sessions_expiring_of_account ON three_d_secure_sessions (account_id, expires_at, charge_id) WHERE expires_at IS NOT NULL;
 CREATE TABLE challenge_pages (
     hash BYTES NOT NULL PRIMARY KEY,
     account_id UUID NOT NULL,

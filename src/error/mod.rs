@@ -6,7 +6,7 @@ pub mod catalogue;
 use std::borrow::Cow;
 
 use entity::FailureCode;
-use entity::charge::{self, Origin};
+use entity::charge;
 use sea_orm::DbErr;
 use serde::Serialize;
 
@@ -92,13 +92,10 @@ impl Error {
     #[must_use]
     pub fn about(mut self, payment: &charge::Model) -> Self {
         if let Self::Refused(refusal) = &mut self {
-            let token = match payment.origin {
-                Origin::Authorisation => &mut refusal.authorisation_token,
-                Origin::Payment
-                | Origin::Challenge
-                | Origin::Capture
-                | Origin::Subscription
-                | Origin::Renewal => &mut refusal.charge_token,
+            let token = if payment.is_authorisation() {
+                &mut refusal.authorisation_token
+            } else {
+                &mut refusal.charge_token
             };
             *token = Some(payment.token());
         }

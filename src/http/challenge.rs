@@ -5,7 +5,7 @@ mod page;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::Markup;
@@ -57,8 +57,7 @@ async fn decision(body: Body) -> Option<Decision> {
 
 fn answer(status: StatusCode, site: &Site, shown: Page, undecided: bool) -> Response {
     match shown {
-        Page::Question { merchant, amount, card } => {
-            let question = page::Question { merchant, amount, card };
+        Page::Question(question) => {
             html(status, page::question(&question, site.index.environment, undecided))
         }
         Page::Return(url) => back(&url),
@@ -104,7 +103,6 @@ fn guarded(mut response: Response) -> Response {
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
-        (HeaderName::from_static("x-robots-tag"), "noindex"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

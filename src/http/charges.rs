@@ -37,7 +37,10 @@ pub async fn create_charge(
     call: Call,
 ) -> Result<Created<ChargeMade>, Error> {
     let asked = Asked { outcome: outcome.word(), base_url: &site.index.base_url };
-    Ok(Created(three_d_secure::create(&site.ctx, &call.creates(), call.input.params(), asked).await?))
+    let account = call.creates();
+    // Boxed: it holds all that either way to make a charge needs.
+    let made = Box::pin(three_d_secure::create(&site.ctx, &account, call.input.params(), asked));
+    Ok(Created(made.await?))
 }
 
 /// List charges.

@@ -343,6 +343,10 @@ fn examples(operation: &mut Map<String, Value>) {
             "email": "roland@example.com", "description": "test charge", "amount": 400, "ip_address": "203.192.1.172",
             "card": card, "metadata": { "order": "1001" },
         }),
+        Some("create_authorisation") => json!({
+            "email": "roland@example.com", "description": "test authorisation", "amount": 400,
+            "ip_address": "203.192.1.172", "card": card,
+        }),
         Some("create_customer") => {
             json!({ "email": "roland@example.com", "first_name": "Roland", "card": card })
         }
@@ -350,7 +354,7 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("update_customer") => json!({ "email": "roland@example.com", "company": "Robots" }),
         Some("capture_charge") => json!({}),
         Some("move_clock") => json!({ "advance": "7d" }),
-        Some("create_refund") => json!({ "amount": 100 }),
+        Some("create_refund" | "capture_authorisation") => json!({ "amount": 100 }),
         Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
         Some("update_sandbox_acquirer") => json!({ "latency_ms": 50, "seed": 42 }),
         Some("update_sandbox_account") => json!({ "transfers_schedule": "daily" }),

@@ -57,6 +57,12 @@ pub enum Found {
     Spent,
 }
 
+impl From<Payer> for Found {
+    fn from(payer: Payer) -> Self {
+        Self::Payer(Box::new(payer))
+    }
+}
+
 /// Find the card that pays. `None` means that `faults` says why there is none.
 pub async fn find(
     ctx: &Context,
@@ -107,7 +113,7 @@ fn inline(
     let cards::Presented { mut row, number, cvc } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
     row.state = CardState::Used;
-    pays(payer(row, None, number, Some(cvc), TokenUse::Inline)?)
+    Ok(Some(payer(row, None, number, Some(cvc), TokenUse::Inline)?.into()))
 }
 
 async fn stored(
@@ -129,11 +135,11 @@ async fn stored(
         (CardState::Unused, _) => {
             let (number, cvc) = cards::unseal(ctx, &row)?;
             let token = TokenUse::Single(row.id);
-            pays(payer(row, None, number, cvc, token)?)
+            Ok(Some(payer(row, None, number, cvc, token)?.into()))
         }
         (CardState::Attached, Some(customer)) => {
             let primary = cards::primary_beside(ctx, account, &row).await?;
-            pays(again(ctx, row, customer, primary)?)
+            Ok(Some(again(ctx, row, customer, primary)?.into()))
         }
     }
 }
@@ -152,7 +158,7 @@ async fn of_customer(
         faults.add("customer_token", UNKNOWN);
         return Ok(None);
     };
-    pays(again(ctx, card, customer.id, Some(customer.primary_card_id))?)
+    Ok(Some(again(ctx, card, customer.id, Some(customer.primary_card_id))?.into()))
 }
 
 /// A customer's card, which may be charged again and again.
@@ -175,8 +181,4 @@ fn payer(
 ) -> Result<Payer, Error> {
     let shown = JsonText::of(&views::card::Card::new(card.clone(), primary))?;
     Ok(Payer { card, shown, number, cvc, token })
-}
-
-fn pays(payer: Payer) -> Result<Option<Found>, Error> {
-    Ok(Some(Found::Payer(Box::new(payer))))
 }

@@ -1,7 +1,7 @@
 //! What the API shows of a payment: a charge, or an authorisation.
 
 use entity::Timestamp;
-use entity::charge::{self, Origin};
+use entity::charge;
 use serde::Serialize;
 
 use super::authorisation::Authorisation;
@@ -20,13 +20,10 @@ pub enum Payment {
 impl Payment {
     /// As it stands at an instant of the account's clock.
     pub fn at(now: Timestamp, row: charge::Model) -> Self {
-        match row.origin {
-            Origin::Authorisation => Self::Authorisation(Authorisation::at(now, row)),
-            Origin::Payment
-            | Origin::Challenge
-            | Origin::Capture
-            | Origin::Subscription
-            | Origin::Renewal => Self::Charge(Charge::at(now, row)),
+        if row.is_authorisation() {
+            Self::Authorisation(Authorisation::at(now, row))
+        } else {
+            Self::Charge(Charge::at(now, row))
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::line::Carries;
 use crate::harness::sending::post_with;
 use crate::harness::{
-    Answer, App, Client, at_once, card, charge, charge_with, fields, rounds, rules, token_of,
+    Answer, App, Client, at_once, card, charge, charge_with, fields, rounds, rules, token_of, with,
 };
 
 const ALREADY_CAPTURED: &str = "The authorisation has already been captured";
@@ -70,12 +70,6 @@ async fn refused(app: &App, authorisation: &str, code: &str, description: &str) 
             json!({ "error": code, "error_description": description, "authorisation_token": authorisation });
         assert_eq!(answer.refused(400, code), told);
     }
-}
-
-fn with(record: &Value, changes: Value) -> Value {
-    let mut record = record.clone();
-    record.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    record
 }
 
 rules! {
@@ -172,7 +166,7 @@ rules! {
         assert_eq!(client.get(&format!("/1/charges/{}", token_of(&charge))).await.text, answer.text);
         assert_eq!(client.balance().await, (available, pending + 363));
         let after = json!({ "amount_captured": 400, "amount_remaining": 0, "capturable": false });
-        assert_eq!(client.authorisation_at(&token).await, with(&authorised, after));
+        assert_eq!(client.authorisation_at(&token).await, with(authorised.clone(), &after));
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
         assert!(client.get("/1/events").await.text.contains(answer.record()), "the event shows the charge");
         assert_eq!((client.listed().await, client.count_of("authorisations").await), (1, 1));
@@ -237,7 +231,7 @@ rules! {
             "voided": true, "voided_at": "2026-03-02T10:01:00Z", "capturable": false, "amount_remaining": 0,
             "status_message": "Authorisation Voided",
         });
-        assert_eq!(answer.ok(200), with(&authorised, voided));
+        assert_eq!(answer.ok(200), with(authorised.clone(), &voided));
         assert_eq!(client.get(&format!("/1/authorisations/{token}")).await.text, answer.text);
         assert_eq!((app.events().await, client.balance().await), (vec!["charge.authorised", "charge.voided"], money));
         assert!(client.get("/1/events").await.text.contains(answer.record()));
@@ -255,7 +249,7 @@ rules! {
         let before = client.authorisation_at(&other).await;
         app.clock.advance(Span::seconds(1));
         let expired = json!({ "expired": true, "capturable": false, "amount_remaining": 0 });
-        assert_eq!(client.authorisation_at(&other).await, with(&before, expired), "its status_message stays Success");
+        assert_eq!(client.authorisation_at(&other).await, with(before.clone(), &expired), "its status_message stays Success");
         refused(app, &other, "authorisation_expired", EXPIRED).await;
         app.do_due_work().await;
         assert_eq!(app.events().await, ["charge.authorised", "charge.authorised", "charge.captured"]);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::app::another_account;
 use crate::harness::{App, Client, Database, card, charge_with, token_of};
+use crate::three_d_secure::{pending, press};
 
 /// What a merchant does on one of its days.
 #[derive(Debug, Clone)]
@@ -22,6 +23,10 @@ enum Act {
     Charge(usize, i64),
     /// Reserves.
     Authorise(i64),
+    /// Reserves by the authorisations API, and may capture a part.
+    Reserve(i64, bool),
+    /// Asks the cardholder, who may approve, and may as well never answer.
+    Challenge(i64, bool),
     /// Captures one of the charges, whatever it is.
     Capture(usize),
     /// Voids one of the charges.
@@ -49,6 +54,8 @@ fn act() -> impl Strategy<Value = Act> {
         1 => any::<usize>().prop_map(Act::Spend),
         3 => (0..NUMBERS.len(), 100_i64..5_000).prop_map(|(number, amount)| Act::Charge(number, amount)),
         2 => (100_i64..5_000).prop_map(Act::Authorise),
+        1 => (200_i64..5_000, any::<bool>()).prop_map(|(amount, captured)| Act::Reserve(amount, captured)),
+        2 => (100_i64..5_000, any::<bool>()).prop_map(|(amount, approved)| Act::Challenge(amount, approved)),
         1 => any::<usize>().prop_map(Act::Capture),
         1 => any::<usize>().prop_map(Act::Void),
         4 => (any::<usize>(), 1_i64..3_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
@@ -100,6 +107,24 @@ impl Merchant {
             }
             Act::Authorise(amount) => {
                 self.client.post("/1/charges", &pays(*amount, json!({ "capture": false }))).await
+            }
+            Act::Reserve(amount, captured) => {
+                let reserved = self.client.post("/1/authorisations", &pays(*amount, json!({}))).await;
+                if *captured {
+                    let path = format!("/1/authorisations/{}/charges", token_of(&reserved.ok(201)));
+                    self.client.post(&path, &json!({ "amount": amount - 100 })).await
+                } else {
+                    reserved
+                }
+            }
+            Act::Challenge(amount, approved) => {
+                let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+                let asked = pays(*amount, json!({ "three_d_secure": asks }));
+                let (_, page) = pending(&self.client, &asked).await;
+                if *approved {
+                    press(&self.client, &page, "decision=approve").await;
+                }
+                return;
             }
             Act::Capture(n) | Act::Void(n) => match one_of(&self.charges, *n) {
                 Some(charge) => {
@@ -174,7 +199,9 @@ impl Merchant {
         for path in ["/1/sandbox/clock", "/1/balance"] {
             state.push(self.client.get(path).await.ok(200));
         }
-        for list in ["charges", "refunds", "customers", "plans", "subscriptions", "events", "webhooks"] {
+        for list in [
+            "charges", "authorisations", "refunds", "customers", "plans", "subscriptions", "events", "webhooks",
+        ] {
             state.push(alike(self.client.get(&format!("/1/{list}?per_page=500")).await.ok(200)));
         }
         for card in &self.cards {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::Unreached;
-use card_payments::services::{charges, refunds, subscriptions, webhooks};
+use card_payments::services::{charges, refunds, subscriptions, three_d_secure, webhooks};
 use entity::card::CardState;
 use entity::event::EventType;
 use entity::webhook::WebhookState;
@@ -35,7 +35,7 @@ fn every_error_code_is_in_the_errors_document() {
         "# Errors\n\nDrawn from `src/error/catalogue.rs`, the only place where a code, its status or its sentence is \
          written.\n\nEvery error body is `{\"error\", \"error_description\"}`; `invalid_resource` adds `messages`, one \
          `{\"param\", \"code\", \"message\"}` for each fault, in the order of the specification's parameters; declines \
-         and refused voids and captures add `charge_token`. The body of `insufficient_service_balance` is an array that \
+         and refused voids and captures add `charge_token`, or `authorisation_token` where they are about an authorisation. The body of `insufficient_service_balance` is an array that \
          holds the one error.\n\n| status | error | error_description |\n|---|---|---|\n",
     );
     for code in ErrorCode::ALL {
@@ -51,9 +51,16 @@ fn every_state_and_move_is_in_the_states_document() {
          flags (`captured`, `authorisation_voided`, `authorisation_expired`) is computed from it.\n\n## Charge\n\n\
          `processing` becomes `captured` or `authorised` when the acquirer approves, `failed` when it declines or the \
          outcome is unknown and the payment is reversed. An authorisation expires by the clock, seven days after it was \
-         made. Every other move, from `src/services/charges/state.rs`:\n\n```\n",
+         made. Of a charge whose cardholder is to verify it, `pending` comes before \
+         `processing`, see below. Authorisations stand where charges stand that wait for their capture, and move by the same \
+         table: their capture ends in `captured` and makes the charge. Every other move, from `src/services/charges/state.rs`:\n\n```\n",
     );
     text.push_str(&charges::state::table());
+    text.push_str(
+        "```\n\n## 3-D Secure session\n\nBegins as `open`, with a `pending` charge. An approval makes that `processing`; every \
+         other end makes it `failed`. From `src/services/three_d_secure/state.rs`:\n\n```\n",
+    );
+    text.push_str(&three_d_secure::state::table());
     text.push_str(
         "```\n\n## Refund\n\n`submitting` and `accepted` are pending. A worker submits a refund until the acquirer accepts or \
          declines it; ten seconds after its creation, by the account's clock, what the acquirer announced comes about. From \
@@ -138,6 +145,7 @@ rules! {
         let mut sent = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
             let path = path.replace("{customer_token}", token(&customer)).replace("{charge_token}", &charge);
+            let path = path.replace("{auth_token}", &client.authorisation(400).await);
             // Fresh, because the example of the clock lets pending ones end.
             let refund = client.refund(token(&refunded), 1).await.ok(201);
             let path = path.replace("{refund_token}", token(&refund));
@@ -155,6 +163,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 19, "every operation with a body has an example");
+        assert_eq!(sent, 21, "every operation with a body has an example");
     }
 }

@@ -76,6 +76,9 @@ async fn record_of(app: &App, client: &Client, path: &str) -> String {
         let account = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
         return path.replace("{account_token}", &token_of(&account));
     }
+    if path.contains("{auth_token}") {
+        return path.replace("{auth_token}", &client.authorisation(400).await);
+    }
     let path = path
         .replace("{customer_token}", &customer)
         .replace("{card_token}", &further)

@@ -13,6 +13,7 @@ mod billing_races;
 mod billing_speed;
 mod browsers;
 mod cards;
+mod challenge_page;
 mod charge_payers;
 mod charge_search;
 mod charges;

@@ -42,6 +42,8 @@ async fn fill(client: &Client) {
     let headers = [("Idempotency-Key", "fill")];
     let charge = post_with(client, "/1/charges", &headers, &charge(400)).await.ok(201);
     client.authorised(500).await;
+    let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+    client.post("/1/charges", &charge_with(400, json!({ "three_d_secure": asks }))).await.ok(201);
     client.refund(token(&charge), 100).await.ok(201);
 }
 

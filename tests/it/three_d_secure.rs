@@ -7,21 +7,22 @@ use serde_json::{Value, json};
 
 use crate::harness::line::Carries;
 use crate::harness::sending::post_with;
-use crate::harness::{Answer, App, Client, at_once, card, charge_with, fields, rounds, rules, token_of};
+use crate::harness::{
+    Answer, App, Client, at_once, card, charge_with, fields, rounds, rules, token_of, with,
+};
 
 const CALLBACK: &str = "https://shop.example.com/done?order=1&x=%20#top";
 const ENROLLED: &str = "4200000000000000";
 const NOT_ENROLLED: &str = "5520000000000000";
 
 /// Parameters of a charge whose cardholder is asked.
-fn challenged(number: &str, changes: Value) -> Value {
-    let mut three_d_secure = json!({ "enabled": true, "callback_url": CALLBACK });
-    three_d_secure.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+fn challenged(number: &str, changes: &Value) -> Value {
+    let three_d_secure = with(json!({ "enabled": true, "callback_url": CALLBACK }), changes);
     charge_with(400, json!({ "card": card(number), "three_d_secure": three_d_secure }))
 }
 
 /// A pending charge's token, and the path of its page.
-async fn pending(client: &Client, parameters: &Value) -> (String, String) {
+pub async fn pending(client: &Client, parameters: &Value) -> (String, String) {
     let made = client.post("/1/charges", parameters).await.ok(201);
     assert_eq!(fields(&made), ["token", "status_message", "redirect_url"]);
     assert_eq!(made["status_message"], "Pending");
@@ -36,7 +37,7 @@ async fn open(app: &App, page: &str) -> Answer {
     client.send_unchecked(client.request(Method::GET, page).body(Body::empty()).unwrap()).await
 }
 
-async fn press(client: &Client, page: &str, body: &str) -> Answer {
+pub async fn press(client: &Client, page: &str, body: &str) -> Answer {
     let form = client
         .request(Method::POST, page)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
@@ -89,7 +90,7 @@ rules! {
     async fn a_pending_charge_is_in_no_list_and_shows_as_pending(app) {
         let client = app.client();
         let money = client.balance().await;
-        let (charge, _) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+        let (charge, _) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let shown = client.charge(&charge).await;
         for (field, value) in [
             ("token", json!(charge)), ("success", json!(false)), ("status_message", json!("Pending")),
@@ -112,7 +113,7 @@ rules! {
     async fn an_approved_payment_is_charged_and_verified(app) {
         let client = app.client();
         let (available, pending_money) = client.balance().await;
-        let (charge, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+        let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let session = approve(app, &page).await;
         let verified = client.verify(&session).await;
         let shown = verified.ok(200);
@@ -136,7 +137,7 @@ rules! {
 
     async fn an_approved_payment_may_be_authorised_only(app) {
         let client = app.client();
-        let mut parameters = challenged(ENROLLED, json!({}));
+        let mut parameters = challenged(ENROLLED, &json!({}));
         parameters["capture"] = json!(false);
         let (charge, page) = pending(&client, &parameters).await;
         let session = approve(app, &page).await;
@@ -148,7 +149,7 @@ rules! {
 
     async fn an_approved_payment_may_still_be_declined(app) {
         let client = app.client();
-        let (charge, page) = pending(&client, &challenged("4000000000000002", json!({}))).await;
+        let (charge, page) = pending(&client, &challenged("4000000000000002", &json!({}))).await;
         let session = approve(app, &page).await;
         let declined = client.verify(&session).await.ok(200);
         let sentence = "There are not enough funds available to process the requested amount";
@@ -160,7 +161,7 @@ rules! {
     async fn a_payment_that_the_cardholder_fails_is_forbidden_and_spends_the_token(app) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, json!({}));
+        let mut parameters = challenged(ENROLLED, &json!({}));
         parameters["card"] = Value::Null;
         parameters["card_token"] = json!(token);
         let (charge, page) = pending(&client, &parameters).await;
@@ -179,7 +180,7 @@ rules! {
     async fn a_single_use_token_is_spent_by_an_approved_payment(app) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, json!({}));
+        let mut parameters = challenged(ENROLLED, &json!({}));
         parameters["card"] = Value::Null;
         parameters["card_token"] = json!(token);
         let (_, page) = pending(&client, &parameters).await;
@@ -191,7 +192,7 @@ rules! {
     async fn the_first_decision_stands_however_often_the_page_is_posted(app) {
         let client = app.client();
         for (first, then, status) in [("approve", "fail", 200), ("fail", "approve", 403)] {
-            let (_, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+            let (_, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
             let session = session_of(&press(&client, &page, &format!("decision={first}")).await);
             for body in [format!("decision={then}"), format!("decision={first}"), "decision=x".into(), String::new()] {
                 let again = app.unchanged(press(&client, &page, &body)).await;
@@ -204,7 +205,7 @@ rules! {
 
     async fn nobody_decides_by_pressing_nothing(app) {
         let client = app.client();
-        let (charge, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+        let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         for body in ["", "decision=", "decision=Approve", "decision=expire", "decision=unavailable", "approve", "\u{0}", &"x".repeat(5_000)] {
             let told = app.unchanged(press(&client, &page, body)).await;
             assert_eq!(told.status, 422);
@@ -216,7 +217,7 @@ rules! {
 
     async fn an_uncompleted_session_lives_thirty_minutes(app) {
         let client = app.client();
-        let (charge, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+        let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let session = app.number("SELECT COUNT(*) FROM three_d_secure_sessions").await;
         assert_eq!(session, 1);
         app.clock.advance(Span::seconds(30 * 60 - 1));
@@ -234,7 +235,7 @@ rules! {
 
     async fn a_moved_clock_ends_sessions_at_their_instant(app) {
         let client = app.client();
-        let (charge, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+        let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let moved = client.move_clock("1h").await;
         let ran = json!([{ "at": "2026-03-02T10:30:00Z", "what": "charge.failed", "token": charge }]);
         assert_eq!(moved["ran"], ran);
@@ -245,7 +246,7 @@ rules! {
 
     async fn a_session_is_verified_by_its_account_alone_and_only_under_its_token(app) {
         let client = app.client();
-        let (charge, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+        let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let session = approve(app, &page).await;
         app.stranger().await.verify(&session).await.not_found();
         for other in ["", "se_x", "se_AZqYv3rVcBKUQ1mHn7tKRw", &charge, &session[..24], &page[11..]] {
@@ -264,7 +265,7 @@ rules! {
 
     async fn verify_is_forbidden_while_the_cardholder_has_not_decided(app) {
         let client = app.client();
-        pending(&client, &challenged(ENROLLED, json!({}))).await;
+        pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let sql = match app.database {
             crate::harness::Database::Sqlite => "SELECT lower(hex(id)) FROM three_d_secure_sessions",
             crate::harness::Database::Postgres => "SELECT replace(id::text, '-', '') FROM three_d_secure_sessions",
@@ -281,13 +282,13 @@ rules! {
 
     async fn a_card_that_is_not_enrolled_may_fall_back(app) {
         let client = app.client();
-        let charge = client.post("/1/charges", &challenged(NOT_ENROLLED, json!({ "fallback_ok": "true" }))).await.ok(201);
+        let charge = client.post("/1/charges", &challenged(NOT_ENROLLED, &json!({ "fallback_ok": "true" }))).await.ok(201);
         assert_eq!((&charge["success"], &charge["captured"]), (&json!(true), &json!(true)));
         assert_eq!((client.listed().await, app.events().await), (1, vec!["charge.captured"]));
         assert_eq!(app.number("SELECT COUNT(*) FROM three_d_secure_sessions").await, 0);
         // An enrolled one does not.
-        pending(&client, &challenged(ENROLLED, json!({ "fallback_ok": true }))).await;
-        let declined = challenged("5560000000000001", json!({ "fallback_ok": true }));
+        pending(&client, &challenged(ENROLLED, &json!({ "fallback_ok": true }))).await;
+        let declined = challenged("5560000000000001", &json!({ "fallback_ok": true }));
         client.post("/1/charges", &declined).await.refused(400, "card_declined");
     }
 
@@ -295,7 +296,7 @@ rules! {
         let client = app.client();
         let token = client.card_token(NOT_ENROLLED).await;
         for decides in ["open", "decision=approve", "decision=fail"] {
-            let mut parameters = challenged(NOT_ENROLLED, json!({ "fallback_ok": false }));
+            let mut parameters = challenged(NOT_ENROLLED, &json!({ "fallback_ok": false }));
             if decides == "open" {
                 parameters["card"] = Value::Null;
                 parameters["card_token"] = json!(token);
@@ -343,16 +344,16 @@ rules! {
         }
         let client = app.client();
         for url in ["javascript:alert(1)", "//evil.example", "shop.example.com", "ftp://shop.example.com/", "https://", "https://a b/", "data:text/html,x"] {
-            let answer = app.unchanged(client.post("/1/charges", &challenged(ENROLLED, json!({ "callback_url": url })))).await;
+            let answer = app.unchanged(client.post("/1/charges", &challenged(ENROLLED, &json!({ "callback_url": url })))).await;
             assert_eq!(answer.faults()[0].0, "three_d_secure.callback_url", "{url}");
         }
         let long = format!("https://shop.example.com/{}", "x".repeat(255));
-        app.unchanged(client.post("/1/charges", &challenged(ENROLLED, json!({ "callback_url": long })))).await.refused(422, "invalid_resource");
+        app.unchanged(client.post("/1/charges", &challenged(ENROLLED, &json!({ "callback_url": long })))).await.refused(422, "invalid_resource");
         // All faults at once, in the order of the parameters.
         let wrong = charge_with(1, json!({ "three_d_secure": { "enabled": true }, "platform_adjustment": { "amount": 0 } }));
         let params: Vec<_> = client.post("/1/charges", &wrong).await.faults().into_iter().map(|(param, _)| param).collect();
         assert_eq!(params, ["amount", "three_d_secure.callback_url", "platform_adjustment.amount"]);
-        let declines = challenged("4200000000000001", json!({}));
+        let declines = challenged("4200000000000001", &json!({}));
         app.unchanged(client.post("/1/charges", &declines)).await.refused(422, "invalid_resource");
     }
 
@@ -364,7 +365,7 @@ rules! {
             ("https://user@shop.example.com/a?session_token=se_x&", "https://user@shop.example.com/a?session_token=se_x&&session_token="),
             ("https://münchen.example/%C3%A9#a?b", "https://xn--mnchen-3ya.example/%C3%A9?session_token="),
         ] {
-            let (_, page) = pending(&client, &challenged(ENROLLED, json!({ "callback_url": callback }))).await;
+            let (_, page) = pending(&client, &challenged(ENROLLED, &json!({ "callback_url": callback }))).await;
             let page = format!("{page}?callback_url=https://evil.example/&session_token=x");
             let answer = press(&client, &page, "decision=approve&callback_url=https://evil.example/").await;
             let location = answer.headers[header::LOCATION].to_str().unwrap();
@@ -375,7 +376,7 @@ rules! {
     async fn the_page_is_readable_and_closed_to_everybody_else(app) {
         let client = app.client();
         app.execute("UPDATE accounts SET business_name = 'Tea & <b>\"Biscuits\"</b>'").await;
-        let (_, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+        let (_, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let shown = app.unchanged(open(app, &page)).await;
         assert_eq!(shown.status, 200);
         for part in [
@@ -399,7 +400,7 @@ rules! {
             assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && policy.contains("frame-ancestors 'none'"), "{policy}");
         }
         for (amount, currency, shown) in [(500, "JPY", "JPY 500"), (1_000_005, "IDR", "IDR 10000.05")] {
-            let mut parameters = challenged(ENROLLED, json!({}));
+            let mut parameters = challenged(ENROLLED, &json!({}));
             parameters["amount"] = json!(amount);
             parameters["currency"] = json!(currency);
             let (_, page) = pending(&client, &parameters).await;
@@ -410,7 +411,7 @@ rules! {
     async fn a_deleted_customer_does_not_stop_its_session(app) {
         let client = app.client();
         let customer = client.customer(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, json!({}));
+        let mut parameters = challenged(ENROLLED, &json!({}));
         parameters["card"] = Value::Null;
         parameters["customer_token"] = customer["token"].clone();
         let (_, page) = pending(&client, &parameters).await;
@@ -426,7 +427,7 @@ rules! {
         let client = app.client();
         let key = [("Idempotency-Key", "order-1")];
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, json!({}));
+        let mut parameters = challenged(ENROLLED, &json!({}));
         parameters["card"] = Value::Null;
         parameters["card_token"] = json!(token);
         let first = post_with(&client, "/1/charges", &key, &parameters).await;
@@ -452,7 +453,7 @@ rules! {
             // Nobody was told that it failed, so it stands.
             ("approved_but_lost", true, "Success"),
         ] {
-            let made = post_with(&client, "/1/charges", &[("Sandbox-Outcome", word)], &challenged(ENROLLED, json!({}))).await.ok(201);
+            let made = post_with(&client, "/1/charges", &[("Sandbox-Outcome", word)], &challenged(ENROLLED, &json!({}))).await.ok(201);
             let url = made["redirect_url"].as_str().unwrap();
             let session = approve(app, &url[url.find("/3d-secure/").unwrap()..]).await;
             let verified = client.verify(&session).await.ok(200);
@@ -463,7 +464,7 @@ rules! {
     async fn of_many_posts_of_one_challenge_one_decides(app) {
         let client = app.client();
         for _ in 0..rounds() {
-            let (charge, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+            let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
             let events = app.events().await.len();
             let posts = (0..16).map(|n| {
                 let (client, page) = (client.clone(), page.clone());
@@ -481,7 +482,7 @@ rules! {
     async fn a_session_that_expires_while_it_is_approved_ends_once(app) {
         let client = app.client();
         for _ in 0..rounds() {
-            let (charge, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+            let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
             let events = app.events().await.len();
             let (client_of_post, page_of_post) = (client.clone(), page.clone());
             app.clock.advance(Span::seconds(30 * 60));
@@ -500,7 +501,7 @@ rules! {
 rules! {
     async fn a_lost_answer_after_the_approval_stands(app, line) {
         let client = app.client();
-        let (charge, page) = pending(&client, &challenged(ENROLLED, json!({}))).await;
+        let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         line.carry(Carries::Call);
         line.settle(false);
         let session = approve(app, &page).await;
@@ -517,7 +518,7 @@ rules! {
     async fn a_lost_call_after_the_approval_is_declined(app, line) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, json!({}));
+        let mut parameters = challenged(ENROLLED, &json!({}));
         parameters["card"] = Value::Null;
         parameters["card_token"] = json!(token);
         let (charge, page) = pending(&client, &parameters).await;

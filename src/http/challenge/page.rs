@@ -8,16 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use crate::config::Environment;
-
-/// What the cardholder is asked about.
-pub struct Question {
-    /// Who wants the money.
-    pub merchant: String,
-    /// How much.
-    pub amount: String,
-    /// Masked.
-    pub card: String,
-}
+use crate::services::three_d_secure::Question;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\

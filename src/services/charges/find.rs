@@ -1,6 +1,6 @@
 //! Finding charges.
 
-use entity::charge::{self, Column, Origin};
+use entity::charge::{self, Column};
 use entity::counter::Counted;
 use entity::{ChargeToken, Owned};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
@@ -28,7 +28,7 @@ pub(in crate::services) async fn by_token(
 ) -> Result<charge::Model, Error> {
     let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = charge::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(db).await?;
-    let row = row.filter(|row| row.origin != Origin::Authorisation);
+    let row = row.filter(|row| !row.is_authorisation());
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 

@@ -142,7 +142,7 @@ pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(c
         tx.count(told.account_id, Counted::Charges, 1);
         tx.words(WordTable::Charges, told.account_id, told.id.id(), &told.search_text);
     }
-    if row.origin == Origin::Authorisation && outcome.row.state == ChargeState::Processing {
+    if row.is_authorisation() && outcome.row.state == ChargeState::Processing {
         tx.count(row.account_id, Counted::Authorisations, 1);
     }
     let shown = Payment::at(outcome.now, told);
@@ -164,7 +164,7 @@ pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(c
 
 /// What the event and the answers show: of an authorisation that is captured, the charge that begins with this commit.
 fn told(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
-    if row.origin != Origin::Authorisation || row.state != ChargeState::Captured {
+    if !row.is_authorisation() || row.state != ChargeState::Captured {
         return Ok(row.clone());
     }
     let (Some(id), Some(amount), Some(now)) = (row.captured_as, row.amount_captured, row.captured_at) else {

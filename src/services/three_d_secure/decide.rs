@@ -30,16 +30,20 @@ use crate::store::Tx;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Page {
     /// The question to the cardholder.
-    Question {
-        /// Who wants the money.
-        merchant: String,
-        /// How much, in the currency's own unit: `AUD 4.00`.
-        amount: String,
-        /// The card's masked number.
-        card: String,
-    },
+    Question(Question),
     /// Nothing: the cardholder goes back to this address.
     Return(String),
+}
+
+/// What the cardholder is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Who wants the money.
+    pub merchant: String,
+    /// How much, in the currency's own unit: `AUD 4.00`.
+    pub amount: String,
+    /// The card's masked number.
+    pub card: String,
 }
 
 /// The page of a session. Of a card that does not offer 3-D Secure the cardholder is asked nothing, so opening the page
@@ -55,11 +59,11 @@ pub async fn show(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
         return Ok(Page::Return(decide(ctx, secret, Decision::Unavailable).await?));
     }
     let charge = find::charge(ctx, &session).await?;
-    Ok(Page::Question {
+    Ok(Page::Question(Question {
         merchant: account.settings().business_name.clone(),
         amount: amount(&charge),
         card: serde_json::from_str::<Masked>(charge.card.as_str())?.display_number,
-    })
+    }))
 }
 
 #[derive(Deserialize)]
@@ -79,7 +83,7 @@ fn amount(charge: &charge::Model) -> String {
 }
 
 /// End a session, if it has not ended before. The answer is the address at which the cardholder comes back, whoever has
-/// decided. An approved charge has been asked of the acquirer by then.
+/// decided. Whoever approves waits for the acquirer.
 ///
 /// Refusals: `not_found`, an expired session included.
 pub async fn decide(ctx: &Ctx, secret: &str, decision: Decision) -> Result<String, Error> {

@@ -20,7 +20,8 @@ impl DueWork for Expiry {
     type Entity = three_d_secure::Entity;
     const NAME: &'static str = "expired_session";
     const AT: Column = Column::ExpiresAt;
-    const ID: Column = Column::Id;
+    // The session's own id is random, and order is to be the same each time.
+    const ID: Column = Column::ChargeId;
 
     fn due(wall: Timestamp) -> Vec<Select<three_d_secure::Entity>> {
         let open = three_d_secure::Entity::find().filter(Column::State.eq(SessionState::Open));

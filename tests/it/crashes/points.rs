@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::harness::postgres::Template;
-use crate::harness::process::{Heard, PAYMENT, Process, pause, program, repeatable_request, try_to_ask};
+use crate::harness::process::{
+    Heard, PAYMENT, Process, pause, program, repeatable_request, request, try_to_ask,
+};
 
 /// Of each payment: its intent, its call, its outcome.
 pub const MOMENTS: [&str; 6] =
@@ -28,19 +30,37 @@ const SETTLE_AFTER: Duration = Duration::from_secs(31);
 
 /// A payment that dies at a point, and its request.
 struct Dying {
+    /// The call, as the points name it.
     what: &'static str,
     moment: &'static str,
-    /// The charge that is captured, voided or refunded.
-    charge: String,
+    of: Of,
+    /// The charge that is captured, voided or refunded, the authorisation that is captured, or the page of a challenge.
+    subject: String,
+}
+
+/// Whose call it is.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Charge,
+    Authorisation,
+    /// A charge whose cardholder approves.
+    Challenge,
 }
 
 impl Dying {
     fn request(&self, secret: &str) -> String {
         let key = format!("{}.{}", self.what, self.moment);
-        let (method, path, form) = match self.what {
-            "charge" => ("POST", "/1/charges".to_owned(), PAYMENT),
-            "refund" => ("POST", format!("/1/charges/{}/refunds", self.charge), ""),
-            verb => ("PUT", format!("/1/charges/{}/{verb}", self.charge), ""),
+        let subject = &self.subject;
+        let (method, path, form) = match (self.of, self.what) {
+            (Of::Challenge, _) => return request("POST", subject, None, "decision=approve"),
+            (Of::Authorisation, _) => {
+                let key = format!("authorisation.{key}");
+                let path = format!("/1/authorisations/{subject}/charges");
+                return repeatable_request("POST", &path, Some(secret), Some(&key), "amount=300");
+            }
+            (Of::Charge, "charge") => ("POST", "/1/charges".to_owned(), PAYMENT),
+            (Of::Charge, "refund") => ("POST", format!("/1/charges/{subject}/refunds"), ""),
+            (Of::Charge, verb) => ("PUT", format!("/1/charges/{subject}/{verb}"), ""),
         };
         repeatable_request(method, &path, Some(secret), Some(&key), form)
     }
@@ -80,11 +100,18 @@ async fn on_postgresql_every_point_leaves_what_the_next_process_can_settle() {
 fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
     let server = Process::start(&mut command());
     let (secret, _) = server.keys();
-    let payments = ["charge", "capture", "void"].into_iter();
-    let points = payments.flat_map(|what| MOMENTS.map(|moment| (what, moment)));
-    let points = points.chain(REFUND_MOMENTS.map(|moment| ("refund", moment)));
-    let dying: Vec<_> =
-        points.map(|(what, moment)| Dying { what, moment, charge: made(&server, what, &secret) }).collect();
+    let payments = [
+        (Of::Charge, "charge"),
+        (Of::Charge, "capture"),
+        (Of::Charge, "void"),
+        (Of::Authorisation, "capture"),
+        (Of::Challenge, "charge"),
+    ];
+    let points = payments.into_iter().flat_map(|(of, what)| MOMENTS.map(|moment| (of, what, moment)));
+    let points = points.chain(REFUND_MOMENTS.map(|moment| (Of::Charge, "refund", moment)));
+    let dying: Vec<_> = points
+        .map(|(of, what, moment)| Dying { what, moment, of, subject: made(&server, of, what, &secret) })
+        .collect();
     let prepared = listed(&server, &secret);
     server.stopped();
     for dying in &dying {
@@ -102,14 +129,16 @@ fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
     }
     // A refund is settled ten seconds after it was made.
     pause(Duration::from_secs(12));
-    assert_eq!(listed(&server, &secret), prepared + MOMENTS.len(), "each payment was made once");
+    // Of the challenges, two: the approval that was not recorded and was repeated, and the one that was all done.
+    let made = MOMENTS.len() + MOMENTS.len() + 2;
+    assert_eq!(listed(&server, &secret), prepared + made, "each payment was made once");
     let events = events(&server, &secret);
     let expected = |kind: &str| match kind {
-        // Those to be refunded, those that were captured, and those that were charged.
-        "charge.captured" => REFUND_MOMENTS.len() + 2 * MOMENTS.len(),
+        // Those to be refunded, those that were captured, those that were charged, and those that were approved.
+        "charge.captured" => REFUND_MOMENTS.len() + 3 * MOMENTS.len() + 2,
         "charge.voided" => MOMENTS.len(),
-        // Reversed: the intent was there, and no outcome.
-        "charge.failed" => 4,
+        // Reversed, or not approved: the intent was there, and no outcome.
+        "charge.failed" => 4 + 4,
         _ => REFUND_MOMENTS.len(),
     };
     for kind in ["charge.captured", "charge.voided", "charge.failed", "refund.created", "refund.succeeded"] {
@@ -118,15 +147,24 @@ fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
     server.stopped();
 }
 
-/// The charge that a payment is about.
-fn made(server: &Process, what: &str, secret: &str) -> String {
-    let form = match what {
-        "charge" => return String::new(),
-        "refund" => PAYMENT.to_owned(),
-        _ => format!("{PAYMENT}&capture=false"),
+/// What a payment is about.
+fn made(server: &Process, of: Of, what: &str, secret: &str) -> String {
+    let (path, form) = match (of, what) {
+        (Of::Authorisation, _) => ("/1/authorisations", PAYMENT.to_owned()),
+        (Of::Challenge, _) => {
+            let asks = "three_d_secure[enabled]=true&three_d_secure[callback_url]=https://shop.example.com/";
+            ("/1/charges", format!("{PAYMENT}&{asks}"))
+        }
+        (Of::Charge, "charge") => return String::new(),
+        (Of::Charge, "refund") => ("/1/charges", PAYMENT.to_owned()),
+        (Of::Charge, _) => ("/1/charges", format!("{PAYMENT}&capture=false")),
     };
-    let charge = server.ask("POST", "/1/charges", Some(secret), &form).ok(201);
-    charge["token"].as_str().unwrap().to_owned()
+    let made = server.ask("POST", path, Some(secret), &form).ok(201);
+    match made["redirect_url"].as_str() {
+        // The next process listens elsewhere.
+        Some(url) => url[url.find("/3d-secure/").unwrap()..].to_owned(),
+        None => text(&made["token"]),
+    }
 }
 
 fn dies(command: &impl Fn() -> Command, dying: &Dying, secret: &str) {
@@ -147,10 +185,21 @@ fn dies(command: &impl Fn() -> Command, dying: &Dying, secret: &str) {
 /// The dead process's request, asked for again: its answer where it was done, else done now. Either way once.
 fn stands(server: &Process, dying: &Dying, secret: &str) {
     let point = format!("{}.{}", dying.what, dying.moment);
-    if matches!(dying.what, "capture" | "void") {
-        let charge = server.ask("GET", &format!("/1/charges/{}", dying.charge), Some(secret), "").ok(200);
-        let done = charge["captured"] == true || charge["authorisation_voided"] == true;
-        assert_eq!(done, dying.was_done(), "{point}: {charge}");
+    let subject = &dying.subject;
+    match (dying.of, dying.what) {
+        (Of::Challenge, _) => return is_decided(server, dying, secret),
+        (Of::Authorisation, _) => {
+            let path = format!("/1/authorisations/{subject}");
+            let authorisation = server.ask("GET", &path, Some(secret), "").ok(200);
+            let captured = if dying.was_done() { 300 } else { 0 };
+            assert_eq!(authorisation["amount_captured"], captured, "{point}: {authorisation}");
+        }
+        (Of::Charge, "capture" | "void") => {
+            let charge = server.ask("GET", &format!("/1/charges/{subject}"), Some(secret), "").ok(200);
+            let done = charge["captured"] == true || charge["authorisation_voided"] == true;
+            assert_eq!(done, dying.was_done(), "{point}: {charge}");
+        }
+        (Of::Charge, _) => {}
     }
     let ask = || try_to_ask(server.address, &dying.request(secret)).unwrap();
     let first = ask();
@@ -158,6 +207,18 @@ fn stands(server: &Process, dying: &Dying, secret: &str) {
     assert_eq!(is_replay(&first), dying.was_done(), "{point}");
     let again = ask();
     assert!(is_replay(&again) && again.body == first.body, "{point}: {} {}", again.body, first.body);
+}
+
+/// The cardholder presses the button again, and comes back. Once the approval is recorded it stands; a call of which the
+/// acquirer knows nothing any more was declined.
+fn is_decided(server: &Process, dying: &Dying, secret: &str) {
+    let point = format!("challenge.{}", dying.moment);
+    let back = try_to_ask(server.address, &dying.request(secret)).unwrap();
+    assert_eq!(back.status, 303, "{point}: {}", back.body);
+    let query = back.headers["location"].strip_prefix("https://shop.example.com/?").unwrap().to_owned();
+    let verified = server.ask("GET", &format!("/1/charges/verify?{query}"), Some(secret), "").ok(200);
+    let approved = dying.was_done() || dying.moment == "intent.before";
+    assert_eq!(verified["success"], approved, "{point}: {verified}");
 }
 
 fn is_replay(heard: &Heard) -> bool {
