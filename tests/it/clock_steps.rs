@@ -200,7 +200,14 @@ impl Merchant {
             state.push(self.client.get(path).await.ok(200));
         }
         for list in [
-            "charges", "authorisations", "refunds", "customers", "plans", "subscriptions", "events", "webhooks",
+            "charges",
+            "authorisations",
+            "refunds",
+            "customers",
+            "plans",
+            "subscriptions",
+            "events",
+            "webhooks",
         ] {
             state.push(alike(self.client.get(&format!("/1/{list}?per_page=500")).await.ok(200)));
         }
