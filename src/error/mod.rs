@@ -61,11 +61,13 @@ impl Error {
     }
 
     /// Faults of a plan's parameters (specification, Errors: a code and a sentence of their own).
+    #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
     pub fn plan(faults: Faults) -> Self {
         Self::telling(ErrorCode::UnprocessableEntity, faults.messages().collect())
     }
 
     /// Faults of a subscription's parameters (specification, Errors: `messages` have no codes).
+    #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
     pub fn subscription(faults: Faults) -> Self {
         let told = faults.iter().map(|(param, predicate)| {
             let missing = predicate == "can't be blank";

@@ -322,7 +322,7 @@ rules! {
             let plan = client.plan(&json!({})).await;
             let subscription = client.subscribed(&plan, &customer).await;
             line.carry(Carries::AnswerLate);
-            let calls = line.calls().len();
+            let (calls, from) = (line.calls().len(), app.events().await.len());
             app.clock.advance(Span::days(31));
             let work = async {
                 line.called(calls + 1).await;
@@ -342,10 +342,8 @@ rules! {
             assert_eq!(record["state"], if ends == "cancelling" { "cancelling" } else { "cancelled" }, "{record}");
             assert_eq!(record["next_billing_date"], Value::Null);
             assert_eq!(client.entries(&subscription).await.len(), 4);
-            assert_eq!(app.events().await.last(), Some(&"subscription.renewed"));
-            // The next round's renewals are its own.
-            client.delete(&format!("/1/subscriptions/{subscription}")).await;
-            app.do_due_work().await;
+            let events = events(app, from).await;
+            assert_eq!(events.iter().filter(|event| **event == "subscription.renewed").count(), 1, "{events:?}");
         }
     }
 

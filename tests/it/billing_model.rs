@@ -81,9 +81,11 @@ fn later(from: Time, (length, unit): (u32, &str), count: usize) -> Time {
         "year" => units * 12,
         other => panic!("{other}"),
     };
-    let month0 = u64::from(from.month0()) + months;
-    let (year, month) =
-        (from.year() + i32::try_from(month0 / 12).unwrap(), u32::try_from(month0 % 12).unwrap() + 1);
+    let since_january = u64::from(from.month0()) + months;
+    let (year, month) = (
+        from.year() + i32::try_from(since_january / 12).unwrap(),
+        u32::try_from(since_january % 12).unwrap() + 1,
+    );
     let day = (1..=from.day()).rev().find_map(|day| NaiveDate::from_ymd_opt(year, month, day)).unwrap();
     day.and_time(from.time()).and_utc()
 }
@@ -325,7 +327,7 @@ impl World {
 
     /// Everything is as the model says.
     async fn agrees(&self, life: &str) {
-        let mut charged: Vec<(String, i64)> = Vec::new();
+        let mut paid: Vec<(String, i64)> = Vec::new();
         for (model, (token, _)) in self.model.iter().zip(&self.tokens) {
             let record = self.client.subscription(token).await;
             let time = |time: Option<Time>| json!(time.map(shown));
@@ -352,7 +354,7 @@ impl World {
             let expected = model.ledger.iter().map(|(at, what, amount)| json!([shown(*at), what, amount]));
             assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{life}\n{model:?}");
             let credits = model.ledger.iter().filter(|(_, what, _)| *what == "charge_credit");
-            charged.extend(credits.map(|(at, _, amount)| (shown(*at), *amount)));
+            paid.extend(credits.map(|(at, _, amount)| (shown(*at), *amount)));
         }
         let charges = self.all("/1/charges").await;
         let mut found: Vec<_> = charges
@@ -361,9 +363,9 @@ impl World {
                 (charge["created_at"].as_str().unwrap().to_owned(), charge["amount"].as_i64().unwrap())
             })
             .collect();
-        charged.sort();
+        paid.sort();
         found.sort();
-        assert_eq!(found, charged, "{life}");
+        assert_eq!(found, paid, "{life}");
     }
 
     /// All records of a list, oldest first.

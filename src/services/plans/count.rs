@@ -63,8 +63,7 @@ async fn shift(
         .filter(Column::AccountId.eq(account))
         .filter(Column::Id.eq(plan))
         .filter(Column::DeletedAt.is_null());
-    let shifted = by
-        .into_iter()
-        .fold(this, |update, (column, n)| update.col_expr(column, Expr::col(column).add(n).into()));
+    let shifted =
+        by.into_iter().fold(this, |update, (column, n)| update.col_expr(column, Expr::col(column).add(n)));
     Ok(shifted.exec(tx).await?.rows_affected > 0)
 }

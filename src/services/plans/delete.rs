@@ -4,7 +4,7 @@
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::plan::{self, Column};
-use entity::{Owned, Timestamp, subscription, subscription_entry};
+use entity::{Owned, SubscriptionToken, Timestamp, subscription, subscription_entry};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
@@ -74,7 +74,7 @@ async fn portion(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
     use subscription_entry::Column as Entry;
 
     let account = plan.account_id;
-    let some: Vec<entity::SubscriptionToken> = subscription::Entity::owned_by(account)
+    let some: Vec<SubscriptionToken> = subscription::Entity::owned_by(account)
         .filter(subscription::Column::PlanId.eq(plan.id))
         .limit(DELETED_SUBSCRIPTIONS)
         .select_only()

@@ -32,7 +32,7 @@ pub async fn update(
 async fn record(tx: &Tx, seen: &plan::Model, asked: &PlanChanges) -> Result<Plan, Error> {
     let this = || Column::AccountId.eq(seen.account_id).and(Column::Id.eq(seen.id));
     // Its own name where nothing was sent: the row is held from here on, and its counts are those of this moment.
-    let name = asked.name.as_ref().map_or(Expr::col(Column::Name).into(), |name| Expr::value(name.as_str()));
+    let name = asked.name.as_ref().map_or(Expr::col(Column::Name), |name| Expr::value(name.as_str()));
     let mut update = plan::Entity::update_many()
         .filter(this())
         .filter(Column::DeletedAt.is_null())

@@ -73,15 +73,15 @@ impl DueWork for Billing {
         let Some(verdict) = verdict(ctx, moment, &charge, fares, call).await else {
             return Ok(Ran::Unanswered);
         };
-        ran(conclude(ctx, moment, charge, verdict).await?)
+        ran(&conclude(ctx, moment, charge, verdict).await?)
     }
 }
 
 /// What a worker tells of it.
-pub(super) fn ran(concluded: Concluded) -> Result<Ran, Error> {
+pub(super) fn ran(concluded: &Concluded) -> Result<Ran, Error> {
     Ok(match concluded {
         Concluded::Paid(_, event) => event.map_or(Ran::Quietly, Ran::Event),
-        Concluded::Unpaid(_, event) => Ran::Event(event),
+        Concluded::Unpaid(_, event) => Ran::Event(*event),
         Concluded::CustomerGone => return Err(Error::internal("a renewal that asked for its customer")),
     })
 }
@@ -115,7 +115,7 @@ async fn renew_freely(
         return Ok(Ran::Nothing);
     };
     let step = next(row.state, Action::Renew)?;
-    put(tx, &row, renewed(row.clone(), step, plan), step.emits, now).await?;
+    put(tx, &row, renewed(&row, step, plan), step.emits, now).await?;
     mark.set(tx).await?;
     Ok(step.emits.map_or(Ran::Quietly, Ran::Event))
 }

@@ -48,7 +48,7 @@ async fn record(
     if action == Action::Unsubscribe && !plan_of(tx, &row).await?.customer_may_cancel {
         return Err(ErrorCode::InvalidState.into());
     }
-    put(tx, &row, closed(row.clone(), step, now), step.emits, now).await
+    put(tx, &row, closed(&row, step, now), step.emits, now).await
 }
 
 /// Delete a customer with all its cards, and cancel its subscriptions.
@@ -67,7 +67,7 @@ pub async fn close_customer(ctx: &Context, account: &Account, token: &str) -> Re
                 .lock(LockType::NoKeyUpdate);
             for row in rows.all(tx).await? {
                 let step = next(row.state, Action::CloseCustomer)?;
-                put(tx, &row, closed(row.clone(), step, *now), step.emits, *now).await?;
+                put(tx, &row, closed(&row, step, *now), step.emits, *now).await?;
             }
             Ok(())
         }

@@ -11,7 +11,7 @@ use entity::{Timestamp, plan};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::course::{Bill, goes_on, refused, renewed, restarted};
+use super::course::{Bill, closed, goes_on, refused, renewed, restarted};
 use super::entries;
 use super::rows::{charged, customer_held, plan_of, put, store, tell};
 use super::state::{Action, next};
@@ -121,11 +121,11 @@ impl Conclusion {
         let Some(row) = charged(tx, account, charge.id).await? else { return unpaid(of_charge) };
         if self.approved {
             let plan = plan_of(tx, &row).await?;
-            let (subscription, event) = self.paid(tx, row, &plan).await?;
+            let (subscription, event) = self.paid(tx, &row, &plan).await?;
             return Ok(Concluded::Paid(Box::new(subscription), event));
         }
         if renewal {
-            self.refused(tx, row).await?;
+            self.refused(tx, &row).await?;
             return unpaid(EventType::SubscriptionRenewalFailed);
         }
         let_go(tx, row).await?;
@@ -135,25 +135,24 @@ impl Conclusion {
     async fn paid(
         &self,
         tx: &Tx,
-        row: subscription::Model,
+        before: &subscription::Model,
         plan: &plan::Model,
     ) -> Result<(Subscription, Option<EventType>), Error> {
-        let before = row.clone();
         let (step, after) = if self.row.origin == Origin::Renewal {
-            let step = next(row.state, Action::Renew)?;
-            (step, renewed(row, step, plan))
-        } else if row.state == SubscriptionState::Starting {
-            let step = next(row.state, starts(&row))?;
-            tx.count(row.account_id, Counted::Subscriptions, 1);
-            (step, goes_on(row, step, plan))
+            let step = next(before.state, Action::Renew)?;
+            (step, renewed(before, step, plan))
+        } else if before.state == SubscriptionState::Starting {
+            let step = next(before.state, starts(before))?;
+            tx.count(before.account_id, Counted::Subscriptions, 1);
+            (step, goes_on(before, step, plan))
         } else {
-            let step = next(row.state, Action::Reactivate)?;
-            plans::count::ceased(tx, row.account_id, row.plan_id).await?;
-            (step, restarted(row, step, plan, self.row.created_at))
+            let step = next(before.state, Action::Reactivate)?;
+            plans::count::ceased(tx, before.account_id, before.plan_id).await?;
+            (step, restarted(before, step, plan, self.row.created_at))
         };
         let bill = Bill::paid(plan, after.interval_number, self.row.amount);
         entries::record(tx, &after, plan, &bill, self.row.id, self.now);
-        let subscription = put(tx, &before, after, step.emits, self.now).await?;
+        let subscription = put(tx, before, after, step.emits, self.now).await?;
         if let Some(claim) = &self.claim {
             let answer = claim.answer(&subscription)?;
             idempotency::keep(tx, &self.vault, before.account_id, claim.hash(), &answer);
@@ -162,16 +161,16 @@ impl Conclusion {
     }
 
     /// The bill is tried again later, or the subscription ends.
-    async fn refused(&self, tx: &Tx, row: subscription::Model) -> Result<(), Error> {
-        let plan = plan_of(tx, &row).await?;
+    async fn refused(&self, tx: &Tx, row: &subscription::Model) -> Result<(), Error> {
+        let plan = plan_of(tx, row).await?;
         let was_due = row.next_billing_at.is_some();
         let step = next(row.state, Action::Refuse)?;
         let after = refused(row, &plan, self.now);
         tell(tx, after.clone(), step.emits, self.now)?;
         if was_due && after.next_billing_at.is_none() {
             let step = next(after.state, Action::Cancel)?;
-            let closed = super::course::closed(after.clone(), step, self.now);
-            return put(tx, &after, closed, step.emits, self.now).await.map(drop);
+            let over = closed(&after, step, self.now);
+            return put(tx, &after, over, step.emits, self.now).await.map(drop);
         }
         store(tx, &after).await
     }

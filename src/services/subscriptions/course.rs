@@ -99,7 +99,7 @@ pub fn begun(plan: &plan::Model, subscriber: &Subscriber, now: Timestamp) -> Mod
 }
 
 /// It goes on with the interval it is in, which is paid.
-pub fn goes_on(row: Model, step: Move, plan: &plan::Model) -> Model {
+pub fn goes_on(row: &Model, step: Move, plan: &plan::Model) -> Model {
     let is_last = plan.intervals > 0 && row.interval_number >= plan.intervals;
     let (next_billing_at, ends_at) = match step.to {
         SubscriptionState::Trial | SubscriptionState::Active if !is_last => (Some(row.finishes_at), None),
@@ -117,12 +117,12 @@ pub fn goes_on(row: Model, step: Move, plan: &plan::Model) -> Model {
         ends_at,
         cancelled_at,
         charge_id: None,
-        ..row
+        ..*row
     }
 }
 
 /// The next interval is paid. It began when the present one ended, however late that is.
-pub fn renewed(row: Model, step: Move, plan: &plan::Model) -> Model {
+pub fn renewed(row: &Model, step: Move, plan: &plan::Model) -> Model {
     let number = row.interval_number + 1;
     let since_anchor = number - row.anchor_number;
     let next = Model {
@@ -130,13 +130,13 @@ pub fn renewed(row: Model, step: Move, plan: &plan::Model) -> Model {
         started_at: row.finishes_at,
         finishes_at: after(row.anchor_at, plan.interval(), since_anchor + 1),
         setup_due: false,
-        ..row
+        ..*row
     };
-    goes_on(next, step, plan)
+    goes_on(&next, step, plan)
 }
 
 /// The next interval is paid, and begins now: later ones are counted from here.
-pub fn restarted(row: Model, step: Move, plan: &plan::Model, now: Timestamp) -> Model {
+pub fn restarted(row: &Model, step: Move, plan: &plan::Model, now: Timestamp) -> Model {
     let number = row.interval_number + 1;
     let next = Model {
         interval_number: number,
@@ -145,13 +145,13 @@ pub fn restarted(row: Model, step: Move, plan: &plan::Model, now: Timestamp) -> 
         anchor_number: number,
         anchor_at: now,
         setup_due: false,
-        ..row
+        ..*row
     };
-    goes_on(next, step, plan)
+    goes_on(&next, step, plan)
 }
 
-/// The bill of the next interval was refused, and will be tried again; where it will not, `None` is when.
-pub fn refused(row: Model, plan: &plan::Model, now: Timestamp) -> Model {
+/// The bill of the next interval was refused. It is billed again at `next_billing_at`, or not any more.
+pub fn refused(row: &Model, plan: &plan::Model, now: Timestamp) -> Model {
     let failures = row.failures + 1;
     let first_failed_at = row.first_failed_at.unwrap_or(now);
     let pause = usize::try_from(row.failures).ok().and_then(|before| RENEWAL_RETRIES.get(before));
@@ -162,17 +162,17 @@ pub fn refused(row: Model, plan: &plan::Model, now: Timestamp) -> Model {
         // Cancelled meanwhile, it waits for nothing, or for its end.
         next_billing_at: row.next_billing_at.and(retry),
         charge_id: None,
-        ..row
+        ..*row
     }
 }
 
 /// It is billed no more: at once, or once what is paid has run out.
-pub fn closed(row: Model, step: Move, now: Timestamp) -> Model {
+pub fn closed(row: &Model, step: Move, now: Timestamp) -> Model {
     Model {
         state: step.to,
         next_billing_at: None,
         ends_at: (step.to == SubscriptionState::Cancelling).then_some(row.finishes_at),
         cancelled_at: (step.to == SubscriptionState::Cancelled).then_some(now),
-        ..row
+        ..*row
     }
 }

@@ -102,7 +102,7 @@ async fn subscribe(ctx: &Ctx, account: &Account, wanted: Wanted<'_>) -> Result<S
         order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary)))?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
     let beginning = Beginning { row, plan, unknown };
-    ctx.in_own_task(async move { charged(&task, &account, beginning, order).await }).await
+    ctx.in_own_task(async move { charged(&task, &account, beginning, order).await }.boxed()).await
 }
 
 /// A card of the customer's.
@@ -160,7 +160,7 @@ impl Beginning {
     /// Without a charge, it begins at once.
     async fn free(&self, tx: &Tx) -> Result<Subscription, Error> {
         let step = next(SubscriptionState::Starting, starts(&self.row))?;
-        let row = goes_on(self.row.clone(), step, &self.plan);
+        let row = goes_on(&self.row, step, &self.plan);
         self.insert(tx, &row).await?;
         tx.count(row.account_id, Counted::Subscriptions, 1);
         tell(tx, row, step.emits, self.row.created_at)

@@ -1,7 +1,7 @@
 //! Subscriptions end when what is paid has run out: after the last interval, or because the customer unsubscribed.
 
-use entity::Timestamp;
 use entity::subscription::{self, Column};
+use entity::{Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::{EntityTrait, Select};
 
@@ -29,7 +29,8 @@ impl DueWork for Ending {
     }
 
     fn of_account(reach: &Reach) -> Select<subscription::Entity> {
-        entity::Owned::owned_by(reach.account)
+        // The column is null where nothing ends.
+        subscription::Entity::owned_by(reach.account)
     }
 
     fn subject(row: &subscription::Model) -> Subject {
@@ -49,7 +50,7 @@ async fn end(tx: &Tx, seen: &subscription::Model, now: Timestamp, mark: Mark) ->
         return Ok(Ran::Nothing);
     };
     let step = next(row.state, Action::Finish)?;
-    put(tx, &row, closed(row.clone(), step, now), step.emits, now).await?;
+    put(tx, &row, closed(&row, step, now), step.emits, now).await?;
     mark.set(tx).await?;
     Ok(step.emits.map_or(Ran::Quietly, Ran::Event))
 }

@@ -51,7 +51,7 @@ pub async fn reactivate(
     let payer = (&wanted.plan, customer, named.unwrap_or(primary));
     let order = order(ctx, account, Origin::Subscription, &bill, payer)?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
-    ctx.in_own_task(async move { charged(&task, &account, wanted, order).await }).await
+    ctx.in_own_task(async move { charged(&task, &account, wanted, order).await }.boxed()).await
 }
 
 async fn charged(
@@ -109,11 +109,10 @@ impl Wanted {
         if !plans::count::hold(tx, before.account_id, before.plan_id).await? {
             return Err(ErrorCode::NotFound.into());
         }
-        let row = before.clone();
-        let after = if self.is_paid(&row) {
-            goes_on(row, step, &self.plan)
+        let after = if self.is_paid(&before) {
+            goes_on(&before, step, &self.plan)
         } else {
-            restarted(row, step, &self.plan, self.account.now)
+            restarted(&before, step, &self.plan, self.account.now)
         };
         put(tx, &before, after, step.emits, self.account.now).await
     }

@@ -2,7 +2,7 @@
 
 use entity::event::EventType;
 use entity::subscription::{self, Column, SubscriptionState};
-use entity::{AccountToken, CustomerToken, Owned, PlanToken, Timestamp, customer, plan};
+use entity::{AccountToken, ChargeToken, CustomerToken, Owned, PlanToken, Timestamp, customer, plan};
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{
     ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select,
@@ -32,7 +32,7 @@ fn of_plans(account: AccountToken) -> Select<subscription::Entity> {
 pub(super) async fn charged(
     tx: &Tx,
     account: AccountToken,
-    charge: entity::ChargeToken,
+    charge: ChargeToken,
 ) -> Result<Option<subscription::Model>, Error> {
     Ok(of_plans(account).filter(Column::ChargeId.eq(charge)).lock(LockType::NoKeyUpdate).one(tx).await?)
 }

@@ -92,11 +92,11 @@ pub fn next(state: SubscriptionState, action: Action) -> Result<Move, ErrorCode>
         (Trial | Active | Cancelling | Cancelled, Refuse) => {
             told(state, EventType::SubscriptionRenewalFailed)
         }
-        (Trial | Active, Cancel) => told(Cancelled, EventType::SubscriptionCancelled),
-        (Trial | Active | Cancelling, CloseCustomer) => told(Cancelled, EventType::SubscriptionCancelled),
+        (Trial | Active, Cancel | CloseCustomer) | (Cancelling, CloseCustomer | Finish) => {
+            told(Cancelled, EventType::SubscriptionCancelled)
+        }
         (Trial | Active, Unsubscribe) => told(Cancelling, EventType::SubscriptionUnsubscribed),
         (Active, Finish) => told(Cancelled, EventType::SubscriptionExpired),
-        (Cancelling, Finish) => told(Cancelled, EventType::SubscriptionCancelled),
         (Cancelling | Cancelled, Reactivate) => untold(Active),
         (Cancelling | Cancelled, ReactivateTrial) => untold(Trial),
         (
