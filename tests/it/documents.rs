@@ -170,6 +170,7 @@ rules! {
         let customer = client.customer("4200000000000000").await;
         let charge = client.authorised(400).await;
         let refunded = client.captured(400).await;
+        let recipient = client.recipient("987654321").await;
         let document = card_payments::http::openapi();
         let mut sent = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
@@ -177,7 +178,7 @@ rules! {
             let path = path.replace("{auth_token}", &client.authorisation(400).await);
             // Fresh, because the example of the clock lets pending ones end.
             let refund = client.refund(token(&refunded), 1).await.ok(201);
-            let path = path.replace("{refund_token}", token(&refund));
+            let path = path.replace("{refund_token}", token(&refund)).replace("{recipient_token}", token(&recipient));
             let path = if path.contains('{') { client.billing_path(&path).await } else { path };
             let dispute = client.disputed(400).await;
             let path = path.replace("{dispute_token}", token(&dispute));

@@ -41,10 +41,13 @@ fn prefix(path: &str) -> &'static str {
         Some("cards") => "card_",
         Some("charges") => "ch_",
         Some("customers") => "cus_",
+        Some("deposits") => "dpo_",
         Some("events") => "evt_",
         Some("plans") => "plan_",
+        Some("recipients") => "rp_",
         Some("refunds") => "rf_",
         Some("subscriptions") => "sub_",
+        Some("transfers") => "tfer_",
         Some("walletA_pay") if path.contains("/domains/") => "apmd_",
         Some("walletA_pay") => "apdp_",
         // A section that this list does not know yet: its tokens are then all of a wrong prefix.
