@@ -4,6 +4,7 @@
 //! `CARD_PAYMENTS_CRASH_ROUNDS` (10) says how often it is killed, `CARD_PAYMENTS_CRASH_SEED` repeats a run.
 
 mod clock;
+mod disputes;
 mod load;
 mod payouts;
 mod points;
