@@ -5,6 +5,7 @@
 
 mod billing;
 mod clock;
+mod disputes;
 mod load;
 mod payouts;
 mod points;

@@ -294,6 +294,29 @@ rules! {
         client.decide(&dispute, "cancelled").await.ok(200);
     }
 
+    async fn settlement_pays_out_what_disputes_have_left(app) {
+        let client = app.client();
+        client.put("/1/sandbox/account", &json!({ "transfers_schedule": "daily" })).await.ok(200);
+        let charge = client.captured(10_000).await;
+        let part = json!({ "charge_token": token(&charge), "amount": 100 });
+        let dispute = client.post(PATH, &part).await.ok(201);
+        client.move_clock("6d").await;
+        let transfers = client.get("/1/transfers").await.ok(200);
+        let entitlement = charge["merchant_entitlement"].as_i64().unwrap();
+        let (paid, fields) = (&transfers[0], ["amount", "total_credits", "total_debits"]);
+        assert_eq!(fields.map(|field| paid[field].as_i64().unwrap()), [entitlement - 2_600, entitlement, 2_600]);
+        let lines = client.get(&format!("/1/transfers/{}/line_items", token(paid))).await.ok(200);
+        let mut lines: Vec<_> = lines.as_array().unwrap().iter().map(|line| line["amount"].as_i64().unwrap()).collect();
+        lines.sort_unstable();
+        assert_eq!(lines, [-2_500, -100, entitlement]);
+        // The dispute shows its charge as it is: paid out.
+        assert_eq!(shown(&client, token(&dispute)).await["charge"], client.charge(token(&charge)).await);
+        let cancelled = client.decide(token(&dispute), "cancelled").await.ok(200);
+        assert_eq!(token(&cancelled["charge"]["transfer"][0]), token(paid));
+        client.move_clock("1d").await;
+        assert_eq!(client.get("/1/transfers").await.ok(200)[0]["amount"], 2_600);
+    }
+
     async fn disputes_and_refunds_that_race_never_exceed_the_charge(app) {
         let client = app.client();
         for _ in 0..rounds() {
