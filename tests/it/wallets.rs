@@ -348,6 +348,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             listen: "127.0.0.1:0".parse().unwrap(),
             environment: Environment::Live,
             base_url: None,
+            blobs: None,
             acquirer: Some("simulator".into()),
             admin_listen: None,
             trusted_proxies: Vec::new(),

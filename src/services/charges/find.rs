@@ -1,6 +1,6 @@
 //! Finding charges.
 
-use entity::charge::{self, ChargeState, Column, Origin};
+use entity::charge::{self, ChargeState, Column};
 use entity::counter::Counted;
 use entity::{ChargeToken, Owned};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
