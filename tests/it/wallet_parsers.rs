@@ -11,7 +11,6 @@ use card_payments::wallet::{DeviceCard, Merchant, Opened, Roots, WalletAToken, W
 use entity::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify, texts};
 
