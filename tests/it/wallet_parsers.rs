@@ -11,9 +11,8 @@ use card_payments::wallet::{DeviceCard, Merchant, Opened, Roots, WalletAToken, W
 use entity::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
-use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify};
+use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify, texts};
 
 const NOW: Timestamp = Timestamp::from_millis(1_772_445_600_000);
 const CARD: DeviceCard<'_> = DeviceCard { number: "4200000000000000", expiry_month: 5, expiry_year: 2030 };
@@ -49,7 +48,7 @@ impl Drawn {
                 4 => bytes.swap(from, to),
                 // Lengths, tags and bounds of DER and JSON.
                 5 if !bytes.is_empty() => {
-                    bytes[at] = [0x00, 0x30, 0x7f, 0x80, 0x84, 0xa0, 0xff, b'"', b'{'][self.below(9)]
+                    bytes[at] = [0x00, 0x30, 0x7f, 0x80, 0x84, 0xa0, 0xff, b'"', b'{'][self.below(9)];
                 }
                 _ if !bytes.is_empty() => bytes[at] ^= 1 << self.below(8),
                 _ => bytes.push(0x30),
@@ -63,20 +62,6 @@ impl Drawn {
 
 fn rounds() -> usize {
     std::env::var("CARD_PAYMENTS_FUZZ_ROUNDS").map_or(10_000, |rounds| rounds.parse().unwrap())
-}
-
-/// The texts of a payload, each by its path.
-fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
-    match value {
-        Value::String(_) => found.push(at.to_owned()),
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(n, item)| texts(item, &format!("{at}/{n}"), found))
-        }
-        Value::Object(fields) => {
-            fields.iter().for_each(|(name, field)| texts(field, &format!("{at}/{name}"), found))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// Spoil a token in every way, and open what is left.

@@ -9,7 +9,7 @@ use card_payments::wallet::{DeviceCard, Issuer, Roots};
 use entity::{Span, Timestamp};
 use serde_json::{Value, json};
 
-use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify};
+use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify, texts};
 use crate::harness::{App, Client, Database, rules, token_of};
 
 const PATH: &str = "/1/payment_sources";
@@ -50,20 +50,6 @@ fn payload(wallet: &str, source: &impl serde::Serialize) -> Value {
 fn wallet_a(device: &Issuer, certificate: &Value, now: Timestamp) -> Value {
     let key = certificate["public_key"].as_str().unwrap();
     payload("walletApay", &device.wallet_a(CARD, (key, MERCHANT), now).unwrap())
-}
-
-/// The paths of all texts in a payload.
-fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
-    match value {
-        Value::String(_) => found.push(at.to_owned()),
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(n, item)| texts(item, &format!("{at}/{n}"), found))
-        }
-        Value::Object(fields) => {
-            fields.iter().for_each(|(name, field)| texts(field, &format!("{at}/{name}"), found))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// The same payload with one text changed.

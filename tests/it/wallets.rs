@@ -22,7 +22,7 @@ fn named(domain: &str) -> Value {
     json!({ "domain_name": domain })
 }
 
-fn session(initiative: &str, context: Value) -> Value {
+fn session(initiative: &str, context: &Value) -> Value {
     json!({
         "validation_url": "https://gateway.wallet.example/paymentSession",
         "initiative": initiative, "initiative_context": context,
@@ -110,9 +110,9 @@ rules! {
         let client = app.client();
         client.post(DOMAINS, &named("shop.example.com")).await.ok(201);
         for (asked, domain) in [
-            (session("web", json!("Shop.example.com")), "Shop.example.com"),
-            (session("messaging", Value::Null), ""),
-            (session("messaging", json!("https://messages.example/session")), "https://messages.example/session"),
+            (session("web", &json!("Shop.example.com")), "Shop.example.com"),
+            (session("messaging", &Value::Null), ""),
+            (session("messaging", &json!("https://messages.example/session")), "https://messages.example/session"),
         ] {
             let session = app.unchanged(client.post(SESSIONS, &asked)).await.ok(201);
             assert_eq!(fields(&session), [
@@ -122,7 +122,7 @@ rules! {
             assert_eq!((&session["epochTimestamp"], &session["expiresAt"]), (&json!(1_772_445_600_000_i64), &json!(1_772_445_900_000_i64)));
             assert_eq!((&session["domainName"], &session["retries"]), (&json!(domain), &json!(0)));
         }
-        let good = session("web", json!("shop.example.com"));
+        let good = session("web", &json!("shop.example.com"));
         for (field, wrong) in [
             ("validation_url", json!("")), ("validation_url", json!("gateway")), ("validation_url", json!({ "a": 1 })),
             ("validation_url", json!("http://gateway.wallet.example/")), ("validation_url", json!("ftp://gateway.wallet.example/")),
@@ -285,7 +285,7 @@ async fn live(database: Database) {
     app.unchanged(client.post(DOMAINS, &named("shop.invalid")))
         .await
         .faulty(&[("domain_name", "Domain name does not host the verification file")]);
-    app.unchanged(client.post(SESSIONS, &session("messaging", Value::Null)))
+    app.unchanged(client.post(SESSIONS, &session("messaging", &Value::Null)))
         .await
         .refused(400, "bad_request");
     app.knows_wallets(|| {
@@ -332,6 +332,8 @@ async fn live_asks_those_whom_the_operator_named_on_sqlite() {
 async fn live_asks_those_whom_the_operator_named_on_postgres() {
     live(Database::Postgres).await;
 }
+
+type Change<'a> = &'a dyn Fn(&mut ServeOptions, &mut Secrets);
 
 #[test]
 fn the_operator_is_told_what_is_wrong_with_the_wallets() {
@@ -391,7 +393,6 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         let told = told(&|options, _| options.wallet_roots = Some(wrong.clone())).unwrap();
         assert!(told.starts_with(said), "{told}");
     }
-    type Change<'a> = &'a dyn Fn(&mut ServeOptions, &mut Secrets);
     let changes: [(Change<'_>, &str); 6] = [
         (
             &|_, secrets| secrets.wallet_g_key = Some(key.as_str().into()),

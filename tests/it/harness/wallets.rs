@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use card_payments::wallet::Issuer;
+use card_payments::wallet::{Issuer, hexadecimal_of};
 use der::EncodePem;
 use der::asn1::{GeneralizedTime, ObjectIdentifier, OctetString};
 use der::pem::LineEnding;
@@ -55,7 +55,7 @@ impl BuilderProfile for Profile {
         _: &TbsCertificate,
     ) -> x509_cert::builder::Result<Vec<Extension>> {
         // Other libraries take the merchant from here: a UTF-8 string with the hash in hexadecimal.
-        let hash: String = Sha256::digest(&self.merchant).iter().map(|byte| format!("{byte:02X}")).collect();
+        let hash = hexadecimal_of(&Sha256::digest(&self.merchant));
         let value = [&[12, 64], hash.as_bytes()].concat();
         let extn_id = ObjectIdentifier::new_unwrap("1.2.840.113635.100.6.32");
         Ok(vec![Extension { extn_id, critical: false, extn_value: OctetString::new(value)? }])
@@ -77,6 +77,24 @@ pub fn certify(public_pem: &str, subject: &str, [from, until]: [&str; 2]) -> Str
     let builder = CertificateBuilder::new(profile, SerialNumber::from(7_u32), validity, public).unwrap();
     let certificate = builder.build::<_, DerSignature>(&SigningKey::from_slice(&[7; 32]).unwrap()).unwrap();
     certificate.to_pem(LineEnding::LF).unwrap()
+}
+
+/// The paths of all texts in a payload.
+pub fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::String(_) => found.push(at.to_owned()),
+        Value::Array(items) => {
+            for (n, item) in items.iter().enumerate() {
+                texts(item, &format!("{at}/{n}"), found);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                texts(field, &format!("{at}/{name}"), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 impl Client {
