@@ -82,8 +82,10 @@ fn later(from: Time, (length, unit): (u32, &str), count: usize) -> Time {
         other => panic!("{other}"),
     };
     let since_january = u64::from(from.month0()) + months;
-    let (year, month) =
-        (from.year() + i32::try_from(since_january / 12).unwrap(), u32::try_from(since_january % 12).unwrap() + 1);
+    let (year, month) = (
+        from.year() + i32::try_from(since_january / 12).unwrap(),
+        u32::try_from(since_january % 12).unwrap() + 1,
+    );
     let day = (1..=from.day()).rev().find_map(|day| NaiveDate::from_ymd_opt(year, month, day)).unwrap();
     day.and_time(from.time()).and_utc()
 }
