@@ -319,11 +319,11 @@ rules! {
         let client = app.client();
         for ends in ["cancelled", "cancelling", "customer"] {
             let customer = customer(&client).await;
-            let plan = client.plan(&json!({})).await;
+            let plan = client.plan(&json!({ "interval_unit": "week" })).await;
             let subscription = client.subscribed(&plan, &customer).await;
             line.carry(Carries::AnswerLate);
             let (calls, from) = (line.calls().len(), app.events().await.len());
-            app.clock.advance(Span::days(31));
+            app.clock.advance(Span::days(8));
             let work = async {
                 line.called(calls + 1).await;
                 match ends {

@@ -171,8 +171,10 @@ impl Beginning {
         let mut row = self.row.clone();
         row.attempt += 1;
         row.charge_id = Some(intent.row.id);
+        // The Idempotency-Key is claimed before anything is written.
+        let fares = record_intent(tx, intent).await?;
         self.insert(tx, &row).await?;
-        Ok((intent.row.clone(), record_intent(tx, intent).await?))
+        Ok((intent.row.clone(), fares))
     }
 
     /// As long as plan, customer and card are there. Whoever deletes one of them waits, or finds it.

@@ -120,12 +120,13 @@ impl Wanted {
     /// A charge is to be made: nobody else makes one meanwhile, and its plan is not deleted.
     async fn intend(&self, tx: &Tx, intent: &Intent) -> Result<(charge::Model, Fares), Error> {
         let (mut row, _) = self.held(tx).await?;
+        let fares = record_intent(tx, intent).await?;
         if !plans::count::began(tx, row.account_id, row.plan_id).await? {
             return Err(ErrorCode::NotFound.into());
         }
         row.attempt += 1;
         row.charge_id = Some(intent.row.id);
         store(tx, &row).await?;
-        Ok((intent.row.clone(), record_intent(tx, intent).await?))
+        Ok((intent.row.clone(), fares))
     }
 }

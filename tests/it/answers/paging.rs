@@ -167,8 +167,9 @@ rules! {
 
     async fn other_text_is_refused_on_every_list(app) {
         let customer = filled(app).await;
+        let lists = lists(app, &customer).await;
         let before = app.rows().await;
-        for path in lists(app, &customer).await {
+        for path in lists {
             for (query, said) in [
                 ("page=x", vec!["Page is not a number"]),
                 ("page=1.5", vec!["Page must be an integer"]),

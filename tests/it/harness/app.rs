@@ -372,8 +372,10 @@ impl App {
         assert_eq!(self.number(complete).await, 0, "a certificate is active once the provider has issued it");
         let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
         let astray = "SELECT COUNT(*) FROM three_d_secure_sessions s WHERE (s.state = 'open') <> (s.expires_at IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.state = 'reserved' AND c.number_sealed IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM charges c WHERE c.account_id = s.account_id AND c.id = s.charge_id AND c.state = 'pending')";
+        // Where there are none, their cards' table may be lost as well.
+        let sessions = self.number("SELECT COUNT(*) FROM three_d_secure_sessions").await;
         assert_eq!(
-            self.number(astray).await,
+            if sessions > 0 { self.number(astray).await } else { 0 },
             0,
             "an open session has a pending charge and a copy of its card, an ended one neither"
         );
