@@ -140,13 +140,14 @@ rules! {
         let customer = client.customer("4200000000000000").await;
         let charge = client.authorised(400).await;
         let refunded = client.captured(400).await;
+        let recipient = client.recipient("987654321").await;
         let document = card_payments::http::openapi();
         let mut sent = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
             let path = path.replace("{customer_token}", token(&customer)).replace("{charge_token}", &charge);
             // Fresh, because the example of the clock lets pending ones end.
             let refund = client.refund(token(&refunded), 1).await.ok(201);
-            let path = path.replace("{refund_token}", token(&refund));
+            let path = path.replace("{refund_token}", token(&refund)).replace("{recipient_token}", token(&recipient));
             let dispute = client.disputed(400).await;
             let path = path.replace("{dispute_token}", token(&dispute));
             for (method, operation) in operations.as_object().unwrap() {
@@ -161,6 +162,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 15, "every operation with a body has an example");
+        assert_eq!(sent, 20, "every operation with a body has an example");
     }
 }
