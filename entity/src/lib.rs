@@ -48,7 +48,7 @@ pub use scheme::Scheme;
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
-    AccountToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeActivityToken,
-    DisputeToken, EventToken, FileToken, JournalEntryToken, PostingToken, RecipientToken, RefundToken, Token,
-    TransferToken, WebhookEndpointToken, WebhookToken,
+    AccountToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
+    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, PostingToken,
+    RecipientToken, RefundToken, Token, TransferToken, WebhookEndpointToken, WebhookToken,
 };

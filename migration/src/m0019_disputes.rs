@@ -1,6 +1,7 @@
 //! Disputes, their evidence and what happened to them; what charges show of them.
 
-crate::migration!(|_| "
+crate::migration!(|_| {
+    "
 ALTER TABLE charges ADD COLUMN amount_disputed BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE charges ADD COLUMN settlement_disputed BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE charges ADD COLUMN disputes_open INTEGER NOT NULL DEFAULT 0;
@@ -57,4 +58,5 @@ CREATE TABLE foretold_disputes (
 CREATE INDEX disputes_arriving ON foretold_disputes (arrives_at);
 CREATE INDEX disputes_arriving_of_account ON foretold_disputes (account_id, arrives_at, id);
 "
-.into());
+.into()
+});

@@ -121,10 +121,8 @@ struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        let failed = |error: Box<dyn std::error::Error + Send + Sync>| Error::Generic {
-            store: "S3",
-            source: error,
-        };
+        let failed =
+            |error: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "S3", source: error };
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls::config(None).map_err(|error| failed(error.into()))?)
             .timeout(ANSWER)

@@ -378,7 +378,9 @@ fn examples(operation: &mut Map<String, Value>) {
         Some("create_sandbox_deposit") => json!({ "amount": 50_000, "narration": "Direct credit" }),
         Some("move_clock") => json!({ "advance": "7d" }),
         Some("create_refund") => json!({ "amount": 100 }),
-        Some("update_dispute_evidence") => json!({ "additional_evidence_text": "It was delivered on 2 March." }),
+        Some("update_dispute_evidence") => {
+            json!({ "additional_evidence_text": "It was delivered on 2 March." })
+        }
         Some("decide_sandbox_dispute") => json!({ "status": "cancelled" }),
         Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
         Some("update_sandbox_acquirer") => json!({ "latency_ms": 50, "seed": 42 }),

@@ -47,7 +47,10 @@ impl fmt::Display for Dispute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { token, status, amount, charge, evidence_required_by, .. } = self;
         let (status, currency, charge) = (status.code(), self.currency.code(), charge.token());
-        write!(f, "{token}: {status}, {amount} {currency} of {charge}, evidence required by {evidence_required_by}")
+        write!(
+            f,
+            "{token}: {status}, {amount} {currency} of {charge}, evidence required by {evidence_required_by}"
+        )
     }
 }
 

@@ -304,10 +304,16 @@ fn operates(data: &Path, url: Option<&str>) {
     assert_eq!(code, Some(0), "{said}");
     let dispute: Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&dispute["amount"], said.lines().count()), (&json!(100), 1));
-    assert_eq!(server.ask("GET", &format!("/1/disputes/{}", token(&dispute)), Some(&key), "").ok(200), dispute);
+    assert_eq!(
+        server.ask("GET", &format!("/1/disputes/{}", token(&dispute)), Some(&key), "").ok(200),
+        dispute
+    );
     let (code, said, _) = run(&["open", &charge]);
     assert_eq!(code, Some(0));
-    assert!(said.starts_with("dis_") && said.contains(&format!(": evidence_required, 300 AUD of {charge}, ")), "{said}");
+    assert!(
+        said.starts_with("dis_") && said.contains(&format!(": evidence_required, 300 AUD of {charge}, ")),
+        "{said}"
+    );
     let failed = |error: &str| (Some(1), String::new(), format!("error: {error}\n"));
     assert_eq!(run(&["open", &charge]), failed("Charge token has nothing left to dispute"));
     assert_eq!(run(&["open", "ch_x"]), failed("The requested resource could not be found."));

@@ -4,7 +4,7 @@ use axum::body::Body;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{App, Answer, Client, at_once, fields, rounds, rules, token_of};
+use crate::harness::{Answer, App, Client, at_once, fields, rounds, rules, token_of};
 
 const KINDS: [&str; 7] = [
     "additional_evidence",

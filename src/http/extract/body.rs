@@ -13,7 +13,8 @@ use super::unreadable::{LEVELS_MAX, PAIRS_MAX, TOO_DEEP, TOO_MANY, Unreadable};
 
 const NO_JSON: Unreadable = Unreadable::Malformed("The body is not valid JSON");
 const NO_OBJECT: Unreadable = Unreadable::Malformed("The body is not a JSON object");
-pub(super) const NO_MULTIPART: Unreadable = Unreadable::Malformed("The body is not valid multipart/form-data");
+pub(super) const NO_MULTIPART: Unreadable =
+    Unreadable::Malformed("The body is not valid multipart/form-data");
 
 /// Reads query and body into one tree, an object.
 ///

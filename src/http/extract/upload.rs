@@ -84,7 +84,9 @@ async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> 
 }
 
 /// The next piece of the body, if it comes in time.
-async fn in_time<T>(next: impl Future<Output = Result<Option<T>, MultipartError>>) -> Result<Option<T>, Error> {
+async fn in_time<T>(
+    next: impl Future<Output = Result<Option<T>, MultipartError>>,
+) -> Result<Option<T>, Error> {
     match timeout(UPLOAD_IDLE, next).await {
         Ok(Ok(next)) => Ok(next),
         Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {

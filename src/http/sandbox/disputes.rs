@@ -20,10 +20,7 @@ use crate::views::dispute::Dispute;
         (status = 201, description = "The dispute", body = Envelope<Dispute>),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn create_sandbox_dispute(
-    State(site): State<Site>,
-    call: Call,
-) -> Result<Created<Dispute>, Error> {
+pub async fn create_sandbox_dispute(State(site): State<Site>, call: Call) -> Result<Created<Dispute>, Error> {
     Ok(Created(disputes::open::open(&site, &call.creates(), call.input.params()).await?))
 }
 

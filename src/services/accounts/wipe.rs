@@ -5,9 +5,10 @@
 
 use entity::account::{self, Column};
 use entity::{
-    AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, charge, counter, customer,
-    deposit, dispute, dispute_activity, event, evidence, file, foretold_dispute, idempotency_answer, idempotency_key,
-    journal_entry, posting, recipient, refund, stray_blob, transfer, webhook, webhook_endpoint,
+    AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, charge, counter,
+    customer, deposit, dispute, dispute_activity, event, evidence, file, foretold_dispute,
+    idempotency_answer, idempotency_key, journal_entry, posting, recipient, refund, stray_blob, transfer,
+    webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;

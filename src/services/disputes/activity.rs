@@ -27,13 +27,7 @@ pub async fn activity(ctx: &Context, account: &Account, token: &str) -> Result<V
 }
 
 /// Note what happened: the dispute's status as it is from now on, or AUD cents that moved.
-pub(super) fn note(
-    tx: &Tx,
-    row: &dispute::Model,
-    now: Timestamp,
-    kind: ActivityKind,
-    amount: Option<i64>,
-) {
+pub(super) fn note(tx: &Tx, row: &dispute::Model, now: Timestamp, kind: ActivityKind, amount: Option<i64>) {
     tx.append(&dispute_activity::Model {
         account_id: row.account_id,
         id: tx.token(),

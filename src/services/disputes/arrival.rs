@@ -68,7 +68,8 @@ impl DueWork for Arrival {
 
 /// Whether it is still to come; nobody else lets it come before this commit.
 async fn is_foretold(tx: &Tx, arriving: &Arriving) -> Result<bool, Error> {
-    let foretold = foretold_dispute::Entity::owned_by(arriving.account).filter(Column::Id.eq(arriving.charge));
+    let foretold =
+        foretold_dispute::Entity::owned_by(arriving.account).filter(Column::Id.eq(arriving.charge));
     Ok(foretold.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
 }
 

@@ -49,7 +49,8 @@ pub async fn update(
         let missing = named(ctx.store.read(), account.id(), &kinds, faults, None).await;
         return Err(missing.err().unwrap_or_else(|| Error::internal("a fault was lost")));
     }
-    let change = Change { account: account.id(), now: account.now, id, kinds, links: Links::of(ctx, account) };
+    let change =
+        Change { account: account.id(), now: account.now, id, kinds, links: Links::of(ctx, account) };
     idempotency::write(ctx, account, change, |tx, change| change.record(tx).boxed()).await
 }
 

@@ -17,7 +17,8 @@ use crate::store::Tx;
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
     let file = files::find::by_token(ctx, account, token).await?;
     let asked = (account.id(), file.id, ctx.clock.now());
-    idempotency::write(ctx, account, asked, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed()).await
+    idempotency::write(ctx, account, asked, |tx, &(account, id, wall)| gone(tx, account, id, wall).boxed())
+        .await
 }
 
 async fn gone(tx: &Tx, account: AccountToken, id: FileToken, wall: Timestamp) -> Result<(), Error> {

@@ -35,11 +35,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispu
 /// The row of a dispute.
 ///
 /// Refusals: `not_found`.
-pub(super) async fn by_token(
-    ctx: &Context,
-    account: &Account,
-    token: &str,
-) -> Result<dispute::Model, Error> {
+pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<dispute::Model, Error> {
     let id: DisputeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = dispute::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())

@@ -133,11 +133,7 @@ impl DueWork for Expiry {
 }
 
 /// The dispute as it stands now, which nobody else moves before this commit.
-pub(super) async fn held(
-    tx: &Tx,
-    account: AccountToken,
-    id: DisputeToken,
-) -> Result<dispute::Model, Error> {
+pub(super) async fn held(tx: &Tx, account: AccountToken, id: DisputeToken) -> Result<dispute::Model, Error> {
     let row = dispute::Entity::owned_by(account).filter(Column::Id.eq(id));
     row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)
 }

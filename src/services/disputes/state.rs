@@ -38,18 +38,19 @@ pub fn next(from: DisputeStatus, to: DisputeStatus) -> Option<Move> {
     let legal = match from {
         EvidenceRequired => match to {
             EvidenceUnderReview | Accepted | Expired | Cancelled | Resolved => true,
-            EvidenceRequired | Won | Lost | ArbitrationUnderReview | ArbitrationWon | ArbitrationLost => false,
-        },
-        EvidenceUnderReview => match to {
-            Won | Lost | Cancelled | Resolved | ArbitrationUnderReview => true,
-            EvidenceRequired | EvidenceUnderReview | Accepted | Expired | ArbitrationWon | ArbitrationLost => {
+            EvidenceRequired | Won | Lost | ArbitrationUnderReview | ArbitrationWon | ArbitrationLost => {
                 false
             }
         },
+        EvidenceUnderReview => match to {
+            Won | Lost | Cancelled | Resolved | ArbitrationUnderReview => true,
+            EvidenceRequired | EvidenceUnderReview | Accepted | Expired | ArbitrationWon
+            | ArbitrationLost => false,
+        },
         Won | Lost => match to {
             ArbitrationUnderReview => true,
-            EvidenceRequired | EvidenceUnderReview | Won | Lost | Accepted | Expired | Cancelled | Resolved
-            | ArbitrationWon | ArbitrationLost => false,
+            EvidenceRequired | EvidenceUnderReview | Won | Lost | Accepted | Expired | Cancelled
+            | Resolved | ArbitrationWon | ArbitrationLost => false,
         },
         ArbitrationUnderReview => match to {
             ArbitrationWon | ArbitrationLost => true,
@@ -130,8 +131,13 @@ pub fn table() -> String {
                 None => "the money stays where it is",
             };
             // Writing to a String cannot fail.
-            let _ =
-                writeln!(lines, "{} -> {}, emits {}; {money}", from.code(), step.to.code(), step.emits.code());
+            let _ = writeln!(
+                lines,
+                "{} -> {}, emits {}; {money}",
+                from.code(),
+                step.to.code(),
+                step.emits.code()
+            );
         }
         if let Err(refusal) = answerable(from) {
             let _ = writeln!(lines, "{} + the merchant's answer -> refused: {}", from.code(), refusal.code());

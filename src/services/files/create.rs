@@ -57,20 +57,12 @@ fn wrong_with(upload: &Upload) -> Option<&'static str> {
 
 /// What a file is, by how it begins.
 fn mime_type(head: &[u8]) -> Option<MimeType> {
-    let beginnings: [(&[u8], MimeType); 3] = [
-        (b"%PDF-", MimeType::Pdf),
-        (b"\x89PNG\r\n\x1a\n", MimeType::Png),
-        (b"\xff\xd8\xff", MimeType::Jpeg),
-    ];
+    let beginnings: [(&[u8], MimeType); 3] =
+        [(b"%PDF-", MimeType::Pdf), (b"\x89PNG\r\n\x1a\n", MimeType::Png), (b"\xff\xd8\xff", MimeType::Jpeg)];
     beginnings.into_iter().find(|(beginning, _)| head.starts_with(beginning)).map(|(_, mime_type)| mime_type)
 }
 
-async fn keep(
-    ctx: &Context,
-    account: &Account,
-    upload: Upload,
-    purpose: FilePurpose,
-) -> Result<File, Error> {
+async fn keep(ctx: &Context, account: &Account, upload: Upload, purpose: FilePurpose) -> Result<File, Error> {
     debug_assert!(upload.size <= FILE_BYTES_MAX, "a file that was refused");
     let mime_type = mime_type(&upload.head).ok_or_else(|| Error::internal("a file that was refused"))?;
     let row = file::Model {

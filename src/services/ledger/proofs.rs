@@ -44,9 +44,9 @@ const PENDING: &str = "FROM refunds WHERE state IN ('submitting', 'accepted')";
 
 const CHARGED_BACK: &str = "FROM disputes WHERE charged_back";
 const DISPUTED: &str = "FROM disputes";
-const OPEN: &str =
-    "FROM disputes WHERE status IN ('evidence_required', 'evidence_under_review', 'arbitration_under_review')";
-const STANDING: &str = "FROM disputes WHERE status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won')";
+const OPEN: &str = "FROM disputes WHERE status IN ('evidence_required', 'evidence_under_review', 'arbitration_under_review')";
+const STANDING: &str =
+    "FROM disputes WHERE status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won')";
 
 const SUCCEEDED: &str = "FROM transfers WHERE status = 'succeeded'";
 const SETTLEMENTS: &str = "FROM transfers WHERE kind = 'settlement'";

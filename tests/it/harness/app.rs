@@ -325,10 +325,15 @@ impl App {
         assert!(files.iter().all(|file| blobs.contains(&name(file))), "a file without its blob: {blobs:?}");
         let strays = stray_blob::Entity::find().all(db).await.unwrap();
         let stray = |blob: &str| {
-            let is = |account: AccountToken, id: FileToken| blob.starts_with(&format!("{}.{}", account.id(), id.id()));
+            let is = |account: AccountToken, id: FileToken| {
+                blob.starts_with(&format!("{}.{}", account.id(), id.id()))
+            };
             strays.iter().any(|stray| is(stray.account_id, stray.id))
         };
         let named: Vec<_> = files.iter().map(name).collect();
-        assert!(blobs.iter().all(|blob| named.contains(blob) || stray(blob)), "a blob that nothing names: {blobs:?}");
+        assert!(
+            blobs.iter().all(|blob| named.contains(blob) || stray(blob)),
+            "a blob that nothing names: {blobs:?}"
+        );
     }
 }

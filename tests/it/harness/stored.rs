@@ -1,9 +1,9 @@
 //! What is stored, for rules about what a request must not change or keep.
 
 use entity::{
-    account, api_key, balance, bank_account, card, charge, counter, customer, deposit, dispute, dispute_activity, event,
-    evidence, file, foretold_dispute, idempotency_answer, idempotency_key, posting, recipient, refund, stray_blob,
-    transfer, webhook, webhook_endpoint,
+    account, api_key, balance, bank_account, card, charge, counter, customer, deposit, dispute,
+    dispute_activity, event, evidence, file, foretold_dispute, idempotency_answer, idempotency_key, posting,
+    recipient, refund, stray_blob, transfer, webhook, webhook_endpoint,
 };
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 use serde_json::Value;
