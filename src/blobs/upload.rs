@@ -3,6 +3,8 @@
 use std::io::{self, Seek};
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tokio::fs::File;
@@ -50,8 +52,7 @@ impl Upload {
 
     /// What tells it apart from other uploads.
     pub fn fingerprint(&self) -> String {
-        let digest = self.digest.clone().finalize();
-        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = STANDARD_NO_PAD.encode(self.digest.clone().finalize());
         format!("{digest}:{}", self.filename)
     }
 

@@ -1,5 +1,7 @@
 //! Files (specification, Endpoints, Files), and the links that lead to them.
 
+use std::fmt::Write;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -103,7 +105,8 @@ fn attachment(filename: &str) -> String {
         if plain(char::from(byte)) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            // Writing to a String cannot fail.
+            let _ = write!(text, "%{byte:02X}");
         }
         text
     });

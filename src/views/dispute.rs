@@ -56,7 +56,7 @@ impl fmt::Display for Dispute {
 
 impl Dispute {
     /// A dispute and its charge.
-    pub fn new(row: dispute::Model, charge: Charge) -> Self {
+    pub fn new(row: &dispute::Model, charge: Charge) -> Self {
         Self {
             token: row.id,
             category: row.category,

@@ -99,7 +99,8 @@ fn files_are_kept_in_a_bucket_and_leave_it_when_they_are_deleted() {
         assert!(objects[0].starts_with("some/where/"), "{objects:?}");
         assert_eq!(std::fs::read_dir(data.path().join("files")).unwrap().count(), 0);
         assert!(read(file["presigned_url"].as_str().unwrap()) == content, "other bytes came back");
-        server.ask("DELETE", &format!("/1/files/{}", token(file)), Some(&key), "").ok(204);
+        let deleted = server.ask("DELETE", &format!("/1/files/{}", token(file)), Some(&key), "");
+        assert_eq!(deleted.status, 204, "{}", deleted.body);
         let began = Instant::now();
         while !self::objects(&bucket).is_empty() {
             assert!(began.elapsed() < Duration::from_mins(1), "the object stays");

@@ -107,7 +107,8 @@ impl Change {
             Patch::Blank => None,
             Patch::Value(text) => Some(text.clone()),
         };
-        (file_id.is_some() || text.is_some()).then(|| evidence::Model {
+        let is_any = file_id.is_some() || text.is_some();
+        is_any.then_some(evidence::Model {
             account_id: self.account,
             dispute_id: self.id,
             kind: change.kind,

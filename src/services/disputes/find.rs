@@ -29,7 +29,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispu
     let row = by_token(ctx, account, token).await?;
     let charge = charge_of(ctx, &row).await?;
     let charge = shown(ctx.store.read(), account.id(), account.now, vec![charge]).await?.remove(0);
-    Ok(Dispute::new(row, charge))
+    Ok(Dispute::new(&row, charge))
 }
 
 /// The row of a dispute.
@@ -140,7 +140,7 @@ async fn shown_page(
     let Page { records, count, paging } = page;
     let records = records.into_iter().map(|row| {
         let charge = charges.get(&row.charge_id).cloned().ok_or_else(deleted)?;
-        Ok(Dispute::new(row, charge))
+        Ok(Dispute::new(&row, charge))
     });
     Ok(Page { records: records.collect::<Result<_, Error>>()?, count, paging })
 }

@@ -161,7 +161,7 @@ async fn moved(
     }
     let account = row.account_id;
     let charge = find::shown(tx, account, now, vec![charge]).await?.remove(0);
-    let dispute = Dispute::new(row, charge);
+    let dispute = Dispute::new(&row, charge);
     events::record(tx, account, now, step.emits, &dispute)?;
     crash::point("dispute", "move.before");
     Ok(Some(dispute))

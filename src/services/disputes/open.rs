@@ -102,7 +102,7 @@ impl Arriving {
         moves::charge_back(tx, &row, self.now, true);
         let (account, status) = (row.account_id, row.status);
         let charge = find::shown(tx, account, self.now, vec![charge]).await?.remove(0);
-        let dispute = Dispute::new(row, charge);
+        let dispute = Dispute::new(&row, charge);
         events::record(tx, account, self.now, state::event(status), &dispute)?;
         crash::point("dispute", "open.before");
         Ok(dispute)

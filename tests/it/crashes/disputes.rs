@@ -89,7 +89,10 @@ fn dies_everywhere(command: impl Fn() -> Command) {
     let server = Process::start(&mut command());
     let disputes = server.ask("GET", "/1/disputes?per_page=500", Some(&key), "").ok(200);
     let statuses = disputes.as_array().unwrap().iter().map(|dispute| dispute["status"].as_str().unwrap());
-    assert_eq!(statuses.collect::<Vec<_>>(), ["evidence_required", "evidence_required", "accepted", "accepted"]);
+    assert_eq!(
+        statuses.collect::<Vec<_>>(),
+        ["evidence_required", "evidence_required", "accepted", "accepted"]
+    );
     let events = server.ask("GET", "/1/events?per_page=500", Some(&key), "").ok(200);
     let events = events.as_array().unwrap().iter();
     let happened = |what: &str| events.clone().filter(|event| event["type"] == what).count();
