@@ -127,7 +127,9 @@ rules! {
         let (customer, _) = a_customer(&app.client()).await;
         let good = card("4200000000000000");
         let anonymous = app.anonymous();
-        for path in OF_BROWSERS.map(|path| path.replace("{customer_token}", &customer)) {
+        // tests/it/bank_accounts.rs has the one that stores no card.
+        for path in OF_BROWSERS.iter().filter(|path| path.ends_with("/cards")) {
+            let path = path.replace("{customer_token}", &customer);
             let with = with_key(good.clone(), app.publishable_key());
             let query = format!("{path}?publishable_api_key={}", app.publishable_key());
             for answer in [
