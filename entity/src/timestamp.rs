@@ -173,6 +173,13 @@ impl Serialize for Timestamp {
     }
 }
 
+/// As a calendar date.
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.date())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -131,6 +131,7 @@ rules! {
         app.execute("DELETE FROM postings").await;
         app.execute("DELETE FROM balances").await;
         app.execute("DELETE FROM deposits").await;
+        app.execute("DELETE FROM counters WHERE kind = 'deposits'").await;
     }
 
     async fn a_debit_sees_the_credits_of_its_batch(app) {
@@ -147,6 +148,7 @@ rules! {
         app.execute("DELETE FROM postings").await;
         app.execute("DELETE FROM balances").await;
         app.execute("DELETE FROM deposits").await;
+        app.execute("DELETE FROM counters WHERE kind = 'deposits'").await;
     }
 }
 

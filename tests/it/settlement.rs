@@ -1,7 +1,7 @@
 //! Settlement (decisions 8): what has become available is paid out on the days of the account's schedule.
 
 use entity::Span;
-use futures::future::join_all;
+use futures::future::{join_all, join3};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
@@ -264,7 +264,7 @@ rules! {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
         for round in 1..=rounds() {
-            join_all((0..8).map(|_| client.captured(400))).await;
+            let charges = join_all((0..8).map(|_| client.captured(400))).await;
             app.clock.advance(Span::days(1));
             let copies = if app.database == Database::Postgres { vec![app.copy().await] } else { Vec::new() };
             let contexts: Vec<_> = copies.iter().map(|copy| &copy.ctx).chain([app.ctx(), app.ctx()]).collect();
@@ -274,12 +274,13 @@ rules! {
                 }
             });
             // Refunds and charges go on beside it; what comes too late belongs to the next day.
-            let (_, charge) = futures::future::join(join_all(looks), client.captured(400)).await;
-            client.refund(token(&charge), 1).await.ok(201);
+            let refunds = charges.iter().map(|charge| client.refund(token(charge), 1));
+            let (_, _, refunded) = join3(join_all(looks), client.captured(400), join_all(refunds)).await;
+            assert!(refunded.iter().all(|refund| refund.status == 201), "{refunded:?}");
             let paid = transfers(&client).await;
             assert_eq!(paid.len(), round);
         }
-        // A refund that is all that waits waits on.
+        // Refunds that are all that waits wait on.
         client.captured(400).await;
         pass(app, Span::days(1)).await;
         assert_eq!(client.balance().await, (OPENING, 0));

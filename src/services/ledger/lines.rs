@@ -71,7 +71,7 @@ pub async fn transfers_of(
     account: AccountToken,
     charges: impl Iterator<Item = ChargeToken>,
 ) -> Result<HashMap<ChargeToken, transfer::Model>, Error> {
-    let lines: Vec<_> = charges.map(|charge| charge.id()).collect();
+    let lines: Vec<_> = charges.map(Token::id).collect();
     if lines.is_empty() {
         return Ok(HashMap::new());
     }

@@ -1,6 +1,7 @@
 //! What holds in right books, each as a query whose rows are the differences (decisions 8). A new book, and a new
 //! record that moves money, belong here.
 
+use entity::journal_entry::EntryKind;
 use entity::{ChargeToken, Currency, Day, JournalEntryToken, PostingToken, TransferToken};
 use sea_orm::{DbErr, QueryResult};
 
@@ -108,19 +109,7 @@ pub(super) fn proofs() -> [Proof; 18] {
         of_settlement("total_credits", "total_credits", "CASE WHEN amount > 0 THEN amount ELSE 0 END"),
         of_settlement("total_debits", "total_debits", "CASE WHEN amount < 0 THEN -amount ELSE 0 END"),
         of_settlement("line_items_count", "line_items_count", "1"),
-        Proof {
-            name: "line_waits_or_is_settled",
-            subject: Subject::Posting,
-            // Money of the merchant's that came by no deposit either waits for settlement or is a line of one.
-            sql: "SELECT p.account_id, p.id AS subject, \
-                      CAST(CASE WHEN p.book = 'merchant' AND e.kind NOT IN ('deposit', 'settlement') THEN 1 ELSE 0 END AS BIGINT) AS expected, \
-                      CAST(CASE WHEN p.unsettled THEN 1 ELSE 0 END + CASE WHEN p.transfer_id IS NULL THEN 0 ELSE 1 END AS BIGINT) AS found \
-                  FROM postings p JOIN journal_entries e ON e.account_id = p.account_id AND e.id = p.entry_id \
-                  WHERE (p.book = 'merchant' AND e.kind NOT IN ('deposit', 'settlement')) \
-                      <> (p.unsettled <> (p.transfer_id IS NOT NULL)) \
-                  ORDER BY p.account_id, p.id"
-                .into(),
-        },
+        line_waits_or_is_settled(),
         of_charge("amount_refunded", &format!("amount, 0 {NOT_FAILED}")),
         of_charge("settlement_refunded", &format!("settlement_amount, 0 {NOT_FAILED}")),
         of_charge("refunds_pending", &format!("1, 0 {PENDING}")),
@@ -148,6 +137,26 @@ pub(super) fn proofs() -> [Proof; 18] {
                 .into(),
         },
     ]
+}
+
+/// What is to be settled of the merchant's waits, or is a line of one settlement; nothing else is either.
+fn line_waits_or_is_settled() -> Proof {
+    let never = EntryKind::ALL.iter().filter(|kind| !kind.is_settled());
+    let never: Vec<_> = never.map(|kind| format!("'{}'", kind.code())).collect();
+    let is_line = format!("(p.book = 'merchant' AND e.kind NOT IN ({}))", never.join(", "));
+    let counted = |condition: &str| format!("CASE WHEN {condition} THEN 1 ELSE 0 END");
+    let expected = counted(&is_line);
+    let found = format!("{} + {}", counted("p.unsettled"), counted("p.transfer_id IS NOT NULL"));
+    Proof {
+        name: "line_waits_or_is_settled",
+        subject: Subject::Posting,
+        sql: format!(
+            "SELECT p.account_id, p.id AS subject, CAST({expected} AS BIGINT) AS expected, \
+                 CAST({found} AS BIGINT) AS found \
+             FROM postings p JOIN journal_entries e ON e.account_id = p.account_id AND e.id = p.entry_id \
+             WHERE {expected} <> {found} ORDER BY p.account_id, p.id"
+        ),
+    }
 }
 
 /// What a settlement shows of its lines is what they are.

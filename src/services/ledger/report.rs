@@ -60,21 +60,11 @@ pub struct Row {
     /// AUD cents, signed.
     pub amount: i64,
     /// The ledger's.
-    #[serde(serialize_with = "code")]
     pub currency: Currency,
     /// The day it becomes available.
-    #[serde(serialize_with = "date")]
     pub available_on: Day,
     /// The settlement that it is a line of.
     pub transfer: Option<TransferToken>,
-}
-
-fn code<S: serde::Serializer>(currency: &Currency, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(currency.code())
-}
-
-fn date<S: serde::Serializer>(day: &Day, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&day.date())
 }
 
 /// Tell `tell` each posting of an extent, entry by entry in the order of time, all of one snapshot. One row is held at a

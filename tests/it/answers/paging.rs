@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::operations;
-use crate::harness::{App, card, charge, rules};
+use crate::harness::{App, card, charge, rules, token_of};
 
-/// Three customers; the newest has three cards and five charges.
+/// Three customers, the newest of which has three cards and five charges; and a recipient that was paid.
 async fn filled(app: &App) -> String {
     let client = app.client();
     let mut token = String::new();
@@ -22,6 +22,8 @@ async fn filled(app: &App) -> String {
         asked["card"] = Value::Null;
         client.post("/1/charges", &asked).await.ok(201);
     }
+    let recipient = client.recipient("987654321").await;
+    client.transfer(100, recipient["token"].as_str().unwrap()).await.ok(201);
     token
 }
 
@@ -35,10 +37,13 @@ fn long(list: &Value) -> [Value; 6] {
 
 /// Every list of the document, by the path of this customer's, or of a charge's.
 async fn lists(app: &App, customer: &str) -> Vec<String> {
-    let charge = app.client().get("/1/charges").await.ok(200)[0]["token"].as_str().unwrap().to_owned();
+    let newest = async |path: &str| token_of(&app.client().get(path).await.ok(200)[0]);
+    let (charge, recipient, transfer) =
+        (newest("/1/charges").await, newest("/1/recipients").await, newest("/1/transfers").await);
     let lists = operations().into_iter().filter(super::Operation::is_list);
     let lists: Vec<_> = lists
         .map(|list| list.path.replace("{customer_token}", customer).replace("{charge_token}", &charge))
+        .map(|path| path.replace("{recipient_token}", &recipient).replace("{transfer_token}", &transfer))
         .collect();
     assert!(lists.len() >= 9 && lists.iter().all(|path| !path.contains('{')), "{lists:?}");
     lists

@@ -41,8 +41,11 @@ fn prefix(path: &str) -> &'static str {
         Some("cards") => "card_",
         Some("charges") => "ch_",
         Some("customers") => "cus_",
+        Some("deposits") => "dpo_",
         Some("events") => "evt_",
+        Some("recipients") => "rp_",
         Some("refunds") => "rf_",
+        Some("transfers") => "tfer_",
         // A section that this list does not know yet: its tokens are then all of a wrong prefix.
         _ => "acct_",
     }
