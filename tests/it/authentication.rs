@@ -9,7 +9,8 @@ use crate::harness::sending::{FORM, JSON, ask, basic, form, post_with, send};
 use crate::harness::{Answer, App, Client, card, charge, rules};
 
 /// Paths that publishable keys open, with POST.
-const OF_BROWSERS: [&str; 3] = ["/1/cards", "/1/bank_accounts", "/1/customers/{customer_token}/cards"];
+const OF_BROWSERS: [&str; 4] =
+    ["/1/cards", "/1/payment_sources", "/1/bank_accounts", "/1/customers/{customer_token}/cards"];
 
 fn unauthorised(answer: &Answer, of: &str) {
     assert_eq!(answer.status, 401, "{of}: {}", answer.text);

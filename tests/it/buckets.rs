@@ -17,7 +17,7 @@ use crate::harness::{PDF, multipart, token};
 
 const MISSING: &str = "A server that speaks S3 is not installed, so the tests on it are skipped: .ci/run installs it where \
                        there is python3 with venv.\n";
-const PYTHON: &str = "target/verifiers/bin/python";
+const PYTHON: &str = "target/bucket/bin/python";
 
 fn bucket() -> Option<Process> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

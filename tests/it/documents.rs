@@ -195,6 +195,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 19, "every operation with a body has an example");
+        assert_eq!(sent, 32, "every operation with a body has an example");
     }
 }

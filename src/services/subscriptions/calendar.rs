@@ -116,7 +116,7 @@ mod tests {
     proptest! {
         #[test]
         fn intervals_follow_one_another_without_a_gap_of_more_than_their_length(
-            day in 0_u64..40_000, length in 1_i32..=1000, unit in 0..IntervalUnit::ALL.len(), count in 0_i32..500,
+            day in 0_u64..40_000, length in 1_i32..=1000, unit in 0..IntervalUnit::ALL.len(), count in 0_i32..200,
         ) {
             let anchor = NaiveDate::from_ymd_opt(2020, 1, 1).unwrap().checked_add_days(Days::new(day)).unwrap();
             let anchor: Timestamp = anchor.and_hms_opt(23, 59, 59).unwrap().and_utc().into();
