@@ -142,8 +142,6 @@ impl Parts {
             Environment::Live => Reach::live(options.webhook_allow.clone()),
         };
         let folder = database.data_dir.join("files");
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| ConfigError::File(folder.display().to_string(), error))?;
         let blobs: Arc<dyn Blobs> = match &options.blobs {
             Some(address) => Arc::new(Bucket::at(address)?),
             None => Arc::new(Disk::new(folder.clone())),
@@ -176,6 +174,9 @@ impl App {
         let ids = Arc::new(Ids::default());
         let store = Store::open(location, Arc::clone(&ids)).await?;
         installation::claim(&store, parts.environment).await?;
+        // Not before: a server that is refused leaves nothing behind.
+        std::fs::create_dir_all(&parts.incoming)
+            .map_err(|error| ConfigError::File(parts.incoming.display().to_string(), error))?;
         let vault = installation::vault(&store, &parts.operator, &ids, parts.clock.now()).await?;
         let ctx = Arc::new(Context {
             store,

@@ -85,10 +85,11 @@ impl Simulator {
         };
         let reference = reference(aftermath, &call.key);
         self.act(&call.key, &reference, fault).await?;
-        match decline {
-            Some(decline) => Err(Failure::Declined(decline)),
-            None => Ok(Approval { reference }),
+        if let Some(decline) = decline {
+            return Err(Failure::Declined(decline));
         }
+        self.memory().done(Instant::now(), &call.key, &reference);
+        Ok(Approval { reference })
     }
 
     /// A reference that another acquirer gave names nothing here, so nothing can happen.

@@ -125,7 +125,9 @@ impl HttpConnector for Connector {
             |error: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "S3", source: error };
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls::config(None, None).map_err(|error| failed(error.into()))?)
-            .timeout(ANSWER)
+            .connect_timeout(ANSWER)
+            // Of a silence: a reader on a slow line may take its time.
+            .read_timeout(ANSWER)
             .build()
             .map_err(|error| failed(error.into()))?;
         Ok(HttpClient::new(client))

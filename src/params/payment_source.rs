@@ -44,13 +44,20 @@ pub struct NewNetworkToken {
     #[schema(minimum = 0, maximum = 9999, example = 2030)]
     pub expiry_year: i64,
     /// Electronic commerce indicator.
-    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "printable"))]
     #[schema(max_length = 255, example = "05")]
     pub eci: Option<String>,
     /// The network's proof, good for one payment.
     #[validate(custom(function = "cryptogram"))]
     #[schema(value_type = String, max_length = 1000, example = "AgAAAAAABk4DWZ4C28yUQAAAAAA=")]
     pub cryptogram: Secret,
+}
+
+/// An indicator is digits; a line end would end it where it is kept.
+fn printable(text: &str) -> Result<(), validator::ValidationError> {
+    let said = "is not valid";
+    let printable = !text.chars().any(char::is_control);
+    if printable { Ok(()) } else { Err(validator::ValidationError::new("eci").with_message(said.into())) }
 }
 
 fn cryptogram(text: &Secret) -> Result<(), validator::ValidationError> {

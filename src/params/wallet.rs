@@ -20,13 +20,15 @@ pub struct NamedDomain {
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct NewSession {
     /// The URL that the wallet's validation event supplies.
-    #[schema(example = "https://gateway.wallet.example/paymentSession")]
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255, example = "https://gateway.wallet.example/paymentSession")]
     pub validation_url: String,
     /// `web` or `messaging`.
     #[schema(value_type = String, example = "web")]
     pub initiative: Initiative,
     /// The registered domain of the page; required for `web`.
-    #[schema(example = "shop.example.com")]
+    #[validate(length(max = NAME_LENGTH_MAX))]
+    #[schema(max_length = 255, example = "shop.example.com")]
     pub initiative_context: Option<String>,
 }
 

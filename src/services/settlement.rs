@@ -96,9 +96,7 @@ impl Run {
         }
         let claimed = lines::claim(tx, self.account, day, self.id).await?;
         if !self.can_pay(tx, claimed).await? {
-            // What has come since the first look made it so.
-            lines::release(tx, self.account, self.id).await?;
-            return Ok(false);
+            return self.let_go(tx).await;
         }
         let entry = Entry {
             account: self.account,
@@ -106,7 +104,9 @@ impl Run {
             source: self.id.into(),
             now: self.now,
         };
-        ledger::debit(tx, &entry, Draws::Available, claimed.amount(), Book::Transfers).await?;
+        if !ledger::debit(tx, &entry, Draws::Available, claimed.amount(), Book::Transfers).await? {
+            return self.let_go(tx).await;
+        }
         let own = bank_accounts::in_unit(tx, self.account, own).await?;
         let own = own.ok_or_else(|| Error::internal("an account without its bank account"))?;
         transfers::record(
@@ -121,6 +121,12 @@ impl Run {
             },
         )?;
         Ok(true)
+    }
+
+    /// What has come since the first look made it so: a chargeback waits for nobody.
+    async fn let_go(&self, tx: &Tx) -> Result<bool, Error> {
+        lines::release(tx, self.account, self.id).await?;
+        Ok(false)
     }
 
     async fn can_pay(&self, tx: &Tx, lines: Lines) -> Result<bool, Error> {

@@ -9,7 +9,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::harness::app::another_account;
-use crate::harness::{App, Client, Database, bank_account, card, charge_with, token_of};
+use crate::harness::{Answer, App, Client, Database, bank_account, card, charge_with, token_of};
 use crate::three_d_secure::{pending, press};
 
 /// What a merchant does on one of its days.
@@ -128,24 +128,8 @@ impl Merchant {
             Act::Authorise(amount) => {
                 self.client.post("/1/charges", &pays(*amount, json!({ "capture": false }))).await
             }
-            Act::Reserve(amount, captured) => {
-                let reserved = self.client.post("/1/authorisations", &pays(*amount, json!({}))).await;
-                if *captured {
-                    let path = format!("/1/authorisations/{}/charges", token_of(&reserved.ok(201)));
-                    self.client.post(&path, &json!({ "amount": amount - 100 })).await
-                } else {
-                    reserved
-                }
-            }
-            Act::Challenge(amount, approved) => {
-                let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
-                let asked = pays(*amount, json!({ "three_d_secure": asks }));
-                let (_, page) = pending(&self.client, &asked).await;
-                if *approved {
-                    press(&self.client, &page, "decision=approve").await;
-                }
-                return;
-            }
+            Act::Reserve(amount, captured) => self.reserves(*amount, *captured).await,
+            Act::Challenge(amount, approved) => return self.challenges(*amount, *approved).await,
             Act::Capture(n) | Act::Void(n) => match one_of(&self.charges, *n) {
                 Some(charge) => {
                     let verb = if matches!(act, Act::Capture(_)) { "capture" } else { "void" };
@@ -214,6 +198,23 @@ impl Merchant {
             _ => {}
         }
         self.told.push(json!([answer.status, alike(answer.json())]));
+    }
+
+    async fn reserves(&self, amount: i64, captured: bool) -> Answer {
+        let reserved = self.client.post("/1/authorisations", &charge_with(amount, json!({}))).await;
+        if !captured {
+            return reserved;
+        }
+        let path = format!("/1/authorisations/{}/charges", token_of(&reserved.ok(201)));
+        self.client.post(&path, &json!({ "amount": amount - 100 })).await
+    }
+
+    async fn challenges(&self, amount: i64, approved: bool) {
+        let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+        let (_, page) = pending(&self.client, &charge_with(amount, json!({ "three_d_secure": asks }))).await;
+        if approved {
+            press(&self.client, &page, "decision=approve").await;
+        }
     }
 
     /// A weekly or a daily plan, and a customer whose card may be one that is refused later on.

@@ -106,6 +106,24 @@ rules! {
         assert_eq!(app.differences().await, []);
     }
 
+    async fn what_was_refunded_after_a_won_dispute_is_not_disputed_anew(app) {
+        let client = app.client();
+        let won = async |amount: i64| {
+            let charge = token_of(&client.captured(amount).await);
+            let dispute = token_of(&client.dispute(&charge).await);
+            for status in ["evidence_under_review", "won"] {
+                client.decide(&dispute, status).await.ok(200);
+            }
+            (charge, dispute)
+        };
+        let (charge, dispute) = won(400).await;
+        client.refund(&charge, 1).await.ok(201);
+        app.unchanged(client.decide(&dispute, "arbitration_under_review")).await.refused(400, "invalid_state");
+        let (_, dispute) = won(400).await;
+        client.decide(&dispute, "arbitration_under_review").await.ok(200);
+        assert_eq!(app.differences().await, []);
+    }
+
     async fn a_status_that_cannot_follow_is_refused(app) {
         let client = app.client();
         let mut seen = std::collections::BTreeSet::new();

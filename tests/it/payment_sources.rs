@@ -177,6 +177,9 @@ rules! {
             ("source.eci", "Source eci is too long (maximum is 255 characters)"),
             ("source.cryptogram", "Source cryptogram is too long (maximum is 1000 characters)"),
         ]).await;
+        let mut token = network_token("4200000000000000");
+        token["source"]["eci"] = json!("05\nAgAA");
+        app.invalid(PATH, &token, &[("source.eci", "Source eci is not valid")]).await;
     }
 
     async fn a_form_says_the_same_as_json(app) {

@@ -128,6 +128,9 @@ rules! {
     async fn no_bill_is_larger_than_a_charge_may_be(app) {
         let client = app.client();
         refused(app, json!({ "amount": 2_500_001 }), &[("amount", "Amount must be at most 2500000")]).await;
+        // What is wrong of one amount says nothing about the other.
+        let changes = json!({ "amount": 2_500_001, "setup_amount": 1_000 });
+        refused(app, changes, &[("amount", "Amount must be at most 2500000")]).await;
         refused(app, json!({ "trial_amount": 2_500_001 }), &[("trial_amount", "Trial amount must be at most 2500000")]).await;
         refused(app, json!({ "setup_amount": 2_499_001 }), &[("setup_amount", "Setup amount must be at most 2499000")]).await;
         refused(app, json!({ "amount": 9_007_199_254_740_991_i64, "currency": "JPY" }), &[("amount", "Amount must be at most 2500000")]).await;

@@ -50,6 +50,10 @@ async fn fill(client: &Client) {
     client.put(&format!("/1/disputes/{}/evidence", token(&dispute)), &evidence).await.ok(200);
     let recipient = client.recipient("987654321").await;
     client.transfer(100, token(&recipient)).await.ok(201);
+    let domain = json!({ "domain_name": "shop.example.com" });
+    client.post("/1/walletA_pay/domains", &domain).await.ok(201);
+    // Its payload is for a certificate of the account's own.
+    client.payment_source(&client.wallet_payload("walletApay", "4200000000000000").await).await;
 }
 
 /// How many rows each table has of an account, of those that can have any.

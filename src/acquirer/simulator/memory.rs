@@ -1,8 +1,5 @@
-//! What the simulator has to remember: calls whose answer did not arrive, captures and voids that were done, and keys
-//! that are closed.
-//!
-//! The delivered answer to a creation needs no memory: whoever has it records it or undoes it. A capture or void whose
-//! answer was delivered may still be asked for, by a server that could not record it.
+//! What the simulator has to remember: calls that were done, whose answer may not have arrived or could not be recorded,
+//! and keys that are closed. A decline needs no memory: whoever asks again hears that nothing was done.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -56,7 +53,7 @@ impl Memory {
         }
     }
 
-    /// A capture or void was done, and its answer delivered.
+    /// A call was done, and its answer delivered.
     pub(super) fn done(&mut self, now: Instant, key: &CallKey, reference: &str) {
         self.remember(now, key, Fate::Done { reference: reference.to_owned() });
     }

@@ -164,6 +164,17 @@ fn a_call_that_never_answers_has_acted() {
 }
 
 #[test]
+fn an_approval_that_nobody_could_record_stands_and_a_decline_was_nothing() {
+    let simulator = test();
+    let reference = approved(&simulator, GOOD);
+    assert_eq!(answer(simulator.settle(&key())), Some(Ok(Settled::Done { reference })));
+    let simulator = test();
+    let declined = answer(simulator.authorise(purchase("4100000000000001"))).unwrap();
+    assert!(declined.is_err());
+    assert_eq!(answer(simulator.settle(&key())), Some(Ok(Settled::NotDone)));
+}
+
+#[test]
 fn an_unknown_key_is_closed_by_settling_and_by_reversing() {
     for reverses in [false, true] {
         let simulator = test();

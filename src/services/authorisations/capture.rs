@@ -1,17 +1,16 @@
 //! POST /authorisations/{auth_token}/charges: the one charge that an authorisation becomes.
 
-use entity::charge::{self, Column};
-use entity::{Owned, Scheme};
-use sea_orm::{ColumnTrait, QueryFilter};
+use entity::Scheme;
+use entity::charge;
 use serde::Deserialize;
 
 use super::find::by_token;
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::authorisation::NewCapture;
-use crate::services::accounts::wipe::deleted;
 use crate::services::charges::follow::follow;
 use crate::services::charges::order::Settlement;
+use crate::services::charges::outcome;
 use crate::services::charges::state::Action;
 use crate::services::context::{Account, Context, Ctx};
 use crate::views::charge::Charge;
@@ -30,10 +29,7 @@ pub async fn capture(
     let amount = amount(&row, params)?;
     let row = planned(ctx, account, row, amount)?;
     let (now, row) = follow(ctx, account, row, Action::Capture).await?;
-    let id = row.captured_as.ok_or_else(|| Error::internal("a captured authorisation without its charge"))?;
-    let charge =
-        charge::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
-    Ok(Charge::at(now, charge.ok_or_else(deleted)?))
+    Ok(Charge::at(now, outcome::captured(&row)?))
 }
 
 fn amount(row: &charge::Model, params: Params<NewCapture>) -> Result<i64, Error> {

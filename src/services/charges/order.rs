@@ -76,7 +76,7 @@ impl Settlement {
 /// An order: what is recorded, and what is asked of the acquirer then.
 pub struct Order {
     /// What is recorded, with the row in state `processing`.
-    pub intent: Intent,
+    pub intent: Box<Intent>,
     /// The call.
     pub call: Authorise,
 }
@@ -146,7 +146,7 @@ impl Order {
         };
         let call = authorise(&row, &card, digits);
         let intent = Intent { row, card, token, account: account.clone(), wall: ctx.clock.now() };
-        Ok(Self { intent, call })
+        Ok(Self { intent: Box::new(intent), call })
     }
 }
 

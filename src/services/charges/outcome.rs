@@ -179,10 +179,17 @@ fn told(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
     if !row.is_authorisation() || row.state != ChargeState::Captured {
         return Ok(row.clone());
     }
+    let charge = captured(row)?;
+    tx.append(&charge);
+    Ok(charge)
+}
+
+/// The charge of a captured authorisation, as it begins.
+pub(in crate::services) fn captured(row: &charge::Model) -> Result<charge::Model, Error> {
     let (Some(id), Some(amount), Some(now)) = (row.captured_as, row.amount_captured, row.captured_at) else {
         return Err(Error::internal("a captured authorisation that was not planned"));
     };
-    let charge = charge::Model {
+    Ok(charge::Model {
         id,
         origin: Origin::Capture,
         claim: None,
@@ -192,9 +199,7 @@ fn told(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
         captured_as: None,
         created_at: now,
         ..row.clone()
-    };
-    tx.append(&charge);
-    Ok(charge)
+    })
 }
 
 /// What a repeated request gets, from whoever learnt the outcome; nothing where nothing has happened, so that it may

@@ -89,7 +89,24 @@ pub(super) async fn decided(
 ) -> Result<Dispute, Error> {
     let mut row = held(tx, account, id).await?;
     row.status = standing(now, &row);
+    if row.status == DisputeStatus::Won
+        && to == DisputeStatus::ArbitrationUnderReview
+        && !leaves_its_amount(tx, &row).await?
+    {
+        return Err(ErrorCode::InvalidState.into());
+    }
     moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+}
+
+/// Whether refunds and the disputes that stand leave the amount of this one, which was won: nobody gets back more than
+/// was charged.
+async fn leaves_its_amount(tx: &Tx, row: &dispute::Model) -> Result<bool, Error> {
+    let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
+    let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
+    let disputes = dispute::Entity::owned_by(row.account_id).filter(Column::ChargeId.eq(row.charge_id));
+    let standing = disputes.all(tx).await?.into_iter().filter(|other| other.status.is_standing());
+    let taken = charge.amount_refunded + standing.map(|other| other.amount).sum::<i64>();
+    Ok(taken + row.amount <= charge.amount)
 }
 
 /// Disputes that nobody has answered in time expire.

@@ -132,7 +132,7 @@ pub(super) fn proofs() -> [Proof; 18] {
             sql: "SELECT c.account_id, c.id AS subject, c.amount AS expected, \
                       CAST(c.amount_refunded + SUM(d.amount) AS BIGINT) AS found \
                   FROM charges c JOIN disputes d ON d.account_id = c.account_id AND d.charge_id = c.id \
-                  WHERE d.status IN ('evidence_required', 'evidence_under_review', 'accepted', 'expired', 'lost') \
+                  WHERE d.status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won') \
                   GROUP BY c.account_id, c.id, c.amount, c.amount_refunded \
                   HAVING c.amount_refunded + SUM(d.amount) > c.amount ORDER BY c.account_id, c.id"
                 .into(),

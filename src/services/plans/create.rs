@@ -57,9 +57,11 @@ fn check_amounts(
     let (min, max) =
         (currency.charge_amount_min(), rate.amount_max(currency, account.settings().maximum_charge_cents));
     let setup_amount = asked.setup_amount.unwrap_or_default();
+    // The first bill is of both. An amount that is wrong by itself says nothing about the other one.
+    let left = if faults.has("amount") || asked.amount > max { max } else { max - asked.amount };
     let amounts = [
         ("amount", asked.amount, max),
-        ("setup_amount", setup_amount, max - asked.amount.clamp(0, max)),
+        ("setup_amount", setup_amount, left),
         ("trial_amount", asked.trial_amount.unwrap_or_default(), max),
     ];
     for (param, amount, max) in amounts {

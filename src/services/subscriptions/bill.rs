@@ -123,7 +123,7 @@ async fn renew_freely(
 /// A bill, recorded before the acquirer is asked.
 struct Claim {
     seen: subscription::Model,
-    intent: Intent,
+    intent: Box<Intent>,
     mark: Mark,
 }
 

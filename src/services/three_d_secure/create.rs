@@ -93,7 +93,7 @@ fn is_enrolled(ctx: &Context, order: &Order) -> bool {
 
 /// What is recorded of a charge that waits for its cardholder.
 struct Opening {
-    intent: Intent,
+    intent: Box<Intent>,
     copy: card::Model,
     session: three_d_secure::Model,
     page: challenge_page::Model,

@@ -14,7 +14,7 @@ use super::state::{Decision, next};
 use crate::acquirer::Outcome as Forced;
 use crate::crash;
 use crate::error::{Error, ErrorCode};
-use crate::limits::SETTLE_AFTER;
+use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::accounts::faults::{self, Fares};
 use crate::services::cards;
 use crate::services::charges::call::call_name;
@@ -202,10 +202,13 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Option<(charge::Model
     row.attempt += 1;
     row.call = row.attempt;
     row.settle_after = Some(intent.wall + SETTLE_AFTER);
+    // Seven days begin now.
+    row.expires_at = intent.account.now + AUTHORISATION_LIFETIME;
     let update = held(&intent.seen)
         .col_expr(charge::Column::State, word(row.state))
         .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
         .col_expr(charge::Column::Call, Expr::value(row.call))
+        .col_expr(charge::Column::ExpiresAt, Expr::value(row.expires_at.millis()))
         .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
     if update.exec(tx).await?.rows_affected == 0 {
         return Err(Error::internal("a pending charge moved without its session"));

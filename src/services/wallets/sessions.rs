@@ -58,11 +58,11 @@ fn callable(ctx: &Context, url: &str) -> Option<Url> {
     let plain = url.scheme() == "https"
         && url.username().is_empty()
         && url.password().is_none()
-        && url.port().is_none()
         && url.fragment().is_none();
     let known = match (&ctx.wallets.provider, &ctx.wallets.simulated) {
         (Some(provider), _) => {
-            url.host_str().is_some_and(|host| provider.hosts.iter().any(|known| known == host))
+            let host = url.host_str().filter(|_| url.port().is_none());
+            host.is_some_and(|host| provider.hosts.iter().any(|known| known == host))
         }
         (None, Some(_)) => ctx.outbound.reach().permits_literal(&url),
         (None, None) => false,

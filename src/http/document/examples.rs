@@ -1,0 +1,71 @@
+//! What the document shows as bodies of requests.
+
+use serde_json::{Map, Value, json};
+
+/// Bodies that succeed as they stand, with the keys of any account.
+pub(super) fn examples(operation: &mut Map<String, Value>) {
+    let card = json!({
+        "number": "4200000000000000", "expiry_month": 5, "expiry_year": 2030, "cvc": "123", "name": "Roland Robot",
+        "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
+    });
+    let bank_account = json!({ "name": "Mr Roland Robot", "bsb": "806015", "number": "987654321" });
+    let example = match operation["operationId"].as_str() {
+        Some("create_card" | "create_customer_card") => card,
+        Some("create_payment_source") => json!({ "type": "card", "source": card }),
+        Some("create_wallet_domain") => json!({ "domain_name": "shop.example.com" }),
+        Some("create_wallet_session") => json!({
+            "validation_url": "https://gateway.wallet.example/paymentSession", "initiative": "messaging",
+        }),
+        Some("create_sandbox_wallet_payload") => {
+            json!({ "type": "walletGpay", "number": "4200000000000000" })
+        }
+        Some("create_charge") => json!({
+            "email": "roland@example.com", "description": "test charge", "amount": 400, "ip_address": "203.192.1.172",
+            "card": card, "metadata": { "order": "1001" },
+        }),
+        Some("create_authorisation") => json!({
+            "email": "roland@example.com", "description": "test authorisation", "amount": 400,
+            "ip_address": "203.192.1.172", "card": card,
+        }),
+        Some("create_customer") => {
+            json!({ "email": "roland@example.com", "first_name": "Roland", "card": card })
+        }
+        Some("create_webhook_endpoint") => json!({ "url": "https://example.com/webhooks" }),
+        Some("update_customer") => json!({ "email": "roland@example.com", "company": "Robots" }),
+        Some("capture_charge") => json!({}),
+        Some("create_transfer") => {
+            json!({ "description": "Earnings for may", "amount": 400, "currency": "AUD", "recipient": "self" })
+        }
+        Some("create_bank_account") => bank_account,
+        Some("create_recipient") => {
+            json!({ "email": "roland@example.com", "name": "Mr Roland Robot", "bank_account": bank_account })
+        }
+        Some("update_recipient") => json!({ "name": "Mr Roland Robot" }),
+        Some("create_sandbox_deposit") => json!({ "amount": 50_000, "narration": "Direct credit" }),
+        Some("move_clock") => json!({ "advance": "7d" }),
+        Some("update_dispute_evidence") => {
+            json!({ "additional_evidence_text": "It was delivered on 2 March." })
+        }
+        Some("decide_sandbox_dispute") => json!({ "status": "cancelled" }),
+        Some("create_refund" | "capture_authorisation") => json!({ "amount": 100 }),
+        Some("decide_sandbox_refund") => json!({ "outcome": "failed" }),
+        Some("update_sandbox_acquirer") => json!({ "latency_ms": 50, "seed": 42 }),
+        Some("update_sandbox_account") => json!({ "transfers_schedule": "daily" }),
+        Some("create_plan") => {
+            json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" })
+        }
+        Some("update_plan") => json!({ "name": "Tea plan", "customer_permissions": [] }),
+        Some("update_subscription") => json!({ "card_token": null }),
+        Some("create_subscription") => json!({
+            "plan_token": "plan_AZqYv3rVcBKUQ1mHn7tKRw", "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw",
+        }),
+        Some("create_plan_subscription") => json!({ "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" }),
+        Some("reactivate_subscription") => json!({ "include_setup_fee": false }),
+        Some("create_sandbox_account") => json!({ "partner": false }),
+        _ => return,
+    };
+    let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());
+    for body in content.into_iter().flat_map(|content| content.values_mut()) {
+        body["example"] = example.clone();
+    }
+}
