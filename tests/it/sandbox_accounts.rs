@@ -199,7 +199,7 @@ rules! {
         assert_eq!(other.get("/1/charges").await.text, own);
         let now: Vec<_> = rows_of(app, &kept).await.into_iter().filter(|row| row.0 == "charges" || row.0 == "cards").collect();
         assert!(now.iter().all(|row| neighbour.contains(row)), "{now:?}");
-        assert_eq!(other.get("/1/charges/search?query=roland").await.json()["pagination"]["count"], 3);
+        assert_eq!(other.get("/1/charges/search?query=roland").await.json()["pagination"]["count"], 4);
     }
 
     async fn an_account_is_deleted_by_its_maker_or_by_itself_alone(app) {
