@@ -21,6 +21,10 @@ enum Act {
     Charge(i64, bool),
     /// A refund of a part of one of the charges.
     Refund(usize, i64),
+    /// A cardholder disputes a part of one of the charges.
+    Dispute(usize, i64),
+    /// The network decides one of the disputes.
+    Decide(usize, &'static str),
     /// To self, to a recipient, or to one whose bank sends it back.
     Transfer(usize, i64),
     /// A deposit that arrives in so many hours.
@@ -37,6 +41,9 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         4 => (100_i64..50_000, any::<bool>()).prop_map(|(amount, fails)| Act::Charge(amount, fails)),
         3 => (any::<usize>(), 1_i64..30_000).prop_map(|(charge, amount)| Act::Refund(charge, amount)),
+        2 => (any::<usize>(), 1_i64..30_000).prop_map(|(charge, amount)| Act::Dispute(charge, amount)),
+        3 => (any::<usize>(), prop::sample::select(STATUSES.to_vec()))
+            .prop_map(|(dispute, status)| Act::Decide(dispute, status)),
         // Most of what there is, or what comes in a few days.
         3 => (0_usize..3, prop_oneof![0_i64..30_000, OPENING - 50_000..OPENING + 50_000])
             .prop_map(|(to, amount)| Act::Transfer(to, amount)),
@@ -47,11 +54,48 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
+const STATUSES: [&str; 10] = [
+    "evidence_under_review",
+    "accepted",
+    "expired",
+    "cancelled",
+    "resolved",
+    "won",
+    "lost",
+    "arbitration_under_review",
+    "arbitration_won",
+    "arbitration_lost",
+];
+/// In these nobody claims the money any more.
+const FORGIVEN: [&str; 4] = ["won", "cancelled", "resolved", "arbitration_won"];
+const CHARGEBACK_FEE: i64 = 2_500;
+
+/// Whether a status may follow (decisions 9).
+fn follows(from: &str, to: &str) -> bool {
+    match from {
+        "evidence_required" => &STATUSES[..5],
+        "evidence_under_review" => &["won", "lost", "cancelled", "resolved", "arbitration_under_review"][..],
+        "won" | "lost" => &["arbitration_under_review"],
+        "arbitration_under_review" => &["arbitration_won", "arbitration_lost"],
+        _ => &[],
+    }
+    .contains(&to)
+}
+
+/// A dispute, of which charge, how much, and whether the cardholder has it.
+struct Disputed {
+    token: String,
+    charge: usize,
+    amount: i64,
+    taken: bool,
+}
+
 /// A merchant, and what the model knows of its money: all that it owns, available or not.
 struct Merchant {
     client: Client,
     recipients: [String; 3],
     charges: Vec<(String, i64, i64)>,
+    disputes: Vec<Disputed>,
 }
 
 impl Merchant {
@@ -60,7 +104,8 @@ impl Merchant {
         let recipient = token_of(&client.recipient("987654321").await);
         let returns = token_of(&client.recipient("123999").await);
         client.set(json!({ "transfers_schedule": "daily" })).await;
-        Self { client, recipients: ["self".into(), recipient, returns], charges: Vec::new() }
+        let recipients = ["self".into(), recipient, returns];
+        Self { client, recipients, charges: Vec::new(), disputes: Vec::new() }
     }
 
     async fn does(&mut self, act: &Act) {
@@ -75,11 +120,9 @@ impl Merchant {
                 -charge["merchant_entitlement"].as_i64().unwrap()
             }
             Act::Refund(n, amount) => {
-                let many = self.charges.len().max(1);
-                let Some((charge, whole, refunded)) = self.charges.get_mut(n % many) else { return };
-                *refunded = self.client.charge(charge).await["amount_refunded"].as_i64().unwrap();
-                let answer = self.client.refund(charge, *amount).await;
-                let expected = if *amount > *whole - *refunded {
+                let Some((n, left)) = self.left(*n).await else { return };
+                let answer = self.client.refund(&self.charges[n].0, *amount).await;
+                let expected = if *amount > left || self.standing(n).await > 0 {
                     422
                 } else if *amount > owned {
                     402
@@ -89,6 +132,26 @@ impl Merchant {
                 assert_eq!(answer.status, expected, "{}", answer.text);
                 if expected == 201 { *amount } else { 0 }
             }
+            Act::Dispute(n, amount) => {
+                let Some((n, left)) = self.left(*n).await else { return };
+                let disputed: i64 =
+                    self.disputes.iter().filter(|known| known.charge == n).map(|known| known.amount).sum();
+                let asked = json!({ "charge_token": self.charges[n].0, "amount": amount });
+                let answer = self.client.post("/1/sandbox/disputes", &asked).await;
+                assert_eq!(
+                    answer.status,
+                    if *amount > left - disputed { 422 } else { 201 },
+                    "{}",
+                    answer.text
+                );
+                if answer.status == 422 {
+                    return;
+                }
+                let token = token_of(&answer.ok(201));
+                self.disputes.push(Disputed { token, charge: n, amount: *amount, taken: true });
+                amount + CHARGEBACK_FEE
+            }
+            Act::Decide(n, to) => return self.decides(*n, to, owned).await,
             Act::Transfer(to, amount) => {
                 let cost = amount + if *to == 0 { 0 } else { 30 };
                 let answer = self.client.transfer(*amount, &self.recipients[*to]).await;
@@ -119,6 +182,55 @@ impl Merchant {
         };
         let (available, pending) = self.client.balance().await;
         assert_eq!(available + pending, owned - took);
+    }
+
+    /// One of the charges, and how much of it is not refunded.
+    async fn left(&mut self, n: usize) -> Option<(usize, i64)> {
+        let n = n % self.charges.len().max(1);
+        let (charge, whole, refunded) = self.charges.get_mut(n)?;
+        *refunded = self.client.charge(charge).await["amount_refunded"].as_i64().unwrap();
+        Some((n, *whole - *refunded))
+    }
+
+    async fn status(&self, dispute: &str) -> String {
+        let dispute = self.client.get(&format!("/1/disputes/{dispute}")).await.ok(200);
+        dispute["status"].as_str().unwrap().to_owned()
+    }
+
+    /// What is claimed of a charge.
+    async fn standing(&self, charge: usize) -> i64 {
+        let mut sum = 0;
+        for dispute in self.disputes.iter().filter(|dispute| dispute.charge == charge) {
+            if !FORGIVEN.contains(&self.status(&dispute.token).await.as_str()) {
+                sum += dispute.amount;
+            }
+        }
+        sum
+    }
+
+    /// Money moves where a decision gives it to the other side.
+    async fn decides(&mut self, n: usize, to: &str, owned: i64) {
+        let n = n % self.disputes.len().max(1);
+        let Some(Disputed { token, charge, amount, .. }) = self.disputes.get(n) else { return };
+        let (token, charge, amount) = (token.clone(), *charge, *amount);
+        let from = self.status(&token).await;
+        // What was refunded meanwhile is not claimed again.
+        let left = self.left(charge).await.unwrap().1;
+        let over = left < self.standing(charge).await + amount;
+        let legal = follows(&from, to) && (from != "won" || !over);
+        let answer = self.client.decide(&token, to).await;
+        assert_eq!(answer.status, if legal { 200 } else { 400 }, "{from} {to}: {}", answer.text);
+        let dispute = &mut self.disputes[n];
+        let takes = match to {
+            _ if !legal => dispute.taken,
+            "evidence_under_review" | "arbitration_under_review" => dispute.taken,
+            _ => !FORGIVEN.contains(&to),
+        };
+        let whole = amount + CHARGEBACK_FEE;
+        let expected = owned + whole * (i64::from(dispute.taken) - i64::from(takes));
+        dispute.taken = takes;
+        let (available, pending) = self.client.balance().await;
+        assert_eq!(available + pending, expected, "{from} {to}");
     }
 
     /// Time takes what settlements pay and brings what comes back, and nothing else.
