@@ -270,10 +270,12 @@ fn head(document: &mut Value) {
 }
 
 const DESCRIPTION: &str = "\
-Takes card payments, stores customers and their cards, and records what happens as events.
+Takes cards, wallets and network tokens, charges them at once or in two steps, refunds, bills subscriptions, pays out, \
+handles disputes, and tells what happens by signed webhooks.
 
 **Keys.** Requests carry the secret API key as the user name of HTTP basic authentication, with an empty password. \
-Endpoints that store a card also take the parameter publishable_api_key instead, for use in a browser.
+Endpoints that store a card, a payment source or a bank account also take the parameter publishable_api_key instead, \
+for use in a browser.
 
 **Amounts** are integers in the currency's base unit: cents for AUD, yen for JPY.
 

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::claim::Claim;
-use super::wallets::Wallets;
+use super::wallets::providers::Wallets;
 use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
 use crate::blobs::Blobs;

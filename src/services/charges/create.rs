@@ -1,10 +1,10 @@
 //! Making a payment in three steps: intent, call, outcome.
 
-use entity::{Timestamp, card, charge};
+use entity::{Timestamp, charge};
 use futures::FutureExt;
 
 use super::call::{ask, call_name};
-use super::order::Order;
+use super::order::{Intent, Order};
 use super::outcome::{self, Verdict};
 use super::settle;
 use crate::acquirer::{Approval, Authorise, Failure};
@@ -51,20 +51,6 @@ async fn in_three_steps(
     let (now, row) = outcome::write(ctx, account, row, token, verdict).await?;
     outcome::approved(&row)?;
     Ok((now, row))
-}
-
-/// What is recorded before the acquirer is asked.
-pub struct Intent {
-    /// In state `processing`.
-    pub row: charge::Model,
-    /// The card that pays.
-    pub card: card::Model,
-    /// What becomes of the card's token.
-    pub token: TokenUse,
-    /// Who asks.
-    pub account: Account,
-    /// The wall clock's now.
-    pub wall: Timestamp,
 }
 
 /// The first step, as a part of its caller's unit: claims the Idempotency-Key, reserves the card's token, adds the row

@@ -2,18 +2,17 @@
 //! an order.
 
 use entity::charge::{self, ChargeState, Origin};
-use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, card};
+use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, Timestamp, card};
 use serde_json::Map;
 
 use super::call::creation_key;
-use super::create::Intent;
-use super::search;
 use crate::acquirer::Authorise;
 use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards::Digits;
 use crate::services::context::{Account, Context};
 use crate::services::payment::{Payer, TokenUse};
+use crate::services::words;
 
 /// Who asks, for what, and how much.
 pub struct Terms {
@@ -73,6 +72,20 @@ impl Settlement {
     }
 }
 
+/// What is recorded before the acquirer is asked.
+pub struct Intent {
+    /// In state `processing`.
+    pub row: charge::Model,
+    /// The card that pays.
+    pub card: card::Model,
+    /// What becomes of the card's token.
+    pub token: TokenUse,
+    /// Who asks.
+    pub account: Account,
+    /// The wall clock's now.
+    pub wall: Timestamp,
+}
+
 /// An order: what is recorded, and what is asked of the acquirer then.
 pub struct Order {
     /// What is recorded, with the row in state `processing`.
@@ -108,7 +121,7 @@ impl Order {
             settle_after: Some(ctx.clock.now() + SETTLE_AFTER),
             amount,
             currency,
-            search_text: search::text(&terms, card.name.as_deref()),
+            search_text: words_of(&terms, card.name.as_deref()),
             description: terms.description,
             email: terms.email,
             ip_address: terms.ip_address,
@@ -166,4 +179,10 @@ pub(in crate::services) fn authorise(row: &charge::Model, card: &card::Model, di
         network: digits.network,
         forced: None,
     }
+}
+
+/// The text that a charge's words are looked up in: description, e-mail, metadata values, cardholder name.
+fn words_of(charge: &Terms, cardholder: Option<&str>) -> String {
+    let values = charge.metadata.iter().map(|(_, value)| value.as_str());
+    words::kept([charge.description.as_str(), &charge.email].into_iter().chain(values).chain(cardholder))
 }

@@ -8,7 +8,6 @@ use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr, UnionType};
 use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
 use super::find::shown_page;
-use super::order::Terms;
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
@@ -50,12 +49,6 @@ async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Op
     let Ok(refund) = query.parse::<RefundToken>() else { return Ok(None) };
     let refund = refund::Entity::owned_by(account.id()).filter(refund::Column::Id.eq(refund));
     Ok(refund.one(ctx.store.read()).await?.map(|refund| refund.charge_id))
-}
-
-/// The text that a charge's words are looked up in: description, e-mail, metadata values, cardholder name.
-pub(super) fn text(charge: &Terms, cardholder: Option<&str>) -> String {
-    let values = charge.metadata.iter().map(|(_, value)| value.as_str());
-    words::kept([charge.description.as_str(), &charge.email].into_iter().chain(values).chain(cardholder))
 }
 
 /// What a query matches: words as a substring, the rest exactly.
