@@ -15,7 +15,7 @@ use super::accounts::settings;
 use super::context::{Account, Context};
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::ledger::lines::{self, Lines};
-use super::ledger::{self, Draws, Entry};
+use super::ledger::{self, Draws, Entry, NotCovered};
 use super::moment::{Mark, Moment};
 use super::{bank_accounts, clocks, transfers, words};
 use crate::crash;
@@ -104,7 +104,8 @@ impl Run {
             source: self.id.into(),
             now: self.now,
         };
-        if !ledger::debit(tx, &entry, Draws::Available, claimed.amount(), Book::Transfers).await? {
+        let taken = ledger::debit(tx, &entry, Draws::Available, claimed.amount(), Book::Transfers).await?;
+        if taken == Err(NotCovered) {
             return self.let_go(tx).await;
         }
         let own = bank_accounts::in_unit(tx, self.account, own).await?;

@@ -185,7 +185,8 @@ async fn in_one_batch(app: &App, asks: Vec<Ask>) -> Vec<bool> {
                         Ok::<_, Error>(true)
                     }
                     Ask::Debit(account, draws, amount) => {
-                        ledger::debit(tx, &entry(account), *draws, *amount, Book::Refunds).await
+                        let entry = entry(account);
+                        Ok(ledger::debit(tx, &entry, *draws, *amount, Book::Refunds).await?.is_ok())
                     }
                 }
             }

@@ -75,28 +75,38 @@ pub struct Debit<'a> {
     pub to: Book,
 }
 
-/// Take `amount` AUD cents, at least zero, from what is available today, and give it to `to`. False, and
-/// nothing written, where `draws` does not cover it.
+/// There is less money than is to be taken, and nothing was written. What its caller does about it is never left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotCovered;
+
+/// Take `amount` AUD cents, at least zero, from what is available today, and give it to `to`, unless `draws` does not
+/// cover it.
 ///
 /// However many debits race, they take turns: each sees what the one before has taken.
-pub async fn debit(tx: &Tx, entry: &Entry, draws: Draws, amount: i64, to: Book) -> Result<bool, Error> {
+pub async fn debit(
+    tx: &Tx,
+    entry: &Entry,
+    draws: Draws,
+    amount: i64,
+    to: Book,
+) -> Result<Result<(), NotCovered>, Error> {
     debit_all(tx, draws, &[Debit { entry, amount, to }]).await
 }
 
 /// The same, with several debits of one account at one instant.
-pub async fn debit_all(tx: &Tx, draws: Draws, debits: &[Debit<'_>]) -> Result<bool, Error> {
-    let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(true) };
+pub async fn debit_all(tx: &Tx, draws: Draws, debits: &[Debit<'_>]) -> Result<Result<(), NotCovered>, Error> {
+    let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(Ok(())) };
     let sum: i64 = debits.iter().map(|debit| debit.amount).sum();
     tx.hold_account(*account).await?;
     if !covers(tx, *account, *now, draws, sum).await? {
-        return Ok(false);
+        return Ok(Err(NotCovered));
     }
     let today = now.day();
     tx.debit(*account, today, sum).await?;
     for Debit { entry, amount, to } in debits {
         post(tx, entry, today, -amount, &[(*to, *amount)]);
     }
-    Ok(true)
+    Ok(Ok(()))
 }
 
 /// Whether an account has so many AUD cents, at least zero. Without [`Tx::hold_account`] only until another debit takes

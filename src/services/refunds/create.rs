@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::refund::NewRefund;
 use crate::params::{Faults, Params};
 use crate::services::context::{Account, Context};
-use crate::services::ledger::{self, Draws, Entry};
+use crate::services::ledger::{self, Draws, Entry, NotCovered};
 use crate::services::{charges, events, idempotency};
 use crate::store::Tx;
 use crate::views::refund::Refund;
@@ -80,9 +80,9 @@ async fn record(tx: &Tx, asked: &Asked) -> Result<Refund, Error> {
     };
     let entry = Entry { account: row.account_id, kind: EntryKind::Refund, source: row.id.into(), now };
     let draws = Draws::AvailableAndPending;
-    if !ledger::debit(tx, &entry, draws, row.settlement_amount, Book::Refunds).await? {
-        return Err(ErrorCode::InsufficientServiceBalance.into());
-    }
+    ledger::debit(tx, &entry, draws, row.settlement_amount, Book::Refunds)
+        .await?
+        .map_err(|NotCovered| ErrorCode::InsufficientServiceBalance)?;
     reduce(tx, &charge, &row).await?;
     tx.append(&row);
     tx.count(row.account_id, Counted::Refunds, 1);

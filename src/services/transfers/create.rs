@@ -13,7 +13,7 @@ use crate::limits::TRANSFER_RETURNS_AFTER;
 use crate::params::transfer::NewTransfer;
 use crate::params::{Faults, Params};
 use crate::services::context::{Account, Context};
-use crate::services::ledger::{self, Debit, Draws, Entry};
+use crate::services::ledger::{self, Debit, Draws, Entry, NotCovered};
 use crate::services::{bank_accounts, idempotency, recipients, words};
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
@@ -111,7 +111,7 @@ impl Order {
             description: self.description.clone(),
             ..paid(&self.account, self.id, TransferKind::Manual, self.amount, bank_account)?
         };
-        if !take(tx, &row).await? {
+        if take(tx, &row).await? == Err(NotCovered) {
             return Err(Error::explained(
                 ErrorCode::InsufficientServiceBalance,
                 "There are not enough funds available to process this transfer",
@@ -153,7 +153,7 @@ pub fn paid(
 }
 
 /// Amount and fee, two movements, or neither.
-async fn take(tx: &Tx, row: &transfer::Model) -> Result<bool, Error> {
+async fn take(tx: &Tx, row: &transfer::Model) -> Result<Result<(), NotCovered>, Error> {
     let entry = |kind| Entry { account: row.account_id, kind, source: row.id.into(), now: row.created_at };
     let (transfer, fee) = (entry(EntryKind::Transfer), entry(EntryKind::TransferFee));
     let mut debits = vec![Debit { entry: &transfer, amount: row.amount, to: Book::Transfers }];
