@@ -87,7 +87,8 @@ impl FromRequest<Site> for Input {
             Err(error) if error.is::<LengthLimitError>() => return Err(ErrorCode::PayloadTooLarge.into()),
             Err(_) => return Err(Error::explained(ErrorCode::BadRequest, CUT_OFF)),
         };
-        let content_type = content_type(&parts.headers)?;
+        // An empty body is an empty form, whatever its type.
+        let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
         Ok(Self(tree.map_err(refusal)?))
     }
