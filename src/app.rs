@@ -132,11 +132,7 @@ impl Parts {
             (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
             (Some(other), _) => return Err(StartError::Acquirer(other.into())),
         };
-        let operator = match (&secrets.vault_key, environment) {
-            (Some(keys), _) => keys.expose().parse()?,
-            (None, Environment::Test) => vault_key_file(&database.data_dir)?,
-            (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY")),
-        };
+        let operator = operator_keys(environment, database, secrets)?;
         let reach = match environment {
             Environment::Test => Reach::test(),
             Environment::Live => Reach::live(options.webhook_allow.clone()),
@@ -179,6 +175,7 @@ impl App {
             .map_err(|error| ConfigError::File(parts.incoming.display().to_string(), error))?;
         let vault = installation::vault(&store, &parts.operator, &ids, parts.clock.now()).await?;
         let ctx = Arc::new(Context {
+            environment: parts.environment,
             store,
             clock: parts.clock,
             ids,
@@ -271,6 +268,19 @@ fn wallets(options: &ServeOptions, secrets: &Secrets, reach: Reach) -> Result<Wa
         }
     };
     Ok(wallets)
+}
+
+/// The operator's keys: given, or in test those of a file.
+pub fn operator_keys(
+    environment: Environment,
+    database: &DatabaseOptions,
+    secrets: &Secrets,
+) -> Result<OperatorKeys, StartError> {
+    match (&secrets.vault_key, environment) {
+        (Some(keys), _) => Ok(keys.expose().parse()?),
+        (None, Environment::Test) => vault_key_file(&database.data_dir),
+        (None, Environment::Live) => Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY")),
+    }
 }
 
 /// The vault key of a laptop: a file of the data directory that only its owner reads.

@@ -28,6 +28,15 @@ impl Environment {
             Self::Live => "live",
         }
     }
+
+    /// The one that this one is not.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Test => Self::Live,
+            Self::Live => Self::Test,
+        }
+    }
 }
 
 /// Where the data is.
@@ -149,10 +158,12 @@ impl Secrets {
 }
 
 fn check_key(name: &'static str, key: Option<&Secret>) -> Result<(), ConfigError> {
-    let visible = |key: &Secret| {
-        (8..=100).contains(&key.expose().len()) && key.expose().bytes().all(|byte| byte.is_ascii_graphic())
-    };
-    if key.is_none_or(visible) { Ok(()) } else { Err(ConfigError::Key(name)) }
+    if key.is_none_or(|key| is_key(key.expose())) { Ok(()) } else { Err(ConfigError::Key(name)) }
+}
+
+/// Whether a text can be an API key: 8 to 100 visible characters (decisions 2).
+pub fn is_key(text: &str) -> bool {
+    (8..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {

@@ -82,6 +82,14 @@ pub const BUCKET_WRITES_MAX: usize = 2;
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// Decisions 10, `default_settings`, in AUD cents.
 pub const MAXIMUM_CHARGE_CENTS: i64 = 2_500_000;
+/// Decisions 10, `default_settings`, in AUD cents: shown only.
+pub const POS_MAXIMUM_CHARGE_CENTS: i64 = 100_000;
+/// Decisions 10: how old a merchant's director must be.
+pub const DIRECTOR_AGE_MIN_YEARS: u32 = 18;
+/// Decisions 10: characters of a business registration number that is no ABN.
+pub const REGISTRATION_NUMBER_LENGTH_MAX: usize = 20;
+/// How many passwords a process hashes at a time: each takes 19 MiB.
+pub const PASSWORDS_HASHED_AT_ONCE: usize = 2;
 /// Decisions 8: what the first account and sandbox accounts open with, in AUD cents.
 pub const OPENING_DEPOSIT_CENTS: i64 = 100_000_000;
 

@@ -41,6 +41,12 @@ enum Command {
     },
     /// Bring the database's schema up to date.
     Migrate,
+    /// Accounts.
+    #[command(subcommand)]
+    Account(commands::account::Account),
+    /// What the operator decides about merchants.
+    #[command(subcommand)]
+    Merchant(commands::merchant::Merchant),
     /// Money that arrived from outside.
     #[command(subcommand)]
     Deposit(commands::deposit::Deposit),
@@ -88,6 +94,8 @@ async fn run(
             Ok(())
         }
         Command::Migrate => commands::open(&database).await.map(drop),
+        Command::Account(command) => commands::account::run(command, options.environment, &database).await,
+        Command::Merchant(command) => commands::merchant::run(command, &database).await,
         Command::Deposit(command) => commands::deposit::run(command, &database).await,
         Command::Dispute(command) => commands::dispute::run(command, &database).await,
         Command::Ledger(command) => commands::ledger::run(command, &database).await,

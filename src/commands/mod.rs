@@ -1,17 +1,21 @@
 //! What operators run beside a server (decisions 14). A command opens the database by the same door as a server,
 //! which brings its schema up to date, and calls a service.
 
+pub mod account;
 pub mod deposit;
 pub mod dispute;
 pub mod ledger;
+pub mod merchant;
 
 use std::error::Error;
 
+use card_payments::app::operator_keys;
 use card_payments::clock::{Clock, Ids, SystemClock};
-use card_payments::config::DatabaseOptions;
+use card_payments::config::{DatabaseOptions, Environment, Secrets};
 use card_payments::error::{self, Body};
-use card_payments::services::{Account, accounts};
+use card_payments::services::{Account, accounts, installation};
 use card_payments::store::{Location, Store};
+use card_payments::vault::Vault;
 use entity::AccountToken;
 
 /// The account that an operator names.
@@ -30,6 +34,19 @@ pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
         std::fs::create_dir_all(folder)?;
     }
     Ok(Store::open(&location, Ids::default().into()).await?)
+}
+
+/// The database, and its ciphers, of an environment.
+pub async fn installation(
+    environment: Environment,
+    database: &DatabaseOptions,
+) -> Result<(Store, Vault), Box<dyn Error>> {
+    let secrets = Secrets::from_environment()?;
+    let store = open(database).await?;
+    installation::claim(&store, environment).await?;
+    let operator = operator_keys(environment, database, &secrets)?;
+    let vault = installation::vault(&store, &operator, &Ids::default(), SystemClock.now()).await?;
+    Ok((store, vault))
 }
 
 /// Why a service refuses, in the words of the API.

@@ -212,6 +212,10 @@ const TAGS: &[(&str, &str)] = &[
     ("Deposits", "Money that arrived from outside."),
     ("Balance", "What the account owns."),
     (
+        "Merchants",
+        "Refers merchants, and shows their settings and keys; for the key of an account that manages an approved partner.",
+    ),
+    (
         "Mobile wallet support",
         "Registers domains, asks for sessions and keeps the certificates for which a wallet seals payments.",
     ),

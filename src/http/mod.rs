@@ -17,9 +17,12 @@ mod events;
 pub mod extract;
 mod files;
 mod ledger;
+mod merchants;
 mod metrics;
 mod observe;
+mod pages;
 mod paths;
+mod pay;
 mod payment_sources;
 mod plans;
 mod recipients;
@@ -114,6 +117,10 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(deposits::list_deposits))
         .routes(routes!(deposits::get_deposit))
         .routes(routes!(ledger::get_balance))
+        .routes(routes!(merchants::create_merchant, merchants::list_merchants))
+        .routes(routes!(merchants::search_merchants))
+        .routes(routes!(merchants::get_default_settings))
+        .routes(routes!(merchants::get_merchant))
         .merge(wallets::operations())
         .routes(routes!(disputes::list_disputes))
         .routes(routes!(disputes::search_disputes))
@@ -161,6 +168,7 @@ pub fn router(site: Site) -> Router {
     let routed = api
         .merge(system::routes(&openapi()))
         .merge(challenge::routes())
+        .merge(pay::routes())
         .merge(files::downloads())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)

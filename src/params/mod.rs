@@ -14,6 +14,7 @@ pub mod dispute;
 mod faults;
 pub mod file;
 mod findings;
+pub mod merchant;
 mod paging;
 mod patch;
 pub mod payment_source;

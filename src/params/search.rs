@@ -74,7 +74,15 @@ impl Sorting {
     }
 }
 
+/// Specification, Limits: search query of disputes and merchants.
+const QUERY_CHARACTERS_MIN: usize = 3;
+
 impl Search {
+    /// Whether the query is long enough for disputes and merchants.
+    pub fn is_searchable(&self) -> bool {
+        self.query.as_ref().is_none_or(|query| query.chars().count() >= QUERY_CHARACTERS_MIN)
+    }
+
     /// Reads the search parameters of an endpoint that sorts by one of `sorts`.
     pub fn read(
         tree: &Value,

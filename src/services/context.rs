@@ -18,6 +18,7 @@ use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
 use crate::blobs::Blobs;
 use crate::clock::{Clock, Ids};
+use crate::config::Environment;
 use crate::error::Error;
 use crate::outbound::Outbound;
 use crate::store::Store;
@@ -29,6 +30,8 @@ pub type Ctx = Arc<Context>;
 
 /// Everything a service may use.
 pub struct Context {
+    /// Test or live.
+    pub environment: Environment,
     /// The door to the database.
     pub store: Store,
     /// The wall clock.

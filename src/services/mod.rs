@@ -5,7 +5,7 @@
 //! a search), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and
 //! webhooks), cards, wallets, payment_sources, customers, payment (which card pays), charges, authorisations,
-//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, due (the registry of
+//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, merchants, due (the registry of
 //! all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
@@ -26,6 +26,7 @@ pub mod files;
 pub mod idempotency;
 pub mod installation;
 pub mod ledger;
+pub mod merchants;
 pub mod moment;
 pub mod page;
 pub mod payment;

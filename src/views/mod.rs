@@ -13,6 +13,7 @@ pub mod dispute_activity;
 pub mod event;
 pub mod evidence;
 pub mod file;
+pub mod merchant;
 pub mod payment;
 pub mod payment_source;
 pub mod plan;

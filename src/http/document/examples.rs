@@ -41,6 +41,25 @@ pub(super) fn examples(operation: &mut Map<String, Value>) {
             json!({ "email": "roland@example.com", "name": "Mr Roland Robot", "bank_account": bank_account })
         }
         Some("update_recipient") => json!({ "name": "Mr Roland Robot" }),
+        Some("create_merchant") => json!({
+            "contact": {
+                "first_name": "Roland", "last_name": "Robot", "phone_number": "0491 570 156", "email": "roland@example.com",
+                "password": "correct horse battery staple",
+            },
+            "entity": {
+                "business_registration_number": "51824753556", "full_legal_name": "Roland's Robots Pty Ltd",
+                "address_line_1": "42 Sevenoaks St", "address_locality": "Lathlain", "address_region": "WA",
+                "address_postal_code": "6454", "address_country_code": "AU",
+            },
+            "business": {
+                "trading_name": "Roland's Robots", "description": "Robots for the home", "typical_product_price": "100",
+                "transactions_per_month": "20", "annual_transaction_volume": "20000", "sells_physical_goods": true,
+                "average_delivery_days": "7", "url": "https://robots.example.com",
+            },
+            "bank_account": bank_account,
+            "director": { "full_name": "Roland Robot", "contact_number": "0491 570 156", "date_of_birth": "1980-02-29" },
+        }),
+        Some("decide_sandbox_merchant") => json!({ "status": "active" }),
         Some("create_sandbox_deposit") => json!({ "amount": 50_000, "narration": "Direct credit" }),
         Some("move_clock") => json!({ "advance": "7d" }),
         Some("update_dispute_evidence") => {

@@ -13,6 +13,7 @@ use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter
 
 use super::context::{Account, Context};
 use super::idempotency;
+use crate::clock::Ids;
 use crate::error::Error;
 use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
 use crate::params::bank_account::NewBankAccount;
@@ -20,6 +21,7 @@ use crate::params::rules::bsb_digits;
 use crate::params::{Faults, Params};
 use crate::secret::Secret;
 use crate::store::Tx;
+use crate::vault::Vault;
 use crate::views::bank_account::BankAccount;
 
 /// The branch of no bank.
@@ -59,6 +61,18 @@ pub fn present(
     at: &str,
     faults: &mut Faults,
 ) -> Option<bank_account::Model> {
+    made(&ctx.vault, &ctx.ids, account, given, at, faults)
+}
+
+/// The same beside a server.
+pub fn made(
+    vault: &Vault,
+    ids: &Ids,
+    account: &Account,
+    given: &NewBankAccount,
+    at: &str,
+    faults: &mut Faults,
+) -> Option<bank_account::Model> {
     // What is no bank account at all is one fault; its placeholder has no more.
     if faults.has(at.trim_end_matches('.')) {
         return None;
@@ -73,28 +87,27 @@ pub fn present(
     if bsb == REFUSED_BSB {
         faults.add("bank_account", "Bank account is invalid");
     }
-    Some(sealed(ctx, account.id(), &given.name, bsb, &number.into(), account.now))
+    Some(sealed(vault, ids, (account.id(), account.now), &given.name, bsb, &number.into()))
 }
 
 /// The bank account that an account opens with.
 pub fn own(ctx: &Context, account: &account::Model) -> bank_account::Model {
     let number = OWN_NUMBER.into();
-    let row = sealed(ctx, account.id, &account.business_name, OWN_BSB.into(), &number, account.created_at);
+    let whose = (account.id, account.created_at);
+    let row = sealed(&ctx.vault, &ctx.ids, whose, &account.business_name, OWN_BSB.into(), &number);
     bank_account::Model { state: BankAccountState::Attached, ..row }
 }
 
 fn sealed(
-    ctx: &Context,
-    account_id: AccountToken,
+    vault: &Vault,
+    ids: &Ids,
+    (account_id, created_at): (AccountToken, Timestamp),
     name: &str,
     bsb: String,
     number: &Secret,
-    now: Timestamp,
 ) -> bank_account::Model {
-    let id: BankAccountToken = ctx.ids.token();
-    // A ciphertext opens only in its own row.
-    let context = format!("account number of {id} of {account_id}");
-    let sealed = ctx.vault.seal(context.as_bytes(), number.expose().as_bytes());
+    let id: BankAccountToken = ids.token();
+    let sealed = vault.seal(&context(account_id, id), number.expose().as_bytes());
     let (bank_name, branch) = branches::of(&bsb);
     bank_account::Model {
         account_id,
@@ -108,8 +121,20 @@ fn sealed(
         number_sealed: sealed.bytes,
         sealed_by: sealed.key,
         expires_at: None,
-        created_at: now,
+        created_at,
     }
+}
+
+/// The whole number, for whoever must pay there.
+pub fn number(vault: &Vault, row: &bank_account::Model) -> Result<Secret, Error> {
+    let plain = vault.open(&context(row.account_id, row.id), row.sealed_by, &row.number_sealed)?;
+    let number = std::str::from_utf8(&plain).map_err(|_| Error::internal("an account number is no text"))?;
+    Ok(number.into())
+}
+
+/// A ciphertext opens only in its own row.
+fn context(account: AccountToken, id: BankAccountToken) -> Vec<u8> {
+    format!("account number of {id} of {account}").into_bytes()
 }
 
 /// All but the last three digits as X.
