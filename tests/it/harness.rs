@@ -10,6 +10,7 @@ pub mod line;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
+pub mod records;
 pub mod sending;
 pub mod stored;
 pub mod wallets;

@@ -34,6 +34,7 @@ mod files;
 mod harness;
 mod house;
 mod idempotency;
+mod isolation;
 mod ledger;
 mod money;
 mod money_sequences;

@@ -268,6 +268,11 @@ impl App {
         self.keys.publishable.expose()
     }
 
+    /// The first account.
+    pub async fn account(&self) -> AccountToken {
+        accounts::open(self.ctx(), &self.keys.secret, None).await.unwrap().account.id()
+    }
+
     /// A caller with any key.
     pub fn with_key(&self, key: &str) -> Client {
         Client::new(self.inner().router.clone(), Some(key.into()))
