@@ -78,7 +78,7 @@ fn predicate(error: &ValidationError) -> Cow<'static, str> {
         ("length", _, Some(max), _) => format!("is too long (maximum is {max} characters)").into(),
         ("range", Some(min), _, _) if is_less(value, min) => {
             format!("must be greater than or equal to {min}").into()
-        },
+        }
         ("range", _, Some(max), _) => format!("must be at most {max}").into(),
         _ => "is not valid".into(),
     }

@@ -77,9 +77,11 @@ mod tests {
 
     #[test]
     fn a_page_holds_one_to_five_hundred_records() {
-        for (per_page, said) in
-            [(0, "must be greater than or equal to 1"), (-5, "must be greater than or equal to 1"), (501, "must be at most 500")]
-        {
+        for (per_page, said) in [
+            (0, "must be greater than or equal to 1"),
+            (-5, "must be greater than or equal to 1"),
+            (501, "must be at most 500"),
+        ] {
             let faults = Paging::read(&json!({ "per_page": per_page })).faults;
             assert_eq!(faults.iter().collect::<Vec<_>>(), [("per_page", said)]);
         }

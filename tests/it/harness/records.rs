@@ -89,7 +89,8 @@ impl App {
     /// A referred merchant of the client's, as the document's example describes one.
     async fn merchant(&self, client: &Client) -> Value {
         let document = card_payments::http::openapi();
-        let example = &document["paths"]["/1/merchants"]["post"]["requestBody"]["content"]["application/json"]["example"];
+        let example = &document["paths"]["/1/merchants"]["post"]["requestBody"]["content"]["application/json"]
+            ["example"];
         client.post("/1/merchants", example).await.ok(201)
     }
 
@@ -130,7 +131,9 @@ impl Client {
     /// A request to any operation: JSON, but for an upload.
     pub async fn perform(&self, method: &Method, path: &str, body: &Value) -> Answer {
         if (method, path) == (&Method::POST, "/1/files") {
-            return self.send(self.uploading().body(multipart("receipt.pdf", PDF).into()).expect("a request")).await;
+            return self
+                .send(self.uploading().body(multipart("receipt.pdf", PDF).into()).expect("a request"))
+                .await;
         }
         let request = self.request(method.clone(), path);
         let request = if matches!(*method, Method::GET | Method::HEAD) {
