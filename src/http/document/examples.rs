@@ -1,6 +1,40 @@
 //! What the document shows as bodies of requests.
 
+use entity::{
+    AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeToken,
+    EventToken, FileToken, PlanToken, RecipientToken, RefundToken, SessionToken, SubscriptionToken,
+    TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
+};
 use serde_json::{Map, Value, json};
+
+/// What a token in a path may look like, by the parameter's name.
+pub(super) fn token(parameter: &str) -> Option<String> {
+    let id = EXAMPLE.parse::<ChargeToken>().ok()?.id();
+    Some(match parameter {
+        "account_token" => AccountToken::new(id).to_string(),
+        "auth_token" => AuthorisationToken::new(id).to_string(),
+        "card_token" => CardToken::new(id).to_string(),
+        "certificate_token" => WalletCertificateToken::new(id).to_string(),
+        "charge_token" => ChargeToken::new(id).to_string(),
+        "customer_token" => CustomerToken::new(id).to_string(),
+        "deposit_token" => DepositToken::new(id).to_string(),
+        "dispute_token" => DisputeToken::new(id).to_string(),
+        "domain_token" => WalletDomainToken::new(id).to_string(),
+        "event_token" => EventToken::new(id).to_string(),
+        "file_token" => FileToken::new(id).to_string(),
+        "plan_token" => PlanToken::new(id).to_string(),
+        "recipient_token" => RecipientToken::new(id).to_string(),
+        "refund_token" => RefundToken::new(id).to_string(),
+        "session_token" => SessionToken::new(id).to_string(),
+        "sub_token" => SubscriptionToken::new(id).to_string(),
+        "transfer_token" => TransferToken::new(id).to_string(),
+        "webhook_endpoint_token" => WebhookEndpointToken::new(id).to_string(),
+        "webhook_token" => WebhookToken::new(id).to_string(),
+        _ => return None,
+    })
+}
+
+const EXAMPLE: &str = "ch_AZqYv3rVcBKUQ1mHn7tKRw";
 
 /// Bodies that succeed as they stand, with the keys of any account.
 pub(super) fn examples(operation: &mut Map<String, Value>) {
