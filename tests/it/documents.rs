@@ -15,17 +15,7 @@ use entity::wallet_certificate::CertificateState;
 use entity::webhook::WebhookState;
 
 use crate::harness::{fields, rules, token};
-
-/// The committed file must hold exactly this text.
-#[track_caller]
-fn committed(name: &str, text: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
-    if std::env::var_os("UPDATE_DOCUMENTS").is_some() {
-        std::fs::write(&path, text).unwrap();
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == text, "{name} is stale: UPDATE_DOCUMENTS=1 cargo test --test it documents");
-}
+use crate::site::{committed, footer};
 
 #[test]
 fn the_committed_openapi_document_is_current() {
@@ -44,7 +34,7 @@ fn every_error_code_is_in_the_errors_document() {
     for code in ErrorCode::ALL {
         writeln!(text, "| {} | `{}` | {} |", code.status(), code.code(), code.description()).unwrap();
     }
-    committed("docs/errors.md", &text);
+    committed("docs/errors.md", &(text + &footer("docs/errors.md")));
 }
 
 #[test]
@@ -121,7 +111,7 @@ fn every_state_and_move_is_in_the_states_document() {
     );
     text.push_str(&webhooks::state::table());
     text.push_str("```\n");
-    committed("docs/states.md", &text);
+    committed("docs/states.md", &(text + &footer("docs/states.md")));
 }
 
 #[test]

@@ -5,5 +5,6 @@ mod encodings;
 mod faults;
 mod limits;
 mod merging;
+mod raw;
 mod texts;
 mod values;

@@ -105,7 +105,7 @@ fn the_guide_shows_the_verifiers_that_are_tested() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let guide = read("docs/webhooks.md");
     for (language, script) in [("python", "verify.py"), ("javascript", "verify.mjs")] {
-        let shown = format!("```{language}\n{}```\n", read(&format!("tests/verifiers/{script}")));
+        let shown = format!("```{language} {script}\n{}```\n", read(&format!("tests/verifiers/{script}")));
         assert!(guide.contains(&shown), "docs/webhooks.md shows another {script}");
     }
 }

@@ -1,0 +1,281 @@
+//! README and docs say what is so: their `sh` blocks are run against the real program, each document's one after the other in
+//! one shell, and what they print is compared with what the document shows. docs/contributing.md tells which language of a
+//! block means what.
+
+use std::fmt::Write;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::harness::postgres::skipped;
+use crate::harness::process::{Process, program};
+use crate::site;
+use crate::verifiers;
+
+const MARK: &str = "=== the end of a block ===";
+/// What documents call the server, its first key, and a receiver of webhooks.
+const URL: &str = "http://127.0.0.1:8080";
+const KEY: &str = "sk_test_0123456789";
+const RECEIVER: &str = "127.0.0.1:9000";
+
+const TOOLS: [&str; 3] = ["curl", "jq", "openssl"];
+const MISSING: &str =
+    "curl, jq or openssl is not installed, so the tests on it are skipped: no document is run (.ci/run installs them).\n";
+
+/// `curl` as it is, but the status of each answer is kept, too.
+const CURL: &str = "#!/bin/sh\nexec \"$REAL_CURL\" --dump-header \"$(mktemp \"$HEADS/XXXXXX\")\" \"$@\"\n";
+
+/// A fenced block: its language, its file's name if it has one, its text, and the line on which it begins.
+struct Block {
+    language: String,
+    file: Option<String>,
+    text: String,
+    line: usize,
+}
+
+fn blocks(document: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    for (index, line) in document.lines().enumerate() {
+        match (line.strip_prefix("```"), open.take()) {
+            (Some(info), None) => {
+                let mut words = info.split_whitespace().map(str::to_owned);
+                let language = words.next().unwrap_or_default();
+                open = Some(Block { language, file: words.next(), text: String::new(), line: index + 2 });
+            }
+            (Some(_), Some(block)) => blocks.push(block),
+            (None, Some(mut block)) => {
+                block.text += line;
+                block.text.push('\n');
+                open = Some(block);
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block has no end");
+    blocks
+}
+
+/// What runs a block of this language from its file.
+fn runs(block: &Block) -> Option<(&'static str, &'static str)> {
+    match block.language.as_str() {
+        "sh" => Some((".", "sh")),
+        // A file waits for the block that runs it.
+        _ if block.file.is_some() => None,
+        "python" => Some(("python3", "py")),
+        "javascript" => Some(("node", "mjs")),
+        _ => None,
+    }
+}
+
+fn found(tool: &str) -> Option<PathBuf> {
+    let found = Command::new("sh").args(["-c", &format!("command -v {tool}")]).stderr(Stdio::null()).output();
+    let path = String::from_utf8(found.ok()?.stdout).unwrap();
+    (!path.is_empty()).then(|| path.trim().into())
+}
+
+/// A document under way: a folder in which its blocks find what those before them have left, and a server.
+struct Guide {
+    name: String,
+    blocks: Vec<Block>,
+    folder: tempfile::TempDir,
+    server: Process,
+}
+
+impl Guide {
+    fn open(name: String) -> Option<Self> {
+        let blocks = blocks(&site::read(&name));
+        if !blocks.iter().any(|block| runs(block).is_some()) {
+            return None;
+        }
+        if TOOLS.iter().any(|tool| found(tool).is_none()) {
+            skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let server = Process::start(program(&folder.path().join("data")).env("CARD_PAYMENTS_SECRET_KEY", KEY));
+        Some(Self { name, blocks, folder, server })
+    }
+
+    /// Where a block of the document begins.
+    fn line(&self, n: usize) -> String {
+        format!("{}:{}", self.name, self.blocks[n].line)
+    }
+
+    fn heads(&self, n: usize) -> PathBuf {
+        self.folder.path().join(format!("heads_{n}"))
+    }
+
+    /// The text of a block with this server's address in place of the document's.
+    fn placed(&self, text: &str, receiver: &str) -> String {
+        text.replace(URL, &format!("http://{}", self.server.address)).replace(RECEIVER, receiver)
+    }
+
+    /// What each block prints; nothing where it does not run, or not on this machine.
+    fn printed(&self) -> Vec<Option<String>> {
+        let folder = self.folder.path();
+        let receiver = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (mut script, mut ran) = (String::from("set -eu\n"), Vec::new());
+        for (n, block) in self.blocks.iter().enumerate() {
+            let text = self.placed(&block.text, &receiver.to_string());
+            if let Some(file) = &block.file {
+                std::fs::write(folder.join(file), &text).unwrap();
+            }
+            let tool = runs(block).filter(|(tool, _)| *tool == "." || found(tool).is_some());
+            if let Some((tool, ending)) = tool {
+                std::fs::write(folder.join(format!("block_{n}.{ending}")), &text).unwrap();
+                std::fs::create_dir(self.heads(n)).unwrap();
+                let heads = self.heads(n);
+                let heads = heads.display();
+                writeln!(script, "export HEADS={heads}\n{tool} ./block_{n}.{ending}\nprintf '{MARK}\\n'").unwrap();
+            } else if !["json", "text", "sh"].contains(&block.language.as_str()) {
+                eprintln!("{}: a block of {:?} is not run", self.line(n), block.language);
+            }
+            ran.push(tool.is_some());
+        }
+        // What blocks leave running ends with them.
+        std::fs::write(folder.join("guide.sh"), script).unwrap();
+        let script = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; . ./guide.sh";
+        let output = self.shell(&receiver.port().to_string()).args(["120", "bash", "-c", script]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{} after {text}\n{stderr}", self.name);
+        let mark = format!("{MARK}\n");
+        let mut texts = text.split(&mark).map(str::to_owned);
+        ran.into_iter().map(|ran| if ran { texts.next() } else { None }).collect()
+    }
+
+    /// A command that has a reader's tools: this program, the published verifiers, and a `curl` that is watched.
+    fn shell(&self, port: &str) -> Command {
+        use std::os::unix::fs::PermissionsExt;
+
+        let (folder, root) = (self.folder.path(), site::root());
+        let tools = folder.join("tools");
+        std::fs::create_dir(&tools).unwrap();
+        std::fs::write(tools.join("curl"), CURL).unwrap();
+        std::fs::set_permissions(tools.join("curl"), PermissionsExt::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink(root.join("tests/verifiers/node_modules"), folder.join("node_modules")).unwrap();
+        let here = Path::new(env!("CARGO_BIN_EXE_card-payments")).parent().unwrap();
+        let mut path = vec![tools, here.to_owned(), root.join(verifiers::PYTHON).parent().unwrap().to_owned()];
+        path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
+        let mut command = Command::new("timeout");
+        command
+            .current_dir(folder)
+            .env("PATH", std::env::join_paths(path).unwrap())
+            .env("REAL_CURL", found("curl").unwrap_or_default())
+            .env("URL", format!("http://{}", self.server.address))
+            .env("KEY", KEY)
+            .env("PORT", port)
+            .env("CARD_PAYMENTS_DATA_DIR", folder.join("data"));
+        command
+    }
+
+    /// The statuses of the answers that `curl` had in a block.
+    fn statuses(&self, n: usize) -> Vec<u16> {
+        let heads = std::fs::read_dir(self.heads(n)).unwrap().map(|head| head.unwrap().path());
+        let heads = heads.map(|head| std::fs::read_to_string(head).unwrap());
+        heads
+            .flat_map(|head| {
+                let status = |line: &str| line.strip_prefix("HTTP/1.1 ")?.split(' ').next()?.parse().ok();
+                head.lines().filter_map(status).next_back()
+            })
+            .collect()
+    }
+
+    /// Run it all, and hold what was printed against what is shown. A block without an answer in sight succeeds.
+    fn tells_what_happens(self) {
+        let printed = self.printed();
+        let mut last = None;
+        for (n, (block, printed)) in self.blocks.iter().zip(printed).enumerate() {
+            if runs(block).is_some() {
+                last = printed;
+                let answered = self.blocks.get(n + 1).is_some_and(|next| next.language == "text" || next.text.contains("\"error\""));
+                let refused = self.statuses(n).into_iter().find(|status| *status >= 400);
+                assert!(answered || refused.is_none(), "{}: {refused:?}, {last:?}", self.line(n));
+                continue;
+            }
+            let Some(found) = last.take() else { continue };
+            match block.language.as_str() {
+                "json" => {
+                    let read = |text: &str| {
+                        serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{}: {error}: {text}", self.line(n)))
+                    };
+                    let (shown, answer) = (read(&self.placed(&block.text)), read(&found));
+                    assert!(is_shown_by(&shown, &answer), "{} shows {shown}, but there is {answer}", self.line(n));
+                }
+                "text" => assert_eq!(block.text, found, "{}", self.line(n)),
+                _ => {}
+            }
+        }
+        self.server.stopped();
+    }
+}
+
+/// Whether everything that is shown is there. Tokens are others each time.
+fn is_shown_by(shown: &Value, found: &Value) -> bool {
+    match (shown, found) {
+        (Value::Object(shown), Value::Object(found)) => {
+            shown.iter().all(|(name, value)| found.get(name).is_some_and(|found| is_shown_by(value, found)))
+        }
+        (Value::Array(shown), Value::Array(found)) => {
+            shown.len() == found.len()
+                && shown.iter().zip(found).all(|(shown, found)| is_shown_by(shown, found))
+        }
+        (Value::String(shown), Value::String(found)) => {
+            shown == found || prefix(shown).is_some_and(|prefix| Some(prefix) == self::prefix(found))
+        }
+        (shown, found) => shown == found,
+    }
+}
+
+/// What a token is of.
+fn prefix(text: &str) -> Option<&str> {
+    let at = text.len().checked_sub(22)?;
+    text.get(..at).filter(|prefix| prefix.ends_with('_'))
+}
+
+#[test]
+fn documents_tell_what_happens() {
+    // The receivers that docs/webhooks.md shows need their libraries.
+    let documents = site::documents().into_iter();
+    let guides = documents.filter(|name| name != "docs/webhooks.md" || verifiers::installed());
+    let guides: Vec<_> = guides.filter_map(Guide::open).collect();
+    assert!(guides.len() >= 5, "{}", guides.len());
+    std::thread::scope(|scope| {
+        for guide in guides {
+            scope.spawn(move || guide.tells_what_happens());
+        }
+    });
+}
+
+#[test]
+fn every_call_that_a_document_shows_is_run() {
+    for name in site::documents() {
+        let document = site::read(&name);
+        let mut rest = document.clone();
+        for block in blocks(&document) {
+            let said = format!("{name}:{}", block.line);
+            let calls = block.text.lines().any(|line| line.trim_start().starts_with("curl "));
+            assert!(!calls || block.language == "sh", "{said}: a block with curl is of the language sh");
+            rest = rest.replace(&block.text, "");
+        }
+        assert!(!rest.contains("`curl "), "{name}: a call stands in a block of its own");
+    }
+}
+
+#[test]
+fn what_is_shown_must_be_there() {
+    let is_shown = |shown: &str, found: &str| {
+        is_shown_by(&serde_json::from_str(shown).unwrap(), &serde_json::from_str(found).unwrap())
+    };
+    let token = r#"["ch_AZqYv3rVcBKUQ1mHn7tKRw"]"#;
+    assert!(is_shown(r#"{"a": 1}"#, r#"{"a": 1, "b": 2}"#));
+    assert!(is_shown(r#"[{"a": null}]"#, r#"[{"a": null, "b": []}]"#));
+    assert!(is_shown(token, r#"["ch_BZqYv3rVcBKUQ1mHn7tKRw"]"#));
+    assert!(!is_shown(token, r#"["rf_AZqYv3rVcBKUQ1mHn7tKRw"]"#));
+    assert!(!is_shown(r#"{"a": 1}"#, r#"{"a": 2}"#));
+    assert!(!is_shown(r#"{"a": null}"#, "{}"));
+    assert!(!is_shown("[1]", "[1, 2]"));
+}
