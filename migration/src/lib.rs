@@ -28,6 +28,7 @@ mod m0017_transfers;
 mod m0018_deposits;
 mod m0019_disputes;
 mod m0020_files;
+mod m0022_retired_data_keys;
 
 /// All steps in order.
 pub struct Migrator;
@@ -62,6 +63,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0018_deposits::Migration),
             Box::new(m0019_disputes::Migration),
             Box::new(m0020_files::Migration),
+            Box::new(m0022_retired_data_keys::Migration),
         ]
     }
 }

@@ -1,6 +1,9 @@
 //! Accounts, the keys that open them, and the first one.
 
+pub mod create;
 pub mod faults;
+pub mod keys;
+pub mod operator;
 pub mod settings;
 pub mod wipe;
 
@@ -23,6 +26,7 @@ use crate::limits::{
 use crate::random::token22;
 use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
+use crate::services::data_keys::unseal;
 use crate::services::{bank_accounts, claim, deposits, idempotency};
 use crate::store::{Store, Tx};
 use crate::vault::{Purpose, Vault};
@@ -131,7 +135,11 @@ pub async fn first(
         .await?;
     let Some(account) = existing else { return Ok(keys) };
     let keys = given_or(shown_keys(ctx, account).await?);
-    let rows = key_rows(ctx, account, &keys);
+    let mut rows = key_rows(ctx, account, &keys).to_vec();
+    rows.retain(|row| match row.kind {
+        KeyKind::Secret => secret.is_some(),
+        KeyKind::Publishable => publishable.is_some(),
+    });
     ctx.store.write(rows, |tx, rows| add_keys(tx, rows).boxed()).await?;
     Ok(keys)
 }
@@ -139,31 +147,36 @@ pub async fn first(
 /// What says which account was the first.
 const FIRST_ACCOUNT: &str = "first_account";
 
-/// An account that is not recorded yet, with every switch on, the opening deposit and a bank account of its own.
+/// An account that is not recorded yet.
 pub struct NewAccount {
     /// Its row.
     pub row: account::Model,
     keys: [api_key::Model; 2],
-    bank_account: bank_account::Model,
-    deposit: deposit::Model,
+    bank_account: Option<bank_account::Model>,
+    deposit: Option<deposit::Model>,
 }
 
 impl NewAccount {
-    /// One that these keys open.
+    /// One that these keys open, with every switch on, the opening deposit and a bank account of its own.
     pub fn new(ctx: &Context, business_name: &str, email: &str, keys: &Keys) -> Self {
         let mut row = opening(ctx.ids.token(), business_name, email, ctx.clock.now());
         let bank_account = bank_accounts::own(ctx, &row);
         row.bank_account_id = Some(bank_account.id);
-        let deposit = opening_deposit(ctx, &row);
-        Self { keys: key_rows(ctx, row.id, keys), row, bank_account, deposit }
+        let deposit = Some(opening_deposit(ctx, &row));
+        Self { keys: key_rows(ctx, row.id, keys), row, bank_account: Some(bank_account), deposit }
     }
 
     /// Record it.
     pub async fn record(&self, tx: &Tx) -> Result<(), Error> {
         add_keys(tx, &self.keys).await?;
         tx.append(&self.row);
-        tx.append(&self.bank_account);
-        deposits::book(tx, &self.deposit).await
+        if let Some(bank_account) = &self.bank_account {
+            tx.append(bank_account);
+        }
+        match &self.deposit {
+            Some(deposit) => deposits::book(tx, deposit).await,
+            None => Ok(()),
+        }
     }
 }
 
@@ -180,6 +193,7 @@ async fn add_keys(tx: &Tx, rows: &[api_key::Model]) -> Result<(), Error> {
             Some(known) if known.account_id != row.account_id => {
                 return Err(Error::internal("a configured API key belongs to another account"));
             }
+            Some(known) if known.valid_until.is_some() => keys::revive(tx, row).await?,
             Some(_) => {}
             None => tx.append(row),
         }
@@ -262,13 +276,13 @@ async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<Keys, Error>
         .order_by_desc(api_key::Column::CreatedAt)
         .all(ctx.store.read())
         .await?;
-    let youngest = |kind| {
+    let youngest = async |kind| {
         let row = rows
             .iter()
             .find(|row| row.kind == kind)
             .ok_or_else(|| Error::internal("an account without keys"))?;
-        let plain = ctx.vault.open(&key_context(account, kind), row.sealed_by, &row.sealed)?;
+        let plain = unseal(ctx, &key_context(account, kind), row.sealed_by, &row.sealed).await?;
         String::from_utf8(plain.to_vec()).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
     };
-    Ok(Keys { secret: youngest(KeyKind::Secret)?, publishable: youngest(KeyKind::Publishable)? })
+    Ok(Keys { secret: youngest(KeyKind::Secret).await?, publishable: youngest(KeyKind::Publishable).await? })
 }

@@ -12,6 +12,7 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
 use super::context::{Account, Context};
+use super::data_keys::anew::Sealed;
 use super::idempotency;
 use crate::error::Error;
 use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
@@ -92,9 +93,7 @@ fn sealed(
     now: Timestamp,
 ) -> bank_account::Model {
     let id: BankAccountToken = ctx.ids.token();
-    // A ciphertext opens only in its own row.
-    let context = format!("account number of {id} of {account_id}");
-    let sealed = ctx.vault.seal(context.as_bytes(), number.expose().as_bytes());
+    let sealed = ctx.vault.seal(&context(account_id, id), number.expose().as_bytes());
     let (bank_name, branch) = branches::of(&bsb);
     bank_account::Model {
         account_id,
@@ -109,6 +108,20 @@ fn sealed(
         sealed_by: sealed.key,
         expires_at: None,
         created_at: now,
+    }
+}
+
+/// A ciphertext opens only in its own row.
+fn context(account: AccountToken, id: BankAccountToken) -> Vec<u8> {
+    format!("account number of {id} of {account}").into_bytes()
+}
+
+impl Sealed for bank_account::Entity {
+    const SEALED_BY: Column = Column::SealedBy;
+    const SEALED: &'static [Column] = &[Column::NumberSealed];
+
+    fn context(row: &bank_account::Model, _: Column) -> Vec<u8> {
+        context(row.account_id, row.id)
     }
 }
 
