@@ -90,6 +90,10 @@ pub const DIRECTOR_AGE_MIN_YEARS: u32 = 18;
 pub const REGISTRATION_NUMBER_LENGTH_MAX: usize = 20;
 /// How many passwords a process hashes at a time: each takes 19 MiB.
 pub const PASSWORDS_HASHED_AT_ONCE: usize = 2;
+/// The largest fee that is a number of cents, in AUD: ten thousand dollars.
+pub const FEE_CENTS_MAX: i64 = 1_000_000;
+/// The least that an account's largest charge can be, in AUD cents.
+pub const CHARGE_CENTS_MIN: i64 = 100;
 /// Decisions 8: what the first account and sandbox accounts open with, in AUD cents.
 pub const OPENING_DEPOSIT_CENTS: i64 = 100_000_000;
 
@@ -210,3 +214,11 @@ pub const SETTLEMENT_DELAY_DAYS_MAX: i64 = 365;
 pub const ACCOUNT_QUIET_AFTER: Span = Span::seconds(120);
 /// How many rows of a deleted account go in one transaction.
 pub const WIPE_BATCH: u64 = 1000;
+
+/// How often a server reads the table of the vault's keys again.
+pub const DATA_KEYS_READ_AGAIN: Duration = Duration::from_secs(5);
+/// Wall clock for which a data key that has retired is kept at least: far longer than it takes every server to read the
+/// table again, and what it sealed before to be committed.
+pub const DATA_KEY_KEPT: Span = Span::seconds(3600);
+/// How many rows are encrypted anew in one transaction.
+pub const SEALED_BATCH: u64 = 100;

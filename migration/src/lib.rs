@@ -29,6 +29,7 @@ mod m0018_deposits;
 mod m0019_disputes;
 mod m0020_files;
 mod m0021_merchants;
+mod m0022_retired_data_keys;
 
 /// All steps in order.
 pub struct Migrator;
@@ -64,6 +65,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0019_disputes::Migration),
             Box::new(m0020_files::Migration),
             Box::new(m0021_merchants::Migration),
+            Box::new(m0022_retired_data_keys::Migration),
         ]
     }
 }

@@ -1,6 +1,7 @@
 //! Request parameters: from the tree that a body or a query makes to a plain struct, with every
 //! fault found on the way.
 
+pub mod account;
 pub mod authorisation;
 pub mod bank_account;
 pub mod card;

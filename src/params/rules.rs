@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use chrono::NaiveDate;
 use entity::Chance;
+use entity::pricing::Percentage;
 use serde_json::{Map, Value};
 use url::Url;
 use validator::{ValidateEmail, ValidationError};
@@ -121,6 +122,14 @@ pub fn chance(text: &str) -> Result<(), ValidationError> {
             Err(ValidationError::new("rule").with_message(why.to_string().into()))
         }
         Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// A percentage with at most four decimals. Speaks on blank text too.
+pub fn percentage(text: &str) -> Result<(), ValidationError> {
+    match text.trim().parse::<Percentage>() {
+        Err(why) => Err(ValidationError::new("rule").with_message(why.to_string().into())),
+        Ok(_) => Ok(()),
     }
 }
 

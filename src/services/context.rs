@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::outbound::Outbound;
 use crate::store::Store;
 use crate::under_way::handed_on;
-use crate::vault::Vault;
+use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;
@@ -40,6 +40,8 @@ pub struct Context {
     pub ids: Arc<Ids>,
     /// Ciphers and keyed hashes.
     pub vault: Arc<Vault>,
+    /// What opens the keys that another process has put into the table since.
+    pub operator: OperatorKeys,
     /// Who moves the money.
     pub acquirer: Arc<dyn Acquirer>,
     /// How long the acquirer may take to answer.

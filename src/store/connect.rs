@@ -146,7 +146,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
     options
 }
 
-fn sqlite(url: &str, connections: u32) -> ConnectOptions {
+pub(super) fn sqlite(url: &str, connections: u32) -> ConnectOptions {
     let mut options = options(url, connections);
     options.map_sqlx_sqlite_opts(|sqlite| {
         sqlite
@@ -177,7 +177,7 @@ async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.
-async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
+pub(super) async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
     let backend = connection.get_database_backend();
     let sql = if backend == DbBackend::Postgres {
         "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours

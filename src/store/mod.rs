@@ -3,6 +3,7 @@
 
 mod announced;
 mod appended;
+mod backup;
 mod begun;
 mod connect;
 mod postgres;
@@ -23,6 +24,7 @@ use tokio::sync::mpsc;
 
 pub use announced::Announcement;
 pub use appended::WordTable;
+pub use backup::{BackupError, backup};
 pub use connect::{ConnectError, Location};
 pub use rows::about;
 pub use statements::{Counts, Statements};

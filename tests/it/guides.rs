@@ -21,8 +21,7 @@ const KEY: &str = "sk_test_0123456789";
 const RECEIVER: &str = "127.0.0.1:9000";
 
 const TOOLS: [&str; 3] = ["curl", "jq", "openssl"];
-const MISSING: &str =
-    "curl, jq or openssl is not installed, so the tests on it are skipped: no document is run (.ci/run installs them).\n";
+const MISSING: &str = "curl, jq or openssl is not installed, so the tests on it are skipped: no document is run (.ci/run installs them).\n";
 
 /// `curl` as it is, but the status of each answer is kept, too.
 const CURL: &str = "#!/bin/sh\nexec \"$REAL_CURL\" --dump-header \"$(mktemp \"$HEADS/XXXXXX\")\" \"$@\"\n";
@@ -95,7 +94,8 @@ impl Guide {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        let server = Process::start(program(&folder.path().join("data")).env("CARD_PAYMENTS_SECRET_KEY", KEY));
+        let server =
+            Process::start(program(&folder.path().join("data")).env("CARD_PAYMENTS_SECRET_KEY", KEY));
         Some(Self { name, blocks, folder, server })
     }
 
@@ -129,7 +129,8 @@ impl Guide {
                 std::fs::create_dir(self.heads(n)).unwrap();
                 let heads = self.heads(n);
                 let heads = heads.display();
-                writeln!(script, "export HEADS={heads}\n{tool} ./block_{n}.{ending}\nprintf '{MARK}\\n'").unwrap();
+                writeln!(script, "export HEADS={heads}\n{tool} ./block_{n}.{ending}\nprintf '{MARK}\\n'")
+                    .unwrap();
             } else if !["json", "text", "sh"].contains(&block.language.as_str()) {
                 eprintln!("{}: a block of {:?} is not run", self.line(n), block.language);
             }
@@ -138,7 +139,8 @@ impl Guide {
         // What blocks leave running ends with them.
         std::fs::write(folder.join("guide.sh"), script).unwrap();
         let script = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; . ./guide.sh";
-        let output = self.shell(&receiver.port().to_string()).args(["120", "bash", "-c", script]).output().unwrap();
+        let output =
+            self.shell(&receiver.port().to_string()).args(["120", "bash", "-c", script]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{} after {text}\n{stderr}", self.name);
@@ -156,9 +158,11 @@ impl Guide {
         std::fs::create_dir(&tools).unwrap();
         std::fs::write(tools.join("curl"), CURL).unwrap();
         std::fs::set_permissions(tools.join("curl"), PermissionsExt::from_mode(0o755)).unwrap();
-        std::os::unix::fs::symlink(root.join("tests/verifiers/node_modules"), folder.join("node_modules")).unwrap();
+        std::os::unix::fs::symlink(root.join("tests/verifiers/node_modules"), folder.join("node_modules"))
+            .unwrap();
         let here = Path::new(env!("CARGO_BIN_EXE_card-payments")).parent().unwrap();
-        let mut path = vec![tools, here.to_owned(), root.join(verifiers::PYTHON).parent().unwrap().to_owned()];
+        let mut path =
+            vec![tools, here.to_owned(), root.join(verifiers::PYTHON).parent().unwrap().to_owned()];
         path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
         let mut command = Command::new("timeout");
         command
@@ -191,7 +195,10 @@ impl Guide {
         for (n, (block, printed)) in self.blocks.iter().zip(printed).enumerate() {
             if runs(block).is_some() {
                 last = printed;
-                let answered = self.blocks.get(n + 1).is_some_and(|next| next.language == "text" || next.text.contains("\"error\""));
+                let answered = self
+                    .blocks
+                    .get(n + 1)
+                    .is_some_and(|next| next.language == "text" || next.text.contains("\"error\""));
                 let refused = self.statuses(n).into_iter().find(|status| *status >= 400);
                 assert!(answered || refused.is_none(), "{}: {refused:?}, {last:?}", self.line(n));
                 continue;
@@ -200,10 +207,15 @@ impl Guide {
             match block.language.as_str() {
                 "json" => {
                     let read = |text: &str| {
-                        serde_json::from_str::<Value>(text).unwrap_or_else(|error| panic!("{}: {error}: {text}", self.line(n)))
+                        serde_json::from_str::<Value>(text)
+                            .unwrap_or_else(|error| panic!("{}: {error}: {text}", self.line(n)))
                     };
                     let (shown, answer) = (read(&self.placed(&block.text)), read(&found));
-                    assert!(is_shown_by(&shown, &answer), "{} shows {shown}, but there is {answer}", self.line(n));
+                    assert!(
+                        is_shown_by(&shown, &answer),
+                        "{} shows {shown}, but there is {answer}",
+                        self.line(n)
+                    );
                 }
                 "text" => assert_eq!(block.text, found, "{}", self.line(n)),
                 _ => {}

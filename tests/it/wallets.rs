@@ -348,7 +348,6 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         let mut options = ServeOptions {
             retention_days: 90,
             listen: "127.0.0.1:0".parse().unwrap(),
-            environment: Environment::Live,
             base_url: None,
             blobs: None,
             acquirer: Some("simulator".into()),
@@ -363,7 +362,11 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         let mut secrets =
             Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
         change(&mut options, &mut secrets);
-        let database = DatabaseOptions { database_url: None, data_dir: folder.path().into() };
+        let database = DatabaseOptions {
+            database_url: None,
+            data_dir: folder.path().into(),
+            environment: Environment::Live,
+        };
         Parts::configured(&options, &database, &secrets).err().map(|error| error.to_string())
     };
     let (roots, garbage, no_certificate, no_key) = (

@@ -5,15 +5,20 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use card_payments::config::{DatabaseOptions, Environment};
+use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::services::merchants::export::export;
 use clap::Args;
 use entity::MerchantToken;
 
 use crate::commands;
 
-/// Which merchant, and where to.
+/// Write a merchant's application, and the keys that are to work in the other environment, as a JSON document.
+///
+/// Whoever has the document has the keys. Changes nothing. Needs the vault's key, as a server does.
 #[derive(Args)]
+#[command(
+    after_help = "Example:\n  card-payments account export mrch_AZqYv3rVcBKUQ1mHn7tKRw --out merchant.json"
+)]
 pub struct Export {
     /// The merchant's token: mrch_...
     merchant: MerchantToken,
@@ -23,13 +28,9 @@ pub struct Export {
 }
 
 /// Run the command.
-pub async fn run(
-    Export { merchant, out }: Export,
-    environment: Environment,
-    database: &DatabaseOptions,
-) -> Result<(), Box<dyn Error>> {
-    let (store, vault) = commands::installation(environment, database).await?;
-    let document = export(&store, &vault, environment, merchant).await?;
+pub async fn run(Export { merchant, out }: Export, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
+    let document = export(&ctx, merchant).await?;
     let text = serde_json::to_string_pretty(&document)? + "\n";
     match out {
         None => Ok(std::io::stdout().write_all(text.as_bytes())?),

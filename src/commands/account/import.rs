@@ -3,16 +3,18 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use card_payments::clock::{Clock, Ids, SystemClock};
-use card_payments::config::{self, DatabaseOptions, Environment};
-use card_payments::services::merchants::import::{Here, import, read};
+use card_payments::config::{self, DatabaseOptions, Secrets};
+use card_payments::services::merchants::import::{import, read};
 use clap::Args;
 use serde_json::json;
 
 use crate::commands;
 
-/// Which document.
+/// Make the account of a merchant that was exported in the other environment, pending approval, and print its token.
+///
+/// A second time it is refused. Needs the vault's key, as a server does.
 #[derive(Args)]
+#[command(after_help = "Example:\n  card-payments account import merchant.json")]
 pub struct Import {
     /// What `account export` has written in the other environment.
     file: PathBuf,
@@ -22,17 +24,12 @@ pub struct Import {
 }
 
 /// Run the command.
-pub async fn run(
-    Import { file, json }: Import,
-    environment: Environment,
-    database: &DatabaseOptions,
-) -> Result<(), Box<dyn Error>> {
+pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     // Before the database: a document that is wrong changes nothing.
-    let document = read(config::read(&file)?.expose(), environment)?;
+    let document = read(config::read(&file)?.expose(), database.environment)?;
     let merchant = document.merchant();
-    let (store, vault) = commands::installation(environment, database).await?;
-    let (ids, wall) = (Ids::default(), SystemClock.now());
-    let token = import(&Here { store: &store, vault: &vault, ids: &ids, wall }, document).await?;
+    let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
+    let token = import(&ctx, document).await?;
     if json {
         println!("{}", json!({ "token": token, "merchant": merchant }));
     } else {

@@ -1,6 +1,9 @@
 //! Accounts, the keys that open them, and the first one.
 
+pub mod create;
 pub mod faults;
+pub mod keys;
+pub mod operator;
 pub mod settings;
 pub mod standing;
 pub mod wipe;
@@ -27,6 +30,7 @@ use crate::limits::{
 use crate::random::token22;
 use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
+use crate::services::data_keys::unseal;
 use crate::services::{bank_accounts, claim, deposits, idempotency};
 use crate::store::{Store, Tx};
 use crate::vault::{Purpose, Vault};
@@ -135,8 +139,12 @@ pub async fn first(
         })
         .await?;
     let Some(account) = existing else { return Ok(keys) };
-    let keys = given_or(shown_keys(&ctx.store, &ctx.vault, account).await?);
-    let rows = key_rows(&ctx.vault, account, &keys, ctx.clock.now());
+    let keys = given_or(shown_keys(ctx, account).await?);
+    let mut rows = key_rows(ctx, account, &keys).to_vec();
+    rows.retain(|row| match row.kind {
+        KeyKind::Secret => secret.is_some(),
+        KeyKind::Publishable => publishable.is_some(),
+    });
     ctx.store.write(rows, |tx, rows| add_keys(tx, rows).boxed()).await?;
     Ok(keys)
 }
@@ -149,7 +157,7 @@ pub struct NewAccount {
     /// Its row.
     pub row: account::Model,
     keys: [api_key::Model; 2],
-    bank_account: bank_account::Model,
+    bank_account: Option<bank_account::Model>,
     deposit: Option<deposit::Model>,
 }
 
@@ -160,28 +168,28 @@ impl NewAccount {
         let bank_account = bank_accounts::own(ctx, &row);
         row.bank_account_id = Some(bank_account.id);
         let deposit = Some(opening_deposit(ctx, &row));
-        let keys = key_rows(&ctx.vault, row.id, keys, ctx.clock.now());
-        Self { keys, row, bank_account, deposit }
+        Self { keys: key_rows(ctx, row.id, keys), row, bank_account: Some(bank_account), deposit }
     }
 
     /// One that these keys open, with nothing in it but its owner's bank account. The row is as yet nobody's.
     pub fn with(
-        vault: &Vault,
+        ctx: &Context,
         mut row: account::Model,
         keys: &Keys,
         bank_account: bank_account::Model,
-        wall: Timestamp,
     ) -> Self {
         row.bank_account_id = Some(bank_account.id);
         let bank_account = bank_account::Model { state: BankAccountState::Attached, ..bank_account };
-        Self { keys: key_rows(vault, row.id, keys, wall), row, bank_account, deposit: None }
+        Self { keys: key_rows(ctx, row.id, keys), row, bank_account: Some(bank_account), deposit: None }
     }
 
     /// Record it.
     pub async fn record(&self, tx: &Tx) -> Result<(), Error> {
         add_keys(tx, &self.keys).await?;
         tx.append(&self.row);
-        tx.append(&self.bank_account);
+        if let Some(bank_account) = &self.bank_account {
+            tx.append(bank_account);
+        }
         match &self.deposit {
             Some(deposit) => deposits::book(tx, deposit).await,
             None => Ok(()),
@@ -189,9 +197,10 @@ impl NewAccount {
     }
 }
 
-fn key_rows(vault: &Vault, account: AccountToken, keys: &Keys, wall: Timestamp) -> [api_key::Model; 2] {
+fn key_rows(ctx: &Context, account: AccountToken, keys: &Keys) -> [api_key::Model; 2] {
+    let wall = ctx.clock.now();
     [(KeyKind::Secret, &keys.secret), (KeyKind::Publishable, &keys.publishable)]
-        .map(|(kind, key)| key_row(vault, account, kind, key, wall))
+        .map(|(kind, key)| key_row(&ctx.vault, account, kind, key, wall))
 }
 
 /// Add the keys that are not there yet.
@@ -201,6 +210,7 @@ async fn add_keys(tx: &Tx, rows: &[api_key::Model]) -> Result<(), Error> {
             Some(known) if known.account_id != row.account_id => {
                 return Err(Error::internal("a configured API key belongs to another account"));
             }
+            Some(known) if known.valid_until.is_some() => keys::revive(tx, row).await?,
             Some(_) => {}
             None => tx.append(row),
         }
@@ -291,19 +301,19 @@ fn key_context(account: AccountToken, kind: KeyKind) -> Vec<u8> {
 }
 
 /// The youngest pair.
-pub async fn shown_keys(store: &Store, vault: &Vault, account: AccountToken) -> Result<Keys, Error> {
+pub async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<Keys, Error> {
     let rows = api_key::Entity::owned_by(account)
         .filter(api_key::Column::ValidUntil.is_null())
         .order_by_desc(api_key::Column::CreatedAt)
-        .all(store.read())
+        .all(ctx.store.read())
         .await?;
-    let youngest = |kind| {
+    let youngest = async |kind| {
         let row = rows
             .iter()
             .find(|row| row.kind == kind)
             .ok_or_else(|| Error::internal("an account without keys"))?;
-        let plain = vault.open(&key_context(account, kind), row.sealed_by, &row.sealed)?;
+        let plain = unseal(ctx, &key_context(account, kind), row.sealed_by, &row.sealed).await?;
         String::from_utf8(plain.to_vec()).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
     };
-    Ok(Keys { secret: youngest(KeyKind::Secret)?, publishable: youngest(KeyKind::Publishable)? })
+    Ok(Keys { secret: youngest(KeyKind::Secret).await?, publishable: youngest(KeyKind::Publishable).await? })
 }

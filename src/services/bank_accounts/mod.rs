@@ -12,8 +12,9 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
 use super::context::{Account, Context};
+use super::data_keys::anew::Sealed;
+use super::data_keys::unseal;
 use super::idempotency;
-use crate::clock::Ids;
 use crate::error::Error;
 use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
 use crate::params::bank_account::NewBankAccount;
@@ -21,7 +22,6 @@ use crate::params::rules::bsb_digits;
 use crate::params::{Faults, Params};
 use crate::secret::Secret;
 use crate::store::Tx;
-use crate::vault::Vault;
 use crate::views::bank_account::BankAccount;
 
 /// The branch of no bank.
@@ -61,18 +61,6 @@ pub fn present(
     at: &str,
     faults: &mut Faults,
 ) -> Option<bank_account::Model> {
-    made(&ctx.vault, &ctx.ids, account, given, at, faults)
-}
-
-/// The same beside a server.
-pub fn made(
-    vault: &Vault,
-    ids: &Ids,
-    account: &Account,
-    given: &NewBankAccount,
-    at: &str,
-    faults: &mut Faults,
-) -> Option<bank_account::Model> {
     // What is no bank account at all is one fault; its placeholder has no more.
     if faults.has(at.trim_end_matches('.')) {
         return None;
@@ -87,27 +75,26 @@ pub fn made(
     if bsb == REFUSED_BSB {
         faults.add("bank_account", "Bank account is invalid");
     }
-    Some(sealed(vault, ids, (account.id(), account.now), &given.name, bsb, &number.into()))
+    Some(sealed(ctx, (account.id(), account.now), &given.name, bsb, &number.into()))
 }
 
 /// The bank account that an account opens with.
 pub fn own(ctx: &Context, account: &account::Model) -> bank_account::Model {
     let number = OWN_NUMBER.into();
     let whose = (account.id, account.created_at);
-    let row = sealed(&ctx.vault, &ctx.ids, whose, &account.business_name, OWN_BSB.into(), &number);
+    let row = sealed(ctx, whose, &account.business_name, OWN_BSB.into(), &number);
     bank_account::Model { state: BankAccountState::Attached, ..row }
 }
 
 fn sealed(
-    vault: &Vault,
-    ids: &Ids,
+    ctx: &Context,
     (account_id, created_at): (AccountToken, Timestamp),
     name: &str,
     bsb: String,
     number: &Secret,
 ) -> bank_account::Model {
-    let id: BankAccountToken = ids.token();
-    let sealed = vault.seal(&context(account_id, id), number.expose().as_bytes());
+    let id: BankAccountToken = ctx.ids.token();
+    let sealed = ctx.vault.seal(&context(account_id, id), number.expose().as_bytes());
     let (bank_name, branch) = branches::of(&bsb);
     bank_account::Model {
         account_id,
@@ -126,8 +113,8 @@ fn sealed(
 }
 
 /// The whole number, for whoever must pay there.
-pub fn number(vault: &Vault, row: &bank_account::Model) -> Result<Secret, Error> {
-    let plain = vault.open(&context(row.account_id, row.id), row.sealed_by, &row.number_sealed)?;
+pub async fn number(ctx: &Context, row: &bank_account::Model) -> Result<Secret, Error> {
+    let plain = unseal(ctx, &context(row.account_id, row.id), row.sealed_by, &row.number_sealed).await?;
     let number = std::str::from_utf8(&plain).map_err(|_| Error::internal("an account number is no text"))?;
     Ok(number.into())
 }
@@ -135,6 +122,15 @@ pub fn number(vault: &Vault, row: &bank_account::Model) -> Result<Secret, Error>
 /// A ciphertext opens only in its own row.
 fn context(account: AccountToken, id: BankAccountToken) -> Vec<u8> {
     format!("account number of {id} of {account}").into_bytes()
+}
+
+impl Sealed for bank_account::Entity {
+    const SEALED_BY: Column = Column::SealedBy;
+    const SEALED: &'static [Column] = &[Column::NumberSealed];
+
+    fn context(row: &bank_account::Model, _: Column) -> Vec<u8> {
+        context(row.account_id, row.id)
+    }
 }
 
 /// All but the last three digits as X.

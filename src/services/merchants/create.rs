@@ -41,10 +41,7 @@ pub async fn create(
         sealed_by: Some(other.key),
         ..begun(account.id(), &row, &asked.application(), password_hash)?
     };
-    let referred = Referred {
-        merchant,
-        account: NewAccount::with(&ctx.vault, row, &Keys::mint(), bank_account, ctx.clock.now()),
-    };
+    let referred = Referred { merchant, account: NewAccount::with(ctx, row, &Keys::mint(), bank_account) };
     idempotency::write(ctx, account, referred, |tx, referred| referred.record(tx).boxed()).await
 }
 

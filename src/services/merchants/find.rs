@@ -102,8 +102,8 @@ impl OwnAccount {
         let settings = account::Entity::find_by_id(id).one(db).await?.ok_or_else(deleted)?;
         let bank_account = settings.bank_account_id.ok_or_else(deleted)?;
         let bank_account = bank_accounts::in_unit(db, id, bank_account).await?.ok_or_else(deleted)?;
-        let here = accounts::shown_keys(&ctx.store, &ctx.vault, id).await?;
-        let elsewhere = transport::opened(&ctx.vault, row)?.unwrap_or_default();
+        let here = accounts::shown_keys(ctx, id).await?;
+        let elsewhere = transport::opened(ctx, row).await?.unwrap_or_default();
         let (test, live) = match ctx.environment {
             Environment::Test => (here, elsewhere),
             Environment::Live => (elsewhere, here),

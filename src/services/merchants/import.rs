@@ -8,16 +8,15 @@ use validator::Validate;
 
 use super::create::{added, begun};
 use super::transport::{Document, FORMAT, VERSION};
-use crate::clock::Ids;
 use crate::config::{self, Environment};
 use crate::error::Error;
 use crate::params::Faults;
 use crate::params::bank_account::NewBankAccount;
 use crate::services::accounts::{self, Keys, NewAccount};
 use crate::services::bank_accounts;
-use crate::services::context::Account;
-use crate::store::{Store, Tx};
-use crate::vault::{Purpose, Vault};
+use crate::services::context::{Account, Context};
+use crate::store::Tx;
+use crate::vault::Purpose;
 
 /// Why a document is not taken. None of it repeats what stands in the document.
 #[derive(Debug, thiserror::Error)]
@@ -50,18 +49,6 @@ pub enum ImportError {
     Store(#[from] Error),
 }
 
-/// What an import works with: it runs beside a server, which has these as well.
-pub struct Here<'a> {
-    /// The database.
-    pub store: &'a Store,
-    /// Its ciphers.
-    pub vault: &'a Vault,
-    /// Ids.
-    pub ids: &'a Ids,
-    /// The wall clock's now.
-    pub wall: entity::Timestamp,
-}
-
 /// Read a document.
 ///
 /// Refusals: all but those of what is here already.
@@ -91,8 +78,8 @@ pub fn read(text: &str, environment: Environment) -> Result<Document, ImportErro
 }
 
 /// Make the account. Its token.
-pub async fn import(here: &Here<'_>, document: Document) -> Result<AccountToken, ImportError> {
-    let Here { store, vault, ids, wall, .. } = *here;
+pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, ImportError> {
+    let wall = ctx.clock.now();
     let Document { application, bank_account, keys, .. } = &document;
     let id = AccountToken::new(document.merchant.id());
     let (name, email) = (&application.business.trading_name, &application.contact.email);
@@ -101,17 +88,16 @@ pub async fn import(here: &Here<'_>, document: Document) -> Result<AccountToken,
     let mut faults = Faults::default();
     let given = NewBankAccount::from(bank_account);
     let own = Account::new(row.clone(), wall);
-    let bank_account = bank_accounts::made(vault, ids, &own, &given, "bank_account.", &mut faults);
+    let bank_account = bank_accounts::present(ctx, &own, &given, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else {
         return Err(ImportError::Wrong("bank_account"));
     };
     let keys = Keys { secret: keys.secret.as_str().into(), publishable: keys.publishable.as_str().into() };
     let hashes = [&keys.secret, &keys.publishable]
-        .map(|key| vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]).to_vec());
+        .map(|key| ctx.vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]).to_vec());
     let merchant = begun(id, &row, application, document.password_hash.clone())?;
-    let coming =
-        Coming { account: NewAccount::with(vault, row, &keys, bank_account, wall), merchant, hashes };
-    match store.write(coming, |tx, coming| coming.record(tx).boxed()).await? {
+    let coming = Coming { account: NewAccount::with(ctx, row, &keys, bank_account), merchant, hashes };
+    match ctx.store.write(coming, |tx, coming| coming.record(tx).boxed()).await? {
         Came::In => Ok(id),
         Came::Before => Err(ImportError::Known(id)),
         Came::WithTakenKeys => Err(ImportError::TakenKeys),

@@ -8,6 +8,8 @@ use crate::params::bank_account::NewBankAccount;
 use crate::params::merchant::Application;
 use crate::secret::Secret;
 use crate::services::accounts::Keys;
+use crate::services::context::Context;
+use crate::services::data_keys::{anew, unseal};
 use crate::vault::{Sealed, Vault};
 
 /// What the document calls itself.
@@ -68,12 +70,21 @@ pub(super) fn seal(vault: &Vault, own: AccountToken, keys: &Keys) -> Sealed {
 }
 
 /// The same, opened; none where they were minted elsewhere.
-pub(super) fn opened(vault: &Vault, row: &merchant::Model) -> Result<Option<Keys>, Error> {
+pub(super) async fn opened(ctx: &Context, row: &merchant::Model) -> Result<Option<Keys>, Error> {
     let (Some(sealed), Some(key)) = (&row.other_keys_sealed, row.sealed_by) else { return Ok(None) };
-    let plain = vault.open(&context(row.own_account()), key, sealed)?;
+    let plain = unseal(ctx, &context(row.own_account()), key, sealed).await?;
     let pair = std::str::from_utf8(&plain).ok().and_then(|pair| pair.split_once(' '));
     let (secret, publishable) = pair.ok_or_else(|| Error::internal("keys of a merchant that are none"))?;
     Ok(Some(Keys { secret: secret.into(), publishable: publishable.into() }))
+}
+
+impl anew::Sealed for merchant::Entity {
+    const SEALED_BY: merchant::Column = merchant::Column::SealedBy;
+    const SEALED: &'static [merchant::Column] = &[merchant::Column::OtherKeysSealed];
+
+    fn context(row: &merchant::Model, _: merchant::Column) -> Vec<u8> {
+        context(row.own_account())
+    }
 }
 
 /// A sealed pair opens only as this merchant's.

@@ -301,7 +301,11 @@ fn the_environment_decides_and_the_operator_adds() {
             webhook_allow: allow.iter().map(|entry| entry.parse().unwrap()).collect(),
             log: "info".into(),
         };
-        let database = DatabaseOptions { database_url: None, data_dir: data.path().into() };
+        let database = DatabaseOptions {
+            database_url: None,
+            data_dir: data.path().into(),
+            environment: Environment::Live,
+        };
         let vault_key = Some(OperatorKeys::generate("own").to_text());
         let secrets = Secrets { vault_key, ..Secrets::default() };
         Parts::configured(&options, &database, &secrets).unwrap().outbound.reach().clone()
