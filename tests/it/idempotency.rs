@@ -93,6 +93,9 @@ async fn record_of(app: &App, client: &Client, path: &str) -> String {
         let account = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
         return path.replace("{account_token}", &token_of(&account));
     }
+    if path.ends_with("{merchant_token}") {
+        return path.replace("{merchant_token}", &client.merchant().await);
+    }
     if path.contains("{auth_token}") {
         return path.replace("{auth_token}", &client.authorisation(400).await);
     }

@@ -35,6 +35,8 @@ mod harness;
 mod house;
 mod idempotency;
 mod ledger;
+mod merchant_moves;
+mod merchants;
 mod money;
 mod money_sequences;
 mod outbound;
