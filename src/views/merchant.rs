@@ -274,10 +274,10 @@ pub struct MerchantBankAccount {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Resources {
     /// For payments.
-    #[schema(format = Uri)]
+    #[schema(example = "https://api.example.com/pay/mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     payment_page: String,
     /// For payments with a surcharge.
-    #[schema(format = Uri)]
+    #[schema(example = "https://api.example.com/pay/mrch_AZqYv3rVcBKUQ1mHn7tKRw/surcharge")]
     surcharge_payment_page: String,
 }
 

@@ -7,7 +7,7 @@ use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::Unreached;
 use card_payments::services::{
-    charges, disputes, refunds, subscriptions, three_d_secure, transfers, webhooks,
+    charges, disputes, merchants, refunds, subscriptions, three_d_secure, transfers, webhooks,
 };
 use entity::card::CardState;
 use entity::event::EventType;
@@ -71,6 +71,12 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/disputes/state.rs`:\n\n```\n",
     );
     text.push_str(&disputes::state::table());
+    text.push_str(
+        "```\n\n## Merchant\n\nBegins as `pending_approval`. The operator decides, in test through the sandbox as well. In live, the keys of \
+         a merchant that is not active may only read, and those of a declined one open nothing. From \
+         `src/services/merchants/state.rs`; all other moves are refused as `invalid_state`:\n\n```\n",
+    );
+    text.push_str(&merchants::state::table());
     text.push_str(
         "```\n\n## Transfer\n\nA transfer is paid when it is made. To an account number that ends in 999 it comes back a day later, by \
          the account's clock, with its fee. From `src/services/transfers/state.rs`:\n\n```\n",

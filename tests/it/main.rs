@@ -37,6 +37,8 @@ mod house;
 mod idempotency;
 mod isolation;
 mod ledger;
+mod merchant_moves;
+mod merchants;
 mod money;
 mod money_sequences;
 mod outbound;

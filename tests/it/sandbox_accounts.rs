@@ -52,6 +52,7 @@ async fn fill(client: &Client) {
     client.transfer(100, token(&recipient)).await.ok(201);
     let domain = json!({ "domain_name": "shop.example.com" });
     client.post("/1/walletA_pay/domains", &domain).await.ok(201);
+    client.merchant().await;
     // Its payload is for a certificate of the account's own.
     client.payment_source(&client.wallet_payload("walletApay", "4200000000000000").await).await;
 }

@@ -384,6 +384,8 @@ impl App {
             0,
             "an open session has a pending charge and a copy of its card, an ended one neither"
         );
+        let halves = "SELECT COUNT(*) FROM merchants m WHERE NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = m.id AND a.referred_by = m.account_id AND a.status = m.status AND a.bank_account_id IS NOT NULL) OR (m.status = 'active') > (m.activated_at IS NOT NULL)";
+        assert_eq!(self.number(halves).await, 0, "merchants whose own account says something else");
         let authorisations =
             format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED_AUTHORISATIONS);
         let apart = "SELECT COUNT(*) FROM charges c WHERE origin = 'capture' AND NOT EXISTS (SELECT 1 FROM charges a WHERE a.account_id = c.account_id AND a.id = c.authorisation_id AND a.origin = 'authorisation' AND a.state = 'captured' AND a.captured_as = c.id AND a.amount_captured = c.amount AND c.amount <= a.amount)";
@@ -399,6 +401,7 @@ impl App {
             ("events", "SELECT COUNT(*) FROM events"),
             ("refunds", "SELECT COUNT(*) FROM refunds"),
             ("webhooks", "SELECT COUNT(*) FROM webhooks"),
+            ("merchants", "SELECT COUNT(*) FROM merchants"),
             ("plans", "SELECT COUNT(*) FROM plans WHERE deleted_at IS NULL"),
             ("subscriptions", SHOWN_SUBSCRIPTIONS),
         ] {

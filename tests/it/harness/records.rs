@@ -59,7 +59,7 @@ impl App {
                 token_of(&client.get("/1/events?per_page=1").await.ok(200)[0])
             }
             "file_token" => client.file().await,
-            "merchant_token" => token_of(&self.merchant(client).await),
+            "merchant_token" => client.merchant().await,
             "payment_source_token" => {
                 let source = json!({ "type": "card", "source": card(ENROLLED) });
                 token_of(&client.payment_source(&source).await)
@@ -84,14 +84,6 @@ impl App {
             }
             unknown => panic!("{unknown}: say in tests/it/harness/records.rs how a record for it is made"),
         }
-    }
-
-    /// A referred merchant of the client's, as the document's example describes one.
-    async fn merchant(&self, client: &Client) -> Value {
-        let document = card_payments::http::openapi();
-        let example = &document["paths"]["/1/merchants"]["post"]["requestBody"]["content"]["application/json"]
-            ["example"];
-        client.post("/1/merchants", example).await.ok(201)
     }
 
     /// A session at whose page the cardholder has approved.
