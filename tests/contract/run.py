@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ask a fresh server everything that its document allows and much that it does not, and count what came of it.
 
-    target/contract/bin/python tests/contract/run.py [--examples N] [--seed N] [--program PATH]
+    target/contract/bin/python tests/contract/run.py [--examples N] [--seed N] [--program PATH] [--document PATH]
 
 Each operation for itself first, then sequences of them along the links; each with a server of its own. Fails on any
 finding of Schemathesis, and where fewer than six operations of ten have also succeeded. Other arguments are Schemathesis'."""
@@ -30,11 +30,12 @@ def main():
     arguments.add_argument("--examples", type=int, default=os.environ.get("CARD_PAYMENTS_CONTRACT_EXAMPLES", "1"))
     arguments.add_argument("--seed", default=os.environ.get("CARD_PAYMENTS_CONTRACT_SEED", "1"))
     arguments.add_argument("--program", default=str(ROOT / "target/debug/card-payments"))
+    arguments.add_argument("--document", default=str(ROOT / "openapi.yaml"))
     arguments, more = arguments.parse_known_args()
     asked = collections.defaultdict(collections.Counter)
     runs = [("examples,coverage,fuzzing", arguments.examples), ("stateful", SEQUENCES_PER_EXAMPLE * arguments.examples)]
     faults = [fault for phases, n in runs for fault in run(arguments, phases, n, more, asked)]
-    faults += report(asked)
+    faults += report(arguments.document, asked)
     if faults:
         sys.exit("\n".join(["contract:", *faults]))
 
@@ -44,7 +45,7 @@ def run(arguments, phases, examples, more, asked):
     with tempfile.TemporaryDirectory() as folder:
         server, url = start(arguments.program, folder)
         try:
-            ended = ask(url, pathlib.Path(folder), ["--phases", phases, "--max-examples", str(examples), "--seed", arguments.seed, *more])
+            ended = ask(url, arguments.document, pathlib.Path(folder), ["--phases", phases, "--max-examples", str(examples), "--seed", arguments.seed, *more])
         finally:
             server.terminate()
             stopped = server.wait(timeout=90)
@@ -68,21 +69,21 @@ def start(program, folder):
     sys.exit(f"the server does not listen: {pathlib.Path(folder, 'log').read_text()}")
 
 
-def ask(url, folder, how):
+def ask(url, document, folder, how):
     environment = os.environ | {
         "CARD_PAYMENTS_URL": url, "CARD_PAYMENTS_SECRET_KEY": KEY, "CARD_PAYMENTS_STATUSES": str(folder / "statuses"),
         "PYTHONPATH": str(HERE), "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [
         pathlib.Path(sys.executable).parent / "st", "--config-file", HERE / "schemathesis.toml",
-        "run", ROOT / "openapi.yaml", "--url", url, "--warnings", "off", *how,
+        "run", document, "--url", url, "--warnings", "off", *how,
     ]
     return subprocess.run(command, env=environment, cwd=folder).returncode
 
 
-def report(asked):
+def report(document, asked):
     """Which operations have succeeded, and which documented statuses nobody has seen."""
-    document = yaml.safe_load((ROOT / "openapi.yaml").read_text())
+    document = yaml.safe_load(pathlib.Path(document).read_text())
     documented = {
         f"{method.upper()} {path}": set(operation["responses"])
         for path, item in document["paths"].items() for method, operation in item.items() if "responses" in operation

@@ -68,7 +68,8 @@ fn headings(document: &str) -> Vec<&str> {
 
 /// The pages in the order in which the contents name them, with what they are called there.
 fn order() -> Vec<(String, String)> {
-    let entries = read(CONTENTS).lines().filter(|line| line.starts_with("| [")).map(str::to_owned).collect::<Vec<_>>();
+    let entries =
+        read(CONTENTS).lines().filter(|line| line.starts_with("| [")).map(str::to_owned).collect::<Vec<_>>();
     let named = entries.iter().map(|entry| links(entry).swap_remove(0));
     named.map(|(title, page)| (format!("docs/{page}"), title)).collect()
 }
@@ -113,9 +114,16 @@ fn every_link_leads_somewhere() {
             let beside = root().join(&name).parent().unwrap().join(file);
             assert!(file.is_empty() || beside.exists(), "{name}: {target}");
             if !fragment.is_empty() {
-                let there = if file.is_empty() { document.clone() } else { std::fs::read_to_string(&beside).unwrap() };
+                let there = if file.is_empty() {
+                    document.clone()
+                } else {
+                    std::fs::read_to_string(&beside).unwrap()
+                };
                 let anchors: Vec<_> = headings(&there).into_iter().map(anchor).collect();
-                assert!(anchors.iter().any(|anchor| anchor == fragment), "{name}: {target} is none of {anchors:?}");
+                assert!(
+                    anchors.iter().any(|anchor| anchor == fragment),
+                    "{name}: {target} is none of {anchors:?}"
+                );
             }
         }
     }
@@ -125,7 +133,9 @@ fn every_link_leads_somewhere() {
 fn every_file_that_a_document_names_is_there() {
     for name in documents() {
         for named in read(&name).split('`').skip(1).step_by(2) {
-            let is_path = ["src/", "docs/", "tests/", "entity/", "migration/", ".ci/"].iter().any(|room| named.starts_with(room));
+            let is_path = ["src/", "docs/", "tests/", "entity/", "migration/", ".ci/"]
+                .iter()
+                .any(|room| named.starts_with(room));
             let plain = !named.contains(['*', '<', '{', ' ', '\n', '(']);
             let file = named.split("::").next().unwrap();
             assert!(!(is_path && plain) || root().join(file).exists(), "{name} names {named}");

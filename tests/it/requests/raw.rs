@@ -18,15 +18,66 @@ const KEY: &str = "sk_test_0123456789";
 /// So many callers at once.
 const CALLERS: u64 = 4;
 /// What the program may come to hold at most, in KiB: an unoptimised build with a database in it.
-const MEMORY_MAX_KIB: u64 = 400_000;
+const MEMORY_MAX_KIB: u64 = 250_000;
 
 /// Names, numbers and marks at which some reader turns.
 const PIECES: &[&str] = &[
-    "amount", "card", "card[number]", "card[", "]", "[", "[]", "[0]", "[][a]", "a[b][c][d][e][f][g][h]", "=", "&", ";", "%", "%2",
-    "%zz", "%00", "%C3%28", "%F0%9F%92%B3", "+", "{", "}", "{\"a\":", "[[[[[[[[", "\"", "\\u0000", "\\ud800", "1e400", "-0", "NaN",
-    "99999999999999999999", "null", "true", "4200000000000000", "\r\n", "\n", "\0", "\u{feff}", "\u{10ffff}", "--x", "--x--\r\n",
-    "Content-Disposition: form-data; name=\"a\"\r\n\r\n", "filename=\"", "publishable_api_key=pk_1", "callback=f", "_method=POST",
-    "page=-1", "per_page=501", "$serde_json::private::Number", " ", "/", "//", ".json", "..", "%2e%2e/", "é",
+    "amount",
+    "card",
+    "card[number]",
+    "card[",
+    "]",
+    "[",
+    "[]",
+    "[0]",
+    "[][a]",
+    "a[b][c][d][e][f][g][h]",
+    "=",
+    "&",
+    ";",
+    "%",
+    "%2",
+    "%zz",
+    "%00",
+    "%C3%28",
+    "%F0%9F%92%B3",
+    "+",
+    "{",
+    "}",
+    "{\"a\":",
+    "[[[[[[[[",
+    "\"",
+    "\\u0000",
+    "\\ud800",
+    "1e400",
+    "-0",
+    "NaN",
+    "99999999999999999999",
+    "null",
+    "true",
+    "4200000000000000",
+    "\r\n",
+    "\n",
+    "\0",
+    "\u{feff}",
+    "\u{10ffff}",
+    "--x",
+    "--x--\r\n",
+    "Content-Disposition: form-data; name=\"a\"\r\n\r\n",
+    "filename=\"",
+    "publishable_api_key=pk_1",
+    "callback=f",
+    "_method=POST",
+    "page=-1",
+    "per_page=501",
+    "$serde_json::private::Number",
+    " ",
+    "/",
+    "//",
+    ".json",
+    "..",
+    "%2e%2e/",
+    "é",
 ];
 
 const TYPES: &[&str] = &[
@@ -114,13 +165,15 @@ fn jumble(chance: &mut Chance, pieces: u64) -> Vec<u8> {
 
 /// A jumble that a request line can carry.
 fn visible(chance: &mut Chance, pieces: u64) -> String {
-    let bytes = jumble(chance, pieces);
-    bytes.into_iter().map(|byte| if byte.is_ascii_graphic() && byte != b'#' { char::from(byte) } else { '%' }).collect()
+    let fits = |byte: &u8| byte.is_ascii_graphic() && !b"#\"<>`".contains(byte);
+    jumble(chance, pieces).into_iter().map(|byte| if fits(&byte) { char::from(byte) } else { '%' }).collect()
 }
 
 fn target(chance: &mut Chance, paths: &[String]) -> String {
     let mut path = paths[usize::try_from(chance.below(paths.len() as u64)).unwrap()].clone();
-    while let Some((before, (_, after))) = path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
+    while let Some((before, (_, after))) =
+        path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
         let token = visible(chance, 2).replace(['{', '}', '?'], "x");
         path = format!("{before}x{token}{after}");
     }
@@ -134,7 +187,9 @@ fn target(chance: &mut Chance, paths: &[String]) -> String {
 fn chunked(chance: &mut Chance, body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for chunk in body.chunks(usize::try_from(1 + chance.below(40)).unwrap()) {
-        bytes.extend(format!("{:x}{}\r\n", chunk.len(), if one_of(chance, 4) { ";ext=\"1\"" } else { "" }).bytes());
+        bytes.extend(
+            format!("{:x}{}\r\n", chunk.len(), if one_of(chance, 4) { ";ext=\"1\"" } else { "" }).bytes(),
+        );
         bytes.extend(chunk);
         bytes.extend(b"\r\n");
     }
@@ -233,7 +288,10 @@ fn is_documented(answer: &Answer, asked: &Sent, told: &str) {
     let Some(framed) = &asked.framed else { return };
     let is_json = content_type == "application/json; charset=utf-8";
     let bodiless = framed.head_only || *status == 204 || content_type == "application/javascript";
-    assert!(is_json || bodiless || !framed.target.starts_with("/1"), "{status} {content_type} {text} to {told}");
+    assert!(
+        is_json || bodiless || !framed.target.starts_with("/1"),
+        "{status} {content_type} {text} to {told}"
+    );
     if is_json && !framed.head_only {
         let shown: Value = serde_json::from_slice(body).unwrap_or_else(|_| panic!("{text} to {told}"));
         let error = if shown.is_array() { &shown[0] } else { &shown };
@@ -258,7 +316,9 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
     let at = usize::try_from(chance.below(bytes.len() as u64 + 1)).unwrap();
     // A server that has heard enough closes, and the rest cannot be written.
     let _ = stream.write_all(&bytes[..at]).and_then(|()| stream.write_all(&bytes[at..]));
-    if sent.iter().any(|request| request.framed.is_none()) {
+    // The library drops what it has under way for a caller who ends the connection, be it by half.
+    let whole = sent.iter().all(|request| request.framed.is_some());
+    if !whole {
         if one_of(chance, 4) {
             return sent.len() as u64;
         }
@@ -277,7 +337,7 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
         (rest, answered) = (next, answered + 1);
     }
     // A body that is not read to its end closes the connection, and may take the answers after it along.
-    assert!(answered > 0 || sent[0].framed.is_none() || bytes.len() > 64 * 1024, "no answer to {told}");
+    assert!(answered > 0 || !whole || bytes.len() > 64 * 1024, "no answer to {told}");
     sent.len() as u64
 }
 
@@ -291,10 +351,14 @@ fn memory(server: &Process) -> u64 {
 #[test]
 fn no_bytes_on_the_socket_break_the_server() {
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_SECRET_KEY", KEY).env("CARD_PAYMENTS_LOG", "warn"));
+    let server = Process::start(
+        program(data.path()).env("CARD_PAYMENTS_SECRET_KEY", KEY).env("CARD_PAYMENTS_LOG", "warn"),
+    );
     let document = card_payments::http::openapi();
     let mut paths: Vec<String> = document["paths"].as_object().unwrap().keys().cloned().collect();
-    paths.extend(["/", "/docs/", "/healthz", "/3d-secure/x", "/files/x", "*", "/1/nothing"].map(str::to_owned));
+    paths.extend(
+        ["/", "/docs/", "/healthz", "/3d-secure/x", "/files/x", "*", "/1/nothing"].map(str::to_owned),
+    );
     let number = |name: &str, default| std::env::var(name).map_or(default, |number| number.parse().unwrap());
     let (wanted, seed) = (number("CARD_PAYMENTS_RAW_REQUESTS", 5_000), number("CARD_PAYMENTS_RAW_SEED", 1));
     let (made, address) = (AtomicU64::new(0), server.address);
@@ -311,6 +375,7 @@ fn no_bytes_on_the_socket_break_the_server() {
     });
     server.pay(KEY).ok(201);
     let held = memory(&server);
+    println!("{} requests, {held} KiB", made.into_inner());
     assert!(held < MEMORY_MAX_KIB, "{held} KiB");
     let said = server.stopped();
     assert!(!said.contains("panicked") && !said.contains("ERROR"), "{said}");
