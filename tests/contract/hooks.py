@@ -3,11 +3,12 @@
 import atexit
 import base64
 import collections
-import itertools
+import copy
 import json
 import os
 import re
 import uuid
+import zlib
 
 import schemathesis
 from schemathesis.core.failures import Failure
@@ -26,7 +27,6 @@ SET_UP = {("PUT", "/1/sandbox/clock"), ("PUT", "/1/sandbox/acquirer"), ("PUT", "
 
 records = Records(URL, KEY)
 statuses = collections.defaultdict(collections.Counter)
-counted = itertools.count()
 
 
 @schemathesis.auth(refresh_interval=None)
@@ -50,10 +50,24 @@ def before_call(context, case, kwargs):
     # The document's example is a key, too, and would be used for one request only.
     if headers.get("Idempotency-Key") == "order-1001":
         headers["Idempotency-Key"] = str(uuid.uuid4())
-    negative = case.meta is not None and case.meta.generation.mode.is_negative
-    if negative or next(counted) % 4 == 3:
+    if case.meta is None or case.meta.generation.mode.is_negative or is_left_alone(case):
         return
+    # A sequence goes on from what has succeeded, so its steps send what the document shows to succeed.
+    if case.meta.phase.name.value == "stateful":
+        example(case)
     records.fill(case, lambda value: isinstance(value, str) and TOKEN.fullmatch(value))
+
+
+def is_left_alone(case):
+    """Every fourth, by what it holds: a case that is repeated must fare as it did before."""
+    return zlib.crc32(repr((case.path, case.path_parameters, case.query, case.body)).encode()) % 4 == 3
+
+
+def example(case):
+    content = case.operation.definition.raw.get("requestBody", {}).get("content", {}).get(case.media_type, {})
+    shown = [content["example"]] if "example" in content else [one["value"] for one in content.get("examples", {}).values()]
+    if shown:
+        case.body = copy.deepcopy(shown[0])
 
 
 @schemathesis.hook
@@ -61,7 +75,7 @@ def filter_failure(context, failure: Failure, case, response):
     """Failures that are none."""
     # Decisions 6 to 9 and 16 read more than the document offers. What is valid then was no invalid request.
     if failure.code == "ST201":
-        return not lenient.is_valid(case)
+        return not lenient.is_valid(case, response.request)
     # gateway_error is an answer of the acquirer's, documented where it may come, and these requests ask for it.
     if failure.code == "ST101" and response.status_code == 502:
         return "502" not in case.operation.definition.raw["responses"]

@@ -1,6 +1,9 @@
 """Records that exist, made through the API as a caller makes them."""
 
 import base64
+import pathlib
+import subprocess
+import tempfile
 import threading
 import uuid
 
@@ -13,6 +16,14 @@ CARD = {
 PAYMENT = {"email": "roland@example.com", "description": "Test", "amount": 400, "ip_address": "203.192.1.172", "card": CARD}
 PLAN = {"name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month"}
 BANK_ACCOUNT = {"name": "Mr Roland Robot", "bsb": "806015", "number": "987654321"}
+
+# As docs/wallets.md has it.
+CERTIFY = """
+openssl ecparam -name prime256v1 -genkey -noout -out authority.key
+openssl req -x509 -new -key authority.key -subj "/CN=Authority" -days 30 -out authority.pem
+openssl x509 -req -in request.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 30 \\
+  -subj "/UID=merchant.com.example.shop" -out certificate.pem
+"""
 
 
 class Records:
@@ -98,6 +109,14 @@ class Records:
         return self.ask("POST", "/1/files", data={"purpose": "dispute_evidence"},
             files={"file": ("pixel.png", pixel, "image/png")})["token"]
 
+    def certificate(self):
+        """Of a fresh key, from an authority of nobody's."""
+        request = self.post("/1/walletA_pay/certificates", {})["certificate_signing_request"]
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "request.csr").write_text(request)
+            subprocess.run(["sh", "-c", CERTIFY], cwd=folder, check=True, capture_output=True)
+            return pathlib.Path(folder, "certificate.pem").read_text()
+
     def endpoint(self):
         """An account has five at most: the oldest go."""
         for old in self.ask("GET", "/1/webhook_endpoints")[3:]:
@@ -123,6 +142,8 @@ class Records:
         if "session_token" in query:
             query["session_token"] = self.token("session_token", operation)
         if isinstance(case.body, dict):
+            if "pem" in case.body:
+                case.body["pem"] = self.certificate()
             for name in ("plan_token", "customer_token", "charge_token"):
                 if case.path.endswith(("subscriptions", "sandbox/disputes")) and name in case.body:
                     case.body[name] = self.makers[name]()

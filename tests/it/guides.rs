@@ -3,7 +3,7 @@
 //! block means what.
 
 use std::fmt::Write;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -81,6 +81,8 @@ struct Guide {
     blocks: Vec<Block>,
     folder: tempfile::TempDir,
     server: Process,
+    /// Where this machine has a port for a receiver.
+    receiver: SocketAddr,
 }
 
 impl Guide {
@@ -96,7 +98,8 @@ impl Guide {
         let folder = tempfile::tempdir().unwrap();
         let server =
             Process::start(program(&folder.path().join("data")).env("CARD_PAYMENTS_SECRET_KEY", KEY));
-        Some(Self { name, blocks, folder, server })
+        let receiver = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        Some(Self { name, blocks, folder, server, receiver })
     }
 
     /// Where a block of the document begins.
@@ -108,18 +111,18 @@ impl Guide {
         self.folder.path().join(format!("heads_{n}"))
     }
 
-    /// The text of a block with this server's address in place of the document's.
-    fn placed(&self, text: &str, receiver: &str) -> String {
-        text.replace(URL, &format!("http://{}", self.server.address)).replace(RECEIVER, receiver)
+    /// A text with the addresses that are here in place of the document's.
+    fn placed(&self, text: &str) -> String {
+        text.replace(URL, &format!("http://{}", self.server.address))
+            .replace(RECEIVER, &self.receiver.to_string())
     }
 
     /// What each block prints; nothing where it does not run, or not on this machine.
     fn printed(&self) -> Vec<Option<String>> {
         let folder = self.folder.path();
-        let receiver = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let (mut script, mut ran) = (String::from("set -eu\n"), Vec::new());
         for (n, block) in self.blocks.iter().enumerate() {
-            let text = self.placed(&block.text, &receiver.to_string());
+            let text = self.placed(&block.text);
             if let Some(file) = &block.file {
                 std::fs::write(folder.join(file), &text).unwrap();
             }
@@ -127,20 +130,18 @@ impl Guide {
             if let Some((tool, ending)) = tool {
                 std::fs::write(folder.join(format!("block_{n}.{ending}")), &text).unwrap();
                 std::fs::create_dir(self.heads(n)).unwrap();
-                let heads = self.heads(n);
-                let heads = heads.display();
-                writeln!(script, "export HEADS={heads}\n{tool} ./block_{n}.{ending}\nprintf '{MARK}\\n'")
+                let run = format!("{tool} ./block_{n}.{ending}");
+                writeln!(script, "export HEADS={}\n{run}\nprintf '{MARK}\\n'", self.heads(n).display())
                     .unwrap();
             } else if !["json", "text", "sh"].contains(&block.language.as_str()) {
                 eprintln!("{}: a block of {:?} is not run", self.line(n), block.language);
             }
             ran.push(tool.is_some());
         }
-        // What blocks leave running ends with them.
         std::fs::write(folder.join("guide.sh"), script).unwrap();
+        // What blocks leave running ends with them.
         let script = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT; . ./guide.sh";
-        let output =
-            self.shell(&receiver.port().to_string()).args(["120", "bash", "-c", script]).output().unwrap();
+        let output = self.shell().args(["300", "bash", "-c", script]).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{} after {text}\n{stderr}", self.name);
@@ -150,7 +151,7 @@ impl Guide {
     }
 
     /// A command that has a reader's tools: this program, the published verifiers, and a `curl` that is watched.
-    fn shell(&self, port: &str) -> Command {
+    fn shell(&self) -> Command {
         use std::os::unix::fs::PermissionsExt;
 
         let (folder, root) = (self.folder.path(), site::root());
@@ -171,7 +172,7 @@ impl Guide {
             .env("REAL_CURL", found("curl").unwrap_or_default())
             .env("URL", format!("http://{}", self.server.address))
             .env("KEY", KEY)
-            .env("PORT", port)
+            .env("PORT", self.receiver.port().to_string())
             .env("CARD_PAYMENTS_DATA_DIR", folder.join("data"));
         command
     }
@@ -194,13 +195,18 @@ impl Guide {
         let mut last = None;
         for (n, (block, printed)) in self.blocks.iter().zip(printed).enumerate() {
             if runs(block).is_some() {
+                if printed.is_some() {
+                    let next = self.blocks.get(n + 1);
+                    let may_be_refused =
+                        next.is_some_and(|next| next.language == "text" || next.text.contains("\"error\""));
+                    let refused = self.statuses(n).into_iter().find(|status| *status >= 400);
+                    assert!(
+                        may_be_refused || refused.is_none(),
+                        "{}: {refused:?}, {printed:?}",
+                        self.line(n)
+                    );
+                }
                 last = printed;
-                let answered = self
-                    .blocks
-                    .get(n + 1)
-                    .is_some_and(|next| next.language == "text" || next.text.contains("\"error\""));
-                let refused = self.statuses(n).into_iter().find(|status| *status >= 400);
-                assert!(answered || refused.is_none(), "{}: {refused:?}, {last:?}", self.line(n));
                 continue;
             }
             let Some(found) = last.take() else { continue };

@@ -18,7 +18,7 @@ const KEY: &str = "sk_test_0123456789";
 /// So many callers at once.
 const CALLERS: u64 = 4;
 /// What the program may come to hold at most, in KiB: an unoptimised build with a database in it.
-const MEMORY_MAX_KIB: u64 = 400_000;
+const MEMORY_MAX_KIB: u64 = 250_000;
 
 /// Names, numbers and marks at which some reader turns.
 const PIECES: &[&str] = &[
@@ -165,11 +165,8 @@ fn jumble(chance: &mut Chance, pieces: u64) -> Vec<u8> {
 
 /// A jumble that a request line can carry.
 fn visible(chance: &mut Chance, pieces: u64) -> String {
-    let bytes = jumble(chance, pieces);
-    bytes
-        .into_iter()
-        .map(|byte| if byte.is_ascii_graphic() && byte != b'#' { char::from(byte) } else { '%' })
-        .collect()
+    let fits = |byte: &u8| byte.is_ascii_graphic() && !b"#\"<>`".contains(byte);
+    jumble(chance, pieces).into_iter().map(|byte| if fits(&byte) { char::from(byte) } else { '%' }).collect()
 }
 
 fn target(chance: &mut Chance, paths: &[String]) -> String {
@@ -319,7 +316,9 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
     let at = usize::try_from(chance.below(bytes.len() as u64 + 1)).unwrap();
     // A server that has heard enough closes, and the rest cannot be written.
     let _ = stream.write_all(&bytes[..at]).and_then(|()| stream.write_all(&bytes[at..]));
-    if sent.iter().any(|request| request.framed.is_none()) {
+    // The library drops what it has under way for a caller who ends the connection, be it by half.
+    let whole = sent.iter().all(|request| request.framed.is_some());
+    if !whole {
         if one_of(chance, 4) {
             return sent.len() as u64;
         }
@@ -338,7 +337,7 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
         (rest, answered) = (next, answered + 1);
     }
     // A body that is not read to its end closes the connection, and may take the answers after it along.
-    assert!(answered > 0 || sent[0].framed.is_none() || bytes.len() > 64 * 1024, "no answer to {told}");
+    assert!(answered > 0 || !whole || bytes.len() > 64 * 1024, "no answer to {told}");
     sent.len() as u64
 }
 
@@ -376,6 +375,7 @@ fn no_bytes_on_the_socket_break_the_server() {
     });
     server.pay(KEY).ok(201);
     let held = memory(&server);
+    println!("{} requests, {held} KiB", made.into_inner());
     assert!(held < MEMORY_MAX_KIB, "{held} KiB");
     let said = server.stopped();
     assert!(!said.contains("panicked") && !said.contains("ERROR"), "{said}");
