@@ -38,6 +38,9 @@ enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// As a collection of requests for Postman and its like.
+        #[arg(long, conflicts_with = "json")]
+        postman: bool,
     },
     /// Bring the database's schema up to date.
     Migrate,
@@ -78,9 +81,11 @@ async fn run(
 ) -> Result<(), Box<dyn std::error::Error>> {
     match command {
         Command::Serve => serve(options, database).await,
-        Command::Openapi { json } => {
+        Command::Openapi { json, postman } => {
             let document = http::openapi();
-            if json {
+            if postman {
+                println!("{:#}", http::document::postman::collection(&document));
+            } else if json {
                 println!("{document:#}");
             } else {
                 print!("{}", http::document::yaml(&document));
