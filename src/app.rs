@@ -189,7 +189,12 @@ impl App {
             webhooks::hasten(&ctx).await.map_err(InstallationError::Store)?;
             sandbox::clock::hasten(&ctx).await.map_err(InstallationError::Store)?;
         }
-        let site = Site { ctx: Arc::clone(&ctx), index: Arc::new(index), metrics: Metrics::install() };
+        let site = Site {
+            ctx: Arc::clone(&ctx),
+            index: Arc::new(index),
+            metrics: Metrics::install(),
+            test_key: keys.as_ref().map(|keys| Arc::new(keys.secret.clone())),
+        };
         Ok(Self { router: http::router(site.clone()), ctx, keys, site, _lock: lock })
     }
 

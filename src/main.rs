@@ -79,6 +79,9 @@ struct Openapi {
     /// As JSON instead of YAML.
     #[arg(long)]
     json: bool,
+    /// As a collection of requests for Postman and its like.
+    #[arg(long, conflicts_with = "json")]
+    postman: bool,
 }
 
 /// Bring the database's schema up to date; prints nothing.
@@ -142,9 +145,11 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
 async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
     match command {
         Command::Serve(command) => serve(command.options, command.database).await,
-        Command::Openapi(Openapi { json }) => {
+        Command::Openapi(Openapi { json, postman }) => {
             let document = http::openapi();
-            if json {
+            if postman {
+                println!("{:#}", http::document::postman::collection(&document));
+            } else if json {
                 println!("{document:#}");
             } else {
                 print!("{}", http::document::yaml(&document));

@@ -6,6 +6,7 @@ mod forms;
 mod links;
 mod names;
 mod parameters;
+pub mod postman;
 mod refusals;
 mod webhooks;
 
@@ -110,21 +111,8 @@ fn head(document: &mut Value) {
     document["security"] = json!([{ "secret_key": [] }]);
 }
 
-const DESCRIPTION: &str = "\
-Takes cards, wallets and network tokens, charges them at once or in two steps, refunds, bills subscriptions, pays out, \
-handles disputes, and tells what happens by signed webhooks.
-
-**Keys.** Requests carry the secret API key as the user name of HTTP basic authentication, with an empty password. \
-Endpoints that store a card, a payment source or a bank account also take the parameter publishable_api_key instead, \
-for use in a browser.
-
-**Amounts** are integers in the currency's base unit: cents for AUD, yen for JPY.
-
-**Parameters** are form fields, nested ones written name[key] and arrays name[], or JSON of the same shape.
-
-**Errors** have a code in error, a sentence in error_description and, for faulty parameters, one item each in messages.
-
-**Test cards.** 4200000000000000 is accepted, 4100000000000001 is declined, 4000000000000002 has insufficient funds.";
+/// The first page.
+const DESCRIPTION: &str = include_str!("document/front.md");
 
 fn components(document: &mut Value) {
     for (name, schema) in [schema_of::<ErrorBody>(), schema_of::<ErrorMessage>()] {

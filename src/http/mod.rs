@@ -29,6 +29,7 @@ mod recipients;
 mod refunds;
 mod sandbox;
 mod subscriptions;
+mod swagger;
 mod system;
 mod transfers;
 mod wallets;
@@ -48,6 +49,7 @@ pub use metrics::Metrics;
 pub use system::Index;
 
 use crate::config::Environment;
+use crate::secret::Secret;
 use crate::services::{Context, Ctx};
 
 /// What requests and handlers share besides the services' context.
@@ -59,6 +61,8 @@ pub struct Site {
     pub index: Arc<Index>,
     /// What /metrics shows.
     pub metrics: Metrics,
+    /// What the Swagger page fills in: a test environment's first secret key.
+    pub test_key: Option<Arc<Secret>>,
 }
 
 impl std::ops::Deref for Site {

@@ -7,9 +7,8 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use ipnet::IpNet;
 use serde_json::Value;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{Site, document::yaml};
+use super::{Site, document::yaml, swagger};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -30,18 +29,13 @@ pub struct Index {
 /// The routes beside /1.
 pub fn routes(document: &Value) -> Router<Site> {
     let yaml = yaml(document);
-    // No badge of somebody else's validator: the page works offline.
-    let page = Config::from("/openapi.json")
-        .validator_url("none")
-        .try_it_out_enabled(true)
-        .persist_authorization(true);
     Router::new()
         .route("/", get(index))
         .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .merge(SwaggerUi::new("/docs").external_url_unchecked("/openapi.json", document.clone()).config(page))
+        .merge(swagger::routes(document))
 }
 
 /// What an operator's own listener answers.

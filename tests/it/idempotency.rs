@@ -5,6 +5,7 @@ use entity::Span;
 use http::{Method, header};
 use serde_json::{Value, json};
 
+use crate::answers::operations;
 use crate::harness::line::Carries;
 use crate::harness::{Answer, App, Client, at_once, card, charge, charge_with, rounds, rules, token_of};
 
@@ -113,6 +114,22 @@ rules! {
             let body = app.unchanged(other.by(&client)).await.refused(422, "idempotency_key_reused");
             assert!(body.get("messages").is_none(), "{body}");
         }
+    }
+
+    async fn no_operation_takes_a_key_of_another_request(app) {
+        let client = app.client();
+        post("/1/charges", "taken", charge(400)).by(&client).await.ok(201);
+        let before = app.rows().await;
+        for operation in operations().into_iter().filter(|operation| !operation.method.is_safe()) {
+            // It takes files only: see tests/it/files.rs.
+            if operation.path == "/1/files" {
+                continue;
+            }
+            let (method, path) = (operation.method.clone(), operation.at("x"));
+            let other = Keyed { method, path, key: "taken".into(), body: json!({}) };
+            other.by(&client).await.refused(422, "idempotency_key_reused");
+        }
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_decline_is_kept(app) {
