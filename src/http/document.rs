@@ -180,6 +180,7 @@ const EVERYWHERE: &[(&str, &str)] = &[
     ("401", "unauthorized"),
     ("413", "payload_too_large"),
     ("415", "unsupported_media_type"),
+    ("429", "rate_limited"),
     ("500", "internal_error"),
     ("503", "service_unavailable"),
     ("504", "gateway_timeout"),

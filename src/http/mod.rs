@@ -16,12 +16,15 @@ pub mod document;
 mod events;
 pub mod extract;
 mod files;
+mod gate;
 mod ledger;
+pub mod listen;
 mod metrics;
 mod observe;
 mod paths;
 mod payment_sources;
 mod plans;
+mod rate;
 mod recipients;
 mod refunds;
 mod sandbox;
@@ -37,11 +40,15 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use tokio::sync::watch;
 use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use gate::Gate;
+use listen::Phase;
 pub use metrics::Metrics;
+pub use rate::Rate;
 pub use system::Index;
 
 use crate::config::Environment;
@@ -56,6 +63,12 @@ pub struct Site {
     pub index: Arc<Index>,
     /// What /metrics shows.
     pub metrics: Metrics,
+    /// How often an account may ask.
+    pub rate: Arc<Rate>,
+    /// How much is taken on at once.
+    pub gate: Arc<Gate>,
+    /// Whether the server is on its way out.
+    pub phase: watch::Receiver<Phase>,
 }
 
 impl std::ops::Deref for Site {
@@ -167,6 +180,8 @@ pub fn router(site: Site) -> Router {
         // The readers of bodies keep limits of their own.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(site.clone(), call::agree_with_rivals))
+        .route_layer(from_fn_with_state(site.clone(), gate::let_in))
+        .merge(system::health())
         .layer(from_fn(observe::answer_anyway))
         .with_state(site.clone());
     // Around the router, because these decide which route it is; and around these, because they answer too.
