@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use entity::Span;
 use moka::future::Cache;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::acquirer::Acquirer;
@@ -18,7 +19,8 @@ use crate::blobs::{Blobs, Bucket, BucketError, Disk};
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
-use crate::http::{self, Index, Metrics, Site};
+use crate::http::listen::Phase;
+use crate::http::{self, Gate, Index, Metrics, Rate, Site};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN};
 use crate::outbound::{Allowed, Outbound, Reach};
 use crate::services::accounts::{self, Keys};
@@ -101,6 +103,8 @@ pub struct App {
     pub router: Router,
     /// The first account's keys, in test.
     pub keys: Option<Keys>,
+    /// Whoever runs the server sends how far it is on its way out.
+    pub phase: watch::Sender<Phase>,
     site: Site,
     /// Held for as long as the server runs: one server a SQLite file.
     _lock: Option<File>,
@@ -189,13 +193,23 @@ impl App {
             webhooks::hasten(&ctx).await.map_err(InstallationError::Store)?;
             sandbox::clock::hasten(&ctx).await.map_err(InstallationError::Store)?;
         }
+        let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
+        let phase = watch::Sender::default();
         let site = Site {
+            rate: Arc::new(Rate::new(rate_limit, Arc::clone(&ctx.clock))),
+            gate: Arc::new(Gate::new(index.load.concurrency)),
+            phase: phase.subscribe(),
             ctx: Arc::clone(&ctx),
             index: Arc::new(index),
             metrics: Metrics::install(),
             test_key: keys.as_ref().map(|keys| Arc::new(keys.secret.clone())),
         };
-        Ok(Self { router: http::router(site.clone()), ctx, keys, site, _lock: lock })
+        Ok(Self { router: http::router(site.clone()), ctx, keys, phase, site, _lock: lock })
+    }
+
+    /// How much it takes on at once.
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.site.gate
     }
 
     /// What an operator's own listener answers.

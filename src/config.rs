@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
-use crate::limits::{RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
+use crate::limits::{CONCURRENCY, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::secret::Secret;
 
@@ -62,6 +62,27 @@ impl DatabaseOptions {
     }
 }
 
+/// How much a server takes on.
+#[derive(Debug, Clone, Args)]
+pub struct LoadOptions {
+    /// Requests a second that this copy of the server takes from an account, and twice as many at once after a pause; no
+    /// limit by default.
+    #[arg(long, env = "CARD_PAYMENTS_RATE_LIMIT", global = true,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub rate_limit: Option<u32>,
+    /// Requests that are worked on at once; what waits for the acquirer is not counted. More wait for half a second and
+    /// are then refused. There may be eight times as many connections.
+    #[arg(long, env = "CARD_PAYMENTS_CONCURRENCY", default_value_t = CONCURRENCY, global = true,
+        value_parser = clap::value_parser!(u16).range(1..=8192))]
+    pub concurrency: u16,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { rate_limit: None, concurrency: CONCURRENCY }
+    }
+}
+
 /// How to serve.
 #[derive(Debug, Clone, Args)]
 pub struct ServeOptions {
@@ -101,6 +122,14 @@ pub struct ServeOptions {
     /// File of the wallet providers' root certificates and keys.
     #[arg(long, env = "CARD_PAYMENTS_WALLET_ROOTS")]
     pub wallet_roots: Option<PathBuf>,
+    /// How much it takes on.
+    #[command(flatten)]
+    pub load: LoadOptions,
+    /// Seconds from the signal that ends the server to the end of its listening: /readyz says no meanwhile, so that a
+    /// balancer sends nothing more.
+    #[arg(long, env = "CARD_PAYMENTS_DRAIN_SECONDS", default_value = "0", global = true,
+        value_parser = clap::value_parser!(u64).range(0..=600))]
+    pub drain_seconds: u64,
     /// What is logged: a tracing filter.
     #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
     pub log: String,

@@ -1,5 +1,6 @@
 //! Every number of the specification and the decisions, in one place.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use entity::Span;
@@ -8,6 +9,33 @@ use entity::Span;
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Decisions 1: request time-out.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How many bytes the head of a request may have, its path and query among them.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// How long a connection may be idle, or take to send the head of a request: longer than proxies keep theirs (a minute),
+/// so that none sends a request on a connection that is just being closed.
+pub const CONNECTION_IDLE: Duration = Duration::from_secs(75);
+/// How many requests are worked on at once where the operator says nothing: more than two cores and their database are
+/// ever busy with.
+pub const CONCURRENCY: u16 = 128;
+/// How many connections there may be for each request that is worked on at once: idle ones, those that wait for a place,
+/// and those whose request waits for the acquirer.
+pub const CONNECTIONS_A_PLACE: usize = 8;
+/// How long a request waits for a place before it is refused.
+pub const GATE_WAIT: Duration = Duration::from_millis(500);
+/// How long a request may wait for its own body before its place is others'.
+pub const BODY_PATIENCE: Duration = Duration::from_millis(250);
+/// Up to here, any body is read; larger ones wait for their turn.
+pub const SMALL_BODY_BYTES: usize = 16 * 1024;
+/// One large body for so many requests that are worked on at once.
+pub const PLACES_A_LARGE_BODY: usize = 8;
+
+/// A full bucket holds the requests of so many seconds.
+pub const RATE_BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not 0");
+/// How many accounts' buckets are remembered.
+pub const RATE_BUCKETS_MAX: u64 = 50_000;
+/// For how long one is remembered that nobody takes from: long enough to be full again, as a new one is.
+pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 
 /// Decisions 1, "sizes of values".
 pub const TEXT_LENGTH_MAX: u64 = 1000;

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use card_payments::app::{App, Parts};
 use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
+use card_payments::http::listen::{self, Phase};
 use card_payments::http::{self, Index};
 use card_payments::services::accounts::Keys;
 use card_payments::workers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 /// A card payments API server, and what its operators run beside it.
@@ -189,6 +190,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         environment: database.environment,
         trusted_proxies: options.trusted_proxies,
         metrics: admin.is_none() && database.environment == Environment::Test,
+        load: options.load,
     };
     let location = database.url().parse()?;
     let app = App::open(&location, parts, secrets, index.clone()).await?;
@@ -198,11 +200,19 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         tokio::spawn(async move { axum::serve(admin, router).await });
     }
     // Whoever reads that it listens may stop it at once.
-    let stopped = stopped()?;
+    let mut signals = Signals::listen()?;
     banner(&index, app.keys.as_ref());
     println!("Listening on http://{address}");
-    let service = app.router.clone().into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(stopped).await?;
+    listen::make_room(app.gate().connections().taken().1);
+    let leave = async {
+        signals.next().await;
+        tracing::info!("stopping");
+        app.phase.send_replace(Phase::Leaving);
+        // A second signal is in a hurry.
+        let _ = tokio::time::timeout(Duration::from_secs(options.drain_seconds), signals.next()).await;
+        app.phase.send_replace(Phase::Closing);
+    };
+    tokio::join!(listen::serve(listener, app.router.clone(), app.gate(), app.phase.subscribe()), leave);
     // Payments that a hung-up caller left under way, and deliveries.
     app.ctx.tasks.close();
     if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
@@ -252,14 +262,19 @@ fn banner(index: &Index, keys: Option<&Keys>) {
     }
 }
 
-/// Listen to signals from now on; what is returned waits for SIGTERM or SIGINT.
-fn stopped() -> std::io::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
+/// SIGTERM and SIGINT, from now on.
+struct Signals(Signal, Signal);
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self(signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
+    }
+
+    /// The next one of either kind.
+    async fn next(&mut self) {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
         }
-        tracing::info!("stopping");
-    })
+    }
 }

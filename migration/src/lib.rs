@@ -35,6 +35,11 @@ mod m0022_retired_data_keys;
 pub struct Migrator;
 
 impl Migrator {
+    /// How many steps there are.
+    pub fn steps() -> usize {
+        Self::migrations().len()
+    }
+
     /// Run the steps that a database has not seen. Safe to run twice, and to kill.
     pub async fn run(database: &sea_orm_migration::sea_orm::DatabaseConnection) -> Result<(), DbErr> {
         Self::up(database, None).await

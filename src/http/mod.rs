@@ -16,7 +16,9 @@ pub mod document;
 mod events;
 pub mod extract;
 mod files;
+mod gate;
 mod ledger;
+pub mod listen;
 mod merchants;
 mod metrics;
 mod observe;
@@ -25,6 +27,7 @@ mod paths;
 mod pay;
 mod payment_sources;
 mod plans;
+mod rate;
 mod recipients;
 mod refunds;
 mod sandbox;
@@ -41,11 +44,15 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use tokio::sync::watch;
 use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use gate::Gate;
+use listen::Phase;
 pub use metrics::Metrics;
+pub use rate::Rate;
 pub use system::Index;
 
 use crate::config::Environment;
@@ -63,6 +70,12 @@ pub struct Site {
     pub metrics: Metrics,
     /// What the Swagger page fills in: a test environment's first secret key.
     pub test_key: Option<Arc<Secret>>,
+    /// How often an account may ask.
+    pub rate: Arc<Rate>,
+    /// How much is taken on at once.
+    pub gate: Arc<Gate>,
+    /// Whether the server is on its way out.
+    pub phase: watch::Receiver<Phase>,
 }
 
 impl std::ops::Deref for Site {
@@ -179,6 +192,8 @@ pub fn router(site: Site) -> Router {
         // The readers of bodies keep limits of their own.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(site.clone(), call::agree_with_rivals))
+        .route_layer(from_fn_with_state(site.clone(), gate::let_in))
+        .merge(system::health())
         .layer(from_fn(observe::answer_anyway))
         .with_state(site.clone());
     // Around the router, because these decide which route it is; and around these, because they answer too.

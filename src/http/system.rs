@@ -8,12 +8,13 @@ use axum::routing::get;
 use ipnet::IpNet;
 use serde_json::Value;
 
+use super::listen::Phase;
 use super::{Site, document::yaml, swagger};
-use crate::config::Environment;
+use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
 
-/// What the server says about itself, and whom it believes.
+/// What the server says about itself, whom it believes, and how much it takes on.
 #[derive(Debug, Clone)]
 pub struct Index {
     /// Its address as callers know it.
@@ -24,6 +25,8 @@ pub struct Index {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether /metrics answers on this listener.
     pub metrics: bool,
+    /// How much it takes on.
+    pub load: LoadOptions,
 }
 
 /// The routes beside /1.
@@ -32,10 +35,16 @@ pub fn routes(document: &Value) -> Router<Site> {
     Router::new()
         .route("/", get(index))
         .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
+        .merge(swagger::routes(document))
+}
+
+/// What watches over the server, whatever it has to do.
+pub fn health() -> Router<Site> {
+    Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .merge(swagger::routes(document))
+        .method_not_allowed_fallback(wrong_method)
 }
 
 /// What an operator's own listener answers.
@@ -54,8 +63,11 @@ async fn index(State(site): State<Site>) -> Html<String> {
     ))
 }
 
-/// Ready is who can ask the database.
+/// Ready is who can ask the database and is not about to leave.
 async fn readyz(State(site): State<Site>) -> Result<&'static str, Error> {
+    if *site.phase.borrow() > Phase::Serving {
+        return Err(ErrorCode::ServiceUnavailable.into());
+    }
     installation::answers(&site).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
     Ok("ready\n")
 }
@@ -64,7 +76,7 @@ async fn metrics(State(site): State<Site>) -> Result<Response, Error> {
     if !site.index.metrics {
         return Err(ErrorCode::RouteNotFound.into());
     }
-    let text = site.metrics.render(&site).await?;
+    let text = site.metrics.render(&site, &site.gate).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 

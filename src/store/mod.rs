@@ -126,6 +126,14 @@ impl Store {
         self.statements.counts()
     }
 
+    /// Units of work that wait for SQLite's writer; PostgreSQL has none.
+    pub fn queue(&self) -> usize {
+        match &self.writer {
+            Writer::Sqlite(writer) => writer.queue(),
+            Writer::Postgres(_) => 0,
+        }
+    }
+
     /// Connections of the read pool: open, and idle among them.
     pub fn pool(&self) -> (u32, usize) {
         let pool = self.reader.inner();

@@ -1,7 +1,7 @@
 //! walletA's domains, sessions and certificates (specification, Mobile wallet support; decisions 10).
 
 use card_payments::app::Parts;
-use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
+use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
 use card_payments::outbound::Reach;
 use card_payments::services::wallets::{Provider, Wallets};
 use card_payments::vault::OperatorKeys;
@@ -357,6 +357,8 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             wallet_a_hosts: Vec::new(),
             wallet_g_recipient: None,
             wallet_roots: None,
+            load: LoadOptions::default(),
+            drain_seconds: 0,
             log: "info".into(),
         };
         let mut secrets =

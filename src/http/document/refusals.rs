@@ -16,6 +16,7 @@ const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::Unauthorized,
     ErrorCode::PayloadTooLarge,
     ErrorCode::UnsupportedMediaType,
+    ErrorCode::RateLimited,
     ErrorCode::InternalError,
     ErrorCode::ServiceUnavailable,
     ErrorCode::GatewayTimeout,

@@ -33,6 +33,8 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
         return Ok((Input::from_request(request, site).await?, None));
     }
     refuse_announced(request.headers(), UPLOAD_BYTES_MAX)?;
+    // It takes as long as the caller's line does.
+    under_way::gives_way();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let request = request.map(|body| Body::new(Limited::new(body, UPLOAD_BYTES_MAX)));
     let parts = Multipart::from_request(request, site).await;
@@ -56,7 +58,7 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
         form.tree.insert(FILE.into(), Value::String(upload.fingerprint()));
     }
     let tree = with_query(&method, uri.query(), form.tree).map_err(refusal)?;
-    Ok((Input(tree), upload))
+    Ok((Input { tree, _room: None }, upload))
 }
 
 async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {

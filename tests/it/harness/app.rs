@@ -10,8 +10,9 @@ use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
 use card_payments::clock::{Clock, Ids};
-use card_payments::config::{Environment, Secrets};
-use card_payments::http::Index;
+use card_payments::config::{Environment, LoadOptions, Secrets};
+use card_payments::http::listen::Phase;
+use card_payments::http::{Gate, Index};
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{Outbound, Reach};
 use card_payments::services::accounts::{self, Keys, NewAccount};
@@ -92,6 +93,10 @@ impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
     }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.now().millis().unsigned_abs())
+    }
 }
 
 /// The server.
@@ -111,6 +116,7 @@ struct Outlives {
     acquirer: Arc<dyn Acquirer>,
     acquirer_answer: Duration,
     clock_move: Duration,
+    load: LoadOptions,
     environment: Environment,
     wallets: Box<dyn Fn() -> Wallets + Send + Sync>,
     // Removed when the test ends.
@@ -142,6 +148,7 @@ impl Outlives {
             environment: self.environment,
             trusted_proxies: Vec::new(),
             metrics: true,
+            load: self.load.clone(),
         };
         card_payments::app::App::open(&self.location, parts, Secrets::default(), index).await.unwrap()
     }
@@ -206,6 +213,7 @@ impl App {
             acquirer,
             acquirer_answer,
             clock_move: CLOCK_MOVE,
+            load: LoadOptions::default(),
             environment,
             folder,
             wallets: match environment {
@@ -231,6 +239,22 @@ impl App {
     /// From its next start on, a process moves clocks for no longer than this.
     pub fn moves_clocks_for(&mut self, span: Duration) {
         self.outlives.clock_move = span;
+    }
+
+    /// Another process begins, which takes on no more than this.
+    pub async fn takes_on(&mut self, rate_limit: Option<u32>, concurrency: u16) {
+        self.outlives.load = LoadOptions { rate_limit, concurrency };
+        self.restart().await;
+    }
+
+    /// How much the process takes on at once.
+    pub fn gate(&self) -> &Gate {
+        self.inner().gate()
+    }
+
+    /// How far the process is on its way out.
+    pub fn enters(&self, phase: Phase) {
+        self.inner().phase.send_replace(phase);
     }
 
     /// Another process begins, whose operator tells this about wallets.
