@@ -361,14 +361,19 @@ fn repeatable(operation: &mut Map<String, Value>) {
                 json!({ "Idempotent-Replayed": { "$ref": "#/components/headers/IdempotentReplayed" } });
         }
     }
+    // In live, of a merchant that is not active (decisions 10).
+    says(responses, "400", "api_unavailable");
     says(responses, "422", "idempotency_key_reused");
     says(responses, "409", "idempotency_key_in_use");
 }
 
-/// Names one more code at a status.
+/// Names one more code at a status, once.
 fn says(responses: &mut Map<String, Value>, status: &str, code: &str) {
     let response = responses.entry(status).or_insert_with(|| json!({ "description": "" }));
     let said = response["description"].as_str().unwrap_or_default();
+    if said.split([',', ':', ' ']).any(|word| word == code) {
+        return;
+    }
     response["description"] = if said.is_empty() { code.into() } else { format!("{said}, {code}").into() };
 }
 
