@@ -185,6 +185,7 @@ rules! {
             // Fresh, because the example of the clock lets pending ones end.
             let refund = client.refund(token(&refunded), 1).await.ok(201);
             let path = path.replace("{refund_token}", token(&refund)).replace("{recipient_token}", token(&recipient));
+            let path = path.replace("{merchant_token}", &client.merchant().await);
             let path = if path.contains('{') { client.billing_path(&path).await } else { path };
             let dispute = client.disputed(400).await;
             let path = path.replace("{dispute_token}", token(&dispute));
@@ -201,6 +202,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 32, "every operation with a body has an example");
+        assert_eq!(sent, 34, "every operation with a body has an example");
     }
 }
