@@ -19,9 +19,7 @@ use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
 use crate::http::{self, Index, Metrics, Site};
-use crate::limits::{
-    ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN,
-};
+use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN};
 use crate::outbound::{Allowed, Outbound, Reach};
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
@@ -135,7 +133,9 @@ impl Parts {
             (Some(other), _) => return Err(StartError::Acquirer(other.into())),
         };
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
-            tracing::warn!("CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP");
+            tracing::warn!(
+                "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
+            );
         }
         let operator = operator(database, secrets)?;
         let reach = reach(environment, &options.webhook_allow);

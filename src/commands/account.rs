@@ -55,9 +55,11 @@ pub enum Account {
         json: bool,
     },
     /// Turn a part of the API on or off for an account, and print the account. It counts from the next request on.
-    #[command(after_help = "Example:\n  card-payments account switch acct_AZqYv3rVcBKUQ1mHn7tKRw wallet off\n\n\
+    #[command(
+        after_help = "Example:\n  card-payments account switch acct_AZqYv3rVcBKUQ1mHn7tKRw wallet off\n\n\
         With `disputes` or `wallet` off, these APIs answer 400 api_unavailable; without `partner`, the merchants API \
-        answers 401.")]
+        answers 401."
+    )]
     Switch {
         /// Whose: acct_...
         account: AccountToken,
@@ -72,12 +74,14 @@ pub enum Account {
         json: bool,
     },
     /// Change a setting that governs an account, and print the account. It counts from the next request on.
-    #[command(after_help = "Examples:\n  card-payments account set acct_AZqYv3rVcBKUQ1mHn7tKRw transfers_schedule weekly\n  \
+    #[command(
+        after_help = "Examples:\n  card-payments account set acct_AZqYv3rVcBKUQ1mHn7tKRw transfers_schedule weekly\n  \
         card-payments account set acct_AZqYv3rVcBKUQ1mHn7tKRw foreign_transaction_percentage_fee 3.1\n\n\
         Fees and the largest charge are AUD cents, percentages have at most four decimals, transfers_enabled is true or \
         false, transfers_schedule is daily, weekly or manual, settlement_delay_days 0 to 365. transaction_fixed_fee is that \
         of every kind of charge; pricing is the whole table, as list --json shows it. What was charged before stays as it \
-        is.")]
+        is."
+    )]
     Set {
         /// Whose: acct_...
         account: AccountToken,
@@ -95,8 +99,10 @@ pub enum Account {
     ///
     /// A key whose end was set before keeps that end, if it comes first. A running server may remember a key for five
     /// seconds, so that long a key may outlive its end. Needs the vault's key, as a server does.
-    #[command(after_help = "Example:\n  card-payments account rotate-keys acct_AZqYv3rVcBKUQ1mHn7tKRw --grace 2d\n\n\
-        Prints what `account create` prints. --grace 0h ends the former keys at once.")]
+    #[command(
+        after_help = "Example:\n  card-payments account rotate-keys acct_AZqYv3rVcBKUQ1mHn7tKRw --grace 2d\n\n\
+        Prints what `account create` prints. --grace 0h ends the former keys at once."
+    )]
     RotateKeys {
         /// Whose: acct_...
         account: AccountToken,
@@ -134,8 +140,9 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
     match command {
         Account::Create { business_name, email, partner, bsb, number, json } => {
             let secrets = Secrets::from_environment()?;
-            let bank_account =
-                bsb.zip(number).map(|(bsb, number)| json!({ "name": business_name, "bsb": bsb, "number": number }));
+            let bank_account = bsb
+                .zip(number)
+                .map(|(bsb, number)| json!({ "name": business_name, "bsb": bsb, "number": number }));
             let asked = params::read::<NewAccount>(&json!({
                 "business_name": business_name, "email": email, "partner": partner, "bank_account": bank_account,
             }));
@@ -144,17 +151,16 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
                 secret: secrets.secret_key.clone().unwrap_or(minted.secret),
                 publishable: secrets.publishable_key.clone().unwrap_or(minted.publishable),
             };
-            // Before the database: what is wrong with the account changes nothing there.
-            if !asked.faults.is_empty() {
-                return Err(refused(&asked.faults.into()).into());
-            }
+            // Before the database, which becomes somebody's by being opened with its keys.
+            let asked = create::checked(asked).map_err(|faults| refused(&faults.into()))?;
             let ctx = super::open_with_keys(database, &secrets).await?;
             let made = create::create(&ctx, database.environment, keys, asked).await;
-            tell(&made.map_err(|error| refused(&error))?, json)
+            let made = made.map_err(|error| refused(&error))?;
+            tell(&made, &made, json)
         }
         Account::List { json } => {
             let store = super::open(database).await?;
-            operator::list(&store, |account| tell(&account, json)).await
+            operator::list(&store, |account| tell(&account, &account, json)).await
         }
         Account::Switch { account, switch, to, json } => {
             change(database, account, &switch, &(to == "on").to_string(), json).await
@@ -164,18 +170,17 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
         }
         Account::RotateKeys { account, grace, json } => {
             let secrets = Secrets::from_environment()?;
+            let found = super::account(&super::open(database).await?, account).await?;
             let ctx = super::open_with_keys(database, &secrets).await?;
-            let business_name =
-                super::account(&ctx.store, account).await?.settings().business_name.clone();
             let Keys { secret, publishable } =
                 keys::rotate(&ctx, account, grace).await.map_err(|error| refused(&error))?;
             let shown = AccountKeys {
                 token: account,
-                business_name,
+                business_name: found.settings().business_name.clone(),
                 secret_key: secret.expose().into(),
                 publishable_key: publishable.expose().into(),
             };
-            tell(&shown, json)
+            tell(&shown, &shown, json)
         }
     }
 }
@@ -190,6 +195,6 @@ async fn change(
     let store = super::open(database).await?;
     let account = super::account(&store, account).await?;
     let asked = params::read::<ChangedSettings>(&json!({ word: value }));
-    let changed = operator::change(&store, &account, word, asked).await;
-    tell(&changed.map_err(|error| refused(&error))?, json)
+    let changed = operator::change(&store, &account, word, asked).await.map_err(|error| refused(&error))?;
+    tell(&changed, &changed, json)
 }

@@ -159,7 +159,7 @@ pub fn router(site: Site) -> Router {
     };
     let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
     let routed = api
-        .merge(system::routes(&openapi()))
+        .merge(system::routes(&openapi(), site.index.environment))
         .merge(challenge::routes())
         .merge(files::downloads())
         .fallback(system::unknown_route)

@@ -27,14 +27,16 @@ pub struct Index {
     pub metrics: bool,
 }
 
-/// The routes beside /1.
-pub fn routes(document: &Value) -> Router<Site> {
+/// The routes beside /1. In test the Swagger page is there to be tried, and remembers the key; in live it is to be read: it
+/// sends nothing by itself, and no live key stays in a browser.
+pub fn routes(document: &Value, environment: Environment) -> Router<Site> {
+    let to_be_tried = environment == Environment::Test;
     let yaml = yaml(document);
     // No badge of somebody else's validator: the page works offline.
     let page = Config::from("/openapi.json")
         .validator_url("none")
-        .try_it_out_enabled(true)
-        .persist_authorization(true);
+        .try_it_out_enabled(to_be_tried)
+        .persist_authorization(to_be_tried);
     Router::new()
         .route("/", get(index))
         .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
@@ -52,10 +54,14 @@ pub fn metrics_alone() -> Router<Site> {
 async fn index(State(site): State<Site>) -> Html<String> {
     let Index { base_url, .. } = &*site.index;
     let environment = site.index.environment.name();
+    let page = match site.index.environment {
+        Environment::Test => "Try it: the Swagger page",
+        Environment::Live => "The Swagger page",
+    };
     Html(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
-         <ul><li><a href=\"/docs/\">Try it: the Swagger page</a><li><a href=\"/openapi.yaml\">openapi.yaml</a>\
+         <ul><li><a href=\"/docs/\">{page}</a><li><a href=\"/openapi.yaml\">openapi.yaml</a>\
          <li><a href=\"/openapi.json\">openapi.json</a></ul></html>"
     ))
 }

@@ -362,7 +362,11 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         let mut secrets =
             Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
         change(&mut options, &mut secrets);
-        let database = DatabaseOptions { database_url: None, data_dir: folder.path().into(), environment: Environment::Live };
+        let database = DatabaseOptions {
+            database_url: None,
+            data_dir: folder.path().into(),
+            environment: Environment::Live,
+        };
         Parts::configured(&options, &database, &secrets).err().map(|error| error.to_string())
     };
     let (roots, garbage, no_certificate, no_key) = (

@@ -7,8 +7,8 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::settings;
 use crate::error::Error;
-use crate::params::account::ChangedSettings;
 use crate::params::Params;
+use crate::params::account::ChangedSettings;
 use crate::services::context::Account;
 use crate::store::Store;
 use crate::views::account::AccountSettings;

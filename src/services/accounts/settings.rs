@@ -46,7 +46,10 @@ pub async fn record(
     set(&mut row.transfers_enabled, asked.transfers_enabled);
     set(&mut row.third_party_transfer_fee, asked.third_party_transfer_fee);
     set(&mut row.maximum_charge_cents, asked.maximum_charge_cents);
-    set(&mut row.settlement_delay_days, asked.settlement_delay_days.and_then(|days| i32::try_from(days).ok()));
+    set(
+        &mut row.settlement_delay_days,
+        asked.settlement_delay_days.and_then(|days| i32::try_from(days).ok()),
+    );
     if let Some(schedule) = asked.transfers_schedule.filter(|schedule| *schedule != row.transfers_schedule) {
         row.transfers_schedule = schedule;
         row.settles_at = schedule.next_after(now);

@@ -14,6 +14,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use crate::crash;
 use crate::error::Error;
 use crate::limits::SEALED_BATCH;
 use crate::services::context::Context;
@@ -61,7 +62,10 @@ impl Table {
 
 fn columns<T: Sealed>() -> (&'static str, Vec<String>) {
     use sea_orm::IdenStatic as _;
-    (EntityName::table_name(&T::default()), T::SEALED.iter().map(|column| column.as_str().to_owned()).collect())
+    (
+        EntityName::table_name(&T::default()),
+        T::SEALED.iter().map(|column| column.as_str().to_owned()).collect(),
+    )
 }
 
 /// What a walk has found.
@@ -151,6 +155,9 @@ async fn batch<T: Sealed>(ctx: &Context, keys: &Keys, after: Option<Vec<Value>>)
         .boxed()
     });
     let anew = unit.await?;
+    if anew > 0 {
+        crash::point("vault", "batch.after");
+    }
     Ok(Batch { anew, damaged, changed: found - anew, last })
 }
 

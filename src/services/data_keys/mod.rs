@@ -90,9 +90,7 @@ pub async fn unseal(
 }
 
 fn youngest_first() -> sea_orm::Select<vault_key::Entity> {
-    vault_key::Entity::find()
-        .order_by_desc(vault_key::Column::CreatedAt)
-        .order_by_desc(vault_key::Column::Id)
+    vault_key::Entity::find().order_by_desc(vault_key::Column::CreatedAt).order_by_desc(vault_key::Column::Id)
 }
 
 /// The one that has not retired seals. None where there is none.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{DATA, anew, context, fresh, read_again, unwrapped};
+use crate::crash;
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
 use crate::services::context::Context;
@@ -43,9 +44,11 @@ impl fmt::Display for Rotation {
 /// sealed. A kill at any time leaves all of it readable; a later rotation, or a server's worker, does the rest.
 pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
     let wall = ctx.clock.now();
-    let new = New { operator: ctx.operator.clone(), key: fresh(&ctx.operator, ctx.ids.next(), DATA, wall), wall };
+    let new =
+        New { operator: ctx.operator.clone(), key: fresh(&ctx.operator, ctx.ids.next(), DATA, wall), wall };
     let data_key = new.key.id;
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
+    crash::point("vault", "key.after");
     read_again(ctx).await?;
     let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
     for row in retired().all(ctx.store.read()).await? {
@@ -120,7 +123,8 @@ async fn end(ctx: &Context, row: vault_key::Model, walked: anew::Walked) -> Resu
             use vault_key::Column;
             let same = Column::RemoveAt.eq(row.remove_at);
             if let Some(later) = later {
-                let kept = vault_key::Entity::update_many().col_expr(Column::RemoveAt, Expr::value(later.millis()));
+                let kept =
+                    vault_key::Entity::update_many().col_expr(Column::RemoveAt, Expr::value(later.millis()));
                 kept.filter(Column::Id.eq(row.id)).filter(same).exec(tx).await?;
                 return Ok(false);
             }

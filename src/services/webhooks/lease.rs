@@ -182,8 +182,7 @@ async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
         retries: row.retries,
         errors: row.errors,
         endpoint: row.endpoint_id,
-        key: opened_key(ctx, row.account_id, row.endpoint_id, row.sealed_by, &row.key_sealed)
-            .await?,
+        key: opened_key(ctx, row.account_id, row.endpoint_id, row.sealed_by, &row.key_sealed).await?,
         url: row.url,
         event: event.id,
         body: serde_json::to_vec(&views::event::Event::from(event))?.into(),

@@ -289,7 +289,6 @@ fn the_environment_decides_and_the_operator_adds() {
         let options = ServeOptions {
             retention_days: 90,
             listen: "127.0.0.1:0".parse().unwrap(),
-            environment,
             base_url: None,
             blobs: None,
             acquirer: Some("simulator".into()),
@@ -301,7 +300,7 @@ fn the_environment_decides_and_the_operator_adds() {
             webhook_allow: allow.iter().map(|entry| entry.parse().unwrap()).collect(),
             log: "info".into(),
         };
-        let database = DatabaseOptions { database_url: None, data_dir: data.path().into(), environment: Environment::Live };
+        let database = DatabaseOptions { database_url: None, data_dir: data.path().into(), environment };
         let vault_key = Some(OperatorKeys::generate("own").to_text());
         let secrets = Secrets { vault_key, ..Secrets::default() };
         Parts::configured(&options, &database, &secrets).unwrap().outbound.reach().clone()
