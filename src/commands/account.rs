@@ -154,7 +154,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             // Before the database, which becomes somebody's by being opened with its keys.
             let asked = create::checked(asked).map_err(|faults| refused(&faults.into()))?;
             let ctx = super::open_with_keys(database, &secrets).await?;
-            let made = create::create(&ctx, database.environment, keys, asked).await;
+            let made = create::create(&ctx, database.environment, &keys, asked).await;
             let made = made.map_err(|error| refused(&error))?;
             tell(&made, &made, json)
         }

@@ -42,5 +42,5 @@ pub async fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let location: Location = database.url().parse()?;
     let bytes = backup(&location, database.environment.name(), &file).await?;
     let text = format!("{}: {bytes} bytes", file.display());
-    tell(&Made { file, bytes }, text, json)
+    tell(&Made { file, bytes }, &text, json)
 }

@@ -55,5 +55,5 @@ pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box
     let arrival = Arrival { amount, narration, available_at };
     let deposit = arrive(&store, super::account(&store, account).await?, arrival).await?;
     let text = format!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
-    super::tell(&deposit, text, json)
+    super::tell(&deposit, &text, json)
 }

@@ -61,6 +61,5 @@ pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box
         }
     };
     let dispute = dispute.map_err(|error| refused(&error))?;
-    let text = dispute.to_string();
-    super::tell(&dispute, text, json)
+    super::tell(&dispute, &dispute, json)
 }

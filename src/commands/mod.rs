@@ -52,7 +52,7 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
 }
 
 /// Tell of one record: by a text for a person, or in JSON.
-pub fn tell(record: &impl Serialize, text: impl Display, json: bool) -> Result<(), Box<dyn Error>> {
+pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     if json {
         writeln!(out, "{}", serde_json::to_string(record)?)?;

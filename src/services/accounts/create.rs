@@ -35,10 +35,10 @@ const BANK_ACCOUNT: &str = "bank_account.";
 pub async fn create(
     ctx: &Context,
     environment: Environment,
-    keys: Keys,
+    keys: &Keys,
     asked: Asked,
 ) -> Result<AccountKeys, Error> {
-    let mut new = NewAccount::new(ctx, &asked.business_name, &asked.email, &keys);
+    let mut new = NewAccount::new(ctx, &asked.business_name, &asked.email, keys);
     new.row.partner = asked.partner;
     if environment == Environment::Live {
         new.opens_with_nothing();
