@@ -52,13 +52,13 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     Ok(location)
 }
 
-/// Tell of one record.
-pub fn tell<T: Serialize + Display>(record: &T, json: bool) -> Result<(), Box<dyn Error>> {
+/// Tell of one record: by a text for a person, or in JSON.
+pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     if json {
         writeln!(out, "{}", serde_json::to_string(record)?)?;
     } else {
-        writeln!(out, "{record}")?;
+        writeln!(out, "{text}")?;
     }
     Ok(())
 }

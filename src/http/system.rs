@@ -55,10 +55,14 @@ pub fn metrics_alone() -> Router<Site> {
 async fn index(State(site): State<Site>) -> Html<String> {
     let Index { base_url, .. } = &*site.index;
     let environment = site.index.environment.name();
+    let page = match site.index.environment {
+        Environment::Test => "Try it: the Swagger page",
+        Environment::Live => "The Swagger page",
+    };
     Html(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
-         <ul><li><a href=\"/docs/\">Try it: the Swagger page</a><li><a href=\"/openapi.yaml\">openapi.yaml</a>\
+         <ul><li><a href=\"/docs/\">{page}</a><li><a href=\"/openapi.yaml\">openapi.yaml</a>\
          <li><a href=\"/openapi.json\">openapi.json</a></ul></html>"
     ))
 }

@@ -166,7 +166,7 @@ fn postgres(url: &str) -> ConnectOptions {
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
-async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
+pub(super) async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
     }
@@ -177,7 +177,7 @@ async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.
-pub(super) async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
+async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
     let backend = connection.get_database_backend();
     let sql = if backend == DbBackend::Postgres {
         "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours
