@@ -67,12 +67,12 @@ impl DatabaseOptions {
 pub struct LoadOptions {
     /// Requests a second that this copy of the server takes from an account, and twice as many at once after a pause; no
     /// limit by default.
-    #[arg(long, env = "CARD_PAYMENTS_RATE_LIMIT", global = true,
+    #[arg(long, env = "CARD_PAYMENTS_RATE_LIMIT",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rate_limit: Option<u32>,
-    /// Requests that are worked on at once; what waits for the acquirer is not counted. More wait for half a second and
-    /// are then refused. There may be eight times as many connections.
-    #[arg(long, env = "CARD_PAYMENTS_CONCURRENCY", default_value_t = CONCURRENCY, global = true,
+    /// Requests that are worked on at once; what waits for the acquirer is not counted. As many wait, for half a
+    /// second; the rest is refused. There may be eight times as many connections.
+    #[arg(long, env = "CARD_PAYMENTS_CONCURRENCY", default_value_t = CONCURRENCY,
         value_parser = clap::value_parser!(u16).range(1..=8192))]
     pub concurrency: u16,
 }
@@ -127,7 +127,7 @@ pub struct ServeOptions {
     pub load: LoadOptions,
     /// Seconds from the signal that ends the server to the end of its listening: /readyz says no meanwhile, so that a
     /// balancer sends nothing more.
-    #[arg(long, env = "CARD_PAYMENTS_DRAIN_SECONDS", default_value = "0", global = true,
+    #[arg(long, env = "CARD_PAYMENTS_DRAIN_SECONDS", default_value = "0",
         value_parser = clap::value_parser!(u64).range(0..=600))]
     pub drain_seconds: u64,
     /// What is logged: a tracing filter.

@@ -31,6 +31,8 @@ pub struct Gate {
 /// Places of one kind.
 pub struct Places {
     free: Arc<Semaphore>,
+    /// Who may wait for one: as many as there are places. In a longer queue most would wait in vain.
+    queue: Semaphore,
     all: usize,
 }
 
@@ -65,7 +67,7 @@ impl Gate {
 
 impl Places {
     fn new(all: usize) -> Self {
-        Self { free: Arc::new(Semaphore::new(all)), all }
+        Self { free: Arc::new(Semaphore::new(all)), queue: Semaphore::new(all), all }
     }
 
     /// How many are taken, and how many there are.
@@ -79,13 +81,14 @@ impl Places {
         Arc::clone(&self.free).acquire_owned().await.ok()
     }
 
-    /// A place, if one is free soon: a burst is no overload.
+    /// A place, if one is free soon: a burst is no overload, unless others wait already.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn soon(&self) -> Result<OwnedSemaphorePermit, ErrorCode> {
         if let Ok(place) = Arc::clone(&self.free).try_acquire_owned() {
             return Ok(place);
         }
+        let Ok(_turn) = self.queue.try_acquire() else { return Err(ErrorCode::ServiceUnavailable) };
         timeout(GATE_WAIT, self.wait()).await.ok().flatten().ok_or(ErrorCode::ServiceUnavailable)
     }
 }

@@ -34,12 +34,12 @@ impl Service {
         })
     }
 
-    /// Start a copy that leaves only when it is asked to a second time.
-    fn start(&self, name: usize) -> Process {
+    /// Start a copy that goes on for so long when it was asked to stop, or until it is asked a second time.
+    fn start(&self, name: usize, drain: Duration) -> Process {
         let mut command = program(&self.folder.path().join(name.to_string()));
         command.env("CARD_PAYMENTS_DATABASE_URL", self.database.url());
         command.env("CARD_PAYMENTS_VAULT_KEY", &self.vault_key).env("CARD_PAYMENTS_LOG", "warn");
-        Process::start(command.env("CARD_PAYMENTS_DRAIN_SECONDS", "600"))
+        Process::start(command.env("CARD_PAYMENTS_DRAIN_SECONDS", drain.as_secs().to_string()))
     }
 }
 
@@ -122,6 +122,7 @@ fn answer(stream: &mut TcpStream, request: &str) -> Option<(String, String)> {
 
 const CALLERS: usize = 4;
 const COPIES: usize = 3;
+const UNTIL_ASKED_AGAIN: Duration = Duration::from_mins(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_are_replaced_one_by_one_under_load_without_a_request_that_fails() {
@@ -130,7 +131,7 @@ async fn copies_are_replaced_one_by_one_under_load_without_a_request_that_fails(
 }
 
 fn replaced_under_load(service: &Service) {
-    let mut copies: Vec<_> = (0..COPIES).map(|name| service.start(name)).collect();
+    let mut copies: Vec<_> = (0..COPIES).map(|name| service.start(name, UNTIL_ASKED_AGAIN)).collect();
     let (secret, _) = copies[0].keys();
     let balancer = Arc::new(Balancer::default());
     let join = |copies: &[Process]| {
@@ -174,7 +175,7 @@ fn replaced_under_load(service: &Service) {
         more_was_paid();
         let said = old.stopped();
         assert!(!said.contains("cut off"), "{said}");
-        copies.push(service.start(name));
+        copies.push(service.start(name, UNTIL_ASKED_AGAIN));
         join(&copies);
     }
     more_was_paid();
@@ -187,10 +188,6 @@ fn replaced_under_load(service: &Service) {
     assert_eq!(different.len(), tokens.len(), "every key has a payment of its own");
     let list = copies[0].ask("GET", "/1/charges?per_page=1", Some(&secret), "").json();
     assert_eq!(list["pagination"]["count"], tokens.len(), "none is lost, none is there twice");
-    for copy in copies {
-        copy.terminate();
-        copy.stopped();
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -202,7 +199,7 @@ async fn copies_that_start_at_once_on_an_empty_database_are_one_service() {
                 .map(|name| {
                     scope.spawn({
                         let service = &service;
-                        move || service.start(name)
+                        move || service.start(name, Duration::ZERO)
                     })
                 })
                 .collect();
@@ -216,7 +213,6 @@ async fn copies_that_start_at_once_on_an_empty_database_are_one_service() {
         let list = copies[0].ask("GET", "/1/charges", Some(&secret), "").json();
         assert_eq!(list["pagination"]["count"], copies.len());
         for copy in copies {
-            copy.terminate();
             copy.stopped();
         }
     })
