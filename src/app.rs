@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use entity::Span;
 use moka::future::Cache;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::acquirer::Acquirer;
@@ -18,16 +19,17 @@ use crate::blobs::{Blobs, Bucket, BucketError, Disk};
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
-use crate::http::{self, Index, Metrics, Site};
-use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
-use crate::outbound::{Outbound, Reach};
+use crate::http::listen::Phase;
+use crate::http::{self, Gate, Index, Metrics, Rate, Site};
+use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN};
+use crate::outbound::{Allowed, Outbound, Reach};
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
 use crate::services::wallets::{Provider, Wallets};
-use crate::services::{Context, Ctx, charges, refunds, sandbox, webhooks};
+use crate::services::{Context, Ctx, charges, data_keys, refunds, sandbox, webhooks};
 use crate::store::{ConnectError, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
-use crate::wallet::{Gateway, GatewayError, Roots};
+use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
 /// Why the server does not start, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +103,8 @@ pub struct App {
     pub router: Router,
     /// The first account's keys, in test.
     pub keys: Option<Keys>,
+    /// Whoever runs the server sends how far it is on its way out.
+    pub phase: watch::Sender<Phase>,
     site: Site,
     /// Held for as long as the server runs: one server a SQLite file.
     _lock: Option<File>,
@@ -113,7 +117,7 @@ impl Parts {
         database: &DatabaseOptions,
         secrets: &Secrets,
     ) -> Result<Self, StartError> {
-        let environment = options.environment;
+        let environment = database.environment;
         if environment == Environment::Live {
             let test_only = [
                 ("CARD_PAYMENTS_SECRET_KEY", &secrets.secret_key),
@@ -124,23 +128,21 @@ impl Parts {
             }
         }
         let acquirer = match (options.acquirer.as_deref(), environment) {
-            (None | Some("simulator"), Environment::Test) => Simulator::new(Numbers::TestCards),
+            (None | Some("simulator"), Environment::Test) => Simulator::new(numbers(environment)),
             (Some("simulator"), Environment::Live) => {
                 tracing::warn!("the acquirer is a simulator: no money moves");
-                Simulator::new(Numbers::All)
+                Simulator::new(numbers(environment))
             }
             (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
             (Some(other), _) => return Err(StartError::Acquirer(other.into())),
         };
-        let operator = match (&secrets.vault_key, environment) {
-            (Some(keys), _) => keys.expose().parse()?,
-            (None, Environment::Test) => vault_key_file(&database.data_dir)?,
-            (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY")),
-        };
-        let reach = match environment {
-            Environment::Test => Reach::test(),
-            Environment::Live => Reach::live(options.webhook_allow.clone()),
-        };
+        if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
+            tracing::warn!(
+                "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
+            );
+        }
+        let operator = operator(database, secrets)?;
+        let reach = reach(environment, &options.webhook_allow);
         let folder = database.data_dir.join("files");
         let blobs: Arc<dyn Blobs> = match &options.blobs {
             Some(address) => Arc::new(Bucket::at(address)?),
@@ -153,7 +155,7 @@ impl Parts {
             environment,
             operator,
             outbound: Outbound::new(reach.clone()),
-            wallets: wallets(options, secrets, reach)?,
+            wallets: wallets(options, environment, secrets, reach)?,
             blobs,
             incoming: folder,
             retention: Span::days(options.retention_days),
@@ -171,32 +173,12 @@ impl App {
         index: Index,
     ) -> Result<Self, StartError> {
         let lock = location.lock()?;
-        let ids = Arc::new(Ids::default());
-        let store = Store::open(location, Arc::clone(&ids)).await?;
-        installation::claim(&store, parts.environment).await?;
+        let (environment, incoming) = (parts.environment, parts.incoming.clone());
+        let ctx = context(location, parts, &index.base_url).await?;
         // Not before: a server that is refused leaves nothing behind.
-        std::fs::create_dir_all(&parts.incoming)
-            .map_err(|error| ConfigError::File(parts.incoming.display().to_string(), error))?;
-        let vault = installation::vault(&store, &parts.operator, &ids, parts.clock.now()).await?;
-        let ctx = Arc::new(Context {
-            store,
-            clock: parts.clock,
-            ids,
-            vault: Arc::new(vault),
-            acquirer: parts.acquirer,
-            acquirer_answer: parts.acquirer_answer,
-            outbound: parts.outbound,
-            wallets: parts.wallets,
-            blobs: parts.blobs,
-            incoming: parts.incoming,
-            base_url: index.base_url.as_str().into(),
-            retention: parts.retention,
-            clock_move: parts.clock_move,
-            due_webhooks: Notify::new(),
-            keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
-            tasks: TaskTracker::new(),
-        });
-        let keys = match parts.environment {
+        std::fs::create_dir_all(&incoming)
+            .map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;
+        let keys = match environment {
             Environment::Test => {
                 let keys = accounts::first(&ctx, secrets.secret_key, secrets.publishable_key).await;
                 Some(keys.map_err(StartError::First)?)
@@ -211,8 +193,23 @@ impl App {
             webhooks::hasten(&ctx).await.map_err(InstallationError::Store)?;
             sandbox::clock::hasten(&ctx).await.map_err(InstallationError::Store)?;
         }
-        let site = Site { ctx: Arc::clone(&ctx), index: Arc::new(index), metrics: Metrics::install() };
-        Ok(Self { router: http::router(site.clone()), ctx, keys, site, _lock: lock })
+        let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
+        let phase = watch::Sender::default();
+        let site = Site {
+            rate: Arc::new(Rate::new(rate_limit, Arc::clone(&ctx.clock))),
+            gate: Arc::new(Gate::new(index.load.concurrency)),
+            phase: phase.subscribe(),
+            ctx: Arc::clone(&ctx),
+            index: Arc::new(index),
+            metrics: Metrics::install(),
+            test_key: keys.as_ref().map(|keys| Arc::new(keys.secret.clone())),
+        };
+        Ok(Self { router: http::router(site.clone()), ctx, keys, phase, site, _lock: lock })
+    }
+
+    /// How much it takes on at once.
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.site.gate
     }
 
     /// What an operator's own listener answers.
@@ -222,10 +219,91 @@ impl App {
     }
 }
 
+/// What an operator's command works with: the database of a server, which may be running, and its keys. It calls no
+/// acquirer and nobody outside.
+pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, StartError> {
+    let environment = database.environment;
+    let folder = database.data_dir.join("files");
+    let parts = Parts {
+        clock: Arc::new(SystemClock),
+        acquirer: Arc::new(Simulator::new(numbers(environment))),
+        acquirer_answer: ACQUIRER_ANSWER,
+        environment,
+        operator: operator(database, secrets)?,
+        outbound: Outbound::new(reach(environment, &[])),
+        wallets: Wallets::default(),
+        blobs: Arc::new(Disk::new(folder.clone())),
+        incoming: folder,
+        retention: Span::days(RETENTION_DAYS_MIN),
+        clock_move: CLOCK_MOVE,
+    };
+    context(&database.url().parse()?, parts, "").await
+}
+
+/// Open the database and its keys. One that is nobody's yet becomes the environment's.
+async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ctx, StartError> {
+    let ids = Arc::new(Ids::default());
+    let store = Store::open(location, Arc::clone(&ids)).await?;
+    installation::claim(&store, parts.environment).await?;
+    let vault = data_keys::open(&store, &parts.operator, &ids, parts.clock.now()).await?;
+    Ok(Arc::new(Context {
+        environment: parts.environment,
+        store,
+        clock: parts.clock,
+        ids,
+        vault: Arc::new(vault),
+        operator: parts.operator,
+        acquirer: parts.acquirer,
+        acquirer_answer: parts.acquirer_answer,
+        outbound: parts.outbound,
+        wallets: parts.wallets,
+        blobs: parts.blobs,
+        incoming: parts.incoming,
+        base_url: base_url.into(),
+        retention: parts.retention,
+        clock_move: parts.clock_move,
+        due_webhooks: Notify::new(),
+        keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
+        tasks: TaskTracker::new(),
+    }))
+}
+
+/// The operator's keys: configured, or in test those of a laptop.
+fn operator(database: &DatabaseOptions, secrets: &Secrets) -> Result<OperatorKeys, StartError> {
+    match (&secrets.vault_key, database.environment) {
+        (Some(keys), _) => Ok(keys.expose().parse()?),
+        (None, Environment::Test) => vault_key_file(&database.data_dir),
+        (None, Environment::Live) => Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY")),
+    }
+}
+
+fn is_https(address: &str) -> bool {
+    address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
+}
+
+fn numbers(environment: Environment) -> Numbers {
+    match environment {
+        Environment::Test => Numbers::TestCards,
+        Environment::Live => Numbers::Real,
+    }
+}
+
+fn reach(environment: Environment, allow: &[Allowed]) -> Reach {
+    match environment {
+        Environment::Test => Reach::test(),
+        Environment::Live => Reach::live(allow.to_vec()),
+    }
+}
+
 /// Test has providers of its own, whose private keys everybody knows; what the operator tells of real ones counts there,
-/// too. Live takes from a wallet what the operator has told all of.
-fn wallets(options: &ServeOptions, secrets: &Secrets, reach: Reach) -> Result<Wallets, StartError> {
-    let mut wallets = match options.environment {
+/// too. Live takes from a wallet what the operator has told all of, and never believes the test environment's.
+fn wallets(
+    options: &ServeOptions,
+    environment: Environment,
+    secrets: &Secrets,
+    reach: Reach,
+) -> Result<Wallets, StartError> {
+    let mut wallets = match environment {
         Environment::Test => Wallets::simulated(),
         Environment::Live => Wallets::default(),
     };
@@ -251,6 +329,15 @@ fn wallets(options: &ServeOptions, secrets: &Secrets, reach: Reach) -> Result<Wa
             return Err(StartError::Beside("CARD_PAYMENTS_WALLET_G_RECIPIENT", "CARD_PAYMENTS_WALLET_G_KEY"));
         }
     };
+    if environment == Environment::Live {
+        let known = Issuer::built_in();
+        if wallets.roots.shares_any(&known.roots()) {
+            return Err(StartError::TestOnly("a root of the test environment in CARD_PAYMENTS_WALLET_ROOTS"));
+        }
+        if wallets.gateway.as_ref().is_some_and(|gateway| gateway.shares_key(&known.gateway())) {
+            return Err(StartError::TestOnly("the key in CARD_PAYMENTS_WALLET_G_KEY"));
+        }
+    }
     wallets.provider = match (&secrets.wallet_a_identity, options.wallet_a_hosts.as_slice()) {
         (None, []) => None,
         (Some(identity), [_, ..]) => {

@@ -1,6 +1,7 @@
 //! Time and chance as parameters: tests move the one and count on the other.
 
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
 use entity::{Timestamp, Token};
 use uuid::{ContextV7, Uuid};
@@ -9,6 +10,9 @@ use uuid::{ContextV7, Uuid};
 pub trait Clock: Send + Sync + 'static {
     /// Now.
     fn now(&self) -> Timestamp;
+
+    /// Real time since some instant in the past, for pacing: it never goes back, whatever sets the clock.
+    fn elapsed(&self) -> Duration;
 }
 
 /// The machine's clock.
@@ -18,6 +22,11 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place that may read the machine's clock")]
     fn now(&self) -> Timestamp {
         chrono::Utc::now().into()
+    }
+
+    fn elapsed(&self) -> Duration {
+        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        BEGAN.elapsed()
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
-use crate::limits::{RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
+use crate::limits::{CONCURRENCY, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::secret::Secret;
 
@@ -28,17 +28,29 @@ impl Environment {
             Self::Live => "live",
         }
     }
+
+    /// The one that this one is not.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Test => Self::Live,
+            Self::Live => Self::Test,
+        }
+    }
 }
 
-/// Where the data is.
+/// Where the data is, and whose money it is about.
 #[derive(Debug, Clone, Args)]
 pub struct DatabaseOptions {
-    /// `sqlite:PATH` or `postgres://...`; a SQLite file in the data directory by default.
+    /// sqlite:PATH or postgres://...; a SQLite file in the data directory by default.
     #[arg(long, env = "CARD_PAYMENTS_DATABASE_URL", hide_env_values = true, global = true)]
     pub database_url: Option<String>,
     /// SQLite file, vault key, uploaded files.
     #[arg(long, env = "CARD_PAYMENTS_DATA_DIR", default_value = "./data", global = true)]
     pub data_dir: PathBuf,
+    /// test or live; a database belongs to one of them, and an empty one to whoever fills it first.
+    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test", global = true)]
+    pub environment: Environment,
 }
 
 impl DatabaseOptions {
@@ -50,50 +62,76 @@ impl DatabaseOptions {
     }
 }
 
+/// How much a server takes on.
+#[derive(Debug, Clone, Args)]
+pub struct LoadOptions {
+    /// Requests a second that this copy of the server takes from an account, and twice as many at once after a pause; no
+    /// limit by default.
+    #[arg(long, env = "CARD_PAYMENTS_RATE_LIMIT", global = true,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub rate_limit: Option<u32>,
+    /// Requests that are worked on at once; what waits for the acquirer is not counted. More wait for half a second and
+    /// are then refused. There may be eight times as many connections.
+    #[arg(long, env = "CARD_PAYMENTS_CONCURRENCY", default_value_t = CONCURRENCY, global = true,
+        value_parser = clap::value_parser!(u16).range(1..=8192))]
+    pub concurrency: u16,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { rate_limit: None, concurrency: CONCURRENCY }
+    }
+}
+
 /// How to serve.
 #[derive(Debug, Clone, Args)]
 pub struct ServeOptions {
     /// Address to listen on; port 0 is any free one.
-    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// test or live; a database belongs to one of them.
-    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test", global = true)]
-    pub environment: Environment,
     /// The server's address as callers know it; http://LISTEN by default.
-    #[arg(long, env = "CARD_PAYMENTS_BASE_URL", global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_BASE_URL")]
     pub base_url: Option<String>,
     /// Where uploaded files are: s3://BUCKET/PREFIX, which several copies of the server need; the data directory by
     /// default. Region, credentials and endpoint of the bucket are AWS_... variables.
-    #[arg(long, env = "CARD_PAYMENTS_BLOBS", global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_BLOBS")]
     pub blobs: Option<String>,
-    /// `simulator`; the default in test, to be named in live.
-    #[arg(long, env = "CARD_PAYMENTS_ACQUIRER", global = true)]
+    /// simulator; the default in test, to be named in live.
+    #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
     pub acquirer: Option<String>,
     /// Where set, /metrics answers only there; in live it answers nowhere else.
-    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN")]
     pub admin_listen: Option<SocketAddr>,
     /// Networks whose X-Forwarded-For is believed, separated by commas.
-    #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',', global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',')]
     pub trusted_proxies: Vec<IpNet>,
     /// Networks, addresses and host names that live webhooks may reach besides public addresses, separated by
     /// commas; link-local and metadata addresses stay forbidden.
-    #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW", value_delimiter = ',', global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW", value_delimiter = ',')]
     pub webhook_allow: Vec<Allowed>,
     /// Days for which events and webhooks are kept, at least 30.
-    #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90", global = true,
+    #[arg(long, env = "CARD_PAYMENTS_RETENTION_DAYS", default_value = "90",
         value_parser = clap::value_parser!(i64).range(RETENTION_DAYS_MIN..=RETENTION_DAYS_MAX))]
     pub retention_days: i64,
     /// Hosts that validation URLs of walletA may name, separated by commas.
-    #[arg(long, env = "CARD_PAYMENTS_WALLET_A_HOSTS", value_delimiter = ',', global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_WALLET_A_HOSTS", value_delimiter = ',')]
     pub wallet_a_hosts: Vec<String>,
     /// What walletG's provider calls this gateway: gateway: and a name.
-    #[arg(long, env = "CARD_PAYMENTS_WALLET_G_RECIPIENT", global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_WALLET_G_RECIPIENT")]
     pub wallet_g_recipient: Option<String>,
     /// File of the wallet providers' root certificates and keys.
-    #[arg(long, env = "CARD_PAYMENTS_WALLET_ROOTS", global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_WALLET_ROOTS")]
     pub wallet_roots: Option<PathBuf>,
+    /// How much it takes on.
+    #[command(flatten)]
+    pub load: LoadOptions,
+    /// Seconds from the signal that ends the server to the end of its listening: /readyz says no meanwhile, so that a
+    /// balancer sends nothing more.
+    #[arg(long, env = "CARD_PAYMENTS_DRAIN_SECONDS", default_value = "0", global = true,
+        value_parser = clap::value_parser!(u64).range(0..=600))]
+    pub drain_seconds: u64,
     /// What is logged: a tracing filter.
-    #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info", global = true)]
+    #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
     pub log: String,
 }
 
@@ -149,10 +187,12 @@ impl Secrets {
 }
 
 fn check_key(name: &'static str, key: Option<&Secret>) -> Result<(), ConfigError> {
-    let visible = |key: &Secret| {
-        (8..=100).contains(&key.expose().len()) && key.expose().bytes().all(|byte| byte.is_ascii_graphic())
-    };
-    if key.is_none_or(visible) { Ok(()) } else { Err(ConfigError::Key(name)) }
+    if key.is_none_or(|key| is_key(key.expose())) { Ok(()) } else { Err(ConfigError::Key(name)) }
+}
+
+/// Whether a text can be an API key: 8 to 100 visible characters (decisions 2).
+pub fn is_key(text: &str) -> bool {
+    (8..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {

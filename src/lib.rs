@@ -14,6 +14,7 @@ pub mod http;
 pub mod limits;
 pub mod outbound;
 pub mod params;
+pub mod password;
 pub mod random;
 pub mod secret;
 pub mod services;

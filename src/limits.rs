@@ -1,5 +1,6 @@
 //! Every number of the specification and the decisions, in one place.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use entity::Span;
@@ -8,6 +9,33 @@ use entity::Span;
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Decisions 1: request time-out.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How many bytes the head of a request may have, its path and query among them.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// How long a connection may be idle, or take to send the head of a request: longer than proxies keep theirs (a minute),
+/// so that none sends a request on a connection that is just being closed.
+pub const CONNECTION_IDLE: Duration = Duration::from_secs(75);
+/// How many requests are worked on at once where the operator says nothing: more than two cores and their database are
+/// ever busy with.
+pub const CONCURRENCY: u16 = 128;
+/// How many connections there may be for each request that is worked on at once: idle ones, those that wait for a place,
+/// and those whose request waits for the acquirer.
+pub const CONNECTIONS_A_PLACE: usize = 8;
+/// How long a request waits for a place before it is refused.
+pub const GATE_WAIT: Duration = Duration::from_millis(500);
+/// How long a request may wait for its own body before its place is others'.
+pub const BODY_PATIENCE: Duration = Duration::from_millis(250);
+/// Up to here, any body is read; larger ones wait for their turn.
+pub const SMALL_BODY_BYTES: usize = 16 * 1024;
+/// One large body for so many requests that are worked on at once.
+pub const PLACES_A_LARGE_BODY: usize = 8;
+
+/// A full bucket holds the requests of so many seconds.
+pub const RATE_BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not 0");
+/// How many accounts' buckets are remembered.
+pub const RATE_BUCKETS_MAX: u64 = 50_000;
+/// For how long one is remembered that nobody takes from: long enough to be full again, as a new one is.
+pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 
 /// Decisions 1, "sizes of values".
 pub const TEXT_LENGTH_MAX: u64 = 1000;
@@ -82,6 +110,18 @@ pub const BUCKET_WRITES_MAX: usize = 2;
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
 /// Decisions 10, `default_settings`, in AUD cents.
 pub const MAXIMUM_CHARGE_CENTS: i64 = 2_500_000;
+/// Decisions 10, `default_settings`, in AUD cents: shown only.
+pub const POS_MAXIMUM_CHARGE_CENTS: i64 = 100_000;
+/// Decisions 10: how old a merchant's director must be.
+pub const DIRECTOR_AGE_MIN_YEARS: u32 = 18;
+/// Decisions 10: characters of a business registration number that is no ABN.
+pub const REGISTRATION_NUMBER_LENGTH_MAX: usize = 20;
+/// How many passwords a process hashes at a time: each takes 19 MiB.
+pub const PASSWORDS_HASHED_AT_ONCE: usize = 2;
+/// The largest fee that is a number of cents, in AUD: ten thousand dollars.
+pub const FEE_CENTS_MAX: i64 = 1_000_000;
+/// The least that an account's largest charge can be, in AUD cents.
+pub const CHARGE_CENTS_MIN: i64 = 100;
 /// Decisions 8: what the first account and sandbox accounts open with, in AUD cents.
 pub const OPENING_DEPOSIT_CENTS: i64 = 100_000_000;
 
@@ -202,3 +242,11 @@ pub const SETTLEMENT_DELAY_DAYS_MAX: i64 = 365;
 pub const ACCOUNT_QUIET_AFTER: Span = Span::seconds(120);
 /// How many rows of a deleted account go in one transaction.
 pub const WIPE_BATCH: u64 = 1000;
+
+/// How often a server reads the table of the vault's keys again.
+pub const DATA_KEYS_READ_AGAIN: Duration = Duration::from_secs(5);
+/// Wall clock for which a data key that has retired is kept at least: far longer than it takes every server to read the
+/// table again, and what it sealed before to be committed.
+pub const DATA_KEY_KEPT: Span = Span::seconds(3600);
+/// How many rows are encrypted anew in one transaction.
+pub const SEALED_BATCH: u64 = 100;

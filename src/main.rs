@@ -2,67 +2,139 @@
 
 mod commands;
 
-use std::io::IsTerminal;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use card_payments::app::{App, Parts};
 use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
+use card_payments::http::listen::{self, Phase};
 use card_payments::http::{self, Index};
 use card_payments::services::accounts::Keys;
 use card_payments::workers;
-use clap::{Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-/// A card payments API server.
+/// A card payments API server, and what its operators run beside it.
+///
+/// Text for a person; with --json one JSON object a record, one a line. Exit code 0; 1 for a refusal, with one line on
+/// stderr that begins with "error: " and nothing changed; 2 for wrong usage. All commands work beside a running server,
+/// on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup takes it as
+/// it is.
 #[derive(Parser)]
-#[command(version, about, args_conflicts_with_subcommands = false)]
+#[command(name = NAME, version, after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
+    card-payments serve --listen 127.0.0.1:8080.")]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Command,
+}
+
+const NAME: &str = "card-payments";
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(Box<Serve>),
+    Openapi(Openapi),
+    Migrate(Migrate),
+    /// Accounts: merchants, their keys, switches and settings.
+    Account(On<commands::account::Account>),
+    /// What the operator decides about merchants.
+    Merchant(On<commands::merchant::Merchant>),
+    /// Money that arrived from outside.
+    Deposit(On<commands::deposit::Deposit>),
+    /// Disputes, as the network makes and decides them.
+    Dispute(On<commands::dispute::Dispute>),
+    /// The books.
+    Ledger(On<commands::ledger::Ledger>),
+    /// The keys that encrypt what is stored.
+    Vault(On<commands::vault::Vault>),
+    Backup(commands::backup::Backup),
+    Completions(Completions),
+}
+
+/// Serve the API (the default).
+///
+/// Prints its address, in test the keys of the first account and a payment to try, and when it is ready "Listening on
+/// http://HOST:PORT". It logs to stderr and ends on SIGTERM or SIGINT once what is in flight is done.
+///
+/// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
+/// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
+/// CARD_PAYMENTS_WALLET_G_KEY.
+#[derive(Args)]
+#[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080")]
+struct Serve {
     #[command(flatten)]
-    serve: ServeOptions,
+    options: ServeOptions,
     #[command(flatten)]
     database: DatabaseOptions,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    /// Serve the API (the default).
-    Serve,
-    /// Print the OpenAPI document.
-    Openapi {
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Bring the database's schema up to date.
-    Migrate,
-    /// Money that arrived from outside.
+/// Print the OpenAPI document. Needs no database.
+#[derive(Args)]
+#[command(after_help = "Example:\n  card-payments openapi > openapi.yaml")]
+struct Openapi {
+    /// As JSON instead of YAML.
+    #[arg(long)]
+    json: bool,
+    /// As a collection of requests for Postman and its like.
+    #[arg(long, conflicts_with = "json")]
+    postman: bool,
+}
+
+/// Bring the database's schema up to date; prints nothing.
+///
+/// May be killed, run twice, and run by several at once. A server does the same when it starts.
+#[derive(Args)]
+#[command(after_help = "Example:\n  card-payments migrate --database-url postgres://payments@db/payments")]
+struct Migrate {
+    #[command(flatten)]
+    database: DatabaseOptions,
+}
+
+/// Print a script that completes commands and options in a shell. Needs no database.
+#[derive(Args)]
+#[command(after_help = "Example:\n  card-payments completions bash > /etc/bash_completion.d/card-payments")]
+struct Completions {
+    /// The shell.
+    shell: clap_complete::Shell,
+}
+
+/// A command on a database.
+#[derive(Args)]
+struct On<C: Subcommand> {
     #[command(subcommand)]
-    Deposit(commands::deposit::Deposit),
-    /// Disputes, as the network makes and decides them.
-    #[command(subcommand)]
-    Dispute(commands::dispute::Dispute),
-    /// The books.
-    #[command(subcommand)]
-    Ledger(commands::ledger::Ledger),
+    command: C,
+    #[command(flatten)]
+    database: DatabaseOptions,
 }
 
 fn main() -> ExitCode {
-    let Cli { command, serve, database } = Cli::parse();
-    let command = command.unwrap_or(Command::Serve);
+    let Cli { command } = Cli::parse_from(arguments());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
     };
-    match runtime.block_on(run(command, serve, database)) {
+    match runtime.block_on(run(command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),
     }
+}
+
+/// Where options stand and no command, `serve` is meant.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<_> = std::env::args_os().collect();
+    let of_all = ["-h", "--help", "-V", "--version"];
+    let of_serve = |first: &OsString| {
+        first.as_encoded_bytes().starts_with(b"-") && !of_all.iter().any(|option| first == option)
+    };
+    if arguments.get(1).is_none_or(of_serve) {
+        arguments.insert(1, "serve".into());
+    }
+    arguments
 }
 
 /// One clear line for the operator.
@@ -71,26 +143,33 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn run(
-    command: Command,
-    options: ServeOptions,
-    database: DatabaseOptions,
-) -> Result<(), Box<dyn std::error::Error>> {
+async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
     match command {
-        Command::Serve => serve(options, database).await,
-        Command::Openapi { json } => {
+        Command::Serve(command) => serve(command.options, command.database).await,
+        Command::Openapi(Openapi { json, postman }) => {
             let document = http::openapi();
-            if json {
+            if postman {
+                println!("{:#}", http::document::postman::collection(&document));
+            } else if json {
                 println!("{document:#}");
             } else {
                 print!("{}", http::document::yaml(&document));
             }
             Ok(())
         }
-        Command::Migrate => commands::open(&database).await.map(drop),
-        Command::Deposit(command) => commands::deposit::run(command, &database).await,
-        Command::Dispute(command) => commands::dispute::run(command, &database).await,
-        Command::Ledger(command) => commands::ledger::run(command, &database).await,
+        Command::Migrate(Migrate { database }) => commands::open(&database).await.map(drop),
+        Command::Account(On { command, database }) => commands::account::run(command, &database).await,
+        Command::Merchant(On { command, database }) => commands::merchant::run(command, &database).await,
+        Command::Deposit(On { command, database }) => commands::deposit::run(command, &database).await,
+        Command::Dispute(On { command, database }) => commands::dispute::run(command, &database).await,
+        Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
+        Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
+        Command::Backup(command) => commands::backup::run(command).await,
+        Command::Completions(Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
+            Ok(std::io::stdout().write_all(&script)?)
+        }
     }
 }
 
@@ -108,9 +187,10 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     let base_url = options.base_url.unwrap_or_else(|| format!("http://{address}"));
     let index = Index {
         base_url: base_url.trim_end_matches('/').to_owned(),
-        environment: options.environment,
+        environment: database.environment,
         trusted_proxies: options.trusted_proxies,
-        metrics: admin.is_none() && options.environment == Environment::Test,
+        metrics: admin.is_none() && database.environment == Environment::Test,
+        load: options.load,
     };
     let location = database.url().parse()?;
     let app = App::open(&location, parts, secrets, index.clone()).await?;
@@ -120,11 +200,19 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         tokio::spawn(async move { axum::serve(admin, router).await });
     }
     // Whoever reads that it listens may stop it at once.
-    let stopped = stopped()?;
+    let mut signals = Signals::listen()?;
     banner(&index, app.keys.as_ref());
     println!("Listening on http://{address}");
-    let service = app.router.clone().into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(stopped).await?;
+    listen::make_room(app.gate().connections().taken().1);
+    let leave = async {
+        signals.next().await;
+        tracing::info!("stopping");
+        app.phase.send_replace(Phase::Leaving);
+        // A second signal is in a hurry.
+        let _ = tokio::time::timeout(Duration::from_secs(options.drain_seconds), signals.next()).await;
+        app.phase.send_replace(Phase::Closing);
+    };
+    tokio::join!(listen::serve(listener, app.router.clone(), app.gate(), app.phase.subscribe()), leave);
     // Payments that a hung-up caller left under way, and deliveries.
     app.ctx.tasks.close();
     if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
@@ -174,14 +262,19 @@ fn banner(index: &Index, keys: Option<&Keys>) {
     }
 }
 
-/// Listen to signals from now on; what is returned waits for SIGTERM or SIGINT.
-fn stopped() -> std::io::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
+/// SIGTERM and SIGINT, from now on.
+struct Signals(Signal, Signal);
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self(signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
+    }
+
+    /// The next one of either kind.
+    async fn next(&mut self) {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
         }
-        tracing::info!("stopping");
-    })
+    }
 }

@@ -3,10 +3,11 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use entity::AccountToken;
+use tokio::sync::OwnedSemaphorePermit;
 
 tokio::task_local! {
     static UNDER_WAY: Arc<UnderWay>;
@@ -19,6 +20,8 @@ pub struct UnderWay {
     pub id: String,
     route: OnceLock<String>,
     account: OnceLock<AccountToken>,
+    // Among the requests that are worked on.
+    place: Mutex<Option<OwnedSemaphorePermit>>,
     // Of an upload, bytes.
     received: AtomicU64,
     // Microseconds.
@@ -49,6 +52,10 @@ impl UnderWay {
     /// The account it acts for, once its secret key is known.
     pub fn account(&self) -> Option<AccountToken> {
         self.account.get().copied()
+    }
+
+    fn place(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn of(&self, wait: Wait) -> &AtomicU64 {
@@ -82,6 +89,10 @@ pub fn handed_on<F: Future>(work: F) -> impl Future<Output = F::Output> {
 
 /// Count the time of one wait.
 pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
+    match wait {
+        Wait::Database => {}
+        Wait::Acquirer => gives_way(),
+    }
     let began = Instant::now();
     let output = work.await;
     // At least one: a wait that was too short to measure was a wait.
@@ -89,6 +100,16 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
     // Work of no request (a worker's) has nobody to tell.
     let _ = UNDER_WAY.try_with(|request| request.of(wait).fetch_add(micros, Ordering::Relaxed));
     output
+}
+
+/// The request has taken a place, and keeps it until it is done or gives way.
+pub fn holds(place: OwnedSemaphorePermit) {
+    let _ = UNDER_WAY.try_with(|request| *request.place() = Some(place));
+}
+
+/// The request waits for somebody else from now on, for however long: its place is others'.
+pub fn gives_way() {
+    let _ = UNDER_WAY.try_with(|request| request.place().take());
 }
 
 /// More of an upload has come.

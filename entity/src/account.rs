@@ -2,6 +2,7 @@
 
 use sea_orm::entity::prelude::*;
 
+use crate::merchant::MerchantStatus;
 use crate::{AccountToken, BankAccountToken, JsonText, Span, Timestamp};
 
 /// One account with the switches and settings that govern it (decisions 10).
@@ -48,6 +49,10 @@ pub struct Model {
     pub purge_at: Timestamp,
     /// The account that made this one, in the sandbox.
     pub made_by: Option<AccountToken>,
+    /// The partner whose merchant it is; a merchant without a partner here names itself, other accounts nobody.
+    pub referred_by: Option<AccountToken>,
+    /// What the operator has decided about the merchant; every other account is active.
+    pub status: MerchantStatus,
     /// [`crate::AcquirerFaults`] that the sandbox has ordered; null where it never has.
     pub acquirer_faults: Option<JsonText>,
     /// How many calls have drawn their fault since these were ordered.

@@ -50,7 +50,7 @@ pub enum NoChance {
     #[error("is not a number")]
     NoNumber,
     /// Below zero.
-    #[error("must be at least 0")]
+    #[error("must be greater than or equal to 0")]
     Negative,
     /// Above one.
     #[error("must be at most 1")]

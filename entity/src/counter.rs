@@ -36,6 +36,8 @@ string_enum! {
         Disputes "disputes",
         /// Events.
         Events "events",
+        /// Referred merchants.
+        Merchants "merchants",
         /// Plans.
         Plans "plans",
         /// Recipients.

@@ -39,8 +39,11 @@ pub mod vault_key {
         pub wrapped_by: String,
         /// The wrapped key.
         pub wrapped: Vec<u8>,
-        /// By the wall clock; the youngest data key encrypts, the others only open.
+        /// By the wall clock.
         pub created_at: Timestamp,
+        /// When a data key that only opens goes, if nothing needs it any more, by the wall clock; null for hash keys and
+        /// for the one that encrypts.
+        pub remove_at: Option<Timestamp>,
     }
 
     /// None.

@@ -21,6 +21,7 @@ pub mod file;
 mod idempotency;
 pub mod installation;
 mod ledger;
+pub mod merchant;
 mod owned;
 pub mod plan;
 pub mod pricing;
@@ -55,9 +56,9 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, PaymentSourceToken,
-    PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken, SubscriptionEntryToken,
-    SubscriptionToken, Token, TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken,
-    WebhookToken,
+    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, MerchantToken,
+    PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken,
+    SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
+    WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};

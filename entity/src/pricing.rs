@@ -41,7 +41,7 @@ pub struct PricingRow {
 }
 
 impl Pricing {
-    /// The fee in AUD cents on a settlement amount in AUD cents.
+    /// The fee in AUD cents on a settlement amount in AUD cents: never more than that.
     pub fn fee_rounded_half_up(
         &self,
         settlement_amount: i64,
@@ -50,7 +50,45 @@ impl Pricing {
         scheme: Scheme,
     ) -> i64 {
         let row = self.row(currency, issuing_country, scheme);
-        row.fixed_fee.saturating_add(row.percentage_fee.share_rounded_half_up(settlement_amount))
+        let fee = row.fixed_fee.saturating_add(row.percentage_fee.share_rounded_half_up(settlement_amount));
+        fee.min(settlement_amount)
+    }
+
+    /// Every row.
+    pub const fn rows(&self) -> [&PricingRow; 6] {
+        [
+            &self.domestic_currency_domestic_card_core,
+            &self.domestic_currency_domestic_card_premium,
+            &self.domestic_currency_foreign_card_core,
+            &self.domestic_currency_foreign_card_premium,
+            &self.foreign_currency_core,
+            &self.foreign_currency_premium,
+        ]
+    }
+
+    /// The same fixed fee for every kind of charge, in AUD cents.
+    pub fn set_fixed_fee(&mut self, cents: i64) {
+        self.domestic_currency_domestic_card_core.fixed_fee = cents;
+        self.domestic_currency_domestic_card_premium.fixed_fee = cents;
+        for row in self.foreign() {
+            row.fixed_fee = cents;
+        }
+    }
+
+    /// The same percentage for every charge that is not domestic.
+    pub fn set_foreign_percentage(&mut self, percentage: Percentage) {
+        for row in self.foreign() {
+            row.percentage_fee = percentage;
+        }
+    }
+
+    const fn foreign(&mut self) -> [&mut PricingRow; 4] {
+        [
+            &mut self.domestic_currency_foreign_card_core,
+            &mut self.domestic_currency_foreign_card_premium,
+            &mut self.foreign_currency_core,
+            &mut self.foreign_currency_premium,
+        ]
     }
 
     fn row(&self, currency: Currency, issuing_country: &str, scheme: Scheme) -> &PricingRow {

@@ -13,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sea_orm::sea_query::{ArrayType, ColumnType, Nullable, ValueType, ValueTypeErr};
 use sea_orm::{ColIdx, DbErr, QueryResult, TryFromU64, TryGetError, TryGetable, Value};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
 
 /// What a token names.
@@ -105,6 +105,12 @@ impl<K> Hash for Token<K> {
     }
 }
 
+impl<'de, K: Kind> Deserialize<'de> for Token<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
 // A token is a UUID column.
 impl<K> From<Token<K>> for Value {
     fn from(token: Token<K>) -> Self {
@@ -184,6 +190,8 @@ kinds! {
     File FileToken "file_"
     /// One balanced movement of money; internal, in no answer.
     JournalEntry JournalEntryToken "je_"
+    /// A merchant that a partner has referred.
+    Merchant MerchantToken "mrch_"
     /// A plan.
     Plan PlanToken "plan_"
     /// A 3-D Secure session.

@@ -28,11 +28,18 @@ mod m0017_transfers;
 mod m0018_deposits;
 mod m0019_disputes;
 mod m0020_files;
+mod m0021_merchants;
+mod m0022_retired_data_keys;
 
 /// All steps in order.
 pub struct Migrator;
 
 impl Migrator {
+    /// How many steps there are.
+    pub fn steps() -> usize {
+        Self::migrations().len()
+    }
+
     /// Run the steps that a database has not seen. Safe to run twice, and to kill.
     pub async fn run(database: &sea_orm_migration::sea_orm::DatabaseConnection) -> Result<(), DbErr> {
         Self::up(database, None).await
@@ -62,6 +69,8 @@ impl MigratorTrait for Migrator {
             Box::new(m0018_deposits::Migration),
             Box::new(m0019_disputes::Migration),
             Box::new(m0020_files::Migration),
+            Box::new(m0021_merchants::Migration),
+            Box::new(m0022_retired_data_keys::Migration),
         ]
     }
 }

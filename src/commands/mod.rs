@@ -1,18 +1,26 @@
 //! What operators run beside a server (decisions 14). A command opens the database by the same door as a server,
 //! which brings its schema up to date, and calls a service.
 
+pub mod account;
+pub mod backup;
 pub mod deposit;
 pub mod dispute;
 pub mod ledger;
+pub mod merchant;
+pub mod vault;
 
 use std::error::Error;
+use std::fmt::Display;
+use std::io::Write;
 
+use card_payments::app;
 use card_payments::clock::{Clock, Ids, SystemClock};
-use card_payments::config::DatabaseOptions;
+use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body};
-use card_payments::services::{Account, accounts};
+use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{Location, Store};
 use entity::AccountToken;
+use serde::Serialize;
 
 /// The account that an operator names.
 pub async fn account(store: &Store, token: AccountToken) -> Result<Account, Box<dyn Error>> {
@@ -20,16 +28,39 @@ pub async fn account(store: &Store, token: AccountToken) -> Result<Account, Box<
     Ok(account.ok_or_else(|| format!("there is no account {token}"))?)
 }
 
-/// Open the database, an empty one too.
+/// Open the database, an empty one too, which stays nobody's.
 pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
+    let store = Store::open(&location(database)?, Ids::default().into()).await?;
+    installation::check(&store, database.environment).await?;
+    Ok(store)
+}
+
+/// Open the database with its keys. One that is nobody's yet becomes the environment's.
+pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
+    location(database)?;
+    Ok(app::beside(database, secrets).await?)
+}
+
+/// Where the database is. The folder may not be there yet; a server beside it keeps the lock, and both use one door.
+fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     let location: Location = database.url().parse()?;
-    // The folder may not be there yet; a server beside it keeps the lock, and both use one door.
     if let Location::Sqlite { path } = &location
         && let Some(folder) = path.parent()
     {
         std::fs::create_dir_all(folder)?;
     }
-    Ok(Store::open(&location, Ids::default().into()).await?)
+    Ok(location)
+}
+
+/// Tell of one record.
+pub fn tell<T: Serialize + Display>(record: &T, json: bool) -> Result<(), Box<dyn Error>> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        writeln!(out, "{}", serde_json::to_string(record)?)?;
+    } else {
+        writeln!(out, "{record}")?;
+    }
+    Ok(())
 }
 
 /// Why a service refuses, in the words of the API.

@@ -90,6 +90,7 @@ error_codes! {
     LimitReached 403 "limit_reached" "You have reached the maximum number of allowed webhook endpoints."
     CannotReplayWebhook 400 "cannot_replay_webhook" "The webhook is already pending"
 
+    RateLimited 429 "rate_limited" "Too many requests. Please try again in a moment."
     InternalError 500 "internal_error" "Something went wrong on our side."
     ServiceUnavailable 503 "service_unavailable" "The service is unavailable for the moment. Please try again."
     GatewayTimeout 504 "gateway_timeout" "The request took too long. Its outcome is not known."

@@ -198,21 +198,31 @@ impl IntoResponse for Error {
         if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
             tracing::error!(error = %self, %request_id, "request failed");
         }
-        let answer = Answer::refusal(&self, &request_id);
-        let Ok(mut response) = answer.map(Answer::into_response) else {
-            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-        };
-        if code == ErrorCode::Unauthorized {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
-        }
-        if matches!(
-            code,
-            ErrorCode::ServiceUnavailable | ErrorCode::IdempotencyKeyInUse | ErrorCode::ClockMoving
-        ) {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        response
+        without_log(&self)
     }
+}
+
+/// An error as a response, of which the log has heard enough.
+pub fn without_log(error: &Error) -> Response {
+    let answer = Answer::refusal(error, &under_way::request_id());
+    let Ok(mut response) = answer.map(Answer::into_response) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let code = error.code();
+    if code == ErrorCode::Unauthorized {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
+    }
+    // A rate is at least one a second, so its next token is never further away.
+    if matches!(
+        code,
+        ErrorCode::ServiceUnavailable
+            | ErrorCode::RateLimited
+            | ErrorCode::IdempotencyKeyInUse
+            | ErrorCode::ClockMoving
+    ) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
 }
 
 impl IntoResponse for ErrorCode {

@@ -42,7 +42,29 @@ pub async fn opened_by_secret_key(
         return Err(ErrorCode::Unauthorized.into());
     }
     under_way::acts_for(opened.account.id());
+    site.rate.count(opened.account.id()).await?;
     Ok(opened)
+}
+
+/// A caller with the secret key of an account that manages an approved partner.
+pub struct Partner(pub Account);
+
+impl FromRequestParts<Site> for Partner {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
+        opened_by_partner_key(site, &parts.headers, None).await.map(|opened| Self(opened.account))
+    }
+}
+
+/// The same as a secret key, but for accounts that manage no approved partner (specification, Authentication 3).
+pub async fn opened_by_partner_key(
+    site: &Site,
+    headers: &HeaderMap,
+    idempotency_key: Option<&str>,
+) -> Result<Opened, Error> {
+    let opened = opened_by_secret_key(site, headers, idempotency_key).await?;
+    if opened.account.settings().partner { Ok(opened) } else { Err(ErrorCode::Unauthorized.into()) }
 }
 
 /// What the publishable key among the parameters opens.
@@ -56,6 +78,7 @@ pub async fn opened_by_publishable_key(
     if opened.kind != KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
+    site.rate.count(opened.account.id()).await?;
     Ok(opened)
 }
 

@@ -1,14 +1,14 @@
 //! The endpoints that browsers may call with a publishable key: any origin, and JSONP (decisions 2).
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
-use serde_json::Value;
+use url::form_urlencoded;
 
-use super::extract::body;
+use super::auth;
 use crate::error::{Error, ErrorCode};
 use crate::params::Faults;
 
@@ -21,9 +21,9 @@ pub async fn serve_browsers(request: Request, next: Next) -> Response {
         return preflight();
     }
     if *request.method() == Method::GET
-        && let Some(script) = script(request.uri()).await
-        // Where the same path lists records, only an explicit POST is meant for a script tag.
-        && (script.posts || !lists)
+        && let Some(script) = script(request.uri())
+        // Where the same path lists records, whoever brings a key of his own wants the list.
+        && (script.posts || !lists || auth::basic_user(request.headers()).is_none())
     {
         return jsonp(script, request, next).await;
     }
@@ -70,11 +70,12 @@ struct Script {
     posts: bool,
 }
 
-async fn script(uri: &Uri) -> Option<Script> {
-    let query = body::tree(&Method::GET, uri.query(), None, Bytes::new()).await.ok()?;
-    let text = |name| query.get(name).and_then(Value::as_str);
+/// Read leniently: what is wrong with the rest of the query is told to the script, too.
+fn script(uri: &Uri) -> Option<Script> {
+    let pairs = form_urlencoded::parse(uri.query()?.as_bytes());
+    let text = |wanted| pairs.filter(|(name, _)| name == wanted).last().map(|(_, text)| text);
     Some(Script {
-        callback: text("callback")?.into(),
+        callback: text("callback")?.into_owned(),
         posts: text("_method").is_some_and(|method| method.eq_ignore_ascii_case("post")),
     })
 }
@@ -94,10 +95,12 @@ async fn jsonp(script: Script, mut request: Request, next: Next) -> Response {
         request.headers_mut().remove(header::CONTENT_TYPE);
         *request.body_mut() = Body::empty();
     }
-    let (mut parts, body) = next.run(request).await.into_parts();
+    let answer =
+        if script.posts { next.run(request).await } else { ErrorCode::MethodNotAllowed.into_response() };
+    let (mut parts, body) = answer.into_parts();
     let json = match body.collect().await {
         Ok(body) => body.to_bytes(),
-        Err(_) => return ErrorCode::InternalError.into_response(),
+        Err(error) => return Error::internal(error.to_string()).into_response(),
     };
     let script = [b"/**/", script.callback.as_bytes(), b"(", &json, b");"].concat();
     parts.status = StatusCode::OK;

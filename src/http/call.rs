@@ -9,7 +9,9 @@ use axum::response::{IntoResponse, Response};
 use entity::AccountToken;
 
 use super::Site;
-use super::auth::{basic_user, ip_address, opened_by_publishable_key, opened_by_secret_key};
+use super::auth::{
+    basic_user, ip_address, opened_by_partner_key, opened_by_publishable_key, opened_by_secret_key,
+};
 use super::extract::{Input, upload};
 use crate::answer::Wrap;
 use crate::blobs::Upload;
@@ -17,6 +19,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
 use crate::services::Account;
 use crate::services::accounts::Opened;
+use crate::services::accounts::standing::{Access, access};
 use crate::services::claim::{Asked, Claim};
 use crate::services::idempotency;
 
@@ -68,6 +71,21 @@ impl FromRequest<Site> for Call {
         let opened = opened.map_err(Error::into_response)?;
         let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
         begun.call(site, input, opened).await
+    }
+}
+
+/// A request with the secret key of an account that manages an approved partner.
+pub struct PartnerCall(pub Call);
+
+impl FromRequest<Site> for PartnerCall {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, site: &Site) -> Result<Self, Response> {
+        let begun = Begun::of(&request, site);
+        let opened = opened_by_partner_key(site, request.headers(), begun.key().ok()).await;
+        let opened = opened.map_err(Error::into_response)?;
+        let input = Input::from_request(request, site).await.map_err(Error::into_response)?;
+        begun.call(site, input, opened).await.map(Self)
     }
 }
 
@@ -135,25 +153,37 @@ impl Begun {
         legible(self.idempotency_key.as_ref())
     }
 
-    /// The request, once its account is known: under its Idempotency-Key, unless a rival was faster.
+    /// The request, once its account is known: under its Idempotency-Key, unless a rival was faster. A merchant may not
+    /// change anything before the operator says so (decisions 10).
     async fn call(self, site: &Site, input: Input, opened: Opened) -> Result<Call, Response> {
-        let Opened { account, kind, claimed } = opened;
-        if self.idempotency_key.is_none() {
-            return Ok(Call { account, input, ip_address: self.ip_address });
+        let claim = self.claim(site, &input, &opened).await?;
+        let account = opened.account;
+        if access(site.environment, account.settings().status) != Access::Full {
+            return Err(Error::from(ErrorCode::ApiUnavailable).into_response());
         }
+        if let Some(claim) = &claim {
+            // Nobody else sets it: a request has one reader.
+            let _ = self.rivals.0.set((account.id(), claim.clone()));
+        }
+        Ok(Call { account: account.under(claim), input, ip_address: self.ip_address })
+    }
+
+    /// What it claims, where it has a key that is free; or the answer that it gets instead.
+    async fn claim(&self, site: &Site, input: &Input, opened: &Opened) -> Result<Option<Claim>, Response> {
+        if self.idempotency_key.is_none() {
+            return Ok(None);
+        }
+        let &Opened { ref account, kind, claimed } = opened;
         let key = self.key().map_err(Error::into_response)?;
         let (method, path) = (self.method.as_str(), &self.path);
         let claim = Claim::new(&site.vault, &Asked { kind, key, method, path, parameters: input.tree() });
         // A fresh key is known to be one already.
         let earlier = if claimed { idempotency::look(site, account.id(), &claim).await } else { Ok(None) };
         match earlier {
-            Ok(None) => {}
-            Ok(Some(answer)) => return Err(replayed(answer.into_response())),
-            Err(error) => return Err(error.into_response()),
+            Ok(None) => Ok(Some(claim)),
+            Ok(Some(answer)) => Err(replayed(answer.into_response())),
+            Err(error) => Err(error.into_response()),
         }
-        // Nobody else sets it: a request has one reader.
-        let _ = self.rivals.0.set((account.id(), claim.clone()));
-        Ok(Call { account: account.under(Some(claim)), input, ip_address: self.ip_address })
     }
 }
 

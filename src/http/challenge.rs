@@ -8,12 +8,11 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use maud::Markup;
 use url::form_urlencoded;
 
-use super::Site;
 use super::extract::Path;
-use crate::error::{Error, ErrorCode};
+use super::{Site, pages};
+use crate::error::Error;
 use crate::limits::CHALLENGE_BODY_BYTES_MAX;
 use crate::services::three_d_secure::state::Decision;
 use crate::services::three_d_secure::{self, Page};
@@ -58,7 +57,7 @@ async fn decision(body: Body) -> Option<Decision> {
 fn answer(status: StatusCode, site: &Site, shown: Page, undecided: bool) -> Response {
     match shown {
         Page::Question(question) => {
-            html(status, page::question(&question, site.index.environment, undecided))
+            pages::answer(status, &page::question(&question, site.index.environment, undecided))
         }
         Page::Return(url) => back(&url),
     }
@@ -67,44 +66,16 @@ fn answer(status: StatusCode, site: &Site, shown: Page, undecided: bool) -> Resp
 /// To the address that the merchant gave with the charge, and to no other.
 fn back(url: &str) -> Response {
     match HeaderValue::from_str(url) {
-        Ok(url) => guarded((StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()),
+        Ok(url) => pages::guarded((StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()),
         Err(_) => refused(&Error::internal("a callback_url that is no header")),
     }
 }
 
 /// An unknown secret and an expired one look alike.
 fn refused(error: &Error) -> Response {
-    if error.code() == ErrorCode::NotFound {
-        return html(StatusCode::NOT_FOUND, page::not_found());
-    }
-    tracing::error!(error = %error, "challenge page failed");
-    let status = StatusCode::from_u16(error.code().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    html(status, page::failed())
-}
-
-fn html(status: StatusCode, page: Markup) -> Response {
-    const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-
-    guarded((status, [(header::CONTENT_TYPE, HTML)], page.into_string()).into_response())
-}
-
-/// Nothing is loaded, nobody frames it, and nobody learns its address. A form may only be sent over HTTP: to us, which
-/// the markup says, but browsers apply this to where the answer leads as well, and that is for the merchant to say.
-fn guarded(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    let policy = format!(
-        "default-src 'none'; style-src '{}'; form-action http: https:; base-uri 'none'; frame-ancestors 'none'",
-        *page::STYLE_HASH
-    );
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
-        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
-    for (name, value) in [
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-store"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
+    pages::refused(
+        error,
+        "This page does not exist, or it has expired. Please go back to the merchant and try again.",
+        "Your decision may not have been recorded. Please load this page again.",
+    )
 }

@@ -6,6 +6,7 @@ use axum::http::Method;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
+use super::gate::Gate;
 use crate::error::Error;
 use crate::services::{Context, due};
 
@@ -17,6 +18,12 @@ const REQUESTS: &str = "card_payments_requests_total";
 const REQUEST_SECONDS: &str = "card_payments_request_duration_seconds";
 const DUE: &str = "card_payments_due_work";
 const POOL: &str = "card_payments_database_connections";
+const QUEUE: &str = "card_payments_database_queue";
+const SHED: &str = "card_payments_shed_total";
+const RATE_LIMITED: &str = "card_payments_rate_limited_total";
+const PLACES: &str = "card_payments_places";
+const CONNECTIONS: &str = "card_payments_connections";
+const ACQUIRER_CALLS: &str = "card_payments_acquirer_calls_total";
 const BUCKETS_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
@@ -30,20 +37,42 @@ impl Metrics {
         let _ = metrics::set_global_recorder(recorder);
         describe_counter!(REQUESTS, "Requests by method, route template and status");
         describe_histogram!(REQUEST_SECONDS, Unit::Seconds, "How long requests took, by route template");
-        describe_counter!("card_payments_acquirer_calls_total", "Calls made to the acquirer");
+        describe_counter!(ACQUIRER_CALLS, "Calls made to the acquirer");
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
+        describe_gauge!(QUEUE, "Units of work that wait for SQLite's writer");
+        describe_gauge!(PLACES, "Places of requests that are worked on: taken, and all");
+        describe_gauge!(CONNECTIONS, "Connections of callers: open, and the most there may be");
+        describe_counter!(
+            SHED,
+            "What was refused with 503 because the server had enough to do, by what it was"
+        );
+        describe_counter!(RATE_LIMITED, "Requests refused with 429");
+        // A rate over a counter that begins at its first event misses that one.
+        for refused in [Shed::Request, Shed::LargeBody] {
+            metrics::counter!(SHED, "what" => refused.name()).increment(0);
+        }
+        metrics::counter!(RATE_LIMITED).increment(0);
+        metrics::counter!(ACQUIRER_CALLS).increment(0);
         Self(handle)
     }
 
     /// The text, with the gauges as they stand now.
-    pub async fn render(&self, ctx: &Context) -> Result<String, Error> {
+    pub async fn render(&self, ctx: &Context, gate: &Gate) -> Result<String, Error> {
+        for (gauge, taken, places) in
+            [(PLACES, "taken", gate.requests()), (CONNECTIONS, "open", gate.connections())]
+        {
+            let (some, all) = places.taken();
+            metrics::gauge!(gauge, "state" => taken).set(number(some));
+            metrics::gauge!(gauge, "state" => "all").set(number(all));
+        }
+        metrics::gauge!(QUEUE).set(number(ctx.store.queue()));
         for kind in due::KINDS {
             metrics::gauge!(DUE, "kind" => kind.name).set(as_float(kind.backlog(ctx).await?));
         }
         let (open, idle) = ctx.store.pool();
         metrics::gauge!(POOL, "state" => "open").set(f64::from(open));
-        metrics::gauge!(POOL, "state" => "idle").set(as_float(u64::try_from(idle).unwrap_or(u64::MAX)));
+        metrics::gauge!(POOL, "state" => "idle").set(number(idle));
         self.0.run_upkeep();
         Ok(self.0.render())
     }
@@ -53,6 +82,38 @@ impl Metrics {
 #[expect(clippy::cast_precision_loss, reason = "a gauge needs no more than 53 bits")]
 fn as_float(n: u64) -> f64 {
     n as f64
+}
+
+fn number(n: usize) -> f64 {
+    as_float(u64::try_from(n).unwrap_or(u64::MAX))
+}
+
+/// What the server does not take on.
+#[derive(Debug, Clone, Copy)]
+pub enum Shed {
+    /// A request.
+    Request,
+    /// The body of one that was let in.
+    LargeBody,
+}
+
+impl Shed {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::LargeBody => "large_body",
+        }
+    }
+}
+
+/// Count what was refused because there was enough to do.
+pub fn count_shed(what: Shed) {
+    metrics::counter!(SHED, "what" => what.name()).increment(1);
+}
+
+/// Count a request of an account that asks too often.
+pub fn count_rate_limited() {
+    metrics::counter!(RATE_LIMITED).increment(1);
 }
 
 /// Count one request.

@@ -16,16 +16,23 @@ pub mod document;
 mod events;
 pub mod extract;
 mod files;
+mod gate;
 mod ledger;
+pub mod listen;
+mod merchants;
 mod metrics;
 mod observe;
+mod pages;
 mod paths;
+mod pay;
 mod payment_sources;
 mod plans;
+mod rate;
 mod recipients;
 mod refunds;
 mod sandbox;
 mod subscriptions;
+mod swagger;
 mod system;
 mod transfers;
 mod wallets;
@@ -37,14 +44,19 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use tokio::sync::watch;
 use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use gate::Gate;
+use listen::Phase;
 pub use metrics::Metrics;
+pub use rate::Rate;
 pub use system::Index;
 
 use crate::config::Environment;
+use crate::secret::Secret;
 use crate::services::{Context, Ctx};
 
 /// What requests and handlers share besides the services' context.
@@ -56,6 +68,14 @@ pub struct Site {
     pub index: Arc<Index>,
     /// What /metrics shows.
     pub metrics: Metrics,
+    /// What the Swagger page fills in: a test environment's first secret key.
+    pub test_key: Option<Arc<Secret>>,
+    /// How often an account may ask.
+    pub rate: Arc<Rate>,
+    /// How much is taken on at once.
+    pub gate: Arc<Gate>,
+    /// Whether the server is on its way out.
+    pub phase: watch::Receiver<Phase>,
 }
 
 impl std::ops::Deref for Site {
@@ -114,6 +134,10 @@ fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(deposits::list_deposits))
         .routes(routes!(deposits::get_deposit))
         .routes(routes!(ledger::get_balance))
+        .routes(routes!(merchants::create_merchant, merchants::list_merchants))
+        .routes(routes!(merchants::search_merchants))
+        .routes(routes!(merchants::get_default_settings))
+        .routes(routes!(merchants::get_merchant))
         .merge(wallets::operations())
         .routes(routes!(disputes::list_disputes))
         .routes(routes!(disputes::search_disputes))
@@ -161,12 +185,15 @@ pub fn router(site: Site) -> Router {
     let routed = api
         .merge(system::routes(&openapi()))
         .merge(challenge::routes())
+        .merge(pay::routes())
         .merge(files::downloads())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(site.clone(), call::agree_with_rivals))
+        .route_layer(from_fn_with_state(site.clone(), gate::let_in))
+        .merge(system::health())
         .layer(from_fn(observe::answer_anyway))
         .with_state(site.clone());
     // Around the router, because these decide which route it is; and around these, because they answer too.

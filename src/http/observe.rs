@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 
 use super::Site;
-use crate::error::ErrorCode;
+use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::under_way::{self, UnderWay, Wait};
 
@@ -57,7 +57,7 @@ pub async fn answer_anyway(request: Request, next: Next) -> Response {
         let received = under_way::received();
         match tokio::time::timeout(REQUEST_TIMEOUT, &mut run).await {
             Ok(Ok(response)) => return response,
-            Ok(Err(_)) => return ErrorCode::InternalError.into_response(),
+            Ok(Err(_)) => return Error::internal("a handler panicked").into_response(),
             // An upload may last as long as it makes progress.
             Err(_) if under_way::received() > received => {}
             Err(_) => return ErrorCode::GatewayTimeout.into_response(),

@@ -7,14 +7,14 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use ipnet::IpNet;
 use serde_json::Value;
-use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{Site, document::yaml};
-use crate::config::Environment;
+use super::listen::Phase;
+use super::{Site, document::yaml, swagger};
+use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
 
-/// What the server says about itself, and whom it believes.
+/// What the server says about itself, whom it believes, and how much it takes on.
 #[derive(Debug, Clone)]
 pub struct Index {
     /// Its address as callers know it.
@@ -25,23 +25,26 @@ pub struct Index {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether /metrics answers on this listener.
     pub metrics: bool,
+    /// How much it takes on.
+    pub load: LoadOptions,
 }
 
 /// The routes beside /1.
 pub fn routes(document: &Value) -> Router<Site> {
     let yaml = yaml(document);
-    // No badge of somebody else's validator: the page works offline.
-    let page = Config::from("/openapi.json")
-        .validator_url("none")
-        .try_it_out_enabled(true)
-        .persist_authorization(true);
     Router::new()
         .route("/", get(index))
         .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
+        .merge(swagger::routes(document))
+}
+
+/// What watches over the server, whatever it has to do.
+pub fn health() -> Router<Site> {
+    Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
-        .merge(SwaggerUi::new("/docs").external_url_unchecked("/openapi.json", document.clone()).config(page))
+        .method_not_allowed_fallback(wrong_method)
 }
 
 /// What an operator's own listener answers.
@@ -60,8 +63,11 @@ async fn index(State(site): State<Site>) -> Html<String> {
     ))
 }
 
-/// Ready is who can ask the database.
+/// Ready is who can ask the database and is not about to leave.
 async fn readyz(State(site): State<Site>) -> Result<&'static str, Error> {
+    if *site.phase.borrow() > Phase::Serving {
+        return Err(ErrorCode::ServiceUnavailable.into());
+    }
     installation::answers(&site).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
     Ok("ready\n")
 }
@@ -70,7 +76,7 @@ async fn metrics(State(site): State<Site>) -> Result<Response, Error> {
     if !site.index.metrics {
         return Err(ErrorCode::RouteNotFound.into());
     }
-    let text = site.metrics.render(&site).await?;
+    let text = site.metrics.render(&site, &site.gate).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 

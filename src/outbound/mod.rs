@@ -28,6 +28,7 @@ pub use tls::{Identity, NoIdentity};
 pub use unreached::Unreached;
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
+use crate::under_way;
 use lookup::GuardedLookup;
 
 /// How the server introduces itself; decisions 11.
@@ -148,6 +149,8 @@ fn is_callable(url: &Url) -> bool {
 }
 
 async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, Unreached> {
+    // A request of ours that asks a stranger waits for as long as that one likes.
+    under_way::gives_way();
     let answer = timeout_at(end, call.send()).await.map_err(|_| Unreached::Timeout)?;
     answer.map_err(|error| Unreached::of(&error))
 }

@@ -11,7 +11,7 @@ use super::zone::{Zone, plain};
 /// Which addresses may be called.
 #[derive(Debug, Clone)]
 pub struct Reach {
-    /// Loopback and private networks, too.
+    /// Loopback, private networks and reserved addresses, too.
     inside: bool,
     allow: Vec<Allowed>,
 }
@@ -26,7 +26,8 @@ pub enum Allowed {
 }
 
 impl Reach {
-    /// Public, loopback and private addresses: a developer's receiver runs next door.
+    /// All but link-local and metadata addresses: a developer's receiver runs next door, and the addresses that are kept
+    /// for documents stand in many tests.
     pub fn test() -> Self {
         Self { inside: true, allow: Vec::new() }
     }
@@ -58,8 +59,7 @@ impl Reach {
         let address = plain(address);
         match Zone::of(address) {
             Zone::Public => true,
-            Zone::Loopback | Zone::Private => self.inside || self.allows(address, host),
-            Zone::Reserved => self.allows(address, host),
+            Zone::Loopback | Zone::Private | Zone::Reserved => self.inside || self.allows(address, host),
             Zone::Forbidden => false,
         }
     }

@@ -76,7 +76,9 @@ fn predicate(error: &ValidationError) -> Cow<'static, str> {
             format!("is too short (minimum is {min} characters)").into()
         }
         ("length", _, Some(max), _) => format!("is too long (maximum is {max} characters)").into(),
-        ("range", Some(min), _, _) if is_less(value, min) => format!("must be at least {min}").into(),
+        ("range", Some(min), _, _) if is_less(value, min) => {
+            format!("must be greater than or equal to {min}").into()
+        }
         ("range", _, Some(max), _) => format!("must be at most {max}").into(),
         _ => "is not valid".into(),
     }

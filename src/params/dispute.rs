@@ -48,9 +48,6 @@ struct Asked {
     status: Option<DisputeStatus>,
 }
 
-/// Specification, Search query.
-const QUERY_CHARACTERS_MIN: usize = 3;
-
 impl DisputeSearch {
     /// Reads the parameters of GET /disputes/search.
     pub fn read(tree: &Value, sorts: &'static [&'static str]) -> Params<Self> {
@@ -60,11 +57,6 @@ impl DisputeSearch {
         faults.append(others);
         search.query = filled(asked.query.as_deref()).map(str::to_owned);
         Params { value: Self { search, status: asked.status }, faults }
-    }
-
-    /// Whether the query is long enough to be looked for.
-    pub fn is_searchable(&self) -> bool {
-        self.search.query.as_ref().is_none_or(|query| query.chars().count() >= QUERY_CHARACTERS_MIN)
     }
 }
 

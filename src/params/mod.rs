@@ -1,6 +1,7 @@
 //! Request parameters: from the tree that a body or a query makes to a plain struct, with every
 //! fault found on the way.
 
+pub mod account;
 pub mod authorisation;
 pub mod bank_account;
 pub mod card;
@@ -14,6 +15,7 @@ pub mod dispute;
 mod faults;
 pub mod file;
 mod findings;
+pub mod merchant;
 mod paging;
 mod patch;
 pub mod payment_source;

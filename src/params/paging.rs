@@ -19,7 +19,7 @@ pub struct Paging {
 #[derive(Deserialize, Validate)]
 struct Asked {
     // 0 is taken for 1, so it is the negative ones that are refused.
-    #[validate(range(min = 0, message = "must be at least 1"))]
+    #[validate(range(min = 0, message = "must be greater than or equal to 1"))]
     page: Option<i64>,
     #[validate(range(min = 1, max = 500))]
     per_page: Option<i64>,
@@ -65,7 +65,7 @@ mod tests {
         for (page, said) in [
             ("x", "Page is not a number"),
             ("1.5", "Page must be an integer"),
-            ("-1", "Page must be at least 1"),
+            ("-1", "Page must be greater than or equal to 1"),
         ] {
             let faults = Paging::read(&json!({ "page": page })).faults;
             assert_eq!(
@@ -77,9 +77,11 @@ mod tests {
 
     #[test]
     fn a_page_holds_one_to_five_hundred_records() {
-        for (per_page, said) in
-            [(0, "must be at least 1"), (-5, "must be at least 1"), (501, "must be at most 500")]
-        {
+        for (per_page, said) in [
+            (0, "must be greater than or equal to 1"),
+            (-5, "must be greater than or equal to 1"),
+            (501, "must be at most 500"),
+        ] {
             let faults = Paging::read(&json!({ "per_page": per_page })).faults;
             assert_eq!(faults.iter().collect::<Vec<_>>(), [("per_page", said)]);
         }

@@ -25,7 +25,7 @@ impl Params<NewRefund> {
                 faults.add("amount", values::NO_NUMBER);
             }
             Some(Patch::Value(amount)) if amount < 1 && !faults.has("amount") => {
-                faults.add("amount", "must be at least 1");
+                faults.add("amount", "must be greater than or equal to 1");
             }
             Some(Patch::Value(_) | Patch::Absent) | None => {}
         }

@@ -3,12 +3,17 @@
 
 use std::net::IpAddr;
 
+use chrono::NaiveDate;
 use entity::Chance;
+use entity::pricing::Percentage;
 use serde_json::{Map, Value};
 use url::Url;
 use validator::{ValidateEmail, ValidationError};
 
-use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
+use crate::limits::{
+    METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX, TEXT_LENGTH_MAX,
+};
+use crate::secret::Secret;
 
 /// Text that is required at creation, where a change sends it (decisions, chapter 1).
 pub fn not_blank(text: &str) -> Result<(), ValidationError> {
@@ -35,6 +40,48 @@ pub fn bsb_digits(text: &str) -> Option<String> {
         None => text.to_owned(),
     };
     (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_digit())).then_some(digits)
+}
+
+/// A telephone number: 5 to 15 digits, with the signs that people group them by. Silent on blank text.
+pub fn phone_number(text: &str) -> Result<(), ValidationError> {
+    const DIGITS: std::ops::RangeInclusive<usize> = 5..=15;
+
+    let number = text.trim().strip_prefix('+').unwrap_or(text.trim());
+    let spelled = number.chars().all(|sign| sign.is_ascii_digit() || " -./()".contains(sign));
+    let digits = number.chars().filter(char::is_ascii_digit).count();
+    check(text.is_empty() || spelled && DIGITS.contains(&digits), "is not formatted properly")
+}
+
+/// A calendar date, YYYY-MM-DD. Silent on blank text.
+pub fn date(text: &str) -> Result<(), ValidationError> {
+    check(text.is_empty() || calendar_date(text).is_some(), "is not formatted properly")
+}
+
+/// The date that a text spells as YYYY-MM-DD.
+pub fn calendar_date(text: &str) -> Option<NaiveDate> {
+    let text = text.trim();
+    // The parser forgives missing zeros.
+    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|date| date.to_string() == text)
+}
+
+/// A password: whatever fits. Missing ones are told of elsewhere.
+pub fn password(password: &Secret) -> Result<(), ValidationError> {
+    let fits = u64::try_from(password.expose().chars().count()).is_ok_and(|length| length <= TEXT_LENGTH_MAX);
+    check(fits, "is too long (maximum is 1000 characters)")
+}
+
+/// An Australian business number: 11 digits whose weighted sum is a multiple of 89, however they are grouped.
+pub fn is_abn(text: &str) -> bool {
+    const WEIGHTS: [u32; 11] = [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19];
+
+    let digits: Option<Vec<u32>> =
+        text.chars().filter(|letter| *letter != ' ').map(|letter| letter.to_digit(10)).collect();
+    let Some(mut digits) = digits.filter(|digits| digits.len() == WEIGHTS.len() && digits[0] > 0) else {
+        return false;
+    };
+    digits[0] -= 1;
+    let sum: u32 = digits.iter().zip(WEIGHTS).map(|(digit, weight)| digit * weight).sum();
+    sum.is_multiple_of(89)
 }
 
 /// An http or https URL with a host. Silent on blank text.
@@ -75,6 +122,14 @@ pub fn chance(text: &str) -> Result<(), ValidationError> {
             Err(ValidationError::new("rule").with_message(why.to_string().into()))
         }
         Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// A percentage with at most four decimals. Speaks on blank text too.
+pub fn percentage(text: &str) -> Result<(), ValidationError> {
+    match text.trim().parse::<Percentage>() {
+        Err(why) => Err(ValidationError::new("rule").with_message(why.to_string().into())),
+        Ok(_) => Ok(()),
     }
 }
 
@@ -169,6 +224,58 @@ mod tests {
     fn an_ip_address_is_of_version_four_or_six() {
         assert!(ip_address("203.0.113.7").is_ok() && ip_address("2001:db8::1").is_ok());
         assert!(ip_address("203.0.113").is_err() && ip_address("localhost").is_err());
+    }
+
+    #[test]
+    fn a_telephone_number_has_five_to_fifteen_digits_however_they_are_grouped() {
+        for good in
+            ["0491 570 156", "+61 (8) 9999-9999", "12345", "+1.555.010.9999", "001 61 8 9999 9999", " 55512 "]
+        {
+            assert!(phone_number(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["1234", "1234567890123456", "phone", "0491 570 156 x2", "++61 8 9999", "0491+570156", "٠٤٩١٥٧"]
+        {
+            assert!(phone_number(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_date_is_one_of_the_calendar_and_has_all_its_digits() {
+        for good in ["1980-02-29", "2000-12-31", " 1970-01-01 "] {
+            assert!(date(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "1981-02-29",
+            "1980-2-29",
+            "1980/02/29",
+            "29-02-1980",
+            "1980-02-29T00:00:00Z",
+            "80-02-29",
+            "+1980-02-28",
+        ] {
+            assert!(date(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_abn_has_eleven_digits_and_the_right_sum() {
+        // Of the register's own description, of its keeper and of a bank.
+        for good in ["51824753556", "51 824 753 556", "53 004 085 616", "48123123124"] {
+            assert!(is_abn(good), "{good}");
+        }
+        for bad in [
+            "",
+            "51824753557",
+            "5182475355",
+            "518247535560",
+            "51824753A56",
+            "00000000089",
+            "01824753556",
+            "51-824-753-556",
+        ] {
+            assert!(!is_abn(bad), "{bad}");
+        }
     }
 
     #[test]

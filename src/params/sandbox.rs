@@ -77,13 +77,6 @@ pub struct ChangedAccount {
     pub settlement_delay_days: Option<i64>,
 }
 
-impl ChangedAccount {
-    /// As a column holds it.
-    pub fn settlement_delay_days(&self) -> Option<i32> {
-        self.settlement_delay_days.and_then(|days| i32::try_from(days).ok())
-    }
-}
-
 /// Switches of an account to be made, each on where it is absent.
 #[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
 pub struct NewSandboxAccount {

@@ -74,7 +74,15 @@ impl Sorting {
     }
 }
 
+/// Specification, Limits: search query of disputes and merchants.
+const QUERY_CHARACTERS_MIN: usize = 3;
+
 impl Search {
+    /// Whether the query is long enough for disputes and merchants.
+    pub fn is_searchable(&self) -> bool {
+        self.query.as_ref().is_none_or(|query| query.chars().count() >= QUERY_CHARACTERS_MIN)
+    }
+
     /// Reads the search parameters of an endpoint that sorts by one of `sorts`.
     pub fn read(
         tree: &Value,
@@ -105,13 +113,23 @@ impl Search {
 /// A day stands for its first moment, in UTC; so does a time that names no offset.
 pub fn moment(text: &str) -> Option<DateTime<Utc>> {
     let day = |format| {
-        NaiveDate::parse_from_str(text, format).ok().map(|day| day.and_time(NaiveTime::MIN).and_utc())
+        let day = NaiveDate::parse_from_str(text, format).ok()?;
+        // chrono reads years of fewer digits than four, too.
+        (day.year() >= 1000).then(|| day.and_time(NaiveTime::MIN).and_utc())
     };
     let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
-    let time = || text.parse::<DateTime<FixedOffset>>().ok().map(|time| time.to_utc());
+    let time = || with_plus(text).parse::<DateTime<FixedOffset>>().ok().map(|time| time.to_utc());
     let local = || text.parse::<NaiveDateTime>().ok().map(|time| time.and_utc());
     // Years that no clock here reaches, and that would not fit the span of a timestamp everywhere.
     day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
+}
+
+/// An expanded year and an offset begin with a plus sign, which a query that does not escape it turns into a space: the
+/// one before the year was trimmed, the one before the offset stands between digits.
+fn with_plus(text: &str) -> String {
+    let expanded = text.find('-') == Some(6) && text.starts_with(|first: char| first.is_ascii_digit());
+    let offset = text.contains('T').then(|| text.replace(' ', "+"));
+    format!("{}{}", if expanded { "+" } else { "" }, offset.as_deref().unwrap_or(text))
 }
 
 #[cfg(test)]
@@ -131,6 +149,9 @@ mod tests {
             ("2011-03-25T10:11:12.123456789+10:00", "2011-03-25T00:11:12.123456789Z"),
             ("2011-03-25T10:11:12.5", "2011-03-25T10:11:12.5Z"),
             ("+002020-01-01T00:00:00.000000000Z", "2020-01-01T00:00:00Z"),
+            // As a query gives them in which the plus sign is not escaped.
+            (" 002020-01-01T00:00:00.000000000Z", "2020-01-01T00:00:00Z"),
+            ("2011-03-25T10:11:12 10:00", "2011-03-25T00:11:12Z"),
         ] {
             let search =
                 Search::read(&json!({ "start_date": text, "end_date": format!(" {text} ") }), SORTS, None)
@@ -152,6 +173,9 @@ mod tests {
             "-0001-01-01",
             "99999-01-01",
             "20110325",
+            "11/03/25",
+            "1-2-3",
+            "Mar 25, 11",
         ] {
             let faults = Search::read(&json!({ "start_date": text }), SORTS, None).faults;
             assert_eq!(

@@ -127,7 +127,7 @@ fn an_all_wrong_request_names_everything_in_declared_order() {
         "interval is not included in the list",
         "fallback is not included in the list",
         "reference is too long (maximum is 3 characters)",
-        "count must be at least 1",
+        "count must be greater than or equal to 1",
         "card.number is not valid",
         "card.expiry_month must be an integer",
         "card.name can't be blank",
@@ -152,7 +152,7 @@ fn a_fault_that_only_the_service_sees_finds_its_place() {
     assert_eq!(
         told(&params),
         [
-            "amount must be at least 100",
+            "amount must be greater than or equal to 100",
             "count must be at most 9",
             "card.number is expired",
             "spare.number is expired"

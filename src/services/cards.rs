@@ -14,7 +14,8 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany
 use zeroize::Zeroizing;
 
 use super::context::{Account, Context};
-use super::idempotency;
+use super::data_keys::anew::Sealed;
+use super::{data_keys, idempotency};
 use crate::acquirer::NetworkProof;
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
@@ -80,7 +81,8 @@ pub async fn primary_beside(
 /// The row with all that it pays by encrypted.
 pub fn seal(ctx: &Context, card: Presented) -> card::Model {
     let Presented { mut row, digits } = card;
-    let sealed = |what, plain: &[u8]| ctx.vault.seal(&context(&row, what), plain);
+    let data_keys = ctx.vault.data_keys();
+    let sealed = |what, plain: &[u8]| data_keys.seal(&context(&row, what), plain);
     let number = sealed(Kept::Number, digits.number.expose().as_bytes());
     let cvc = digits.cvc.map(|cvc| sealed(Kept::Cvc, cvc.expose().as_bytes()).bytes);
     let network = digits.network.map(|network| sealed(Kept::Network, &spelled(&network)).bytes);
@@ -112,20 +114,35 @@ pub fn single_use(ctx: &Context, account: &Account, card: Presented) -> card::Mo
 }
 
 /// What a stored card pays by; cvc and proof are there until its first use.
-pub fn unseal(ctx: &Context, row: &card::Model) -> Result<Digits, Error> {
-    let open = |sealed: &Option<Vec<u8>>, what| {
+pub async fn unseal(ctx: &Context, row: &card::Model) -> Result<Digits, Error> {
+    let open = async |sealed: &Option<Vec<u8>>, what| {
         let Some(sealed) = sealed else { return Ok(None) };
         let key = row.sealed_by.ok_or_else(|| Error::internal("a ciphertext without its key's id"))?;
-        let plain = ctx.vault.open(&context(row, what), key, sealed)?;
+        let plain = data_keys::unseal(ctx, &context(row, what), key, sealed).await?;
         let text = std::str::from_utf8(&plain).map(Secret::from);
         text.map(Some).map_err(|_| Error::internal("digits are no text"))
     };
-    let number = open(&row.number_sealed, Kept::Number)?;
+    let number = open(&row.number_sealed, Kept::Number).await?;
     Ok(Digits {
         number: number.ok_or_else(|| Error::internal("the number of this card is erased"))?,
-        cvc: open(&row.cvc_sealed, Kept::Cvc)?,
-        network: open(&row.network_sealed, Kept::Network)?.map(|text| read(&text)),
+        cvc: open(&row.cvc_sealed, Kept::Cvc).await?,
+        network: open(&row.network_sealed, Kept::Network).await?.map(|text| read(&text)),
     })
+}
+
+impl Sealed for card::Entity {
+    const SEALED_BY: Column = Column::SealedBy;
+    const SEALED: &'static [Column] = &[Column::NumberSealed, Column::CvcSealed, Column::NetworkSealed];
+
+    fn context(row: &card::Model, column: Column) -> Vec<u8> {
+        if matches!(column, Column::CvcSealed) {
+            context(row, Kept::Cvc)
+        } else if matches!(column, Column::NetworkSealed) {
+            context(row, Kept::Network)
+        } else {
+            context(row, Kept::Number)
+        }
+    }
 }
 
 /// The indicator, a line end, the cryptogram.

@@ -18,17 +18,20 @@ use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
 use crate::blobs::Blobs;
 use crate::clock::{Clock, Ids};
+use crate::config::Environment;
 use crate::error::Error;
 use crate::outbound::Outbound;
 use crate::store::Store;
 use crate::under_way::handed_on;
-use crate::vault::Vault;
+use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;
 
 /// Everything a service may use.
 pub struct Context {
+    /// Test or live.
+    pub environment: Environment,
     /// The door to the database.
     pub store: Store,
     /// The wall clock.
@@ -37,6 +40,8 @@ pub struct Context {
     pub ids: Arc<Ids>,
     /// Ciphers and keyed hashes.
     pub vault: Arc<Vault>,
+    /// What opens the keys that another process has put into the table since.
+    pub operator: OperatorKeys,
     /// Who moves the money.
     pub acquirer: Arc<dyn Acquirer>,
     /// How long the acquirer may take to answer.

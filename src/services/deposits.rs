@@ -43,14 +43,14 @@ pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result
         .await
 }
 
-/// The row of a deposit that is to be made; what is not for later is available at once.
+/// The row of a deposit that is to be made.
 pub fn of(account: &Account, id: DepositToken, arrival: Arrival) -> deposit::Model {
     deposit::Model {
         account_id: account.id(),
         id,
         amount: arrival.amount,
         narration: arrival.narration,
-        available_at: Ord::max(arrival.available_at.unwrap_or(account.now), account.now),
+        available_at: arrival.available_at.unwrap_or(account.now),
         created_at: account.now,
     }
 }
@@ -74,6 +74,8 @@ pub async fn book(tx: &Tx, row: &deposit::Model) -> Result<(), Error> {
         source: row.id.into(),
         now: row.created_at,
     };
-    ledger::record(tx, &entry, row.available_at.day(), row.amount, &[(Book::Deposits, -row.amount)]);
+    // What was to be there before it was made is there at once.
+    let available_on = Ord::max(row.available_at, row.created_at).day();
+    ledger::record(tx, &entry, available_on, row.amount, &[(Book::Deposits, -row.amount)]);
     Ok(())
 }

@@ -16,6 +16,7 @@ use tokio::time::sleep;
 
 use super::accounts::wipe;
 use super::context::{Account, Context, Ctx};
+use super::data_keys::rotate;
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
 use super::wallets::payloads;
@@ -73,6 +74,7 @@ pub static KINDS: &[Kind] = &[
     Kind { name: "deleted_plan", run: sweep_plans, backlog: deleted_plans, ahead: None },
     Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
     Kind { name: "stray_blob", run: sweep_blobs, backlog: stray_blobs, ahead: None },
+    Kind { name: "retired_data_key", run: retire_keys, backlog: retired_keys, ahead: None },
 ];
 
 /// Calls of charges whose outcome nobody learnt.
@@ -333,4 +335,12 @@ fn sweep_blobs(ctx: &Ctx) -> Doing<'_, usize> {
 
 fn stray_blobs(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [files::stray::due(ctx.clock.now())]).boxed()
+}
+
+fn retire_keys(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, rotate::due(ctx.clock.now()), |key| rotate::retire(ctx, key)).boxed()
+}
+
+fn retired_keys(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [rotate::due(ctx.clock.now())]).boxed()
 }

@@ -15,6 +15,8 @@ use serde::Serialize;
 
 use super::claim::Claim;
 use super::context::{Account, Context};
+use super::data_keys::anew::Sealed;
+use super::data_keys::unseal;
 use crate::answer::Answer;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEPT;
@@ -52,7 +54,7 @@ pub async fn look(ctx: &Context, account: AccountToken, claim: &Claim) -> Result
         return Err(ErrorCode::IdempotencyKeyReused.into());
     }
     let answer = answer.ok_or(ErrorCode::IdempotencyKeyInUse)?;
-    let body = ctx.vault.open(&context(account, claim.hash()), answer.sealed_by, &answer.sealed)?.to_vec();
+    let body = unseal(ctx, &context(account, claim.hash()), answer.sealed_by, &answer.sealed).await?.to_vec();
     let status = u16::try_from(answer.status).map_err(|_| Error::internal("a kept status is none"))?;
     Ok(Some(Answer { status, body }))
 }
@@ -170,4 +172,13 @@ fn claimed(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::En
 /// A sealed answer opens only as the one of its key.
 fn context(account: AccountToken, hash: &[u8]) -> Vec<u8> {
     [b"answer", account.id().as_bytes().as_slice(), hash].concat()
+}
+
+impl Sealed for idempotency_answer::Entity {
+    const SEALED_BY: idempotency_answer::Column = idempotency_answer::Column::SealedBy;
+    const SEALED: &'static [idempotency_answer::Column] = &[idempotency_answer::Column::Sealed];
+
+    fn context(row: &idempotency_answer::Model, _: idempotency_answer::Column) -> Vec<u8> {
+        context(row.account_id, &row.hash)
+    }
 }

@@ -1,11 +1,11 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
 //! direction only, this order: a verb lives with the later noun.
 //!
-//! claim (of an Idempotency-Key), context (which all of them get), idempotency, installation, page (of a list), words (of
+//! claim (of an Idempotency-Key), context (which all of them get), installation, data_keys (of the vault), idempotency, page (of a list), words (of
 //! a search), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and
 //! webhooks), cards, wallets, payment_sources, customers, payment (which card pays), charges, authorisations,
-//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, due (the registry of
+//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, merchants, due (the registry of
 //! all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
@@ -17,6 +17,7 @@ pub mod claim;
 mod clocks;
 pub mod context;
 pub mod customers;
+pub mod data_keys;
 pub mod deposits;
 pub mod disputes;
 pub mod due;
@@ -26,6 +27,7 @@ pub mod files;
 pub mod idempotency;
 pub mod installation;
 pub mod ledger;
+pub mod merchants;
 pub mod moment;
 pub mod page;
 pub mod payment;

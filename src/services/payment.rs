@@ -130,10 +130,10 @@ async fn stored(
     };
     match (row.state, row.customer_id) {
         (CardState::Reserved | CardState::Used, _) | (CardState::Attached, None) => Ok(Some(Found::Spent)),
-        (CardState::Unused, _) => Ok(Some(single(ctx, row)?.into())),
+        (CardState::Unused, _) => Ok(Some(single(ctx, row).await?.into())),
         (CardState::Attached, Some(customer)) => {
             let primary = cards::primary_beside(ctx, account, &row).await?;
-            Ok(Some(again(ctx, row, customer, primary)?.into()))
+            Ok(Some(again(ctx, row, customer, primary).await?.into()))
         }
     }
 }
@@ -154,14 +154,14 @@ async fn of_source(
         return Ok(None);
     };
     match row.state {
-        CardState::Unused => Ok(Some(single(ctx, row)?.into())),
+        CardState::Unused => Ok(Some(single(ctx, row).await?.into())),
         // A customer's card is charged by the customer's name, or by its own.
         CardState::Reserved | CardState::Used | CardState::Attached => Ok(Some(Found::Spent)),
     }
 }
 
-fn single(ctx: &Context, row: card::Model) -> Result<Payer, Error> {
-    let digits = cards::unseal(ctx, &row)?;
+async fn single(ctx: &Context, row: card::Model) -> Result<Payer, Error> {
+    let digits = cards::unseal(ctx, &row).await?;
     let token = TokenUse::Single(row.id);
     payer(row, None, digits, token)
 }
@@ -180,17 +180,17 @@ async fn of_customer(
         faults.add("customer_token", UNKNOWN);
         return Ok(None);
     };
-    Ok(Some(again(ctx, card, customer.id, Some(customer.primary_card_id))?.into()))
+    Ok(Some(again(ctx, card, customer.id, Some(customer.primary_card_id)).await?.into()))
 }
 
 /// A customer's card, which may be charged again and again.
-pub fn again(
+pub async fn again(
     ctx: &Context,
     card: card::Model,
     customer: CustomerToken,
     primary: Option<CardToken>,
 ) -> Result<Payer, Error> {
-    let digits = cards::unseal(ctx, &card)?;
+    let digits = cards::unseal(ctx, &card).await?;
     payer(card, primary, digits, TokenUse::Again(customer))
 }
 

@@ -6,11 +6,14 @@ use entity::counter::Counted;
 use entity::webhook_endpoint::{self, Column};
 use entity::{AccountToken, Owned, WebhookEndpointToken, webhook};
 use futures::FutureExt;
+use futures::future::try_join_all;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 use url::Url;
 use uuid::Uuid;
 
 use super::context::{Account, Context};
+use super::data_keys::anew::Sealed;
+use super::data_keys::unseal;
 use super::idempotency;
 use super::page::{List, Page};
 use crate::error::{Error, ErrorCode};
@@ -82,7 +85,7 @@ async fn record(tx: &Tx, row: &webhook_endpoint::Model) -> Result<webhook_endpoi
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<WebhookEndpoint>, Error> {
     let rows = webhook_endpoint::Entity::owned_by(account.id());
     let Page { records, count, paging } = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
-    let records = records.into_iter().map(|row| shown(ctx, row)).collect::<Result<_, _>>()?;
+    let records = try_join_all(records.into_iter().map(|row| shown(ctx, row))).await?;
     Ok(Page { records, count, paging })
 }
 
@@ -95,7 +98,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Webho
         .filter(Column::Id.eq(id))
         .one(ctx.store.read())
         .await?;
-    shown(ctx, row.ok_or(ErrorCode::RecordNotFound)?)
+    shown(ctx, row.ok_or(ErrorCode::RecordNotFound)?).await
 }
 
 /// Delete an endpoint and all its webhooks permanently.
@@ -143,24 +146,33 @@ async fn remove(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Res
     Ok(())
 }
 
-fn shown(ctx: &Context, row: webhook_endpoint::Model) -> Result<WebhookEndpoint, Error> {
-    let key = opened_key(ctx, row.account_id, row.id, row.sealed_by, &row.key_sealed)?;
+async fn shown(ctx: &Context, row: webhook_endpoint::Model) -> Result<WebhookEndpoint, Error> {
+    let key = opened_key(ctx, row.account_id, row.id, row.sealed_by, &row.key_sealed).await?;
     Ok(WebhookEndpoint::new(row, &key))
 }
 
 /// The key of an endpoint, `whsec_...`.
-pub fn opened_key(
+pub async fn opened_key(
     ctx: &Context,
     account: AccountToken,
     id: WebhookEndpointToken,
     sealed_by: Uuid,
     sealed: &[u8],
 ) -> Result<Secret, Error> {
-    let plain = ctx.vault.open(&key_context(account, id), sealed_by, sealed)?;
+    let plain = unseal(ctx, &key_context(account, id), sealed_by, sealed).await?;
     std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
 }
 
 /// A sealed key opens only as this endpoint's.
 fn key_context(account: AccountToken, id: WebhookEndpointToken) -> Vec<u8> {
     format!("key of {id} of {account}").into_bytes()
+}
+
+impl Sealed for webhook_endpoint::Entity {
+    const SEALED_BY: Column = Column::SealedBy;
+    const SEALED: &'static [Column] = &[Column::KeySealed];
+
+    fn context(row: &webhook_endpoint::Model, _: Column) -> Vec<u8> {
+        key_context(row.account_id, row.id)
+    }
 }

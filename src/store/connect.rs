@@ -107,12 +107,12 @@ pub(super) async fn open(location: &Location) -> Result<Pools, ConnectError> {
 }
 
 /// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
-/// the steps done.
+/// the step done. Whoever always loses has lost once a step.
 async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
-    const TRIES_MAX: u32 = 20;
+    const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
 
-    for _ in 1..TRIES_MAX {
+    for _ in 0..Migrator::steps() + OTHER_TRIES {
         match Migrator::run(connection).await {
             Err(DbErr::Exec(error) | DbErr::Query(error)) => {
                 tracing::debug!(%error, "a migration lost a race");
@@ -146,7 +146,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
     options
 }
 
-fn sqlite(url: &str, connections: u32) -> ConnectOptions {
+pub(super) fn sqlite(url: &str, connections: u32) -> ConnectOptions {
     let mut options = options(url, connections);
     options.map_sqlx_sqlite_opts(|sqlite| {
         sqlite
@@ -177,7 +177,7 @@ async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.
-async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
+pub(super) async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
     let backend = connection.get_database_backend();
     let sql = if backend == DbBackend::Postgres {
         "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours

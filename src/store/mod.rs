@@ -3,6 +3,7 @@
 
 mod announced;
 mod appended;
+mod backup;
 mod begun;
 mod connect;
 mod postgres;
@@ -23,6 +24,7 @@ use tokio::sync::mpsc;
 
 pub use announced::Announcement;
 pub use appended::WordTable;
+pub use backup::{BackupError, backup};
 pub use connect::{ConnectError, Location};
 pub use rows::about;
 pub use statements::{Counts, Statements};
@@ -122,6 +124,14 @@ impl Store {
     /// How many statements and commits ran so far.
     pub fn statements(&self) -> Counts {
         self.statements.counts()
+    }
+
+    /// Units of work that wait for SQLite's writer; PostgreSQL has none.
+    pub fn queue(&self) -> usize {
+        match &self.writer {
+            Writer::Sqlite(writer) => writer.queue(),
+            Writer::Postgres(_) => 0,
+        }
     }
 
     /// Connections of the read pool: open, and idle among them.

@@ -27,6 +27,11 @@ impl Writer {
         Self(sender)
     }
 
+    /// How many units wait.
+    pub fn queue(&self) -> usize {
+        self.0.max_capacity() - self.0.capacity()
+    }
+
     pub async fn run<D, T, F>(&self, data: D, unit: F) -> Result<T, Error>
     where
         D: Send + Sync + 'static,

@@ -2,7 +2,7 @@
 //!
 //! Three layers, so that keys can change without touching what they protect at once:
 //! the operator's key (configuration, [`OperatorKeys`]) wraps data keys and hash keys (a table);
-//! a data key seals card numbers and the like ([`Vault::seal`]), and the row keeps its id;
+//! a data key seals card numbers and the like ([`DataKeys::seal`]), and the row keeps its id;
 //! a hash key, one a purpose, finds again what must not be readable ([`Vault::keyed_hash`]).
 //!
 //! Pure cryptography: reading and writing the table is the caller's.
@@ -12,6 +12,7 @@ mod key;
 mod operator_keys;
 
 use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -90,27 +91,21 @@ pub struct Sealed {
     pub bytes: Vec<u8>,
 }
 
-/// The unwrapped keys of one server process.
+/// Data keys at one moment: one seals, all of them open.
 #[derive(Debug)]
-pub struct Vault {
+pub struct DataKeys {
     current: Uuid,
-    data_keys: HashMap<Uuid, Key>,
-    hash_keys: HashKeys,
+    keys: HashMap<Uuid, Key>,
 }
 
-impl Vault {
+impl DataKeys {
     /// `current` seals; it and the `older` ones open.
-    pub fn new(
-        current: (Uuid, Key),
-        older: impl IntoIterator<Item = (Uuid, Key)>,
-        hash_keys: HashKeys,
-    ) -> Self {
+    pub fn new(current: (Uuid, Key), older: impl IntoIterator<Item = (Uuid, Key)>) -> Self {
         let id = current.0;
-        let data_keys = older.into_iter().chain([current]).collect();
-        Self { current: id, data_keys, hash_keys }
+        Self { current: id, keys: older.into_iter().chain([current]).collect() }
     }
 
-    /// The data key that seals now; rows of any other one wait to be encrypted anew.
+    /// The data key that seals; rows of any other one wait to be encrypted anew.
     pub const fn current(&self) -> Uuid {
         self.current
     }
@@ -118,14 +113,43 @@ impl Vault {
     /// Seals under the current data key. `context` says what it is and whose: opening needs the same one,
     /// so sealed bytes that were copied into another row stay closed.
     pub fn seal(&self, context: &[u8], plain: &[u8]) -> Sealed {
-        let bytes = cipher::seal(&self.data_keys[&self.current], context, plain);
+        let bytes = cipher::seal(&self.keys[&self.current], context, plain);
         Sealed { key: self.current, bytes }
     }
 
     /// Opens what [`Self::seal`] made of the same context.
     pub fn open(&self, context: &[u8], key: Uuid, bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
-        let key = self.data_keys.get(&key).ok_or(VaultError::UnknownDataKey(key))?;
+        let key = self.keys.get(&key).ok_or(VaultError::UnknownDataKey(key))?;
         cipher::open(key, context, bytes)
+    }
+}
+
+/// The unwrapped keys of one process.
+#[derive(Debug)]
+pub struct Vault {
+    data_keys: RwLock<Arc<DataKeys>>,
+    hash_keys: HashKeys,
+}
+
+impl Vault {
+    /// One with these keys.
+    pub fn new(data_keys: DataKeys, hash_keys: HashKeys) -> Self {
+        Self { data_keys: RwLock::new(Arc::new(data_keys)), hash_keys }
+    }
+
+    /// The data keys as they are now: what one row seals with, for a rotation may come between two of its columns.
+    pub fn data_keys(&self) -> Arc<DataKeys> {
+        Arc::clone(&self.data_keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// From now on these.
+    pub fn replace(&self, data_keys: DataKeys) {
+        *self.data_keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(data_keys);
+    }
+
+    /// [`DataKeys::seal`], by the data keys as they are now.
+    pub fn seal(&self, context: &[u8], plain: &[u8]) -> Sealed {
+        self.data_keys().seal(context, plain)
     }
 
     /// HMAC-SHA256 over the parts, each behind its length: ("ab", "c") and ("a", "bc") differ.
@@ -156,15 +180,17 @@ mod tests {
     }
 
     fn vault() -> Vault {
-        Vault::new((id(1), Key::from([7; 32])), [], hash_keys())
+        Vault::new(DataKeys::new((id(1), Key::from([7; 32])), []), hash_keys())
     }
 
     fn rotated() -> Vault {
-        Vault::new((id(2), Key::from([8; 32])), [(id(1), Key::from([7; 32]))], hash_keys())
+        let vault = vault();
+        vault.replace(DataKeys::new((id(2), Key::from([8; 32])), [(id(1), Key::from([7; 32]))]));
+        vault
     }
 
     fn opened(vault: &Vault, context: &[u8], sealed: &Sealed) -> Result<Vec<u8>, VaultError> {
-        vault.open(context, sealed.key, &sealed.bytes).map(|plain| plain.to_vec())
+        vault.data_keys().open(context, sealed.key, &sealed.bytes).map(|plain| plain.to_vec())
     }
 
     #[test]
@@ -202,7 +228,7 @@ mod tests {
         let old = vault().seal(CARD, NUMBER);
         assert_eq!(opened(&rotated(), CARD, &old), Ok(NUMBER.to_vec()));
         let new = rotated().seal(CARD, NUMBER);
-        assert_eq!(new.key, rotated().current());
+        assert_eq!(new.key, rotated().data_keys().current());
         assert_eq!(opened(&vault(), CARD, &new), Err(VaultError::UnknownDataKey(id(2))));
     }
 

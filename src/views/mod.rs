@@ -1,5 +1,6 @@
 //! The JSON of the specification: rows in, records out, fields in the order of the specification's tables.
 
+pub mod account;
 pub mod authorisation;
 pub mod balance;
 pub mod bank_account;
@@ -13,6 +14,7 @@ pub mod dispute_activity;
 pub mod event;
 pub mod evidence;
 pub mod file;
+pub mod merchant;
 pub mod payment;
 pub mod payment_source;
 pub mod plan;

@@ -89,6 +89,13 @@ impl Roots {
         })
     }
 
+    /// Whether any of these is one of others.
+    pub fn shares_any(&self, others: &Self) -> bool {
+        let key = |key: &RootKey| others.wallet_g.iter().any(|other| other.key == key.key);
+        self.wallet_a.iter().any(|certificate| others.wallet_a.contains(certificate))
+            || self.wallet_g.iter().any(key)
+    }
+
     /// These and others.
     #[must_use]
     pub fn and(mut self, others: Self) -> Self {

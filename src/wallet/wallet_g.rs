@@ -108,6 +108,11 @@ impl Gateway {
         Self::with(key, recipient)
     }
 
+    /// Whether both have one key.
+    pub fn shares_key(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+
     pub(super) fn with(key: SecretKey, recipient: &str) -> Result<Self, GatewayError> {
         let named = recipient.strip_prefix(GATEWAY).is_some_and(|name| !name.trim().is_empty());
         if !named {

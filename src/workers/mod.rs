@@ -7,11 +7,12 @@ pub use courier::Working;
 
 use std::time::Duration;
 
-use crate::services::{Ctx, due};
+use crate::limits::DATA_KEYS_READ_AGAIN;
+use crate::services::{Ctx, data_keys, due};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start a loop for each kind of due work, and the courier; they end with the process, and what they leave is due
+/// Start a loop for each kind of due work, one that learns of new data keys, and the courier; they end with the process, and what they leave is due
 /// again.
 pub fn start(ctx: &Ctx) -> Working {
     for kind in due::KINDS {
@@ -35,5 +36,14 @@ pub fn start(ctx: &Ctx) -> Working {
             }
         });
     }
+    let keys = Ctx::clone(ctx);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(DATA_KEYS_READ_AGAIN).await;
+            if let Err(error) = data_keys::read_again(&keys).await {
+                tracing::error!(%error, "the vault's keys cannot be read again");
+            }
+        }
+    });
     courier::start(ctx)
 }

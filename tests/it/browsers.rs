@@ -289,4 +289,26 @@ rules! {
         let answer = ask(&app.client(), Method::GET, &format!("{path}?callback=F"), &[]).await;
         assert_eq!((answer.status, &answer.text), (200, &plain.text));
     }
+
+    async fn a_customers_cards_are_no_list_for_a_script_tag(app) {
+        let customer = a_customer(app).await;
+        let path = format!("/1/customers/{customer}/cards");
+        let key = app.publishable_key();
+        let before = app.rows().await;
+        let answer = ask(&app.anonymous(), Method::GET, &format!("{path}?callback=F&publishable_api_key={key}"), &[]).await;
+        assert_eq!(called(&answer, "F")["error"], "method_not_allowed");
+        let answer = ask(&app.anonymous(), Method::GET, &format!("{path}?callback=F(&publishable_api_key={key}"), &[]).await;
+        assert_eq!(answer.refused(422, "invalid_resource")["messages"][0]["code"], "callback_invalid");
+        assert_eq!(app.rows().await, before);
+    }
+
+    async fn a_query_that_cannot_be_read_is_told_to_the_script(app) {
+        let before = app.rows().await;
+        for broken in ["name=100%", "name=%FF", "number=1&number[a]=2"] {
+            let query = format!("callback=F&_method=POST&publishable_api_key={}&{broken}", app.publishable_key());
+            let answer = ask(&app.anonymous(), Method::GET, &format!("/1/cards?{query}"), &[]).await;
+            assert_eq!(called(&answer, "F")["error"], "bad_request", "{broken}");
+        }
+        assert_eq!(app.rows().await, before);
+    }
 }

@@ -18,14 +18,14 @@ fn in_tests(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verifiers").join(name)
 }
 
-/// What the browser tells of a page, after a button was pressed on it.
-fn browsed(page: &str, button: &str, how: &str) -> Option<Value> {
+/// What a script of tests/verifiers tells that drives the browser, if both are installed.
+pub fn driven(script: &str, arguments: &[&str]) -> Option<Value> {
     if !Path::new(CHROMIUM).exists() || !in_tests("node_modules/playwright-core").exists() {
         skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));
         return None;
     }
     let mut browser = Command::new("node");
-    let output = browser.arg(in_tests("challenge.mjs")).args([page, button, how]).output().unwrap();
+    let output = browser.arg(in_tests(script)).args(arguments).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
     Some(serde_json::from_str(&told).unwrap())
@@ -51,7 +51,7 @@ async fn a_cardholder_reads_answers_and_comes_back_to_the_merchant() {
         [("Approve", "click", 200), ("Approve", "no-javascript", 200), ("Fail", "keyboard", 403)]
     {
         let (charge, page) = pending(&server, &key, &format!("{}?order=1", merchant.url()));
-        let Some(told) = browsed(&page, button, how) else { return };
+        let Some(told) = driven("challenge.mjs", &[&page, button, how]) else { return };
         assert_eq!(told["title"], "Verify your payment");
         let read = told["read"].as_str().unwrap();
         let mut from = 0;

@@ -135,7 +135,7 @@ rules! {
             ("capture", "Capture is not included in the list"),
             ("reference", "Reference is too long (maximum is 40 characters)"),
             ("metadata", "Metadata is not valid"),
-            ("platform_adjustment.amount", "Platform adjustment amount must be at least 1"),
+            ("platform_adjustment.amount", "Platform adjustment amount must be greater than or equal to 1"),
             ("platform_adjustment.currency", "Platform adjustment currency must be the currency of the charge"),
         ]).await;
     }
@@ -268,7 +268,7 @@ rules! {
         let param = "platform_adjustment.amount";
         for (sent, param, message) in [
             (json!({ "amount": 364 }), param, "Platform adjustment amount must be at most 363"),
-            (json!({ "amount": 0 }), param, "Platform adjustment amount must be at least 1"),
+            (json!({ "amount": 0 }), param, "Platform adjustment amount must be greater than or equal to 1"),
             (json!({ "amount": "ten" }), param, "Platform adjustment amount is not a number"),
             (json!({ "currency": "AUD" }), param, "Platform adjustment amount can't be blank"),
             (

@@ -92,7 +92,7 @@ rules! {
         );
         let first = client.get(&format!("{path}/cards?per_page=1")).await.ok(200);
         assert_eq!(token(&first[0]), second);
-        client.get(&format!("{path}/cards?page=-1")).await.faulty(&[("page", "Page must be at least 1")]);
+        client.get(&format!("{path}/cards?page=-1")).await.faulty(&[("page", "Page must be greater than or equal to 1")]);
     }
 
     async fn a_card_that_cannot_be_added_is_refused(app) {

@@ -366,7 +366,7 @@ rules! {
         client
             .get(&format!("{list}?per_page=0"))
             .await
-            .faulty(&[("per_page", "Per page must be at least 1")]);
+            .faulty(&[("per_page", "Per page must be greater than or equal to 1")]);
     }
 
     async fn a_customers_subscriptions_are_a_list_with_short_pagination(app) {

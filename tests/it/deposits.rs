@@ -49,7 +49,7 @@ rules! {
         app.opens_with(0).await;
         for (available_at, shown) in [
             ("2026-03-02T15:00:00Z", "2026-03-02T15:00:00Z"), ("2026/03/03", "2026-03-03T00:00:00Z"),
-            ("2026-03-04T02:00:00+10:00", "2026-03-03T16:00:00Z"), ("2020-01-01", "2026-03-02T10:00:00Z"), (" ", "2026-03-02T10:00:00Z"),
+            ("2026-03-04T02:00:00+10:00", "2026-03-03T16:00:00Z"), ("2020-01-01", "2020-01-01T00:00:00Z"), (" ", "2026-03-02T10:00:00Z"),
         ] {
             let deposit = made(app, json!({ "amount": 100, "available_at": available_at })).await;
             assert_eq!(deposit["available_at"], shown);
@@ -73,7 +73,7 @@ rules! {
     async fn what_is_wrong_is_told_at_once(app) {
         app.invalid(SANDBOX, &json!({}), &[("amount", "Amount can't be blank")]).await;
         for (changes, param, said) in [
-            (json!({ "amount": 0 }), "amount", "Amount must be at least 1"),
+            (json!({ "amount": 0 }), "amount", "Amount must be greater than or equal to 1"),
             (json!({ "amount": 100_000_000_001_i64 }), "amount", "Amount must be at most 100000000000"),
             (json!({ "amount": "1.5" }), "amount", "Amount must be an integer"),
             (json!({ "narration": "x".repeat(1_001) }), "narration", "Narration is too long (maximum is 1000 characters)"),
@@ -84,7 +84,7 @@ rules! {
         }
         let all = json!({ "amount": -1, "available_at": "x", "narration": "a\u{0}" });
         app.invalid(SANDBOX, &all, &[
-            ("amount", "Amount must be at least 1"), ("narration", "Narration is not valid"),
+            ("amount", "Amount must be greater than or equal to 1"), ("narration", "Narration is not valid"),
             ("available_at", "Available at is not formatted properly"),
         ]).await;
     }

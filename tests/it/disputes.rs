@@ -88,7 +88,7 @@ rules! {
             (json!({}), vec![("charge_token", "Charge token can't be blank")]),
             (json!({ "charge_token": "ch_x" }), vec![("charge_token", "Charge token is not valid")]),
             (json!({ "charge_token": reserved }), vec![("charge_token", "Charge token has not been captured")]),
-            (json!({ "charge_token": charge, "amount": 0 }), vec![("amount", "Amount must be at least 1")]),
+            (json!({ "charge_token": charge, "amount": 0 }), vec![("amount", "Amount must be greater than or equal to 1")]),
             (json!({ "charge_token": charge, "amount": "x" }), vec![("amount", "Amount is not a number")]),
             (json!({ "charge_token": charge, "category": "fraud" }), vec![("category", "Category is not included in the list")]),
             (

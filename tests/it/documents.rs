@@ -1,5 +1,6 @@
 //! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` writes them anew.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -7,12 +8,13 @@ use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::Unreached;
 use card_payments::services::{
-    charges, disputes, refunds, subscriptions, three_d_secure, transfers, webhooks,
+    charges, disputes, merchants, refunds, subscriptions, three_d_secure, transfers, webhooks,
 };
 use entity::card::CardState;
 use entity::event::EventType;
 use entity::wallet_certificate::CertificateState;
 use entity::webhook::WebhookState;
+use serde_json::{Value, json};
 
 use crate::harness::{fields, rules, token};
 use crate::site::{committed, footer};
@@ -71,6 +73,12 @@ fn every_state_and_move_is_in_the_states_document() {
          `src/services/disputes/state.rs`:\n\n```\n",
     );
     text.push_str(&disputes::state::table());
+    text.push_str(
+        "```\n\n## Merchant\n\nBegins as `pending_approval`. The operator decides, in test through the sandbox as well. In live, the keys of \
+         a merchant that is not active may only read, and those of a declined one open nothing. From \
+         `src/services/merchants/state.rs`; all other moves are refused as `invalid_state`:\n\n```\n",
+    );
+    text.push_str(&merchants::state::table());
     text.push_str(
         "```\n\n## Transfer\n\nA transfer is paid when it is made. To an account number that ends in 999 it comes back a day later, by \
          the account's clock, with its fee. From `src/services/transfers/state.rs`:\n\n```\n",
@@ -152,6 +160,147 @@ fn the_guide_to_webhooks_tells_every_pause_state_and_error() {
     for code in states.chain(errors.map(Unreached::code)).chain(["unexpected_http_code"]) {
         assert!(guide.contains(&format!("| `{code}` |")), "{code}");
     }
+}
+
+/// Each operation with its method and path.
+fn operations(document: &Value) -> impl Iterator<Item = (String, &Value)> {
+    let paths = document["paths"].as_object().unwrap().iter();
+    paths.flat_map(|(path, methods)| {
+        let methods = methods.as_object().unwrap().iter();
+        methods.map(move |(method, operation)| (format!("{} {path}", method.to_uppercase()), operation))
+    })
+}
+
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    value["$ref"].as_str().map_or(value, |reference| document.pointer(&reference[1..]).unwrap())
+}
+
+#[test]
+fn every_operation_is_described_whole() {
+    let document = card_payments::http::openapi();
+    let tags: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    let mut ids = HashSet::new();
+    for (name, operation) in operations(&document) {
+        assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{name}: another has its id");
+        assert!(
+            operation["tags"].as_array().unwrap().len() == 1 && tags.contains(&&operation["tags"][0]),
+            "{name}"
+        );
+        for text in ["summary", "description"] {
+            assert!(operation[text].as_str().is_some_and(|text| !text.is_empty()), "{name}: {text}");
+        }
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let parameter = resolved(&document, parameter);
+            assert!(!parameter["description"].as_str().unwrap().is_empty(), "{name}: {parameter}");
+            assert_ne!(
+                parameter["schema"]["type"],
+                json!(["string", "null"]),
+                "{name}: a parameter is not null"
+            );
+        }
+        for (media, body) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+            assert!(!body["schema"].to_string().contains("\"null\""), "{name}: a body is not null: {media}");
+        }
+        if name.contains('{') && name.starts_with("GET") {
+            assert!(operation["responses"].get("404").is_some(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_error_is_named_with_the_body_that_it_has() {
+    let document = card_payments::http::openapi();
+    for (name, operation) in operations(&document).filter(|(name, _)| !name.starts_with("HEAD")) {
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            if status.as_str() < "400" {
+                continue;
+            }
+            let response = resolved(&document, response);
+            let examples = response["content"]["application/json"]["examples"].as_object().unwrap();
+            assert!(!examples.is_empty(), "{name} {status}: {}", response["description"]);
+            for (code, example) in examples {
+                let body = &resolved(&document, example)["value"];
+                assert_eq!(body.get(0).unwrap_or(body)["error"], json!(code), "{name} {status}");
+                assert!(response["description"].as_str().unwrap().contains(code), "{name} {status} {code}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_schema_stands_twice() {
+    let document = card_payments::http::openapi();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    for (name, schema) in schemas.iter().filter(|(_, schema)| schema.get("properties").is_some()) {
+        let text = schema.to_string();
+        assert_eq!(
+            document.to_string().matches(&text).count(),
+            1,
+            "{name} is written out where it could be named"
+        );
+    }
+    for reference in document.to_string().split("\"$ref\":\"#").skip(1) {
+        let reference = reference.split('"').next().unwrap();
+        assert!(document.pointer(reference).is_some(), "{reference} leads nowhere");
+    }
+}
+
+#[test]
+fn what_makes_a_record_leads_to_what_takes_its_token() {
+    let document = card_payments::http::openapi();
+    let ids: HashSet<_> = operations(&document).map(|(_, operation)| &operation["operationId"]).collect();
+    let mut links = Vec::new();
+    for (_, operation) in operations(&document) {
+        for link in
+            operation["responses"]["201"]["links"].as_object().into_iter().flat_map(|links| links.values())
+        {
+            assert!(ids.contains(&link["operationId"]), "{link}");
+            links.push(format!("{} -> {}", operation["operationId"], link["operationId"]).replace('"', ""));
+        }
+    }
+    for link in [
+        "create_card -> get_card",
+        "create_charge -> get_charge",
+        "create_charge -> create_refund",
+        "create_refund -> get_refund",
+        "create_customer -> create_customer_card",
+        "create_plan -> create_plan_subscription",
+        "create_webhook_endpoint -> delete_webhook_endpoint",
+    ] {
+        assert!(links.iter().any(|known| known == link), "{link}: {links:?}");
+    }
+}
+
+#[test]
+fn the_collection_has_every_operation_once() {
+    let document = card_payments::http::openapi();
+    let collection = card_payments::http::document::postman::collection(&document);
+    let mut requests: Vec<String> = Vec::new();
+    for folder in collection["item"].as_array().unwrap() {
+        for item in folder["item"].as_array().unwrap() {
+            let request = &item["request"];
+            let raw = request["url"]["raw"].as_str().unwrap().strip_prefix("{{base_url}}").unwrap();
+            let variables: Vec<_> = raw.split('/').filter_map(|part| part.strip_prefix(':')).collect();
+            let named = request["url"]["variable"].as_array().unwrap().iter().map(|named| &named["key"]);
+            assert_eq!(json!(variables), named.cloned().collect::<Value>(), "{raw}");
+            if let Some(body) = request["body"]["raw"].as_str() {
+                serde_json::from_str::<Value>(body).unwrap();
+            }
+            let path = raw
+                .split('/')
+                .map(|part| part.strip_prefix(':').map_or(part.to_owned(), |name| format!("{{{name}}}")));
+            requests.push(format!(
+                "{} {}",
+                request["method"].as_str().unwrap(),
+                path.collect::<Vec<_>>().join("/")
+            ));
+        }
+    }
+    let mut known: Vec<_> =
+        operations(&document).map(|(name, _)| name).filter(|name| !name.starts_with("HEAD")).collect();
+    requests.sort();
+    known.sort();
+    assert_eq!(requests, known);
 }
 
 rules! {

@@ -10,13 +10,16 @@ pub mod line;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
+pub mod records;
 pub mod sending;
 pub mod stored;
 pub mod wallets;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
-pub use given::{PDF, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of};
+pub use given::{
+    PASSWORD, PDF, application, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of,
+};
 pub use line::{Line, Proof};
 pub use receiver::{Behaviour, Received, Receiver};
 pub use stored::{fields, token, with};

@@ -5,6 +5,7 @@ use entity::Span;
 use http::{Method, header};
 use serde_json::{Value, json};
 
+use crate::answers::operations;
 use crate::harness::line::Carries;
 use crate::harness::{Answer, App, Client, at_once, card, charge, charge_with, rounds, rules, token_of};
 
@@ -55,67 +56,6 @@ fn is_in_use(answer: &Answer) {
     assert!(answer.headers[header::RETRY_AFTER].to_str().unwrap().parse::<u32>().unwrap() > 0);
 }
 
-/// A fresh record for a parameter of a path.
-async fn record_of(app: &App, client: &Client, path: &str) -> String {
-    let customer = token_of(&client.customer("4200000000000000").await);
-    let further = client.post(&format!("/1/customers/{customer}/cards"), &card("5520000000000000")).await;
-    let further = token_of(&further.ok(201));
-    let charge = if path.ends_with("/refunds") {
-        token_of(&client.captured(400).await)
-    } else {
-        client.authorised(400).await
-    };
-    if path.contains("{plan_token}") || path.contains("{sub_token}") {
-        return client.billing_path(path).await;
-    }
-    if path.ends_with("{refund_token}") {
-        let refund = client.refund(&token_of(&client.captured(400).await), 100).await.ok(201);
-        return path.replace("{refund_token}", &token_of(&refund));
-    }
-    if path.ends_with("{file_token}") {
-        return path.replace("{file_token}", &client.file().await);
-    }
-    if path.contains("{dispute_token}") {
-        return path.replace("{dispute_token}", &token_of(&client.disputed(400).await));
-    }
-    if path.ends_with("{recipient_token}") {
-        return path.replace("{recipient_token}", &token_of(&client.recipient("987654321").await));
-    }
-    if path.ends_with("{certificate_token}") {
-        return path.replace("{certificate_token}", &token_of(&client.wallet_certificate().await));
-    }
-    if path.ends_with("{domain_token}") {
-        let domain = json!({ "domain_name": "gone.example.com" });
-        let domain = client.post("/1/walletA_pay/domains", &domain).await.ok(201);
-        return path.replace("{domain_token}", &token_of(&domain));
-    }
-    if path.ends_with("{account_token}") {
-        let account = client.post("/1/sandbox/accounts", &json!({})).await.ok(201);
-        return path.replace("{account_token}", &token_of(&account));
-    }
-    if path.contains("{auth_token}") {
-        return path.replace("{auth_token}", &client.authorisation(400).await);
-    }
-    let path = path
-        .replace("{customer_token}", &customer)
-        .replace("{card_token}", &further)
-        .replace("{charge_token}", &charge);
-    if !path.contains("{webhook") {
-        return path;
-    }
-    for endpoint in client.get("/1/webhook_endpoints").await.ok(200).as_array().unwrap() {
-        client.delete(&format!("/1/webhook_endpoints/{}", token_of(endpoint))).await.ok(204);
-    }
-    // Nobody listens there.
-    let endpoint = token_of(&client.endpoint("http://127.0.0.1:1/").await);
-    client.captured(400).await;
-    app.do_due_work().await;
-    let refused = token_of(&client.get("/1/webhooks").await.ok(200)[0]);
-    let path = path.replace("{webhook_endpoint_token}", &endpoint).replace("{webhook_token}", &refused);
-    assert!(!path.contains('{'), "a record for {path}");
-    path
-}
-
 rules! {
     async fn every_operation_that_changes_something_can_be_repeated_without_a_second_effect(app) {
         let client = app.client();
@@ -127,20 +67,13 @@ rules! {
                 if matches!(method, Method::GET | Method::HEAD) {
                     continue;
                 }
-                let example = &operation["requestBody"]["content"]["application/json"]["example"];
-                let body = match (method.as_str(), path.as_str()) {
-                    // It takes files only: see tests/it/files.rs.
-                    (_, "/1/files") => {
-                        asked_twice += 1;
-                        continue;
-                    }
-                    // Of what no example can name.
-                    (_, "/1/sandbox/disputes") => json!({ "charge_token": token_of(&client.captured(400).await) }),
-                    ("PUT", "/1/walletA_pay/certificates") => json!({ "pem": client.issued_certificate().await }),
-                    _ if example.is_null() => json!({}),
-                    _ => client.named_in(example).await,
-                };
-                let (path, key) = (record_of(app, &client, path).await, format!("{method}{path}"));
+                // It takes files only: see tests/it/files.rs.
+                if path == "/1/files" {
+                    asked_twice += 1;
+                    continue;
+                }
+                let body = client.body_of(&method, path, operation).await;
+                let (path, key) = (app.path_of(&client, path).await, format!("{method}{path}"));
                 let request = Keyed { method, path, key, body };
                 let first = request.by(&client).await;
                 assert!((200..300).contains(&first.status), "{} {}: {}", request.method, request.path, first.text);
@@ -181,6 +114,22 @@ rules! {
             let body = app.unchanged(other.by(&client)).await.refused(422, "idempotency_key_reused");
             assert!(body.get("messages").is_none(), "{body}");
         }
+    }
+
+    async fn no_operation_takes_a_key_of_another_request(app) {
+        let client = app.client();
+        post("/1/charges", "taken", charge(400)).by(&client).await.ok(201);
+        let before = app.rows().await;
+        for operation in operations().into_iter().filter(|operation| !operation.method.is_safe()) {
+            // It takes files only: see tests/it/files.rs.
+            if operation.path == "/1/files" {
+                continue;
+            }
+            let (method, path) = (operation.method.clone(), operation.at("x"));
+            let other = Keyed { method, path, key: "taken".into(), body: json!({}) };
+            other.by(&client).await.refused(422, "idempotency_key_reused");
+        }
+        assert_eq!(app.rows().await, before);
     }
 
     async fn a_decline_is_kept(app) {

@@ -91,9 +91,9 @@ rules! {
             "trial_amount": 1.5, "trial_interval": -2, "trial_interval_unit": "fortnight", "customer_permissions": ["fly"],
         }), &[
             ("amount", "Amount is not a number"), ("currency", "Currency is not a supported currency"),
-            ("interval", "Interval must be at least 1"), ("interval_unit", "Interval unit is not included in the list"),
-            ("intervals", "Intervals must be at least 0"), ("setup_amount", "Setup amount must be at least 0"),
-            ("trial_amount", "Trial amount must be an integer"), ("trial_interval", "Trial interval must be at least 0"),
+            ("interval", "Interval must be greater than or equal to 1"), ("interval_unit", "Interval unit is not included in the list"),
+            ("intervals", "Intervals must be greater than or equal to 0"), ("setup_amount", "Setup amount must be greater than or equal to 0"),
+            ("trial_amount", "Trial amount must be an integer"), ("trial_interval", "Trial interval must be greater than or equal to 0"),
             ("trial_interval_unit", "Trial interval unit is not included in the list"),
             ("customer_permissions", "Customer permissions is not included in the list"),
         ]).await;
@@ -103,7 +103,7 @@ rules! {
         let client = app.client();
         refused(app, json!({ "interval": 1001 }), &[("interval", "Interval must be at most 1000")]).await;
         refused(app, json!({ "interval": 9_007_199_254_740_991_i64 }), &[("interval", "Interval must be at most 1000")]).await;
-        refused(app, json!({ "interval": -1 }), &[("interval", "Interval must be at least 1")]).await;
+        refused(app, json!({ "interval": -1 }), &[("interval", "Interval must be greater than or equal to 1")]).await;
         refused(app, json!({ "intervals": 10_001 }), &[("intervals", "Intervals must be at most 10000")]).await;
         refused(app, json!({ "trial_interval": 1001, "trial_interval_unit": "day" }), &[("trial_interval", "Trial interval must be at most 1000")]).await;
         refused(app, json!({ "trial_interval": 1 }), &[("trial_interval_unit", "Trial interval unit can't be blank")]).await;

@@ -158,8 +158,8 @@ rules! {
             app.invalid(&path, &json!({ "amount": sent }), &blank).await;
         }
         for (sent, said) in [
-            (json!(0), "Amount must be at least 1"),
-            (json!("-1"), "Amount must be at least 1"),
+            (json!(0), "Amount must be greater than or equal to 1"),
+            (json!("-1"), "Amount must be greater than or equal to 1"),
             (json!("ten"), "Amount is not a number"),
             (json!(true), "Amount is not a number"),
             (json!({ "a": 1 }), "Amount is not a number"),
@@ -187,7 +187,7 @@ rules! {
                 app.invalid(&path(charge), &body, &[("charge", "Charge has not been captured")]).await;
             }
             // The request's own shape is looked at first.
-            app.invalid(&path(charge), &json!({ "amount": 0 }), &[("amount", "Amount must be at least 1")]).await;
+            app.invalid(&path(charge), &json!({ "amount": 0 }), &[("amount", "Amount must be greater than or equal to 1")]).await;
             assert_eq!(client.get(&path(charge)).await.ok(200), json!([]));
         }
         client.put_charge(&authorised, "capture").await.ok(200);

@@ -52,6 +52,7 @@ async fn fill(client: &Client) {
     client.transfer(100, token(&recipient)).await.ok(201);
     let domain = json!({ "domain_name": "shop.example.com" });
     client.post("/1/walletA_pay/domains", &domain).await.ok(201);
+    client.merchant().await;
     // Its payload is for a certificate of the account's own.
     client.payment_source(&client.wallet_payload("walletApay", "4200000000000000").await).await;
 }
@@ -358,7 +359,7 @@ rules! {
             ("transfers_schedule", "Transfers schedule is not included in the list"),
             ("settlement_delay_days", "Settlement delay days must be at most 365"),
         ]);
-        for (days, said) in [(json!(-1), "must be at least 0"), (json!(1.5), "must be an integer"), (json!("x"), "is not a number")] {
+        for (days, said) in [(json!(-1), "must be greater than or equal to 0"), (json!(1.5), "must be an integer"), (json!("x"), "is not a number")] {
             let asked = app.client().put(ACCOUNT, &json!({ "settlement_delay_days": days })).await;
             asked.faulty(&[("settlement_delay_days", &format!("Settlement delay days {said}"))]);
         }

@@ -57,13 +57,13 @@ rules! {
     async fn faults_out_of_their_range_are_refused_all_at_once(app) {
         order(&app.client(), json!({ "seed": 7 })).await;
         for (name, value, message) in [
-            ("latency_ms", json!(-1), "Latency ms must be at least 0"),
+            ("latency_ms", json!(-1), "Latency ms must be greater than or equal to 0"),
             ("latency_ms", json!(30_001), "Latency ms must be at most 30000"),
             ("latency_ms", json!("soon"), "Latency ms is not a number"),
             ("latency_ms", json!(1.5), "Latency ms must be an integer"),
             ("decline", json!("declined"), "Decline is not included in the list"),
             ("decline", json!("gateway_error"), "Decline is not included in the list"),
-            ("gateway_error_rate", json!(-0.1), "Gateway error rate must be at least 0"),
+            ("gateway_error_rate", json!(-0.1), "Gateway error rate must be greater than or equal to 0"),
             ("gateway_error_rate", json!(1.000_001), "Gateway error rate must be at most 1"),
             ("gateway_error_rate", json!(1e300), "Gateway error rate must be at most 1"),
             ("drop_rate", json!("often"), "Drop rate is not a number"),
@@ -77,7 +77,7 @@ rules! {
         }
         let all = json!({ "seed": "x", "drop_rate": 2, "latency_ms": -5 });
         refused(app, all, &[
-            ("latency_ms", "Latency ms must be at least 0"),
+            ("latency_ms", "Latency ms must be greater than or equal to 0"),
             ("drop_rate", "Drop rate must be at most 1"),
             ("seed", "Seed is not a number"),
         ]).await;

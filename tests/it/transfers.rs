@@ -109,7 +109,7 @@ rules! {
             ("currency", "Currency can't be blank"), ("recipient", "Recipient can't be blank"),
         ]).await;
         for (changes, param, said) in [
-            (json!({ "amount": -1 }), "amount", "Amount must be at least 0"),
+            (json!({ "amount": -1 }), "amount", "Amount must be greater than or equal to 0"),
             (json!({ "amount": "ten" }), "amount", "Amount is not a number"),
             (json!({ "amount": 1.5 }), "amount", "Amount must be an integer"),
             (json!({ "amount": 9_007_199_254_740_992_i64 }), "amount", "Amount must be at most 9007199254740991"),

@@ -1,7 +1,7 @@
 //! walletA's domains, sessions and certificates (specification, Mobile wallet support; decisions 10).
 
 use card_payments::app::Parts;
-use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
+use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
 use card_payments::outbound::Reach;
 use card_payments::services::wallets::{Provider, Wallets};
 use card_payments::vault::OperatorKeys;
@@ -348,7 +348,6 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         let mut options = ServeOptions {
             retention_days: 90,
             listen: "127.0.0.1:0".parse().unwrap(),
-            environment: Environment::Live,
             base_url: None,
             blobs: None,
             acquirer: Some("simulator".into()),
@@ -358,12 +357,18 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             wallet_a_hosts: Vec::new(),
             wallet_g_recipient: None,
             wallet_roots: None,
+            load: LoadOptions::default(),
+            drain_seconds: 0,
             log: "info".into(),
         };
         let mut secrets =
             Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
         change(&mut options, &mut secrets);
-        let database = DatabaseOptions { database_url: None, data_dir: folder.path().into() };
+        let database = DatabaseOptions {
+            database_url: None,
+            data_dir: folder.path().into(),
+            environment: Environment::Live,
+        };
         Parts::configured(&options, &database, &secrets).err().map(|error| error.to_string())
     };
     let (roots, garbage, no_certificate, no_key) = (

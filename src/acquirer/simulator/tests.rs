@@ -14,7 +14,7 @@ fn test() -> Simulator {
 }
 
 fn live() -> Simulator {
-    Simulator::new(Numbers::All)
+    Simulator::new(Numbers::Real)
 }
 
 fn key() -> CallKey {

@@ -1,6 +1,40 @@
 //! What the document shows as bodies of requests.
 
+use entity::{
+    AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeToken,
+    EventToken, FileToken, PlanToken, RecipientToken, RefundToken, SessionToken, SubscriptionToken,
+    TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
+};
 use serde_json::{Map, Value, json};
+
+/// What a token in a path may look like, by the parameter's name.
+pub(super) fn token(parameter: &str) -> Option<String> {
+    let id = EXAMPLE.parse::<ChargeToken>().ok()?.id();
+    Some(match parameter {
+        "account_token" => AccountToken::new(id).to_string(),
+        "auth_token" => AuthorisationToken::new(id).to_string(),
+        "card_token" => CardToken::new(id).to_string(),
+        "certificate_token" => WalletCertificateToken::new(id).to_string(),
+        "charge_token" => ChargeToken::new(id).to_string(),
+        "customer_token" => CustomerToken::new(id).to_string(),
+        "deposit_token" => DepositToken::new(id).to_string(),
+        "dispute_token" => DisputeToken::new(id).to_string(),
+        "domain_token" => WalletDomainToken::new(id).to_string(),
+        "event_token" => EventToken::new(id).to_string(),
+        "file_token" => FileToken::new(id).to_string(),
+        "plan_token" => PlanToken::new(id).to_string(),
+        "recipient_token" => RecipientToken::new(id).to_string(),
+        "refund_token" => RefundToken::new(id).to_string(),
+        "session_token" => SessionToken::new(id).to_string(),
+        "sub_token" => SubscriptionToken::new(id).to_string(),
+        "transfer_token" => TransferToken::new(id).to_string(),
+        "webhook_endpoint_token" => WebhookEndpointToken::new(id).to_string(),
+        "webhook_token" => WebhookToken::new(id).to_string(),
+        _ => return None,
+    })
+}
+
+const EXAMPLE: &str = "ch_AZqYv3rVcBKUQ1mHn7tKRw";
 
 /// Bodies that succeed as they stand, with the keys of any account.
 pub(super) fn examples(operation: &mut Map<String, Value>) {
@@ -41,6 +75,25 @@ pub(super) fn examples(operation: &mut Map<String, Value>) {
             json!({ "email": "roland@example.com", "name": "Mr Roland Robot", "bank_account": bank_account })
         }
         Some("update_recipient") => json!({ "name": "Mr Roland Robot" }),
+        Some("create_merchant") => json!({
+            "contact": {
+                "first_name": "Roland", "last_name": "Robot", "phone_number": "0491 570 156", "email": "roland@example.com",
+                "password": "correct horse battery staple",
+            },
+            "entity": {
+                "business_registration_number": "51824753556", "full_legal_name": "Roland's Robots Pty Ltd",
+                "address_line_1": "42 Sevenoaks St", "address_locality": "Lathlain", "address_region": "WA",
+                "address_postal_code": "6454", "address_country_code": "AU",
+            },
+            "business": {
+                "trading_name": "Roland's Robots", "description": "Robots for the home", "typical_product_price": "100",
+                "transactions_per_month": "20", "annual_transaction_volume": "20000", "sells_physical_goods": true,
+                "average_delivery_days": "7", "url": "https://robots.example.com",
+            },
+            "bank_account": bank_account,
+            "director": { "full_name": "Roland Robot", "contact_number": "0491 570 156", "date_of_birth": "1980-02-29" },
+        }),
+        Some("decide_sandbox_merchant") => json!({ "status": "active" }),
         Some("create_sandbox_deposit") => json!({ "amount": 50_000, "narration": "Direct credit" }),
         Some("move_clock") => json!({ "advance": "7d" }),
         Some("update_dispute_evidence") => {

@@ -5,21 +5,28 @@ mod form;
 mod unreadable;
 pub mod upload;
 
+use std::pin::pin;
+
+use axum::body::Body;
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 use validator::Validate;
 
 use self::unreadable::Unreadable;
 use super::Site;
 use crate::error::{Error, ErrorCode};
-use crate::limits::BODY_BYTES_MAX;
+use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, SMALL_BODY_BYTES};
 use crate::params::{self, Faults, Paging, Params, Search, Sorting};
+use crate::under_way;
 
 /// The tokens in a path.
 pub struct Path<T>(pub T);
@@ -43,27 +50,31 @@ impl<T: DeserializeOwned + Default + Send> FromRequestParts<Site> for Path<T> {
 }
 
 /// The parameters of a request, from its body and its query, as one tree.
-pub struct Input(Value);
+pub struct Input {
+    tree: Value,
+    // Held for as long as what was read from a large body is in memory.
+    _room: Option<OwnedSemaphorePermit>,
+}
 
 impl Input {
     /// As it was read.
     pub fn tree(&self) -> &Value {
-        &self.0
+        &self.tree
     }
 
     /// As a request struct, with every fault found on the way.
     pub fn params<T: DeserializeOwned + Validate>(&self) -> Params<T> {
-        params::read(&self.0)
+        params::read(&self.tree)
     }
 
     /// In what order a list is wanted, and which page of it.
     pub fn sorting(&self, sorts: &'static [&'static str]) -> Params<Sorting> {
-        Sorting::read(&self.0, sorts, None)
+        Sorting::read(&self.tree, sorts, None)
     }
 
     /// Which page of a list.
     pub fn paging(&self) -> Params<Paging> {
-        Paging::read(&self.0)
+        Paging::read(&self.tree)
     }
 
     /// What to search for.
@@ -72,25 +83,48 @@ impl Input {
         sorts: &'static [&'static str],
         default_sort: &'static str,
     ) -> Result<Search, Faults> {
-        Search::read(&self.0, sorts, default_sort).valid()
+        Search::read(&self.tree, sorts, default_sort).valid()
     }
 }
 
 impl FromRequest<Site> for Input {
     type Rejection = Error;
 
-    async fn from_request(request: Request, _: &Site) -> Result<Self, Error> {
+    async fn from_request(request: Request, site: &Site) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         refuse_announced(&parts.headers, BODY_BYTES_MAX)?;
-        let body = match Limited::new(body, BODY_BYTES_MAX).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(ErrorCode::PayloadTooLarge.into()),
-            Err(_) => return Err(Error::explained(ErrorCode::BadRequest, CUT_OFF)),
-        };
-        let content_type = content_type(&parts.headers)?;
+        let mut whole = pin!(whole(body, site));
+        let (body, room) = match timeout(BODY_PATIENCE, &mut whole).await {
+            Ok(body) => body,
+            Err(_) => {
+                under_way::gives_way();
+                whole.await
+            }
+        }?;
+        // An empty body is an empty form, whatever its type.
+        let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
-        Ok(Self(tree.map_err(refusal)?))
+        Ok(Self { tree: tree.map_err(refusal)?, _room: room })
     }
+}
+
+/// All of a body, and the room that a large one takes.
+async fn whole(body: Body, site: &Site) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Error> {
+    let (mut body, mut bytes, mut room) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new(), None);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                return ErrorCode::PayloadTooLarge.into();
+            }
+            Error::explained(ErrorCode::BadRequest, CUT_OFF)
+        })?;
+        let Ok(piece) = frame.into_data() else { continue };
+        if room.is_none() && bytes.len() + piece.len() > SMALL_BODY_BYTES {
+            room = Some(site.gate.large_body().await?);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok((bytes.freeze(), room))
 }
 
 const CUT_OFF: &str = "The body was cut off";

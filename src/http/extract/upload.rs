@@ -1,6 +1,6 @@
 //! A multipart body that brings a file: received piece by piece, never whole in memory.
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
@@ -26,11 +26,15 @@ const FILE: &str = "file";
 /// Refusals: `unsupported_media_type`, `payload_too_large`, `bad_request`, `gateway_timeout` where no byte comes for too
 /// long.
 pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upload>), Error> {
-    let sent = content_type(request.headers())?.unwrap_or_default();
+    // An empty body is an empty form, whatever its type.
+    let empty = request.body().is_end_stream();
+    let sent = if empty { "" } else { content_type(request.headers())?.unwrap_or_default() };
     if essence(sent) != "multipart/form-data" {
         return Ok((Input::from_request(request, site).await?, None));
     }
     refuse_announced(request.headers(), UPLOAD_BYTES_MAX)?;
+    // It takes as long as the caller's line does.
+    under_way::gives_way();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let request = request.map(|body| Body::new(Limited::new(body, UPLOAD_BYTES_MAX)));
     let parts = Multipart::from_request(request, site).await;
@@ -54,7 +58,7 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
         form.tree.insert(FILE.into(), Value::String(upload.fingerprint()));
     }
     let tree = with_query(&method, uri.query(), form.tree).map_err(refusal)?;
-    Ok((Input(tree), upload))
+    Ok((Input { tree, _room: None }, upload))
 }
 
 async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {

@@ -7,6 +7,7 @@ mod acquirer;
 mod clock;
 mod deposits;
 mod disputes;
+mod merchants;
 mod outcome;
 mod refunds;
 mod subscriptions;
@@ -27,6 +28,7 @@ pub fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(disputes::create_sandbox_dispute))
         .routes(routes!(disputes::decide_sandbox_dispute))
         .routes(routes!(refunds::decide_sandbox_refund))
+        .routes(routes!(merchants::decide_sandbox_merchant))
         .routes(routes!(subscriptions::unsubscribe_sandbox_subscription))
         .routes(routes!(acquirer::get_sandbox_acquirer, acquirer::update_sandbox_acquirer))
         .routes(routes!(account::get_sandbox_account, account::update_sandbox_account))

@@ -1,11 +1,17 @@
 //! Accounts, the keys that open them, and the first one.
 
+pub mod create;
 pub mod faults;
+pub mod keys;
+pub mod operator;
 pub mod settings;
+pub mod standing;
 pub mod wipe;
 
 use entity::account::TransfersSchedule;
 use entity::api_key::KeyKind;
+use entity::bank_account::BankAccountState;
+use entity::merchant::MerchantStatus;
 use entity::pricing::Pricing;
 use entity::{
     AccountToken, JsonText, Owned, Span, Timestamp, account, api_key, bank_account, deposit, idempotency_key,
@@ -15,6 +21,7 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect};
 use subtle::ConstantTimeEq;
 
+use self::standing::{Access, access};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{
     MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS,
@@ -23,6 +30,7 @@ use crate::limits::{
 use crate::random::token22;
 use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
+use crate::services::data_keys::unseal;
 use crate::services::{bank_accounts, claim, deposits, idempotency};
 use crate::store::{Store, Tx};
 use crate::vault::{Purpose, Vault};
@@ -39,7 +47,7 @@ pub struct Opened {
 }
 
 /// The pair of keys of an account.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Keys {
     /// For servers.
     pub secret: Secret,
@@ -83,6 +91,7 @@ pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) ->
     };
     // The key may be remembered longer than its account is there.
     let found = found.filter(|(row, _)| row.closed_at.is_none());
+    let found = found.filter(|(row, _)| access(ctx.environment, row.status) != Access::None);
     let (row, claimed) = found.ok_or(ErrorCode::Unauthorized)?;
     Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed: claimed.is_some() })
 }
@@ -131,7 +140,11 @@ pub async fn first(
         .await?;
     let Some(account) = existing else { return Ok(keys) };
     let keys = given_or(shown_keys(ctx, account).await?);
-    let rows = key_rows(ctx, account, &keys);
+    let mut rows = key_rows(ctx, account, &keys).to_vec();
+    rows.retain(|row| match row.kind {
+        KeyKind::Secret => secret.is_some(),
+        KeyKind::Publishable => publishable.is_some(),
+    });
     ctx.store.write(rows, |tx, rows| add_keys(tx, rows).boxed()).await?;
     Ok(keys)
 }
@@ -139,31 +152,48 @@ pub async fn first(
 /// What says which account was the first.
 const FIRST_ACCOUNT: &str = "first_account";
 
-/// An account that is not recorded yet, with every switch on, the opening deposit and a bank account of its own.
+/// An account that is not recorded yet.
 pub struct NewAccount {
     /// Its row.
     pub row: account::Model,
     keys: [api_key::Model; 2],
-    bank_account: bank_account::Model,
-    deposit: deposit::Model,
+    bank_account: Option<bank_account::Model>,
+    deposit: Option<deposit::Model>,
 }
 
 impl NewAccount {
-    /// One that these keys open.
+    /// One that these keys open, with every switch on, the opening deposit and a bank account of its own.
     pub fn new(ctx: &Context, business_name: &str, email: &str, keys: &Keys) -> Self {
         let mut row = opening(ctx.ids.token(), business_name, email, ctx.clock.now());
         let bank_account = bank_accounts::own(ctx, &row);
         row.bank_account_id = Some(bank_account.id);
-        let deposit = opening_deposit(ctx, &row);
-        Self { keys: key_rows(ctx, row.id, keys), row, bank_account, deposit }
+        let deposit = Some(opening_deposit(ctx, &row));
+        Self { keys: key_rows(ctx, row.id, keys), row, bank_account: Some(bank_account), deposit }
+    }
+
+    /// One that these keys open, with nothing in it but its owner's bank account. The row is as yet nobody's.
+    pub fn with(
+        ctx: &Context,
+        mut row: account::Model,
+        keys: &Keys,
+        bank_account: bank_account::Model,
+    ) -> Self {
+        row.bank_account_id = Some(bank_account.id);
+        let bank_account = bank_account::Model { state: BankAccountState::Attached, ..bank_account };
+        Self { keys: key_rows(ctx, row.id, keys), row, bank_account: Some(bank_account), deposit: None }
     }
 
     /// Record it.
     pub async fn record(&self, tx: &Tx) -> Result<(), Error> {
         add_keys(tx, &self.keys).await?;
         tx.append(&self.row);
-        tx.append(&self.bank_account);
-        deposits::book(tx, &self.deposit).await
+        if let Some(bank_account) = &self.bank_account {
+            tx.append(bank_account);
+        }
+        match &self.deposit {
+            Some(deposit) => deposits::book(tx, deposit).await,
+            None => Ok(()),
+        }
     }
 }
 
@@ -180,6 +210,7 @@ async fn add_keys(tx: &Tx, rows: &[api_key::Model]) -> Result<(), Error> {
             Some(known) if known.account_id != row.account_id => {
                 return Err(Error::internal("a configured API key belongs to another account"));
             }
+            Some(known) if known.valid_until.is_some() => keys::revive(tx, row).await?,
             Some(_) => {}
             None => tx.append(row),
         }
@@ -210,11 +241,25 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         // Nothing goes before.
         purge_at: now + Span::days(RETENTION_DAYS_MIN),
         made_by: None,
+        referred_by: None,
+        status: MerchantStatus::Active,
         acquirer_faults: None,
         acquirer_calls: 0,
         closed_at: None,
         wipe_at: None,
         created_at: now,
+    }
+}
+
+/// A merchant's account, as it begins: nobody has decided about it, it is paid out daily, and it is no partner.
+pub fn merchant(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -> account::Model {
+    let transfers_schedule = TransfersSchedule::Daily;
+    account::Model {
+        partner: false,
+        status: MerchantStatus::PendingApproval,
+        transfers_schedule,
+        settles_at: transfers_schedule.next_after(now),
+        ..opening(id, business_name, email, now)
     }
 }
 
@@ -256,19 +301,19 @@ fn key_context(account: AccountToken, kind: KeyKind) -> Vec<u8> {
 }
 
 /// The youngest pair.
-async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<Keys, Error> {
+pub async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<Keys, Error> {
     let rows = api_key::Entity::owned_by(account)
         .filter(api_key::Column::ValidUntil.is_null())
         .order_by_desc(api_key::Column::CreatedAt)
         .all(ctx.store.read())
         .await?;
-    let youngest = |kind| {
+    let youngest = async |kind| {
         let row = rows
             .iter()
             .find(|row| row.kind == kind)
             .ok_or_else(|| Error::internal("an account without keys"))?;
-        let plain = ctx.vault.open(&key_context(account, kind), row.sealed_by, &row.sealed)?;
+        let plain = unseal(ctx, &key_context(account, kind), row.sealed_by, &row.sealed).await?;
         String::from_utf8(plain.to_vec()).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
     };
-    Ok(Keys { secret: youngest(KeyKind::Secret)?, publishable: youngest(KeyKind::Publishable)? })
+    Ok(Keys { secret: youngest(KeyKind::Secret).await?, publishable: youngest(KeyKind::Publishable).await? })
 }

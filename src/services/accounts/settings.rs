@@ -1,13 +1,14 @@
 //! An account's switches and settings, of those that govern (decisions 10).
 
 use entity::account::{self, Column};
-use entity::{AccountToken, Timestamp};
+use entity::{AccountToken, JsonText, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
+use crate::params::account::ChangedSettings;
 use crate::params::sandbox::ChangedAccount;
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
@@ -22,25 +23,40 @@ pub async fn change(
     account: &Account,
     params: Params<ChangedAccount>,
 ) -> Result<SandboxAccount, Error> {
-    let change = (account.clone(), params.valid()?);
-    let unit =
-        idempotency::write(ctx, account, change, |tx, (account, asked)| record(tx, account, asked).boxed());
+    let change = (account.id(), account.now, ChangedSettings::from(params.valid()?));
+    let unit = idempotency::write(ctx, account, change, |tx, (id, now, asked)| {
+        async move { Ok(SandboxAccount::from(&record(tx, *id, *now, asked).await?)) }.boxed()
+    });
     unit.await
 }
 
-async fn record(tx: &Tx, account: &Account, asked: &ChangedAccount) -> Result<SandboxAccount, Error> {
-    let id = account.id();
+/// The account with what was asked; `now` is its clock's.
+///
+/// Refusals: `unauthorized`, where it is gone.
+pub async fn record(
+    tx: &Tx,
+    id: AccountToken,
+    now: Timestamp,
+    asked: &ChangedSettings,
+) -> Result<account::Model, Error> {
     let mut row = held(tx, id).await?;
-    let set = |column: &mut bool, asked: Option<bool>| *column = asked.unwrap_or(*column);
     set(&mut row.disputes, asked.disputes);
     set(&mut row.wallet, asked.wallet);
     set(&mut row.partner, asked.partner);
     set(&mut row.transfers_enabled, asked.transfers_enabled);
+    set(&mut row.third_party_transfer_fee, asked.third_party_transfer_fee);
+    set(&mut row.maximum_charge_cents, asked.maximum_charge_cents);
+    set(
+        &mut row.settlement_delay_days,
+        asked.settlement_delay_days.and_then(|days| i32::try_from(days).ok()),
+    );
     if let Some(schedule) = asked.transfers_schedule.filter(|schedule| *schedule != row.transfers_schedule) {
         row.transfers_schedule = schedule;
-        row.settles_at = schedule.next_after(account.now);
+        row.settles_at = schedule.next_after(now);
     }
-    row.settlement_delay_days = asked.settlement_delay_days().unwrap_or(row.settlement_delay_days);
+    let mut pricing = serde_json::from_str(row.pricing.as_str())?;
+    asked.price(&mut pricing);
+    row.pricing = JsonText::of(&pricing)?;
     let change = of(id)
         .col_expr(Column::Disputes, Expr::value(row.disputes))
         .col_expr(Column::Wallet, Expr::value(row.wallet))
@@ -48,9 +64,18 @@ async fn record(tx: &Tx, account: &Account, asked: &ChangedAccount) -> Result<Sa
         .col_expr(Column::TransfersEnabled, Expr::value(row.transfers_enabled))
         .col_expr(Column::TransfersSchedule, Expr::value(row.transfers_schedule.into_value()))
         .col_expr(Column::SettlesAt, Expr::value(row.settles_at.map(Timestamp::millis)))
-        .col_expr(Column::SettlementDelayDays, Expr::value(row.settlement_delay_days));
+        .col_expr(Column::SettlementDelayDays, Expr::value(row.settlement_delay_days))
+        .col_expr(Column::ThirdPartyTransferFee, Expr::value(row.third_party_transfer_fee))
+        .col_expr(Column::MaximumChargeCents, Expr::value(row.maximum_charge_cents))
+        .col_expr(Column::Pricing, Expr::value(row.pricing.clone()));
     change.exec(tx).await?;
-    Ok(SandboxAccount::from(&row))
+    Ok(row)
+}
+
+fn set<T>(column: &mut T, asked: Option<T>) {
+    if let Some(asked) = asked {
+        *column = asked;
+    }
 }
 
 /// The account as it stands now, which nobody else changes before this commit. One that has been deleted since the

@@ -7,16 +7,16 @@ use entity::account::{self, Column};
 use entity::{
     AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, challenge_page,
     charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file, foretold_dispute,
-    idempotency_answer, idempotency_key, journal_entry, plan, posting, recipient, refund, stray_blob,
-    subscription, subscription_entry, three_d_secure, transfer, wallet_certificate, wallet_domain,
-    wallet_payload, webhook, webhook_endpoint,
+    idempotency_answer, idempotency_key, journal_entry, merchant, plan, posting, recipient, refund,
+    stray_blob, subscription, subscription_entry, three_d_secure, transfer, wallet_certificate,
+    wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, QueryTrait,
-    Select,
+    Select, UpdateMany,
 };
 
 use crate::error::{Error, ErrorCode};
@@ -45,22 +45,46 @@ impl Closing {
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         let by_maker = Column::MadeBy.eq(self.by);
         let by_itself = Condition::all().add(Column::Id.eq(self.by)).add(Column::MadeBy.is_not_null());
-        let close = super::settings::of(self.id)
-            .filter(Column::ClosedAt.is_null())
-            .filter(Condition::any().add(by_maker).add(by_itself))
-            .col_expr(Column::ClosedAt, Expr::value(self.wall.millis()))
-            .col_expr(Column::WipeAt, Expr::value(self.wall.millis()))
-            // Nobody pays it out any more.
-            .col_expr(Column::SettlesAt, Expr::value(None::<i64>))
-            // Nobody counts meanwhile what was kept long enough.
-            .col_expr(Column::PurgeAt, Expr::value((self.wall + Span::days(RETENTION_DAYS_MAX)).millis()));
+        let close = closed(self.id, self.wall).filter(Condition::any().add(by_maker).add(by_itself));
         if close.exec(tx).await?.rows_affected == 0 {
             return Err(ErrorCode::NotFound.into());
         }
-        let keys = api_key::Entity::delete_many().filter(api_key::Column::AccountId.eq(self.id));
-        keys.exec(tx).await?;
-        Ok(())
+        lock_out(tx, self.id).await
     }
+}
+
+/// The end of an account that is open.
+fn closed(id: AccountToken, wall: Timestamp) -> UpdateMany<account::Entity> {
+    super::settings::of(id)
+        .filter(Column::ClosedAt.is_null())
+        .col_expr(Column::ClosedAt, Expr::value(wall.millis()))
+        .col_expr(Column::WipeAt, Expr::value(wall.millis()))
+        // Nobody pays it out any more.
+        .col_expr(Column::SettlesAt, Expr::value(None::<i64>))
+        // Nobody counts meanwhile what was kept long enough.
+        .col_expr(Column::PurgeAt, Expr::value((wall + Span::days(RETENTION_DAYS_MAX)).millis()))
+}
+
+/// No key opens it any more.
+async fn lock_out(tx: &Tx, id: AccountToken) -> Result<(), Error> {
+    api_key::Entity::delete_many().filter(api_key::Column::AccountId.eq(id)).exec(tx).await?;
+    Ok(())
+}
+
+/// The merchants of a deleted partner go with it: nobody else could delete them.
+async fn merchants(tx: &Tx, partner: AccountToken, wall: Timestamp) -> Result<u64, Error> {
+    let some = account::Entity::find()
+        .filter(Column::ReferredBy.eq(partner))
+        .filter(Column::ClosedAt.is_null())
+        .limit(WIPE_BATCH)
+        .select_only()
+        .column(Column::Id);
+    let some: Vec<AccountToken> = some.into_tuple().all(tx).await?;
+    for &id in &some {
+        closed(id, wall).exec(tx).await?;
+        lock_out(tx, id).await?;
+    }
+    Ok(some.len() as u64)
 }
 
 /// Why a record is gone that nothing else takes away: whoever still acts for a deleted account has no key to it.
@@ -81,6 +105,9 @@ pub fn due(wall: Timestamp) -> Select<account::Entity> {
 /// Delete what there is of a closed account. Running twice, or at two places at once, does no harm.
 pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
     let began = ctx.clock.now();
+    while ctx.store.write((account.id, began), |tx, (id, wall)| merchants(tx, *id, *wall).boxed()).await?
+        >= WIPE_BATCH
+    {}
     for &step in STEPS {
         let deleted = || ctx.store.write((account.id, step), |tx, (id, step)| step(tx, *id));
         while deleted().await? >= WIPE_BATCH {}
@@ -139,6 +166,7 @@ const STEPS: &[Step] = &[
     rows!(wallet_domain Id),
     rows!(wallet_payload Hash),
     rows!(recipient Id),
+    rows!(merchant Id),
     rows!(bank_account Id),
     rows!(webhook Id),
     rows!(event Id),

@@ -12,6 +12,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
 use super::context::{Account, Context};
+use super::data_keys::anew::Sealed;
+use super::data_keys::unseal;
 use super::idempotency;
 use crate::error::Error;
 use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
@@ -73,28 +75,26 @@ pub fn present(
     if bsb == REFUSED_BSB {
         faults.add("bank_account", "Bank account is invalid");
     }
-    Some(sealed(ctx, account.id(), &given.name, bsb, &number.into(), account.now))
+    Some(sealed(ctx, (account.id(), account.now), &given.name, bsb, &number.into()))
 }
 
 /// The bank account that an account opens with.
 pub fn own(ctx: &Context, account: &account::Model) -> bank_account::Model {
     let number = OWN_NUMBER.into();
-    let row = sealed(ctx, account.id, &account.business_name, OWN_BSB.into(), &number, account.created_at);
+    let whose = (account.id, account.created_at);
+    let row = sealed(ctx, whose, &account.business_name, OWN_BSB.into(), &number);
     bank_account::Model { state: BankAccountState::Attached, ..row }
 }
 
 fn sealed(
     ctx: &Context,
-    account_id: AccountToken,
+    (account_id, created_at): (AccountToken, Timestamp),
     name: &str,
     bsb: String,
     number: &Secret,
-    now: Timestamp,
 ) -> bank_account::Model {
     let id: BankAccountToken = ctx.ids.token();
-    // A ciphertext opens only in its own row.
-    let context = format!("account number of {id} of {account_id}");
-    let sealed = ctx.vault.seal(context.as_bytes(), number.expose().as_bytes());
+    let sealed = ctx.vault.seal(&context(account_id, id), number.expose().as_bytes());
     let (bank_name, branch) = branches::of(&bsb);
     bank_account::Model {
         account_id,
@@ -108,7 +108,28 @@ fn sealed(
         number_sealed: sealed.bytes,
         sealed_by: sealed.key,
         expires_at: None,
-        created_at: now,
+        created_at,
+    }
+}
+
+/// The whole number, for whoever must pay there.
+pub async fn number(ctx: &Context, row: &bank_account::Model) -> Result<Secret, Error> {
+    let plain = unseal(ctx, &context(row.account_id, row.id), row.sealed_by, &row.number_sealed).await?;
+    let number = std::str::from_utf8(&plain).map_err(|_| Error::internal("an account number is no text"))?;
+    Ok(number.into())
+}
+
+/// A ciphertext opens only in its own row.
+fn context(account: AccountToken, id: BankAccountToken) -> Vec<u8> {
+    format!("account number of {id} of {account}").into_bytes()
+}
+
+impl Sealed for bank_account::Entity {
+    const SEALED_BY: Column = Column::SealedBy;
+    const SEALED: &'static [Column] = &[Column::NumberSealed];
+
+    fn context(row: &bank_account::Model, _: Column) -> Vec<u8> {
+        context(row.account_id, row.id)
     }
 }
 

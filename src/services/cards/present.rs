@@ -108,7 +108,7 @@ pub fn of_wallet(
     let mut row = numbered(ctx, account, info, &number, expiry)?;
     row.source = Some(wallet);
     row.network_type = Some(wallet.to_value());
-    row.network_format = card.cryptogram.as_ref().map(|_| CRYPTOGRAM_3DS.into());
+    row.network_format = Some(CRYPTOGRAM_3DS.into());
     let network = card.cryptogram.map(|cryptogram| NetworkProof { eci: card.eci, cryptogram });
     Some(Presented { row, digits: Digits { number: number.digits().clone(), cvc: None, network } })
 }

@@ -62,7 +62,11 @@ async fn card_change(
 ) -> Result<CardChange, Error> {
     let card_token = filled(asked.card_token.as_deref());
     let primary_token = filled(asked.primary_card_token.as_deref());
-    let named = [asked.card.is_some() || faults.has("card"), card_token.is_some(), primary_token.is_some()];
+    let named = [
+        asked.card.is_some() || faults.has("card"),
+        card_token.is_some() || faults.has("card_token"),
+        primary_token.is_some() || faults.has("primary_card_token"),
+    ];
     if named.iter().filter(|named| **named).count() > 1 {
         return Err(ErrorCode::TooManyCardParameters.into());
     }

@@ -71,7 +71,7 @@ pub async fn search(
 ) -> Result<Page<Dispute>, Error> {
     enabled(account)?;
     let asked = asked.valid()?;
-    if !asked.is_searchable() {
+    if !asked.search.is_searchable() {
         return Err(ErrorCode::InvalidSearchQueryParam.into());
     }
     let DisputeSearch { search, status } = asked;

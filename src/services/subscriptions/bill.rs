@@ -63,7 +63,7 @@ impl DueWork for Billing {
             return unit.await;
         }
         let Order { intent, call } =
-            order(ctx, moment.account(), Origin::Renewal, &bill, (&plan, customer, card))?;
+            order(ctx, moment.account(), Origin::Renewal, &bill, (&plan, customer, card)).await?;
         let claim = Claim { seen: row, intent, mark: moment.mark() };
         let charge = claim.intent.row.clone();
         let claimed = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await?;

@@ -99,7 +99,7 @@ async fn subscribe(ctx: &Ctx, account: &Account, wanted: Wanted<'_>) -> Result<S
         return idempotency::write(ctx, account, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
     }
     let order =
-        order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary)))?;
+        order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
     let beginning = Beginning { row, plan, unknown };
     ctx.in_own_task(async move { charged(&task, &account, beginning, order).await }.boxed()).await
@@ -123,7 +123,7 @@ pub(super) async fn card_of(
 
 /// The order of a bill: with the customer's e-mail, the name of the plan, and the address from which the customer was
 /// made (decisions 7).
-pub(super) fn order(
+pub(super) async fn order(
     ctx: &Context,
     account: &Account,
     origin: Origin,
@@ -145,7 +145,7 @@ pub(super) fn order(
         platform_adjustment: None,
         three_d_secure: None,
     };
-    let payer = payment::again(ctx, card, customer.id, Some(customer.primary_card_id))?;
+    let payer = payment::again(ctx, card, customer.id, Some(customer.primary_card_id)).await?;
     Order::new(ctx, account, terms, payer)
 }
 

@@ -49,7 +49,7 @@ pub async fn reactivate(
         None => None,
     };
     let payer = (&wanted.plan, customer, named.unwrap_or(primary));
-    let order = order(ctx, account, Origin::Subscription, &bill, payer)?;
+    let order = order(ctx, account, Origin::Subscription, &bill, payer).await?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
     ctx.in_own_task(async move { charged(&task, &account, wanted, order).await }.boxed()).await
 }

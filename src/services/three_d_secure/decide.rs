@@ -174,7 +174,7 @@ async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model
     let Some((row, fares)) = recorded else { return Ok(()) };
     crash::point(call_name(row.state), "intent.after");
 
-    let mut call = authorise(&row, &card, cards::unseal(ctx, &card)?);
+    let mut call = authorise(&row, &card, cards::unseal(ctx, &card).await?);
     call.forced = forced;
     let token = single_use(ctx, &row).await?;
     // Where nobody knows what came of it, a worker finds out.

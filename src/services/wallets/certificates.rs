@@ -1,7 +1,7 @@
 //! Keys for which walletA seals payloads: made here, certified by the provider.
 
 use entity::wallet_certificate::{self, CertificateState, Column};
-use entity::{Owned, WalletCertificateToken};
+use entity::{AccountToken, Owned, WalletCertificateToken};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter};
@@ -11,6 +11,8 @@ use crate::error::{Error, ErrorCode};
 use crate::params::wallet::IssuedCertificate;
 use crate::params::{Faults, Paging, Params};
 use crate::services::context::{Account, Context};
+use crate::services::data_keys::anew::Sealed;
+use crate::services::data_keys::unseal;
 use crate::services::idempotency;
 use crate::services::page::{List, Page};
 use crate::store::Tx;
@@ -36,7 +38,7 @@ pub async fn create(ctx: &Context, account: &Account) -> Result<WalletCertificat
 
 fn made(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, Unreadable> {
     let (id, key) = (ctx.ids.token(), MerchantKey::generate());
-    let sealed = ctx.vault.seal(&context(account, id), &key.to_bytes());
+    let sealed = ctx.vault.seal(&context(account.id(), id), &key.to_bytes());
     Ok(wallet_certificate::Model {
         account_id: account.id(),
         id,
@@ -54,8 +56,17 @@ fn made(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, U
 }
 
 /// A sealed key opens only as the one of its certificate.
-fn context(account: &Account, id: WalletCertificateToken) -> Vec<u8> {
-    format!("key of {id} of {}", account.id()).into_bytes()
+fn context(account: AccountToken, id: WalletCertificateToken) -> Vec<u8> {
+    format!("key of {id} of {account}").into_bytes()
+}
+
+impl Sealed for wallet_certificate::Entity {
+    const SEALED_BY: Column = Column::SealedBy;
+    const SEALED: &'static [Column] = &[Column::KeySealed];
+
+    fn context(row: &wallet_certificate::Model, _: Column) -> Vec<u8> {
+        context(row.account_id, row.id)
+    }
 }
 
 /// The account's certificates, newest first.
@@ -174,7 +185,7 @@ pub async fn merchant(
         .one(ctx.store.read())
         .await?;
     let Some(row) = active else { return Ok(None) };
-    let key = ctx.vault.open(&context(account, row.id), row.sealed_by, &row.key_sealed)?;
+    let key = unseal(ctx, &context(row.account_id, row.id), row.sealed_by, &row.key_sealed).await?;
     let key = MerchantKey::from_bytes(&key).map_err(|Unreadable| Error::internal("a sealed key is none"))?;
     Ok(row.merchant_id.map(|merchant_id| Merchant { key, merchant_id }))
 }

@@ -95,15 +95,18 @@ pub async fn list(
     Ok(page.map(WalletDomain::new))
 }
 
-/// Whether a name is registered: its domain.
+/// Whether a name is registered: its domain. What could be no domain's name is not.
 ///
-/// Refusals, first match wins: `api_unavailable`, `invalid_resource`, `not_found`.
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource` where no name is given, `not_found`.
 pub async fn check(
     ctx: &Context,
     account: &Account,
     params: Params<NamedDomain>,
 ) -> Result<WalletDomain, Error> {
     enabled(account)?;
+    if !params.faults.is_empty() && !params.value.domain_name.is_empty() {
+        return Err(ErrorCode::NotFound.into());
+    }
     let row = find(ctx, account, &params.valid()?.domain_name).await?;
     Ok(WalletDomain::new(row.ok_or(ErrorCode::NotFound)?))
 }

@@ -6,6 +6,7 @@ use entity::{
     AccountToken, EventToken, JsonText, Span, Timestamp, WebhookEndpointToken, WebhookToken, event,
 };
 use futures::FutureExt;
+use futures::future::join_all;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder,
@@ -157,13 +158,13 @@ async fn parcels(
     let reader = ctx.store.read();
     let rows = reader.query_all_raw(about(ctx.store.backend(), columns, rows, &statement)).await?;
     // One that cannot be read keeps nobody else's back.
-    let parcels = rows.iter().filter_map(|row| {
-        parcel(ctx, row).inspect_err(|error| tracing::error!(%error, "a webhook cannot be read")).ok()
+    let parcels = join_all(rows.iter().map(|row| parcel(ctx, row))).await.into_iter().filter_map(|parcel| {
+        parcel.inspect_err(|error| tracing::error!(%error, "a webhook cannot be read")).ok()
     });
     Ok(parcels.collect())
 }
 
-fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
+async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
     let row = Row::from_query_result(row, "")?;
     let event = event::Model {
         account_id: row.account_id,
@@ -181,7 +182,7 @@ fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
         retries: row.retries,
         errors: row.errors,
         endpoint: row.endpoint_id,
-        key: opened_key(ctx, row.account_id, row.endpoint_id, row.sealed_by, &row.key_sealed)?,
+        key: opened_key(ctx, row.account_id, row.endpoint_id, row.sealed_by, &row.key_sealed).await?,
         url: row.url,
         event: event.id,
         body: serde_json::to_vec(&views::event::Event::from(event))?.into(),

@@ -173,13 +173,13 @@ rules! {
             for (query, said) in [
                 ("page=x", vec!["Page is not a number"]),
                 ("page=1.5", vec!["Page must be an integer"]),
-                ("page=-1", vec!["Page must be at least 1"]),
+                ("page=-1", vec!["Page must be greater than or equal to 1"]),
                 ("page[]=1&page[]=2", vec!["Page is not a number"]),
                 ("page=9007199254740992", vec!["Page must be at most 9007199254740991"]),
                 ("per_page=all", vec!["Per page is not a number"]),
                 ("per_page=501", vec!["Per page must be at most 500"]),
-                ("per_page=0", vec!["Per page must be at least 1"]),
-                ("per_page=-25", vec!["Per page must be at least 1"]),
+                ("per_page=0", vec!["Per page must be greater than or equal to 1"]),
+                ("per_page=-25", vec!["Per page must be greater than or equal to 1"]),
                 ("per_page=x&page=y", vec!["Page is not a number", "Per page is not a number"]),
             ] {
                 let faults = app.client().get(&format!("{path}?{query}")).await.faults();

@@ -10,8 +10,9 @@ use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
 use card_payments::clock::{Clock, Ids};
-use card_payments::config::{Environment, Secrets};
-use card_payments::http::Index;
+use card_payments::config::{Environment, LoadOptions, Secrets};
+use card_payments::http::listen::Phase;
+use card_payments::http::{Gate, Index};
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{Outbound, Reach};
 use card_payments::services::accounts::{self, Keys, NewAccount};
@@ -92,6 +93,10 @@ impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
     }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.now().millis().unsigned_abs())
+    }
 }
 
 /// The server.
@@ -111,6 +116,7 @@ struct Outlives {
     acquirer: Arc<dyn Acquirer>,
     acquirer_answer: Duration,
     clock_move: Duration,
+    load: LoadOptions,
     environment: Environment,
     wallets: Box<dyn Fn() -> Wallets + Send + Sync>,
     // Removed when the test ends.
@@ -142,6 +148,7 @@ impl Outlives {
             environment: self.environment,
             trusted_proxies: Vec::new(),
             metrics: true,
+            load: self.load.clone(),
         };
         card_payments::app::App::open(&self.location, parts, Secrets::default(), index).await.unwrap()
     }
@@ -174,7 +181,7 @@ impl App {
 
     /// A live server with one account.
     pub async fn live(database: Database) -> Option<Self> {
-        let acquirer = Arc::new(Simulator::new(Numbers::All));
+        let acquirer = Arc::new(Simulator::new(Numbers::Real));
         Self::start_in(Environment::Live, database, acquirer, Duration::from_millis(200)).await
     }
 
@@ -206,6 +213,7 @@ impl App {
             acquirer,
             acquirer_answer,
             clock_move: CLOCK_MOVE,
+            load: LoadOptions::default(),
             environment,
             folder,
             wallets: match environment {
@@ -231,6 +239,22 @@ impl App {
     /// From its next start on, a process moves clocks for no longer than this.
     pub fn moves_clocks_for(&mut self, span: Duration) {
         self.outlives.clock_move = span;
+    }
+
+    /// Another process begins, which takes on no more than this.
+    pub async fn takes_on(&mut self, rate_limit: Option<u32>, concurrency: u16) {
+        self.outlives.load = LoadOptions { rate_limit, concurrency };
+        self.restart().await;
+    }
+
+    /// How much the process takes on at once.
+    pub fn gate(&self) -> &Gate {
+        self.inner().gate()
+    }
+
+    /// How far the process is on its way out.
+    pub fn enters(&self, phase: Phase) {
+        self.inner().phase.send_replace(phase);
     }
 
     /// Another process begins, whose operator tells this about wallets.
@@ -266,6 +290,11 @@ impl App {
     /// The first account's publishable key.
     pub fn publishable_key(&self) -> &str {
         self.keys.publishable.expose()
+    }
+
+    /// The first account.
+    pub async fn account(&self) -> AccountToken {
+        accounts::open(self.ctx(), &self.keys.secret, None).await.unwrap().account.id()
     }
 
     /// A caller with any key.
@@ -379,6 +408,8 @@ impl App {
             0,
             "an open session has a pending charge and a copy of its card, an ended one neither"
         );
+        let halves = "SELECT COUNT(*) FROM merchants m WHERE NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = m.id AND a.referred_by = m.account_id AND a.status = m.status AND a.bank_account_id IS NOT NULL) OR (m.status = 'active') > (m.activated_at IS NOT NULL)";
+        assert_eq!(self.number(halves).await, 0, "merchants whose own account says something else");
         let authorisations =
             format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED_AUTHORISATIONS);
         let apart = "SELECT COUNT(*) FROM charges c WHERE origin = 'capture' AND NOT EXISTS (SELECT 1 FROM charges a WHERE a.account_id = c.account_id AND a.id = c.authorisation_id AND a.origin = 'authorisation' AND a.state = 'captured' AND a.captured_as = c.id AND a.amount_captured = c.amount AND c.amount <= a.amount)";
@@ -394,6 +425,7 @@ impl App {
             ("events", "SELECT COUNT(*) FROM events"),
             ("refunds", "SELECT COUNT(*) FROM refunds"),
             ("webhooks", "SELECT COUNT(*) FROM webhooks"),
+            ("merchants", "SELECT COUNT(*) FROM merchants"),
             ("plans", "SELECT COUNT(*) FROM plans WHERE deleted_at IS NULL"),
             ("subscriptions", SHOWN_SUBSCRIPTIONS),
         ] {

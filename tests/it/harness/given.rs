@@ -36,7 +36,47 @@ pub fn bank_account(number: &str) -> Value {
     json!({ "name": "Pay Ee", "bsb": "736-032", "number": number })
 }
 
+/// Parameters of a merchant.
+pub fn application() -> Value {
+    json!({
+        "contact": {
+            "first_name": "Roland", "last_name": "Robot", "phone_number": "0491 570 156",
+            "email": "roland@example.com", "password": PASSWORD,
+        },
+        "entity": {
+            "business_registration_number": "51 824 753 556", "full_legal_name": "Roland's Robots Pty Ltd",
+            "address_line_1": "42 Sevenoaks St", "address_line_2": "", "address_locality": "Lathlain",
+            "address_region": "WA", "address_postal_code": "6454", "address_country_code": "AU",
+        },
+        "business": {
+            "trading_name": "Roland's Robots", "description": "Robots for the home", "typical_product_price": "100",
+            "transactions_per_month": "20", "annual_transaction_volume": "20000", "sells_physical_goods": "true",
+            "average_delivery_days": "7", "url": "https://robots.example.com",
+        },
+        "bank_account": bank_account("987654321"),
+        "director": { "full_name": "Roland Robot", "contact_number": "0491 570 156", "date_of_birth": "1980-02-29" },
+    })
+}
+
+/// What a merchant's contact logs in with.
+pub const PASSWORD: &str = "correct horse battery staple";
+
 impl Client {
+    /// A referred merchant's token.
+    pub async fn merchant(&self) -> String {
+        token_of(&self.post("/1/merchants", &application()).await.ok(201))
+    }
+
+    /// A merchant as its partner sees it.
+    pub async fn merchant_of(&self, merchant: &str) -> Value {
+        self.get(&format!("/1/merchants/{merchant}")).await.ok(200)
+    }
+
+    /// What the operator decides about a merchant.
+    pub async fn decide_merchant(&self, merchant: &str, status: &str) -> Answer {
+        self.put(&format!("/1/sandbox/merchants/{merchant}"), &json!({ "status": status })).await
+    }
+
     /// A stored card's unused token.
     pub async fn card_token(&self, number: &str) -> String {
         token_of(&self.post("/1/cards", &card(number)).await.ok(201))

@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
 use crate::harness::sending::form;
-use crate::harness::{App, card, charge, rules};
+use crate::harness::{App, application, card, charge, rules};
 
 #[derive(Debug, Clone)]
 struct Sent {
@@ -39,6 +39,15 @@ fn name() -> impl Strategy<Value = String> {
         "address_country",
         "address_line2",
         "first_name",
+        "contact",
+        "entity",
+        "business",
+        "bank_account",
+        "director",
+        "password",
+        "date_of_birth",
+        "address_country_code",
+        "business_registration_number",
         "notes",
         "primary_card_token",
         "publishable_api_key",
@@ -120,6 +129,7 @@ fn nearly_good() -> impl Strategy<Value = Value> {
     let good = prop::sample::select(vec![
         charge(400),
         card("4200000000000000"),
+        application(),
         json!({ "email": "a@example.com" }),
     ]);
     (good, vec((name(), value()), 0..3), vec((name(), value()), 0..3)).prop_map(|(mut good, outer, inner)| {
@@ -247,6 +257,10 @@ fn never_breaks(app: &App, method: &Method, path: &str) {
 rules! {
     async fn no_bytes_break_the_making_of_a_charge(app) {
         never_breaks(app, &Method::POST, "/1/charges");
+    }
+
+    async fn no_bytes_break_the_referring_of_a_merchant(app) {
+        never_breaks(app, &Method::POST, "/1/merchants");
     }
 
     async fn no_bytes_break_the_storing_of_a_card(app) {

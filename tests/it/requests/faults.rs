@@ -103,7 +103,7 @@ rules! {
             fault("capture", "Capture is not included in the list"),
             fault("reference", "Reference is too long (maximum is 40 characters)"),
             fault("metadata", "Metadata is not valid"),
-            fault("platform_adjustment.amount", "Platform adjustment amount must be at least 1"),
+            fault("platform_adjustment.amount", "Platform adjustment amount must be greater than or equal to 1"),
         ];
         assert_eq!(app.client().post("/1/charges", &asked).await.faults(), expected);
         assert_eq!(app.rows().await, before);

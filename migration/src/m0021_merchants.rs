@@ -1,0 +1,38 @@
+//! Merchants that partners have referred, and what an account knows of being one.
+
+crate::migration!(|backend| {
+    // Sorted alike on both databases: by bytes.
+    let text = if backend == DbBackend::Postgres { "TEXT COLLATE \"C\"" } else { "TEXT" };
+    format!(
+        "
+ALTER TABLE accounts ADD COLUMN referred_by UUID;
+ALTER TABLE accounts ADD COLUMN status TEXT NOT NULL DEFAULT 'active';
+CREATE INDEX accounts_referred ON accounts (referred_by) WHERE referred_by IS NOT NULL;
+CREATE TABLE merchants (
+    account_id UUID NOT NULL,
+    id UUID NOT NULL,
+    status TEXT NOT NULL,
+    email {text} NOT NULL,
+    first_name {text} NOT NULL,
+    last_name {text} NOT NULL,
+    business_name {text} NOT NULL,
+    country TEXT NOT NULL,
+    application TEXT NOT NULL,
+    password_hash TEXT NOT NULL,
+    other_keys_sealed BYTES,
+    sealed_by UUID,
+    search_text TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    activated_at BIGINT,
+    PRIMARY KEY (account_id, id)
+);
+CREATE INDEX merchants_by_time ON merchants (account_id, created_at, id);
+CREATE INDEX merchants_by_email ON merchants (account_id, email, id);
+CREATE INDEX merchants_by_first_name ON merchants (account_id, first_name, id);
+CREATE INDEX merchants_by_last_name ON merchants (account_id, last_name, id);
+CREATE INDEX merchants_by_business_name ON merchants (account_id, business_name, id);
+{}",
+        crate::words(backend, "merchants")
+    )
+});

@@ -1,0 +1,208 @@
+//! `card-payments account ...`: accounts, their keys, switches and settings.
+
+mod export;
+mod import;
+
+use std::error::Error;
+
+use card_payments::config::{DatabaseOptions, Secrets};
+use card_payments::params;
+use card_payments::params::account::{ChangedSettings, NewAccount};
+use card_payments::services::accounts::{Keys, create, keys, operator};
+use card_payments::views::account::AccountKeys;
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use entity::{AccountToken, Span};
+use serde_json::json;
+
+use super::{refused, tell};
+
+/// What can be done with accounts.
+#[derive(Subcommand)]
+pub enum Account {
+    /// Make an account of this environment, and show its keys this once.
+    ///
+    /// In live it is the only way to the first account, and it opens with nothing. In test it opens with 1,000,000.00 AUD
+    /// and a bank account, and the first account of a database is the one whose keys a server prints.
+    ///
+    /// The keys are CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY where these are set, and fresh ones
+    /// otherwise. Needs the vault's key, as a server does: CARD_PAYMENTS_VAULT_KEY.
+    #[command(after_help = "Example:\n  card-payments account create --business-name 'Roland Robotics' \
+        --email accounts@example.com --bsb 806015 --number 987654321\n\n\
+        Prints its token, its name and both keys; with --json {token, business_name, secret_key, publishable_key}.")]
+    Create {
+        /// The name customers know.
+        #[arg(long)]
+        business_name: String,
+        /// Where you write to.
+        #[arg(long)]
+        email: String,
+        /// It manages an approved partner, and so may use the merchants API.
+        #[arg(long)]
+        partner: bool,
+        /// The branch of the bank account that it is paid out to: six digits.
+        #[arg(long, requires = "number")]
+        bsb: Option<String>,
+        /// The number of that bank account: 1 to 12 digits.
+        #[arg(long, requires = "bsb")]
+        number: Option<String>,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print every account with its switches and settings, the oldest first; no keys. Changes nothing.
+    #[command(after_help = "Example:\n  card-payments account list --json")]
+    List {
+        /// One JSON object an account, one a line.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Turn a part of the API on or off for an account, and print the account. It counts from the next request on.
+    #[command(
+        after_help = "Example:\n  card-payments account switch acct_AZqYv3rVcBKUQ1mHn7tKRw wallet off\n\n\
+        With `disputes` or `wallet` off, these APIs answer 400 api_unavailable; without `partner`, the merchants API \
+        answers 401."
+    )]
+    Switch {
+        /// Whose: acct_...
+        account: AccountToken,
+        /// Which.
+        #[arg(value_parser = PossibleValuesParser::new(ChangedSettings::SWITCHES))]
+        switch: String,
+        /// on or off.
+        #[arg(value_parser = ["on", "off"])]
+        to: String,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change a setting that governs an account, and print the account. It counts from the next request on.
+    #[command(
+        after_help = "Examples:\n  card-payments account set acct_AZqYv3rVcBKUQ1mHn7tKRw transfers_schedule weekly\n  \
+        card-payments account set acct_AZqYv3rVcBKUQ1mHn7tKRw foreign_transaction_percentage_fee 3.1\n\n\
+        Fees and the largest charge are AUD cents, percentages have at most four decimals, transfers_enabled is true or \
+        false, transfers_schedule is daily, weekly or manual, settlement_delay_days 0 to 365. transaction_fixed_fee is that \
+        of every kind of charge; pricing is the whole table, as list --json shows it. What was charged before stays as it \
+        is."
+    )]
+    Set {
+        /// Whose: acct_...
+        account: AccountToken,
+        /// Which.
+        #[arg(value_parser = PossibleValuesParser::new(ChangedSettings::SETTINGS))]
+        setting: String,
+        /// What it is from now on.
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give an account a fresh pair of keys, and show it this once. The former ones work on for the grace period.
+    ///
+    /// A key whose end was set before keeps that end, if it comes first. A running server may remember a key for five
+    /// seconds, so that long a key may outlive its end. Needs the vault's key, as a server does.
+    #[command(
+        after_help = "Example:\n  card-payments account rotate-keys acct_AZqYv3rVcBKUQ1mHn7tKRw --grace 2d\n\n\
+        Prints what `account create` prints. --grace 0h ends the former keys at once."
+    )]
+    RotateKeys {
+        /// Whose: acct_...
+        account: AccountToken,
+        /// For how long the former keys work on: a whole number and m, h, d or w.
+        #[arg(long, default_value = "24h", value_parser = grace)]
+        grace: Span,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    Export(export::Export),
+    Import(import::Import),
+}
+
+/// The longest grace: a hundred years.
+const GRACE_MINUTES_MAX: i64 = 100 * 365 * 24 * 60;
+
+fn grace(text: &str) -> Result<Span, String> {
+    let minutes = || {
+        let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let number: i64 = text.strip_suffix(unit)?.parse().ok()?;
+        let minutes = match unit {
+            "m" => 1,
+            "h" => 60,
+            "d" => 24 * 60,
+            "w" => 7 * 24 * 60,
+            _ => return None,
+        };
+        number.checked_mul(minutes).filter(|minutes| *minutes <= GRACE_MINUTES_MAX)
+    };
+    let minutes = minutes().ok_or("not a whole number and m, h, d or w, at most a hundred years")?;
+    Ok(Span::seconds(60 * minutes))
+}
+
+/// Run a command.
+pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    match command {
+        Account::Create { business_name, email, partner, bsb, number, json } => {
+            let secrets = Secrets::from_environment()?;
+            let bank_account = bsb
+                .zip(number)
+                .map(|(bsb, number)| json!({ "name": business_name, "bsb": bsb, "number": number }));
+            let asked = params::read::<NewAccount>(&json!({
+                "business_name": business_name, "email": email, "partner": partner, "bank_account": bank_account,
+            }));
+            let minted = Keys::mint();
+            let keys = Keys {
+                secret: secrets.secret_key.clone().unwrap_or(minted.secret),
+                publishable: secrets.publishable_key.clone().unwrap_or(minted.publishable),
+            };
+            // Before the database: what is wrong with the account changes nothing there.
+            if !asked.faults.is_empty() {
+                return Err(refused(&asked.faults.into()).into());
+            }
+            let ctx = super::open_with_keys(database, &secrets).await?;
+            let made = create::create(&ctx, database.environment, keys, asked).await;
+            tell(&made.map_err(|error| refused(&error))?, json)
+        }
+        Account::List { json } => {
+            let store = super::open(database).await?;
+            operator::list(&store, |account| tell(&account, json)).await
+        }
+        Account::Switch { account, switch, to, json } => {
+            change(database, account, &switch, &(to == "on").to_string(), json).await
+        }
+        Account::Set { account, setting, value, json } => {
+            change(database, account, &setting, &value, json).await
+        }
+        Account::Export(command) => export::run(command, database).await,
+        Account::Import(command) => import::run(command, database).await,
+        Account::RotateKeys { account, grace, json } => {
+            let secrets = Secrets::from_environment()?;
+            let ctx = super::open_with_keys(database, &secrets).await?;
+            let business_name = super::account(&ctx.store, account).await?.settings().business_name.clone();
+            let Keys { secret, publishable } =
+                keys::rotate(&ctx, account, grace).await.map_err(|error| refused(&error))?;
+            let shown = AccountKeys {
+                token: account,
+                business_name,
+                secret_key: secret.expose().into(),
+                publishable_key: publishable.expose().into(),
+            };
+            tell(&shown, json)
+        }
+    }
+}
+
+async fn change(
+    database: &DatabaseOptions,
+    account: AccountToken,
+    word: &str,
+    value: &str,
+    json: bool,
+) -> Result<(), Box<dyn Error>> {
+    let store = super::open(database).await?;
+    let account = super::account(&store, account).await?;
+    let asked = params::read::<ChangedSettings>(&json!({ word: value }));
+    let changed = operator::change(&store, &account, word, asked).await;
+    tell(&changed.map_err(|error| refused(&error))?, json)
+}

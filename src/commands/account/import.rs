@@ -1,0 +1,41 @@
+//! `card-payments account import`.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use card_payments::config::{self, DatabaseOptions, Secrets};
+use card_payments::services::merchants::import::{import, read};
+use clap::Args;
+use serde_json::json;
+
+use crate::commands;
+
+/// Make the account of a merchant that was exported in the other environment, pending approval, and print its token.
+///
+/// A second time it is refused. Needs the vault's key, as a server does.
+#[derive(Args)]
+#[command(after_help = "Example:\n  card-payments account import merchant.json")]
+pub struct Import {
+    /// What `account export` has written in the other environment.
+    file: PathBuf,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Run the command.
+pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    // Before the database: a document that is wrong changes nothing.
+    let document = read(config::read(&file)?.expose(), database.environment)?;
+    let merchant = document.merchant();
+    let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
+    let token = import(&ctx, document).await?;
+    if json {
+        println!("{}", json!({ "token": token, "merchant": merchant }));
+    } else {
+        println!(
+            "{token}: the account of {merchant}, pending approval; `merchant activate {merchant}` lets it trade"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Names of schemas, as clients are to call their types, in the place of every copy.
+
+use serde_json::{Map, Value, json};
+
+/// utoipa writes the arguments of a generic in line. Where such a schema equals a named one, name it.
+pub(super) fn references(document: &mut Value) {
+    let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
+    let named: Vec<(String, Value)> = schemas
+        .filter(|(_, schema)| schema.get("properties").is_some() || schema.get("oneOf").is_some())
+        .map(|(name, schema)| (name.clone(), schema.clone()))
+        .collect();
+    if let Some(paths) = document.get_mut("paths") {
+        name_known(paths, &named);
+    }
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        for schema in schemas.values_mut() {
+            for inner in schema.as_object_mut().into_iter().flat_map(|schema| schema.values_mut()) {
+                name_known(inner, &named);
+            }
+        }
+    }
+}
+
+fn name_known(value: &mut Value, named: &[(String, Value)]) {
+    if let Some((name, _)) = named.iter().find(|(_, schema)| schema == value) {
+        *value = json!({ "$ref": format!("{SCHEMAS}{name}") });
+        return;
+    }
+    each(value).for_each(|inner| name_known(inner, named));
+}
+
+const SCHEMAS: &str = "#/components/schemas/";
+
+/// `Envelope_Charge` is what the code calls a `ChargeResponse`.
+pub(super) fn renamed(document: &mut Value) {
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        let mut named: Vec<_> =
+            std::mem::take(schemas).into_iter().map(|(name, schema)| (said(&name), schema)).collect();
+        named.sort_by(|(one, _), (other, _)| one.cmp(other));
+        *schemas = Map::from_iter(named);
+    }
+    point_to_them(document);
+}
+
+fn point_to_them(value: &mut Value) {
+    let name =
+        value.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix(SCHEMAS));
+    if let Some(name) = name.map(said) {
+        value["$ref"] = format!("{SCHEMAS}{name}").into();
+    }
+    each(value).for_each(point_to_them);
+}
+
+fn said(name: &str) -> String {
+    // What clients in Java and TypeScript have already.
+    let other = |noun: &str| if noun == "File" { "UploadedFile".to_owned() } else { noun.to_owned() };
+    match name.split_once('_') {
+        Some(("Envelope", noun)) => format!("{}Response", other(noun).replace("Vec_", "")),
+        Some(("EnvelopeWithIp", noun)) => format!("{}ResponseWithIp", other(noun)),
+        Some(("LongList", noun)) => format!("{}Page", other(noun)),
+        Some(("ShortList", noun)) => format!("{}ShortPage", other(noun)),
+        Some(("ShortListWithCount", noun)) => format!("{}ShortPageWithCount", other(noun)),
+        _ => other(name),
+    }
+}
+
+/// The values of an object or array; none of anything else.
+fn each(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
+    match value {
+        Value::Object(fields) => Box::new(fields.values_mut()),
+        Value::Array(items) => Box::new(items.iter_mut()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Box::new(std::iter::empty()),
+    }
+}

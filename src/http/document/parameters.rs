@@ -1,0 +1,66 @@
+//! Parameters beside the body: pages, searches, and the tokens in paths.
+
+use entity::dispute::DisputeStatus;
+use serde_json::{Map, Value, json};
+use utoipa::IntoParams;
+
+use super::examples::token;
+use crate::services::{charges, disputes, transfers};
+
+/// Which page of a list.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only described here; extract::Input reads them")]
+pub struct PageParameters {
+    /// Page, from 1.
+    #[param(minimum = 1, example = 1)]
+    page: Option<u64>,
+    /// Records a page.
+    #[param(minimum = 1, maximum = 500, example = 25)]
+    per_page: Option<u64>,
+}
+
+/// What to search for.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only described here; extract::Input reads them")]
+pub struct SearchParameters {
+    /// What to look for, in any letter case.
+    #[param(max_length = 1000)]
+    query: Option<String>,
+    /// Only records from this day on, YYYY/MM/DD.
+    start_date: Option<String>,
+    /// Only records before this day, YYYY/MM/DD.
+    end_date: Option<String>,
+    /// 1 ascending (default), -1 descending.
+    direction: Option<i32>,
+}
+
+/// What the annotations of parameters cannot say.
+pub(super) fn described(operation: &mut Map<String, Value>) {
+    let sorts = match operation["operationId"].as_str() {
+        Some("search_charges") => charges::search::SORTS,
+        Some("search_transfers") => transfers::search::SORTS,
+        Some("list_disputes" | "search_disputes") => disputes::find::SORTS,
+        _ => &[],
+    };
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        let (place, name) = (parameter["in"].as_str(), parameter["name"].as_str().unwrap_or_default());
+        match (place, name) {
+            (Some("path"), name) => {
+                if let Some(token) = token(name) {
+                    parameter["example"] = token.into();
+                }
+            }
+            // A header that may be left out is not null.
+            (Some("header"), _) => parameter["schema"] = json!({ "type": "string" }),
+            (Some("query"), "direction") => parameter["schema"]["enum"] = json!([1, -1]),
+            (Some("query"), "sort") => parameter["schema"]["enum"] = json!(sorts),
+            (Some("query"), "status") => {
+                parameter["schema"]["enum"] = DisputeStatus::ALL.iter().map(|status| status.code()).collect();
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The document as a collection of requests (Postman 2.1, which Bruno and Insomnia read, too).
+
+use serde_json::{Map, Value, json};
+
+const SCHEMA: &str = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
+
+/// One folder a section, one request an operation, with the body that the document shows. `base_url` and `secret_key`
+/// are variables, and so is every token of a path.
+pub fn collection(document: &Value) -> Value {
+    let mut folders: Map<String, Value> = Map::new();
+    for (path, methods) in document["paths"].as_object().into_iter().flatten() {
+        for (method, operation) in
+            methods.as_object().into_iter().flatten().filter(|(method, _)| *method != "head")
+        {
+            let folder = operation["tags"][0].as_str().unwrap_or_default();
+            let folder = folders.entry(folder).or_insert_with(|| json!({ "name": folder, "item": [] }));
+            if let Some(items) = folder["item"].as_array_mut() {
+                items.push(request(path, method, operation));
+            }
+        }
+    }
+    json!({
+        "info": { "name": document["info"]["title"], "description": document["info"]["description"], "schema": SCHEMA },
+        "auth": {
+            "type": "basic",
+            "basic": [
+                { "key": "username", "value": "{{secret_key}}", "type": "string" },
+                { "key": "password", "value": "", "type": "string" },
+            ],
+        },
+        "variable": [{ "key": "base_url", "value": "http://127.0.0.1:8080" }, { "key": "secret_key", "value": "" }],
+        "item": folders.into_iter().map(|(_, folder)| folder).collect::<Vec<_>>(),
+    })
+}
+
+fn request(path: &str, method: &str, operation: &Value) -> Value {
+    let path = path.replace('{', ":").replace('}', "");
+    let parameters = || operation["parameters"].as_array().into_iter().flatten();
+    let named = |place: &str| {
+        let of_place = parameters().filter(|parameter| parameter["in"] == place);
+        of_place
+            .map(|parameter| {
+                json!({
+                    "key": parameter["name"], "value": parameter["example"], "description": parameter["description"],
+                    // Only what must be there is sent before somebody ticks it.
+                    "disabled": parameter["required"] != true,
+                })
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut request = json!({
+        "method": method.to_uppercase(),
+        "description": operation["description"],
+        "header": named("header"),
+        "url": {
+            "raw": format!("{{{{base_url}}}}{path}"),
+            "host": ["{{base_url}}"],
+            "path": path.trim_start_matches('/').split('/').collect::<Vec<_>>(),
+            "query": named("query"),
+            "variable": named("path"),
+        },
+    });
+    if let Some(content) = operation["requestBody"]["content"].as_object() {
+        request["body"] = match content.get("application/json") {
+            Some(body) => json!({
+                "mode": "raw", "raw": format!("{:#}", body.get("example").unwrap_or(&json!({}))),
+                "options": { "raw": { "language": "json" } },
+            }),
+            None => json!({ "mode": "formdata", "formdata": [] }),
+        };
+    }
+    json!({ "name": operation["summary"], "request": request })
+}

@@ -1,0 +1,125 @@
+//! Connections: how many, for how long, and how they end. `axum::serve` bounds none of this.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderValue, Request, Response, header};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+
+use super::gate::Gate;
+use crate::limits::{CONNECTION_IDLE, HEAD_BYTES_MAX, REQUEST_TIMEOUT};
+
+/// How far a server is on its way out. Whoever sends it decides when.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// It serves.
+    #[default]
+    Serving,
+    /// It serves, but wants no more: /readyz says so, and each answer closes its connection.
+    Leaving,
+    /// It takes no new connection and closes each one after the answer that is under way.
+    Closing,
+}
+
+/// How long files are waited for when no more of them may be open.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serve connections until the phase is [`Phase::Closing`] and everything under way is answered; an upload that takes
+/// longer than any other request is cut off.
+pub async fn serve(listener: TcpListener, router: Router, gate: &Gate, phase: watch::Receiver<Phase>) {
+    let connections = TaskTracker::new();
+    let mut closing = phase.clone();
+    let mut closing = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
+    loop {
+        // Where there is none, callers wait in the listener's queue, at no cost of ours.
+        let place = tokio::select! {
+            place = gate.connections().wait() => place,
+            _ = &mut closing => break,
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = &mut closing => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let connection = connection(stream, peer, router.clone(), phase.clone());
+                connections.spawn(async move {
+                    connection.await;
+                    drop(place);
+                });
+            }
+            // That one is gone already, or there are too many open files; neither is the end.
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    connections.close();
+    if timeout(REQUEST_TIMEOUT + PAUSE, connections.wait()).await.is_err() {
+        tracing::warn!(connections = connections.len(), "connections are cut off");
+    }
+}
+
+/// Serve one connection.
+async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, mut phase: watch::Receiver<Phase>) {
+    let leaving = phase.clone();
+    let service = router
+        .map_request(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            request.map(Body::new)
+        })
+        .map_response(move |mut response: Response<Body>| {
+            // The caller's next request comes by another connection, perhaps to another copy.
+            if *leaving.borrow() > Phase::Serving {
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            response
+        });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        // Runs from the end of the answer before, too.
+        .header_read_timeout(CONNECTION_IDLE)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    let mut connection = pin!(connection);
+    // How a connection ends is the caller's business.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = phase.wait_for(|phase| *phase == Phase::Closing) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = connection.await;
+}
+
+/// Files that are none of a caller's: the database, webhooks, uploads, logs.
+const OTHER_FILES: u64 = 1024;
+
+/// Have room for that many connections among the files that the process may open: as much as the machine permits,
+/// told where that is too little.
+pub fn make_room(connections: usize) {
+    let wanted = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // None is no limit.
+    let Some(current) = current.filter(|current| *current < wanted) else { return };
+    let raised = maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    let done = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
+    let open = if done { raised } else { current };
+    if open < wanted {
+        tracing::warn!(open, wanted, "too few files may be open (ulimit -n): connections may be refused");
+    }
+}

@@ -1,0 +1,56 @@
+//! The Swagger page, which works offline.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use serde_json::{Value, json};
+use utoipa_swagger_ui::SwaggerUi;
+
+use super::Site;
+
+/// The page and what it reads; its first script is ours, for the sake of the key.
+pub fn routes(document: &Value) -> Router<Site> {
+    Router::new()
+        .route("/docs/swagger-initializer.js", get(initializer))
+        .merge(SwaggerUi::new("/docs").external_url_unchecked("/openapi.json", document.clone()))
+}
+
+/// No badge of somebody else's validator, deep links, and the test key for whoever sits at the server.
+async fn initializer(State(site): State<Site>, request: Request) -> impl IntoResponse {
+    let key = site.test_key.as_ref().filter(|_| from_this_machine(&request));
+    let key = key.map_or(Value::Null, |key| key.expose().into());
+    let settings = json!({
+        "url": "/openapi.json", "dom_id": "#swagger-ui", "layout": "StandaloneLayout", "validatorUrl": "none",
+        "deepLinking": true, "tryItOutEnabled": true, "persistAuthorization": true, "docExpansion": "none",
+        "defaultModelsExpandDepth": 0,
+    });
+    let script = format!(
+        "window.onload = () => {{\n\
+         \x20 const key = {key}\n\
+         \x20 const {{ presets: {{ apis }}, plugins: {{ DownloadUrl }} }} = SwaggerUIBundle\n\
+         \x20 window.ui = SwaggerUIBundle({{\n\
+         \x20   ...{settings},\n\
+         \x20   presets: [apis, SwaggerUIStandalonePreset],\n\
+         \x20   plugins: [DownloadUrl],\n\
+         \x20   onComplete() {{\n\
+         \x20     // Somebody's own key, kept by the browser, stays.\n\
+         \x20     const given = window.ui.authSelectors.authorized()\n\
+         \x20     if (key && !given.has('secret_key')) window.ui.preauthorizeBasic('secret_key', key, '')\n\
+         \x20   }},\n\
+         \x20 }})\n\
+         }}\n"
+    );
+    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8"), (header::CACHE_CONTROL, "no-store")], script)
+}
+
+/// Nobody stands between the browser and us, and both are on one machine.
+fn from_this_machine(request: &Request) -> bool {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let forwarded =
+        ["forwarded", "x-forwarded-for", "via"].iter().any(|name| request.headers().contains_key(*name));
+    peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback()) && !forwarded
+}

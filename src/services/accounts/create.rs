@@ -1,0 +1,81 @@
+//! An account that an operator makes: in live the only way to the first one (decisions 14).
+
+use entity::account::TransfersSchedule;
+use entity::api_key;
+use entity::bank_account::{self, BankAccountState};
+use entity::installation;
+use futures::FutureExt;
+use sea_orm::EntityTrait;
+
+use super::{FIRST_ACCOUNT, Keys, NewAccount};
+use crate::config::Environment;
+use crate::error::Error;
+use crate::params::account::NewAccount as Asked;
+use crate::params::{Faults, Params};
+use crate::services::bank_accounts;
+use crate::services::context::{Account, Context};
+use crate::store::Tx;
+use crate::views::account::AccountKeys;
+
+/// Make an account. In test it opens as those of the sandbox do, with money and a bank account to try payouts with, and
+/// the first one of a database is the one whose keys a server prints; in live it opens with nothing, and is paid out
+/// every day.
+///
+/// Refusals: `invalid_resource`, a key that is somebody's already included.
+pub async fn create(
+    ctx: &Context,
+    environment: Environment,
+    keys: Keys,
+    params: Params<Asked>,
+) -> Result<AccountKeys, Error> {
+    let Params { value: asked, mut faults } = params;
+    let mut new = NewAccount::new(ctx, &asked.business_name, &asked.email, &keys);
+    new.row.partner = asked.partner;
+    if environment == Environment::Live {
+        new.opens_with_nothing();
+    }
+    if let Some(given) = &asked.bank_account {
+        let account = Account::new(new.row.clone(), ctx.clock.now());
+        let row = bank_accounts::present(ctx, &account, given, "bank_account.", &mut faults);
+        new.row.bank_account_id = row.as_ref().map(|row| row.id);
+        new.bank_account = row.map(|row| bank_account::Model { state: BankAccountState::Attached, ..row });
+    }
+    if !faults.is_empty() {
+        return Err(faults.into());
+    }
+    let shown = AccountKeys {
+        token: new.row.id,
+        business_name: asked.business_name,
+        secret_key: keys.secret.expose().into(),
+        publishable_key: keys.publishable.expose().into(),
+    };
+    ctx.store.write((new, environment), |tx, (new, environment)| new.made(tx, *environment).boxed()).await?;
+    Ok(shown)
+}
+
+impl NewAccount {
+    fn opens_with_nothing(&mut self) {
+        (self.deposit, self.bank_account, self.row.bank_account_id) = (None, None, None);
+        self.row.transfers_schedule = TransfersSchedule::Daily;
+        self.row.settles_at = TransfersSchedule::Daily.next_after(self.row.created_at);
+    }
+
+    async fn made(&self, tx: &Tx, environment: Environment) -> Result<(), Error> {
+        let mut faults = Faults::default();
+        for (row, param) in self.keys.iter().zip(["secret_key", "publishable_key"]) {
+            if api_key::Entity::find_by_id(row.hash.clone()).one(tx).await?.is_some() {
+                faults.add(param, "is somebody's already");
+            }
+        }
+        if !faults.is_empty() {
+            return Err(faults.into());
+        }
+        if environment == Environment::Test
+            && installation::Entity::find_by_id(FIRST_ACCOUNT).one(tx).await?.is_none()
+        {
+            let value = self.row.id.to_string();
+            tx.append(&installation::Model { name: FIRST_ACCOUNT.into(), value });
+        }
+        self.record(tx).await
+    }
+}

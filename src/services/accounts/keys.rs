@@ -1,0 +1,67 @@
+//! A new pair of keys for an account, and the end of the former ones (decisions 2).
+
+use entity::api_key::{self, Column};
+use entity::{AccountToken, Span, Timestamp};
+use futures::FutureExt;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
+
+use super::{Keys, key_context, key_rows, settings};
+use crate::error::Error;
+use crate::services::context::Context;
+use crate::services::data_keys::anew::Sealed;
+use crate::store::Tx;
+
+/// Give an account a fresh pair. The keys that it has work on for as long as `grace` says, or to the end that they have
+/// already, whichever comes first. A running server may remember a key for a few seconds longer.
+///
+/// Refusals: `unauthorized`, where there is no such account.
+pub async fn rotate(ctx: &Context, account: AccountToken, grace: Span) -> Result<Keys, Error> {
+    let keys = Keys::mint();
+    let rotation = Rotation { account, rows: key_rows(ctx, account, &keys), until: ctx.clock.now() + grace };
+    ctx.store.write(rotation, |tx, rotation| rotation.record(tx).boxed()).await?;
+    Ok(keys)
+}
+
+struct Rotation {
+    account: AccountToken,
+    rows: [api_key::Model; 2],
+    until: Timestamp,
+}
+
+impl Rotation {
+    /// Of two at once the second one ends what the first has made.
+    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        settings::held(tx, self.account).await?;
+        let later = Condition::any().add(Column::ValidUntil.is_null()).add(Column::ValidUntil.gt(self.until));
+        let former = api_key::Entity::update_many()
+            .col_expr(Column::ValidUntil, Expr::value(self.until.millis()))
+            .filter(Column::AccountId.eq(self.account))
+            .filter(later);
+        former.exec(tx).await?;
+        for row in &self.rows {
+            // At once: another rotation of the same batch is to end it.
+            tx.insert(row).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A key that is configured once more after its end was set works again, as if it were new.
+pub(super) async fn revive(tx: &Tx, row: &api_key::Model) -> Result<(), Error> {
+    let revived = api_key::Entity::update_many()
+        .col_expr(Column::ValidUntil, Expr::value(None::<i64>))
+        .col_expr(Column::CreatedAt, Expr::value(row.created_at.millis()))
+        .filter(Column::Hash.eq(row.hash.as_slice()));
+    revived.exec(tx).await?;
+    Ok(())
+}
+
+impl Sealed for api_key::Entity {
+    const SEALED_BY: Column = Column::SealedBy;
+    const SEALED: &'static [Column] = &[Column::Sealed];
+
+    fn context(row: &api_key::Model, _: Column) -> Vec<u8> {
+        key_context(row.account_id, row.kind)
+    }
+}

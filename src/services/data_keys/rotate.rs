@@ -1,0 +1,135 @@
+//! A new data key, and the end of the former ones.
+
+use std::fmt;
+
+use entity::{Timestamp, vault_key};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{DATA, anew, context, fresh, read_again, unwrapped};
+use crate::error::Error;
+use crate::limits::DATA_KEY_KEPT;
+use crate::services::context::Context;
+use crate::store::Tx;
+use crate::vault::OperatorKeys;
+
+/// What a rotation came to.
+#[derive(Debug, Serialize)]
+pub struct Rotation {
+    /// The data key that seals from now on.
+    pub data_key: Uuid,
+    /// Rows that were encrypted anew.
+    pub rows: u64,
+    /// Rows that no key opens: they were damaged, and stay as they are.
+    pub damaged: u64,
+    /// Former data keys that are gone, because nothing needs them any more.
+    pub removed: u64,
+    /// Former data keys that are still kept.
+    pub kept: u64,
+}
+
+impl fmt::Display for Rotation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { data_key, rows, damaged, removed, kept } = self;
+        write!(f, "data key {data_key}: {rows} rows encrypted anew, {damaged} damaged; ")?;
+        write!(f, "former data keys: {removed} removed, {kept} kept")
+    }
+}
+
+/// Make a data key that seals from now on, wrap every key by the operator's first one, and encrypt anew what older keys
+/// sealed. A kill at any time leaves all of it readable; a later rotation, or a server's worker, does the rest.
+pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
+    let wall = ctx.clock.now();
+    let new =
+        New { operator: ctx.operator.clone(), key: fresh(&ctx.operator, ctx.ids.next(), DATA, wall), wall };
+    let data_key = new.key.id;
+    ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
+    read_again(ctx).await?;
+    let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
+    for row in retired().all(ctx.store.read()).await? {
+        let due = row.remove_at.is_some_and(|at| at <= wall);
+        let walked = anew::seal(ctx, row.id).await?;
+        rotation.rows += walked.anew;
+        rotation.damaged += walked.damaged;
+        if due && end(ctx, row, walked).await? {
+            rotation.removed += 1;
+        } else {
+            rotation.kept += 1;
+        }
+    }
+    Ok(rotation)
+}
+
+struct New {
+    operator: OperatorKeys,
+    key: vault_key::Model,
+    wall: Timestamp,
+}
+
+impl New {
+    /// Of two rotations at once the second one finds the key of the first, and retires it.
+    async fn record(&self, tx: &Tx) -> Result<(), Error> {
+        let keys = vault_key::Entity::find().lock(LockType::Update).all(tx).await?;
+        for row in keys.iter().filter(|row| row.wrapped_by != self.operator.wrapping_id()) {
+            let anew = self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
+            let wrapped = vault_key::Entity::update_many()
+                .col_expr(vault_key::Column::WrappedBy, Expr::value(anew.by))
+                .col_expr(vault_key::Column::Wrapped, Expr::value(anew.bytes))
+                .filter(vault_key::Column::Id.eq(row.id));
+            wrapped.exec(tx).await?;
+        }
+        let former = vault_key::Entity::update_many()
+            .col_expr(vault_key::Column::RemoveAt, Expr::value((self.wall + DATA_KEY_KEPT).millis()))
+            .filter(vault_key::Column::Purpose.eq(DATA))
+            .filter(vault_key::Column::RemoveAt.is_null());
+        former.exec(tx).await?;
+        // At once: another rotation of the same batch looks for it.
+        tx.insert(&self.key).await?;
+        Ok(())
+    }
+}
+
+fn retired() -> Select<vault_key::Entity> {
+    vault_key::Entity::find().filter(vault_key::Column::RemoveAt.is_not_null())
+}
+
+/// Former data keys whose time is over, by the wall clock.
+pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
+    retired().filter(vault_key::Column::RemoveAt.lte(wall))
+}
+
+/// Encrypt anew whatever a former data key still seals, and let it go.
+pub async fn retire(ctx: &Context, row: vault_key::Model) -> Result<(), Error> {
+    // Nothing may be sealed by it meanwhile, not even here.
+    read_again(ctx).await?;
+    let walked = anew::seal(ctx, row.id).await?;
+    end(ctx, row, walked).await.map(drop)
+}
+
+/// Let a key go that seals nothing, as a walk after its time has found. One that is needed stays, and is looked at again
+/// after the same time.
+async fn end(ctx: &Context, row: vault_key::Model, walked: anew::Walked) -> Result<bool, Error> {
+    if walked.damaged > 0 {
+        tracing::error!(key = %row.id, rows = walked.damaged, "a former data key stays: damaged rows name it");
+    }
+    let later = (walked.damaged > 0).then(|| ctx.clock.now() + DATA_KEY_KEPT);
+    let unit = ctx.store.write((row, later), |tx, (row, later)| {
+        async move {
+            use vault_key::Column;
+            let same = Column::RemoveAt.eq(row.remove_at);
+            if let Some(later) = later {
+                let kept =
+                    vault_key::Entity::update_many().col_expr(Column::RemoveAt, Expr::value(later.millis()));
+                kept.filter(Column::Id.eq(row.id)).filter(same).exec(tx).await?;
+                return Ok(false);
+            }
+            let gone = vault_key::Entity::delete_many().filter(Column::Id.eq(row.id)).filter(same);
+            Ok(gone.exec(tx).await?.rows_affected > 0)
+        }
+        .boxed()
+    });
+    unit.await
+}

@@ -1,0 +1,99 @@
+//! POST /merchants: an application, and the account that the merchant is.
+
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::merchant::{self, MerchantStatus};
+use entity::{AccountToken, JsonText, MerchantToken, account};
+use futures::FutureExt;
+
+use super::transport;
+use crate::error::Error;
+use crate::params::Params;
+use crate::params::merchant::{Application, NewMerchant};
+use crate::password;
+use crate::services::accounts::{self, Keys, NewAccount};
+use crate::services::context::{Account, Context};
+use crate::services::{bank_accounts, events, idempotency, words};
+use crate::store::Tx;
+use crate::views::merchant::MerchantSummary;
+
+/// Refer a merchant. Its account begins with its bank account and nothing else, at the time that its partner's clock
+/// shows; of its two pairs of keys one works here.
+///
+/// Refusals: `invalid_resource`.
+pub async fn create(
+    ctx: &Context,
+    account: &Account,
+    params: Params<NewMerchant>,
+) -> Result<MerchantSummary, Error> {
+    let (asked, mut faults) = params.looked_at(account.now);
+    let mut row =
+        accounts::merchant(ctx.ids.token(), &asked.business.trading_name, &asked.contact.email, account.now);
+    row.referred_by = Some(account.id());
+    row.clock_offset = account.offset();
+    let own = Account::new(row.clone(), ctx.clock.now());
+    let bank_account = bank_accounts::present(ctx, &own, &asked.bank_account, "bank_account.", &mut faults);
+    let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
+    let password_hash = password::hash(asked.contact.password.clone()).await?;
+    let other = transport::seal(&ctx.vault, row.id, &Keys::mint());
+    let merchant = merchant::Model {
+        other_keys_sealed: Some(other.bytes),
+        sealed_by: Some(other.key),
+        ..begun(account.id(), &row, &asked.application(), password_hash)?
+    };
+    let referred = Referred { merchant, account: NewAccount::with(ctx, row, &Keys::mint(), bank_account) };
+    idempotency::write(ctx, account, referred, |tx, referred| referred.record(tx).boxed()).await
+}
+
+/// A merchant and its account, not recorded yet.
+struct Referred {
+    merchant: merchant::Model,
+    account: NewAccount,
+}
+
+impl Referred {
+    async fn record(&self, tx: &Tx) -> Result<MerchantSummary, Error> {
+        self.account.record(tx).await?;
+        added(tx, &self.merchant);
+        let summary = MerchantSummary::new(&self.merchant, None);
+        let (partner, now) = (self.merchant.account_id, self.merchant.created_at);
+        events::record(tx, partner, now, EventType::SubMerchantApplicationSubmitted, &summary)?;
+        Ok(summary)
+    }
+}
+
+/// Add a merchant to what its partner has referred.
+pub(super) fn added(tx: &Tx, row: &merchant::Model) {
+    tx.append(row);
+    tx.count(row.account_id, Counted::Merchants, 1);
+}
+
+/// The row of a merchant about whom nobody has decided yet, without keys of the other environment.
+pub(super) fn begun(
+    partner: AccountToken,
+    account: &account::Model,
+    application: &Application,
+    password_hash: String,
+) -> Result<merchant::Model, Error> {
+    let contact = &application.contact;
+    let now = account.created_at;
+    let names = [&contact.email, &contact.first_name, &contact.last_name, &account.business_name];
+    Ok(merchant::Model {
+        account_id: partner,
+        id: MerchantToken::new(account.id.id()),
+        status: MerchantStatus::PendingApproval,
+        email: contact.email.clone(),
+        first_name: contact.first_name.clone(),
+        last_name: contact.last_name.clone(),
+        business_name: account.business_name.clone(),
+        country: application.entity.country(),
+        application: JsonText::of(application)?,
+        password_hash,
+        other_keys_sealed: None,
+        sealed_by: None,
+        search_text: words::kept(names.map(String::as_str)),
+        created_at: now,
+        updated_at: now,
+        activated_at: None,
+    })
+}

@@ -1,0 +1,57 @@
+//! `card-payments account export`: a merchant's application, and its keys of the other environment, as a document.
+
+use entity::merchant::Column;
+use entity::{MerchantToken, Owned, account, merchant};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+
+use super::moves::partner_of;
+use super::transport::{self, BankAccount, Document, FORMAT, KeyPair, VERSION};
+use crate::error::{Error, ErrorCode};
+use crate::services::accounts::wipe::deleted;
+use crate::services::bank_accounts;
+use crate::services::context::Context;
+
+/// Why a merchant stays here.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// There is none.
+    #[error("there is no merchant {0}")]
+    Unknown(MerchantToken),
+    /// It came from there.
+    #[error("the keys of {0} in the other environment were not minted here: it was imported from there")]
+    Imported(MerchantToken),
+    /// The database failed.
+    #[error("{0}")]
+    Store(#[from] Error),
+}
+
+/// The document of a merchant of this environment.
+pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, ExportError> {
+    let store = &ctx.store;
+    let partner = partner_of(store, id).await.map_err(|error| match error.code() {
+        ErrorCode::NotFound => ExportError::Unknown(id),
+        _ => error.into(),
+    })?;
+    let row = merchant::Entity::owned_by(partner.id).filter(Column::Id.eq(id));
+    let row = row.one(store.read()).await.map_err(Error::from)?.ok_or(ExportError::Unknown(id))?;
+    let keys = transport::opened(ctx, &row).await?.ok_or(ExportError::Imported(id))?;
+    let own = account::Entity::find_by_id(row.own_account()).one(store.read()).await.map_err(Error::from)?;
+    let bank_account = own.and_then(|own| own.bank_account_id).ok_or_else(deleted)?;
+    let bank_account = bank_accounts::in_unit(store.read(), row.own_account(), bank_account).await?;
+    let bank_account = bank_account.ok_or_else(deleted)?;
+    let number = bank_accounts::number(ctx, &bank_account).await?;
+    Ok(Document {
+        format: FORMAT.into(),
+        version: VERSION,
+        environment: ctx.environment.other().name().into(),
+        merchant: id,
+        application: serde_json::from_str(row.application.as_str()).map_err(Error::from)?,
+        password_hash: row.password_hash,
+        bank_account: BankAccount {
+            name: bank_account.name,
+            bsb: bank_account.bsb,
+            number: number.expose().into(),
+        },
+        keys: KeyPair { secret: keys.secret.expose().into(), publishable: keys.publishable.expose().into() },
+    })
+}

@@ -1,0 +1,169 @@
+//! Finding merchants: what a partner has referred, with what stands on the merchants' own accounts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use entity::counter::Counted;
+use entity::merchant::{self, Column};
+use entity::{AccountToken, MerchantToken, Owned, Timestamp, account, bank_account, charge};
+use sea_orm::sea_query::{Expr, ExprTrait, Func, Query, SimpleExpr};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+
+use super::transport;
+use crate::config::Environment;
+use crate::error::{Error, ErrorCode};
+use crate::params::{Paging, Search};
+use crate::services::accounts::wipe::deleted;
+use crate::services::accounts::{self, Keys};
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::services::{bank_accounts, words};
+use crate::views::merchant::{MerchantDetail, MerchantSummary, Own, ShownKeys};
+
+/// What merchants can be sorted by.
+pub const SORTS: &[&str] = &["created_at", "email", "first_name", "last_name", "name"];
+
+/// The merchants that the partner has referred, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<MerchantSummary>, Error> {
+    let merchants = List::newest_first(account.id(), merchant::Entity::owned_by(account.id()));
+    summaries(ctx, merchants.counted(ctx, Counted::Merchants, paging).await?).await
+}
+
+/// Search the partner's merchants: the query is a part of a name or of the e-mail address, or exactly the token.
+///
+/// Refusals: `invalid_search_query_param`.
+pub async fn search(
+    ctx: &Context,
+    account: &Account,
+    search: Search,
+) -> Result<Page<MerchantSummary>, Error> {
+    if !search.is_searchable() {
+        return Err(ErrorCode::InvalidSearchQueryParam.into());
+    }
+    let mut rows = merchant::Entity::owned_by(account.id());
+    if let Some(from) = search.from {
+        rows = rows.filter(Column::CreatedAt.gte(Timestamp::from(from)));
+    }
+    if let Some(to) = search.to {
+        rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
+    }
+    if let Some(query) = &search.query {
+        let words = words::contains(ctx.store.backend(), Column::SearchText.into_expr(), query);
+        let token = query.parse::<MerchantToken>().ok().map(|token| Column::Id.eq(token));
+        rows = rows.filter(token.into_iter().fold(Condition::any().add(words), Condition::add));
+    }
+    let column = match search.sort {
+        Some("email") => Column::Email,
+        Some("first_name") => Column::FirstName,
+        Some("last_name") => Column::LastName,
+        Some("name") => Column::BusinessName,
+        _ => Column::CreatedAt,
+    };
+    let list = List::sorted(account.id(), rows, column, search.ascending);
+    summaries(ctx, list.ranged(ctx, search.paging).await?).await
+}
+
+/// One merchant, with its settings and keys.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<MerchantDetail, Error> {
+    let row = by_token(ctx, account, token).await?;
+    let own = OwnAccount::read(ctx, &row).await?;
+    let last_charge = last_charge(ctx.store.read(), &row).await?;
+    own.shown(&row, last_charge)
+}
+
+/// The row of a merchant.
+///
+/// Refusals: `not_found`.
+pub(super) async fn by_token(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<merchant::Model, Error> {
+    let id: MerchantToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = merchant::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
+}
+
+/// What stands on the merchant's own account.
+pub(super) struct OwnAccount {
+    settings: account::Model,
+    bank_account: bank_account::Model,
+    test: Keys,
+    live: Keys,
+    base_url: Arc<str>,
+}
+
+impl OwnAccount {
+    /// As it stands now.
+    pub(super) async fn read(ctx: &Context, row: &merchant::Model) -> Result<Self, Error> {
+        let (id, db) = (row.own_account(), ctx.store.read());
+        let settings = account::Entity::find_by_id(id).one(db).await?.ok_or_else(deleted)?;
+        let bank_account = settings.bank_account_id.ok_or_else(deleted)?;
+        let bank_account = bank_accounts::in_unit(db, id, bank_account).await?.ok_or_else(deleted)?;
+        let here = accounts::shown_keys(ctx, id).await?;
+        let elsewhere = transport::opened(ctx, row).await?.unwrap_or_default();
+        let (test, live) = match ctx.environment {
+            Environment::Test => (here, elsewhere),
+            Environment::Live => (elsewhere, here),
+        };
+        Ok(Self { settings, bank_account, test, live, base_url: Arc::clone(&ctx.base_url) })
+    }
+
+    /// The merchant, as its partner sees it.
+    pub(super) fn shown(
+        &self,
+        row: &merchant::Model,
+        last_charge: Option<Timestamp>,
+    ) -> Result<MerchantDetail, Error> {
+        let shown = |keys: &Keys| ShownKeys::new(keys.secret.expose(), keys.publishable.expose());
+        let own = Own {
+            settings: &self.settings,
+            bank_account: &self.bank_account,
+            test: shown(&self.test),
+            live: shown(&self.live),
+            base_url: &self.base_url,
+        };
+        Ok(MerchantDetail::new(MerchantSummary::new(row, last_charge), row, &own)?)
+    }
+}
+
+/// A page with the time of each merchant's last charge, looked up together.
+async fn summaries(ctx: &Context, page: Page<merchant::Model>) -> Result<Page<MerchantSummary>, Error> {
+    let own = page.records.iter().map(merchant::Model::own_account);
+    let last_charges = last_charges(ctx.store.read(), own.collect()).await?;
+    let last_charge = |row: &merchant::Model| last_charges.get(&row.own_account()).copied().flatten();
+    Ok(page.map(|row| MerchantSummary::new(&row, last_charge(&row))))
+}
+
+/// When a merchant made its last charge.
+pub(super) async fn last_charge(
+    db: &impl ConnectionTrait,
+    row: &merchant::Model,
+) -> Result<Option<Timestamp>, Error> {
+    let own = row.own_account();
+    Ok(last_charges(db, vec![own]).await?.get(&own).copied().flatten())
+}
+
+/// When each account made the last charge that its list shows: of each one entry of the index is read.
+async fn last_charges(
+    db: &impl ConnectionTrait,
+    accounts: Vec<AccountToken>,
+) -> Result<HashMap<AccountToken, Option<Timestamp>>, Error> {
+    let its =
+        Expr::col((charge::Entity, charge::Column::AccountId)).equals((account::Entity, account::Column::Id));
+    let last = Query::select()
+        .expr(Func::max(Expr::col((charge::Entity, charge::Column::CreatedAt))))
+        .from(charge::Entity)
+        .and_where(its)
+        .and_where(charge::listed())
+        .take();
+    let rows = account::Entity::find()
+        .filter(account::Column::Id.is_in(accounts))
+        .select_only()
+        .column(account::Column::Id)
+        .column_as(SimpleExpr::SubQuery(None, Box::new(last.into())), "last_charge_at")
+        .into_tuple::<(AccountToken, Option<Timestamp>)>();
+    Ok(rows.all(db).await?.into_iter().collect())
+}

@@ -1,0 +1,134 @@
+//! `card-payments account import`: a merchant of the other environment becomes an account of this one. It has no partner
+//! here, whose account another one would be, so it is a merchant of its own; and nobody here has decided about it yet.
+
+use entity::{AccountToken, account, api_key, merchant};
+use futures::FutureExt;
+use sea_orm::EntityTrait;
+use validator::Validate;
+
+use super::create::{added, begun};
+use super::transport::{Document, FORMAT, VERSION};
+use crate::config::{self, Environment};
+use crate::error::Error;
+use crate::params::Faults;
+use crate::params::bank_account::NewBankAccount;
+use crate::services::accounts::{self, Keys, NewAccount};
+use crate::services::bank_accounts;
+use crate::services::context::{Account, Context};
+use crate::store::Tx;
+use crate::vault::Purpose;
+
+/// Why a document is not taken. None of it repeats what stands in the document.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// Not JSON of this shape.
+    #[error("the document is not whole: line {line}, column {column}")]
+    Broken {
+        /// Where reading ended, from 1.
+        line: usize,
+        /// The same.
+        column: usize,
+    },
+    /// Of another program, or of another release.
+    #[error("the document is none of a merchant that this release can read")]
+    Unreadable,
+    /// For the other environment.
+    #[error("the document is for the {0} environment")]
+    Environment(String),
+    /// Not what an application holds.
+    #[error("the document's {0} cannot be right")]
+    Wrong(&'static str),
+    /// A second time.
+    #[error("{0} is here already")]
+    Known(AccountToken),
+    /// The keys open another account.
+    #[error("the document's keys belong to another account")]
+    TakenKeys,
+    /// The database failed.
+    #[error("{0}")]
+    Store(#[from] Error),
+}
+
+/// Read a document.
+///
+/// Refusals: all but those of what is here already.
+pub fn read(text: &str, environment: Environment) -> Result<Document, ImportError> {
+    let broken =
+        |error: serde_json::Error| ImportError::Broken { line: error.line(), column: error.column() };
+    let head: serde_json::Value = serde_json::from_str(text).map_err(broken)?;
+    if head["format"] != FORMAT || head["version"] != VERSION {
+        return Err(ImportError::Unreadable);
+    }
+    let document: Document = serde_json::from_str(text).map_err(broken)?;
+    if document.environment != environment.name() {
+        return Err(ImportError::Environment(document.environment));
+    }
+    let application = &document.application;
+    if application.validate().is_err() || application.entity.registration_number_fault().is_some() {
+        return Err(ImportError::Wrong("application"));
+    }
+    if !document.password_hash.starts_with("$argon2id$") {
+        return Err(ImportError::Wrong("password_hash"));
+    }
+    let (secret, publishable) = (document.keys.secret.as_str(), document.keys.publishable.as_str());
+    if !config::is_key(secret) || !config::is_key(publishable) || secret == publishable {
+        return Err(ImportError::Wrong("keys"));
+    }
+    Ok(document)
+}
+
+/// Make the account. Its token.
+pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, ImportError> {
+    let wall = ctx.clock.now();
+    let Document { application, bank_account, keys, .. } = &document;
+    let id = AccountToken::new(document.merchant.id());
+    let (name, email) = (&application.business.trading_name, &application.contact.email);
+    let mut row = accounts::merchant(id, name, email, wall);
+    row.referred_by = Some(id);
+    let mut faults = Faults::default();
+    let given = NewBankAccount::from(bank_account);
+    let own = Account::new(row.clone(), wall);
+    let bank_account = bank_accounts::present(ctx, &own, &given, "bank_account.", &mut faults);
+    let (Some(bank_account), true) = (bank_account, faults.is_empty()) else {
+        return Err(ImportError::Wrong("bank_account"));
+    };
+    let keys = Keys { secret: keys.secret.as_str().into(), publishable: keys.publishable.as_str().into() };
+    let hashes = [&keys.secret, &keys.publishable]
+        .map(|key| ctx.vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]).to_vec());
+    let merchant = begun(id, &row, application, document.password_hash.clone())?;
+    let coming = Coming { account: NewAccount::with(ctx, row, &keys, bank_account), merchant, hashes };
+    match ctx.store.write(coming, |tx, coming| coming.record(tx).boxed()).await? {
+        Came::In => Ok(id),
+        Came::Before => Err(ImportError::Known(id)),
+        Came::WithTakenKeys => Err(ImportError::TakenKeys),
+    }
+}
+
+/// A merchant that is not here yet.
+struct Coming {
+    account: NewAccount,
+    merchant: merchant::Model,
+    hashes: [Vec<u8>; 2],
+}
+
+enum Came {
+    In,
+    Before,
+    WithTakenKeys,
+}
+
+impl Coming {
+    async fn record(&self, tx: &Tx) -> Result<Came, Error> {
+        if account::Entity::find_by_id(self.merchant.own_account()).one(tx).await?.is_some() {
+            return Ok(Came::Before);
+        }
+        for hash in &self.hashes {
+            if api_key::Entity::find_by_id(hash.clone()).one(tx).await?.is_some() {
+                return Ok(Came::WithTakenKeys);
+            }
+        }
+        self.account.record(tx).await?;
+        added(tx, &self.merchant);
+        Ok(Came::In)
+    }
+}

@@ -1,0 +1,16 @@
+//! Merchants that partners refer, a file a verb (specification, Merchants; decisions 10). A merchant is a row of its
+//! partner's account, and an account of its own with the same id.
+
+pub mod create;
+pub mod export;
+pub mod find;
+pub mod import;
+pub mod moves;
+mod page;
+pub mod state;
+pub mod transport;
+
+pub use create::create;
+pub use find::{list, search, show};
+pub use moves::{decide, decide_as_operator};
+pub use page::{PaymentPage, page};

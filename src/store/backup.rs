@@ -1,0 +1,80 @@
+//! A copy of a SQLite database that is in use.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbErr, Statement};
+use tempfile::NamedTempFile;
+
+use super::connect::{ConnectError, Location, refuse_foreign, sqlite};
+
+/// Why there is no copy, in one line for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// Has tools of its own.
+    #[error("a PostgreSQL database is backed up by its own tools: pg_dump --format=custom --file=FILE")]
+    Postgres,
+    /// There is none.
+    #[error("there is no database {0}")]
+    Missing(PathBuf),
+    /// Is left alone.
+    #[error("{0} is there already")]
+    Exists(PathBuf),
+    /// The copy cannot be written.
+    #[error("{0}: {1}")]
+    File(PathBuf, std::io::Error),
+    /// The database cannot be read.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+}
+
+impl From<DbErr> for BackupError {
+    fn from(error: DbErr) -> Self {
+        Self::Connect(error.into())
+    }
+}
+
+/// Copy what is committed at one moment into a file that is not there yet, and say how many bytes these are. Whoever
+/// writes to the database goes on meanwhile. The copy gets its name once all of it is on the disk. The schema is copied
+/// as it is, so an old database can be copied before it is brought up to date.
+pub async fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64, BackupError> {
+    let Location::Sqlite { path } = location else { return Err(BackupError::Postgres) };
+    if !path.is_file() {
+        return Err(BackupError::Missing(path.clone()));
+    }
+    if file.symlink_metadata().is_ok() {
+        return Err(BackupError::Exists(file.into()));
+    }
+    let url = format!("sqlite://{}?mode=rw", path.display());
+    let database = Database::connect(sqlite(&url, 1)).await?;
+    let copied = copy(&database, environment, file).await;
+    database.close().await?;
+    copied
+}
+
+async fn copy(database: &DatabaseConnection, environment: &str, file: &Path) -> Result<u64, BackupError> {
+    refuse_foreign(database).await?;
+    let backend = database.get_database_backend();
+    let whose = "SELECT value FROM installation WHERE name = 'environment'";
+    if let Some(row) = database.query_one_raw(Statement::from_string(backend, whose)).await? {
+        let whose: String = row.try_get("", "value")?;
+        if whose != environment {
+            return Err(ConnectError::Environment(whose).into());
+        }
+    }
+    let failed = |error| BackupError::File(file.into(), error);
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Only its owner reads it; if it is not finished, it goes.
+    let copy = NamedTempFile::new_in(folder).map_err(failed)?;
+    let name = copy.path().to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;
+    database.execute_raw(Statement::from_sql_and_values(backend, "VACUUM INTO ?", [name.into()])).await?;
+    // Opened anew: what the database wrote, not what was opened before.
+    File::open(copy.path()).and_then(|written| written.sync_all()).map_err(failed)?;
+    let bytes = copy.path().metadata().map_err(failed)?.len();
+    copy.persist_noclobber(file).map_err(|error| match error.error.kind() {
+        std::io::ErrorKind::AlreadyExists => BackupError::Exists(file.into()),
+        _ => failed(error.error),
+    })?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    Ok(bytes)
+}

@@ -1,0 +1,92 @@
+//! Accounts as operators see them (decisions 14).
+
+use std::fmt;
+
+use entity::account::{self, TransfersSchedule};
+use entity::{AccountToken, JsonText, Timestamp};
+use serde::Serialize;
+
+/// An account and the pair of keys that opens it, shown this once.
+#[derive(Clone, Serialize)]
+pub struct AccountKeys {
+    /// `acct_...`
+    pub token: AccountToken,
+    /// The name customers know.
+    pub business_name: String,
+    /// For servers.
+    pub secret_key: String,
+    /// For browsers.
+    pub publishable_key: String,
+}
+
+impl fmt::Display for AccountKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} ({})", self.token, self.business_name)?;
+        writeln!(f, "  secret key       {}", self.secret_key)?;
+        write!(f, "  publishable key  {}", self.publishable_key)
+    }
+}
+
+/// An account with its switches and the settings that govern.
+#[derive(Debug, Clone, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
+pub struct AccountSettings {
+    /// `acct_...`
+    pub token: AccountToken,
+    business_name: String,
+    email: String,
+    disputes: bool,
+    wallet: bool,
+    partner: bool,
+    pricing: JsonText,
+    third_party_transfer_fee: i64,
+    maximum_charge_cents: i64,
+    settlement_delay_days: i32,
+    transfers_enabled: bool,
+    transfers_schedule: TransfersSchedule,
+    created_at: Timestamp,
+}
+
+impl From<account::Model> for AccountSettings {
+    fn from(row: account::Model) -> Self {
+        Self {
+            token: row.id,
+            business_name: row.business_name,
+            email: row.email,
+            disputes: row.disputes,
+            wallet: row.wallet,
+            partner: row.partner,
+            pricing: row.pricing,
+            third_party_transfer_fee: row.third_party_transfer_fee,
+            maximum_charge_cents: row.maximum_charge_cents,
+            settlement_delay_days: row.settlement_delay_days,
+            transfers_enabled: row.transfers_enabled,
+            transfers_schedule: row.transfers_schedule,
+            created_at: row.created_at,
+        }
+    }
+}
+
+impl fmt::Display for AccountSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |on: bool| if on { "on" } else { "off" };
+        let Self { disputes, wallet, partner, transfers_enabled, .. } = *self;
+        writeln!(f, "{} {} <{}>, made {}", self.token, self.business_name, self.email, self.created_at)?;
+        writeln!(
+            f,
+            "  disputes {}, wallet {}, partner {}, transfers {} ({}), money available after {} days",
+            word(disputes),
+            word(wallet),
+            word(partner),
+            word(transfers_enabled),
+            self.transfers_schedule.code(),
+            self.settlement_delay_days
+        )?;
+        writeln!(
+            f,
+            "  largest charge {} cents, transfer to somebody else {} cents",
+            self.maximum_charge_cents, self.third_party_transfer_fee
+        )?;
+        write!(f, "  pricing {}", self.pricing.as_str())
+    }
+}

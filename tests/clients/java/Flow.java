@@ -1,0 +1,81 @@
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.List;
+import org.openapitools.client.ApiClient;
+import org.openapitools.client.ApiException;
+import org.openapitools.client.api.*;
+import org.openapitools.client.model.*;
+
+/** The flow of every client, by openapi-generator's Java. */
+public class Flow {
+    private static void holds(boolean condition, Object said) {
+        if (!condition) {
+            throw new AssertionError(said);
+        }
+    }
+
+    private static NewCard details() {
+        return new NewCard().number("4200000000000000").expiryMonth(5L).expiryYear(2030L).cvc("123").name("Roland Robot")
+            .addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
+    }
+
+    private static NewCharge newCharge(long amount) {
+        return new NewCharge().email("roland@example.com").description("Java").amount(amount).ipAddress("203.192.1.172");
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        var key = (System.getenv("KEY") + ":").getBytes(StandardCharsets.UTF_8);
+        var api = new ApiClient();
+        api.updateBaseUri(System.getenv("SERVER"));
+        api.setRequestInterceptor(
+            request -> request.header("Authorization", "Basic " + Base64.getEncoder().encodeToString(key)));
+        var charges = new ChargesApi(api);
+
+        var stored = new BrowserCard().number("4200000000000000").expiryMonth(5L).expiryYear(2030L).cvc("123")
+            .name("Roland Robot").addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
+        var card = new CardsApi(api).createCard(stored, null).getResponse();
+        var made = charges.createCharge(newCharge(400).cardToken(card.getToken()), null, null).getResponse();
+        var charge = made.getCharge();
+        holds(charge.getSuccess() && charge.getAmount() == 400, charge);
+        var inline = charges.createCharge(newCharge(500).card(details()), null, null).getResponse().getCharge();
+        holds(inline.getCard().getDisplayNumber().endsWith("0000"), inline);
+
+        var refund = new RefundsApi(api).createRefund(charge.getToken(), null, new NewRefund().amount(100L)).getResponse();
+        holds(refund.getCharge().equals(charge.getToken()) && refund.getAmount() == 100, refund);
+
+        var page = charges.listCharges(null, 2L);
+        var tokens = page.getResponse().stream().map(Charge::getToken).toList();
+        holds(tokens.equals(List.of(inline.getToken(), charge.getToken())), page);
+
+        try {
+            charges.createCharge(newCharge(400), null, null);
+            holds(false, "a charge without a payer");
+        } catch (ApiException refused) {
+            var body = ApiClient.createDefaultObjectMapper().readValue(refused.getResponseBody(), ErrorBody.class);
+            holds(refused.getCode() == 422 && body.getError().equals("invalid_resource"), body);
+        }
+        try {
+            var much = new NewTransfer().description("Too much").amount(1_000_000_000_000L).currency("AUD").recipient("self");
+            new TransfersApi(api).createTransfer(much, null);
+            holds(false, "a transfer of more than there is");
+        } catch (ApiException refused) {
+            var body = ApiClient.createDefaultObjectMapper().readValue(refused.getResponseBody(), ErrorBody[].class);
+            holds(refused.getCode() == 402 && body[0].getError().equals("insufficient_service_balance"), body[0]);
+        }
+
+        var customer = new CustomersApi(api)
+            .createCustomer(new NewCustomer().email("roland@example.com").card(details()), null).getResponse();
+        var plan = new PlansApi(api)
+            .createPlan(new NewPlan().name("Java").amount(1000L).interval(1L).intervalUnit("month"), null).getResponse();
+        var subscription = new SubscriptionsApi(api).createSubscription(
+            new NewSubscription().planToken(plan.getToken()).customerToken(customer.getToken()), null).getResponse();
+        holds(subscription.getState().equals("active"), subscription);
+
+        var body = Files.readString(Path.of(System.getenv("WEBHOOK")));
+        var event = ApiClient.createDefaultObjectMapper().readValue(body, Event.class);
+        holds(event.getType().equals("charge.captured"), event);
+        holds(event.getData().get("token").toString().startsWith("ch_"), event);
+    }
+}

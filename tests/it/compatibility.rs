@@ -1,0 +1,274 @@
+//! What callers rely on is not taken from them unsaid: the document is held against the last released one.
+//! CHANGELOG.md tells how a release is made.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+const MISSING: &str = "a change that may break clients is not listed in CHANGELOG.md under \"Unreleased\":";
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// What a document says of its operations, flattened to sentences: what callers may rely on, and what is wanted of them.
+#[derive(Default)]
+struct Said {
+    promised: BTreeSet<String>,
+    wanted: BTreeSet<String>,
+}
+
+impl Said {
+    fn by(document: &Value) -> Self {
+        let mut said = Self::default();
+        for (path, methods) in fields(&document["paths"]) {
+            for (method, operation) in fields(methods).filter(|(method, _)| *method != "head") {
+                let name = format!("{} {path}", method.to_uppercase());
+                said.promised.insert(name.clone());
+                said.promised.insert(format!("{name} is {}", operation["operationId"]));
+                said.parameters(document, &name, operation);
+                let mut body = Walk { document, said: &mut said, name: &name, request: true };
+                for (media, content) in fields(&operation["requestBody"]["content"]) {
+                    body.said.promised.insert(format!("{name} takes {media}"));
+                    body.schema("", &content["schema"], 0);
+                }
+                for (status, response) in
+                    fields(&operation["responses"]).filter(|(status, _)| status.as_str() < "400")
+                {
+                    let answers = format!("{name} answers {status}");
+                    said.promised.insert(answers.clone());
+                    let schema = &response["content"]["application/json"]["schema"];
+                    Walk { document, said: &mut said, name: &answers, request: false }.schema("", schema, 0);
+                }
+            }
+        }
+        said
+    }
+
+    fn parameters(&mut self, document: &Value, name: &str, operation: &Value) {
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let parameter = resolved(document, parameter);
+            let at = parameter["name"].as_str().unwrap();
+            Walk { document, said: self, name, request: true }.schema(at, &parameter["schema"], 0);
+            if parameter["required"] == true {
+                self.wanted.insert(format!("{name} wants {at}"));
+            }
+        }
+    }
+}
+
+struct Walk<'a> {
+    document: &'a Value,
+    said: &'a mut Said,
+    /// The operation, or the operation and its status.
+    name: &'a str,
+    /// Sent by callers, or to them.
+    request: bool,
+}
+
+impl Walk<'_> {
+    fn schema(&mut self, at: &str, schema: &Value, depth: usize) {
+        let schema = resolved(self.document, schema);
+        if depth > 8 {
+            return;
+        }
+        for kind in ["allOf", "oneOf", "anyOf"] {
+            for part in schema[kind].as_array().into_iter().flatten() {
+                self.schema(at, part, depth + 1);
+            }
+        }
+        let types = match &schema["type"] {
+            Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
+            single => Vec::from_iter(single.as_str()),
+        };
+        let verb = if self.request { "takes" } else { "shows" };
+        let promise = |said: &mut Said, what: String| said.promised.insert(format!("{} {what}", self.name));
+        for kind in types.iter().filter(|kind| **kind != "null") {
+            promise(self.said, format!("{verb} {at} as {kind}"));
+        }
+        if self.request {
+            for value in schema["enum"].as_array().into_iter().flatten() {
+                promise(self.said, format!("takes {at} as {value}"));
+            }
+        } else if !types.is_empty() && !types.contains(&"null") {
+            promise(self.said, format!("never shows {at} as null"));
+        }
+        if schema["items"].is_object() {
+            self.schema(&format!("{at}[]"), &schema["items"], depth + 1);
+        }
+        for (name, inner) in fields(&schema["properties"]) {
+            let inside = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+            if schema["required"].as_array().is_some_and(|required| required.contains(&json!(name))) {
+                if self.request {
+                    self.said.wanted.insert(format!("{} wants {inside}", self.name));
+                } else {
+                    self.said.promised.insert(format!("{} always shows {inside}", self.name));
+                }
+            }
+            self.schema(&inside, inner, depth + 1);
+        }
+    }
+}
+
+fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    match value["$ref"].as_str() {
+        Some(reference) => {
+            document.pointer(reference.trim_start_matches('#')).expect("references lead somewhere")
+        }
+        None => value,
+    }
+}
+
+/// What of the older document the newer one takes away from callers, or newly wants of them.
+fn broken(older: &Value, newer: &Value) -> Vec<String> {
+    let (older, newer) = (Said::by(older), Said::by(newer));
+    let operation = |sentence: &str| sentence.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");
+    let gone = older.promised.difference(&newer.promised).map(|promise| format!("No longer: {promise}"));
+    // What nobody could call before, nobody called without it; and what is inside of something that may be left out is
+    // wanted only of those who send it.
+    let known = |sentence: &&String| {
+        let field = sentence.rsplit(' ').next().unwrap_or_default();
+        let outer =
+            field.rsplit_once('.').map(|(outer, _)| format!("{} takes {outer} as", operation(sentence)));
+        older.promised.contains(&operation(sentence))
+            && outer.is_none_or(|outer| older.promised.iter().any(|promise| promise.starts_with(&outer)))
+    };
+    let wanted = newer.wanted.difference(&older.wanted).filter(known).map(|want| format!("Newly: {want}"));
+    gone.chain(wanted).collect()
+}
+
+#[test]
+fn what_may_break_clients_is_listed_in_the_changelog() {
+    let changelog = std::fs::read_to_string(file("CHANGELOG.md")).unwrap();
+    let current = card_payments::http::openapi();
+    let released = file("docs/released.yaml");
+    if std::env::var_os("UPDATE_RELEASED").is_some() {
+        std::fs::write(&released, card_payments::http::document::yaml(&current)).unwrap();
+    }
+    let releases =
+        changelog.lines().filter(|line| line.starts_with("## [") && *line != "## [Unreleased]").count();
+    assert_eq!(releases > 0, released.exists(), "a released version and docs/released.yaml come together");
+    if releases == 0 {
+        return;
+    }
+    let unreleased = changelog.split("\n## [").nth(1).unwrap();
+    let released: Value = yaml_serde::from_str(&std::fs::read_to_string(released).unwrap()).unwrap();
+    let unsaid: Vec<_> = broken(&released, &current)
+        .into_iter()
+        .filter(|change| !unreleased.contains(&format!("- {change}\n")))
+        .collect();
+    assert!(unsaid.is_empty(), "{MISSING}\n- {}", unsaid.join("\n- "));
+}
+
+fn small() -> Value {
+    json!({
+        "paths": { "/1/charges": { "post": {
+            "operationId": "create_charge",
+            "parameters": [{ "name": "sort", "in": "query", "schema": { "type": "string", "enum": ["amount", "date"] } }],
+            "requestBody": { "content": { "application/json": { "schema": { "$ref": "#/components/schemas/NewCharge" } } } },
+            "responses": {
+                "201": { "content": { "application/json": { "schema": {
+                    "type": "object", "required": ["token"], "properties": {
+                        "token": { "type": "string" }, "note": { "type": ["string", "null"] },
+                    },
+                } } } },
+                "404": {},
+            },
+        } } },
+        "components": { "schemas": { "NewCharge": {
+            "type": "object", "required": ["amount"], "properties": {
+                "amount": { "type": "integer" },
+                "card": { "type": "object", "properties": { "number": { "type": "string" } } },
+            },
+        } } },
+    })
+}
+
+#[test]
+fn every_way_to_break_a_client_is_found() {
+    let schema = "/components/schemas/NewCharge";
+    let answer = "/paths/~11~1charges/post/responses/201/content/application~1json/schema";
+    for (at, value, found) in [
+        ("/paths".to_owned(), json!({}), "No longer: POST /1/charges"),
+        (
+            "/paths/~11~1charges/post/operationId".to_owned(),
+            json!("make"),
+            "No longer: POST /1/charges is \"create_charge\"",
+        ),
+        (
+            "/paths/~11~1charges/post/parameters".to_owned(),
+            json!([]),
+            "No longer: POST /1/charges takes sort as string",
+        ),
+        (
+            "/paths/~11~1charges/post/parameters/0/schema/enum".to_owned(),
+            json!(["date"]),
+            "No longer: POST /1/charges takes sort as \"amount\"",
+        ),
+        (
+            "/paths/~11~1charges/post/requestBody".to_owned(),
+            json!({}),
+            "No longer: POST /1/charges takes application/json",
+        ),
+        (
+            "/paths/~11~1charges/post/responses".to_owned(),
+            json!({}),
+            "No longer: POST /1/charges answers 201",
+        ),
+        (
+            format!("{schema}/properties/card"),
+            json!({ "type": "string" }),
+            "No longer: POST /1/charges takes card as object",
+        ),
+        (format!("{schema}/required"), json!(["amount", "card"]), "Newly: POST /1/charges wants card"),
+        (
+            format!("{schema}/properties/card"),
+            json!({ "type": "object", "required": ["number"], "properties": { "number": { "type": "string" } } }),
+            "Newly: POST /1/charges wants card.number",
+        ),
+        (
+            format!("{answer}/required"),
+            json!([]),
+            "No longer: POST /1/charges answers 201 always shows token",
+        ),
+        (
+            format!("{answer}/properties/token/type"),
+            json!("integer"),
+            "No longer: POST /1/charges answers 201 shows token as string",
+        ),
+        (
+            format!("{answer}/properties/token/type"),
+            json!(["string", "null"]),
+            "No longer: POST /1/charges answers 201 never shows token as null",
+        ),
+    ] {
+        let mut newer = small();
+        *newer.pointer_mut(&at).unwrap() = value;
+        let broken = broken(&small(), &newer);
+        assert!(broken.iter().any(|change| change == found), "{found}: {broken:?}");
+    }
+}
+
+#[test]
+fn what_is_added_breaks_nobody() {
+    let mut newer = small();
+    newer["paths"]["/1/plans"] = small()["paths"]["/1/charges"].clone();
+    newer["components"]["schemas"]["NewCharge"]["properties"]["note"] = json!({
+        "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } },
+    });
+    *newer.pointer_mut("/paths/~11~1charges/post/responses").unwrap() = json!({
+        "201": { "content": { "application/json": { "schema": {
+            "type": "object", "required": ["token", "more"], "properties": {
+                "token": { "type": "string" }, "note": { "type": "string" }, "more": { "type": "string" },
+            },
+        } } } },
+        "409": {},
+    });
+    assert_eq!(broken(&small(), &newer), [""; 0]);
+    assert_eq!(broken(&card_payments::http::openapi(), &card_payments::http::openapi()), [""; 0]);
+}

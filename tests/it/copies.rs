@@ -1,0 +1,264 @@
+//! Several copies of the server over one PostgreSQL: they start at once, and are replaced one by one under load without
+//! a request that fails (docs/operating.md). What a killed one leaves is told in `crashes.rs`.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use card_payments::http::listen::Phase;
+use card_payments::vault::OperatorKeys;
+
+use crate::harness::postgres::{Database, Template};
+use crate::harness::process::{PAYMENT, Process, ask, pause, program, repeatable_request};
+use crate::harness::rules;
+
+static EMPTY: Template = Template::new("empty_for_copies");
+
+/// What all copies are told.
+struct Service {
+    database: Database,
+    vault_key: String,
+    folder: tempfile::TempDir,
+}
+
+impl Service {
+    async fn new() -> Option<Self> {
+        let vault_key = OperatorKeys::generate("shared").to_text().expose().to_owned();
+        Some(Self {
+            database: EMPTY.database(async |_| {}).await?,
+            vault_key,
+            folder: tempfile::tempdir().unwrap(),
+        })
+    }
+
+    /// Start a copy that leaves only when it is asked to a second time.
+    fn start(&self, name: usize) -> Process {
+        let mut command = program(&self.folder.path().join(name.to_string()));
+        command.env("CARD_PAYMENTS_DATABASE_URL", self.database.url());
+        command.env("CARD_PAYMENTS_VAULT_KEY", &self.vault_key).env("CARD_PAYMENTS_LOG", "warn");
+        Process::start(command.env("CARD_PAYMENTS_DRAIN_SECONDS", "600"))
+    }
+}
+
+/// Who knows which copies are ready, as balancers do: by asking them.
+#[derive(Default)]
+struct Balancer {
+    copies: Mutex<Vec<SocketAddr>>,
+    ready: Mutex<Vec<SocketAddr>>,
+    turn: AtomicUsize,
+}
+
+impl Balancer {
+    fn look(&self) {
+        let copies = self.copies.lock().unwrap().clone();
+        let is_ready = |copy: &SocketAddr| ask(*copy, "GET", "/readyz", None, "").status == 200;
+        *self.ready.lock().unwrap() = copies.into_iter().filter(is_ready).collect();
+    }
+
+    fn next(&self) -> SocketAddr {
+        let ready = self.ready.lock().unwrap();
+        ready[self.turn.fetch_add(1, Ordering::Relaxed) % ready.len()]
+    }
+}
+
+/// A caller on a kept connection.
+struct Caller {
+    balancer: Arc<Balancer>,
+    secret: String,
+    kept: Option<TcpStream>,
+    /// How often a kept connection was closed at the moment at which it was used once more.
+    repeated: usize,
+}
+
+impl Caller {
+    /// A payment's token. Nothing but its success is an answer.
+    fn pay(&mut self, key: &str) -> String {
+        let request = repeatable_request("POST", "/1/charges", Some(&self.secret), Some(key), PAYMENT);
+        let request = request.replace("Connection: close\r\n", "");
+        loop {
+            let was_kept = self.kept.is_some();
+            let mut stream = match self.kept.take() {
+                Some(stream) => stream,
+                None => TcpStream::connect(self.balancer.next()).unwrap(),
+            };
+            let Some((head, body)) = answer(&mut stream, &request) else {
+                assert!(was_kept, "a fresh connection was closed without an answer");
+                self.repeated += 1;
+                continue;
+            };
+            assert!(head.starts_with("HTTP/1.1 201 "), "{head}\n{body}");
+            if !head.contains("connection: close") {
+                self.kept = Some(stream);
+            }
+            let json: serde_json::Value = serde_json::from_str(&body).unwrap();
+            return json["response"]["token"].as_str().unwrap().to_owned();
+        }
+    }
+}
+
+/// Head and body; none where the connection was closed before their first byte.
+fn answer(stream: &mut TcpStream, request: &str) -> Option<(String, String)> {
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream.write_all(request.as_bytes()).ok()?;
+    let (mut text, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        let read = match stream.read(&mut piece) {
+            Ok(0) | Err(_) if text.is_empty() => return None,
+            read => read.unwrap(),
+        };
+        assert!(read > 0, "an answer was cut off: {}", String::from_utf8_lossy(&text));
+        text.extend_from_slice(&piece[..read]);
+        let so_far = std::str::from_utf8(&text).unwrap_or_default();
+        let Some((head, body)) = so_far.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        if body.len() == length.parse::<usize>().unwrap() {
+            return Some((head.to_owned(), body.to_owned()));
+        }
+    }
+}
+
+const CALLERS: usize = 4;
+const COPIES: usize = 3;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_are_replaced_one_by_one_under_load_without_a_request_that_fails() {
+    let Some(service) = Service::new().await else { return };
+    tokio::task::spawn_blocking(move || replaced_under_load(&service)).await.unwrap();
+}
+
+fn replaced_under_load(service: &Service) {
+    let mut copies: Vec<_> = (0..COPIES).map(|name| service.start(name)).collect();
+    let (secret, _) = copies[0].keys();
+    let balancer = Arc::new(Balancer::default());
+    let join = |copies: &[Process]| {
+        *balancer.copies.lock().unwrap() = copies.iter().map(|copy| copy.address).collect();
+        balancer.look();
+    };
+    join(&copies);
+    let (stop, paid) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let callers: Vec<_> = (0..CALLERS)
+        .map(|name| {
+            let (stop, paid) = (Arc::clone(&stop), Arc::clone(&paid));
+            let (balancer, secret) = (Arc::clone(&balancer), secret.clone());
+            let mut caller = Caller { balancer, secret, kept: None, repeated: 0 };
+            std::thread::spawn(move || {
+                let mut tokens = Vec::new();
+                while !stop.load(Ordering::Relaxed) {
+                    tokens.push(caller.pay(&format!("{name}-{}", tokens.len())));
+                    paid.fetch_add(1, Ordering::Relaxed);
+                }
+                (tokens, caller.repeated)
+            })
+        })
+        .collect();
+    let more_was_paid = || {
+        let (began, so_far) = (Instant::now(), paid.load(Ordering::Relaxed));
+        while paid.load(Ordering::Relaxed) < so_far + 3 * CALLERS && began.elapsed() < Duration::from_mins(2)
+        {
+            pause(Duration::from_millis(20));
+        }
+    };
+    for name in COPIES..2 * COPIES {
+        more_was_paid();
+        let old = copies.remove(0);
+        old.terminate();
+        // A balancer looks now and then; as long as the copy is listed, it serves.
+        more_was_paid();
+        let leaving = ask(old.address, "GET", "/readyz", None, "");
+        assert_eq!((leaving.status, &*leaving.headers["retry-after"]), (503, "1"));
+        join(&copies);
+        // Whoever asked before has its answer, whose connection was closed.
+        more_was_paid();
+        let said = old.stopped();
+        assert!(!said.contains("cut off"), "{said}");
+        copies.push(service.start(name));
+        join(&copies);
+    }
+    more_was_paid();
+    stop.store(true, Ordering::Relaxed);
+    let done: Vec<_> = callers.into_iter().map(|caller| caller.join().unwrap()).collect();
+    let tokens: Vec<_> = done.iter().flat_map(|(tokens, _)| tokens).collect();
+    let repeated: usize = done.iter().map(|(_, repeated)| repeated).sum();
+    println!("{} payments, {repeated} of them on a second connection", tokens.len());
+    let different: BTreeSet<_> = tokens.iter().collect();
+    assert_eq!(different.len(), tokens.len(), "every key has a payment of its own");
+    let list = copies[0].ask("GET", "/1/charges?per_page=1", Some(&secret), "").json();
+    assert_eq!(list["pagination"]["count"], tokens.len(), "none is lost, none is there twice");
+    for copy in copies {
+        copy.terminate();
+        copy.stopped();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_that_start_at_once_on_an_empty_database_are_one_service() {
+    let Some(service) = Service::new().await else { return };
+    tokio::task::spawn_blocking(move || {
+        let copies: Vec<_> = std::thread::scope(|scope| {
+            let starting: Vec<_> = (0..4)
+                .map(|name| {
+                    scope.spawn({
+                        let service = &service;
+                        move || service.start(name)
+                    })
+                })
+                .collect();
+            starting.into_iter().map(|copy| copy.join().unwrap()).collect()
+        });
+        let (secret, publishable) = copies[0].keys();
+        for copy in &copies {
+            assert_eq!(copy.keys(), (secret.clone(), publishable.clone()));
+            copy.pay(&secret).ok(201);
+        }
+        let list = copies[0].ask("GET", "/1/charges", Some(&secret), "").json();
+        assert_eq!(list["pagination"]["count"], copies.len());
+        for copy in copies {
+            copy.terminate();
+            copy.stopped();
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[test]
+fn a_server_that_leaves_answers_and_closes_each_connection() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_DRAIN_SECONDS", "600"));
+    let (secret, _) = server.keys();
+    let balancer = Arc::new(Balancer::default());
+    *balancer.ready.lock().unwrap() = vec![server.address];
+    let mut caller = Caller { balancer, secret: secret.clone(), kept: None, repeated: 0 };
+    caller.pay("1");
+    assert!(caller.kept.is_some(), "it keeps connections");
+    server.terminate();
+    let began = Instant::now();
+    while server.ask("GET", "/readyz", None, "").status == 200 {
+        assert!(began.elapsed() < Duration::from_mins(1));
+        pause(Duration::from_millis(20));
+    }
+    assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+    caller.pay("2");
+    assert!(caller.kept.is_none(), "the next request goes elsewhere");
+    caller.pay("3");
+    assert_eq!(caller.repeated, 0);
+    assert_eq!(server.ask("GET", "/1/charges", Some(&secret), "").json()["count"], 3);
+    let address = server.address;
+    server.stopped();
+    TcpStream::connect(address).unwrap_err();
+}
+
+rules! {
+    async fn a_copy_that_leaves_is_not_ready_and_serves(app) {
+        for phase in [Phase::Leaving, Phase::Closing] {
+            app.enters(phase);
+            let (status, headers, _) = app.anonymous().bytes("/readyz").await;
+            assert_eq!((status, &headers["retry-after"]), (503, &"1".parse().unwrap()));
+            assert_eq!(app.anonymous().bytes("/healthz").await.0, 200);
+            app.client().get("/1/balance").await.ok(200);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Any operation of the document, with records of one account: its path filled, and a body that it accepts.
+
+use axum::body::Body;
+use http::{Method, header};
+use serde_json::{Value, json};
+
+use super::app::App;
+use super::client::{Answer, Client, card};
+use super::given::{PDF, multipart, token_of};
+use crate::three_d_secure::{pending, press};
+
+/// An accepted card that is asked for.
+const ENROLLED: &str = "4200000000000000";
+
+impl App {
+    /// The path with a fresh record of the client's account for each of its parameters: one to which what the path
+    /// says can be done.
+    pub async fn path_of(&self, client: &Client, path: &str) -> String {
+        let mut filled = path.to_owned();
+        while let Some((before, rest)) = filled.split_once('{') {
+            let (parameter, after) = rest.split_once('}').expect("a parameter's end");
+            let token = match parameter {
+                "plan_token" | "sub_token" => return client.billing_path(path).await,
+                // Below its customer, a card is one that may be deleted.
+                "card_token" if before.contains("/customers/") => {
+                    token_of(&client.post(before.trim_end_matches('/'), &card(ENROLLED)).await.ok(201))
+                }
+                "charge_token" if after == "/refunds" => token_of(&client.captured(400).await),
+                _ => self.record_of(client, parameter).await,
+            };
+            filled = format!("{before}{token}{after}");
+        }
+        filled
+    }
+
+    /// The token of a fresh record of the client's account, for a parameter that is named after it.
+    pub async fn record_of(&self, client: &Client, parameter: &str) -> String {
+        match parameter {
+            "account_token" => token_of(&client.post("/1/sandbox/accounts", &json!({})).await.ok(201)),
+            "auth_token" => client.authorisation(400).await,
+            "bank_account_token" => {
+                let account = json!({ "name": "Pay Ee", "bsb": "736-032", "number": "987654321" });
+                token_of(&client.post("/1/bank_accounts", &account).await.ok(201))
+            }
+            "card_token" => client.card_token(ENROLLED).await,
+            "certificate_token" => token_of(&client.wallet_certificate().await),
+            "charge_token" => client.authorised(400).await,
+            "customer_token" => token_of(&client.customer(ENROLLED).await),
+            "deposit_token" => {
+                token_of(&client.post("/1/sandbox/deposits", &json!({ "amount": 100 })).await.ok(201))
+            }
+            "dispute_token" => token_of(&client.disputed(400).await),
+            "domain_token" => {
+                let domain = json!({ "domain_name": "gone.example.com" });
+                token_of(&client.post("/1/walletA_pay/domains", &domain).await.ok(201))
+            }
+            "event_token" => {
+                client.captured(400).await;
+                token_of(&client.get("/1/events?per_page=1").await.ok(200)[0])
+            }
+            "file_token" => client.file().await,
+            "merchant_token" => client.merchant().await,
+            "payment_source_token" => {
+                let source = json!({ "type": "card", "source": card(ENROLLED) });
+                token_of(&client.payment_source(&source).await)
+            }
+            "plan_token" => client.plan(&json!({})).await,
+            "primary_card_token" => {
+                client.customer(ENROLLED).await["card"]["token"].as_str().expect("a token").to_owned()
+            }
+            "recipient" | "recipient_token" => token_of(&client.recipient("987654321").await),
+            "refund_token" => {
+                let charge = token_of(&client.captured(400).await);
+                token_of(&client.refund(&charge, 100).await.ok(201))
+            }
+            "session_token" => self.session(client).await,
+            "transfer_token" => token_of(&client.transfer(100, "self").await.ok(201)),
+            "webhook_endpoint_token" => self.only_endpoint(client).await,
+            "webhook_token" => {
+                self.only_endpoint(client).await;
+                client.captured(400).await;
+                self.do_due_work().await;
+                token_of(&client.newest_webhook().await)
+            }
+            unknown => panic!("{unknown}: say in tests/it/harness/records.rs how a record for it is made"),
+        }
+    }
+
+    /// A session at whose page the cardholder has approved.
+    async fn session(&self, client: &Client) -> String {
+        let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+        let mut asked = super::client::charge(400);
+        asked["three_d_secure"] = asks;
+        let (_, page) = pending(client, &asked).await;
+        let back = press(&self.anonymous(), &page, "decision=approve").await;
+        let back = back.headers[header::LOCATION].to_str().expect("an address");
+        back.rsplit_once("session_token=").expect("a session").1.to_owned()
+    }
+
+    /// The client's only webhook endpoint: nobody listens there.
+    async fn only_endpoint(&self, client: &Client) -> String {
+        for endpoint in client.get("/1/webhook_endpoints").await.ok(200).as_array().expect("a list") {
+            client.delete(&format!("/1/webhook_endpoints/{}", token_of(endpoint))).await.ok(204);
+        }
+        token_of(&client.endpoint("http://127.0.0.1:1/").await)
+    }
+}
+
+impl Client {
+    /// A body that the operation accepts from this account: the document's example, with records of the account where
+    /// it names some.
+    pub async fn body_of(&self, method: &Method, path: &str, described: &Value) -> Value {
+        let example = &described["requestBody"]["content"]["application/json"]["example"];
+        match (method.as_str(), path) {
+            // Of what no example can name.
+            ("POST", "/1/sandbox/disputes") => json!({ "charge_token": token_of(&self.captured(400).await) }),
+            ("PUT", "/1/walletA_pay/certificates") => json!({ "pem": self.issued_certificate().await }),
+            _ if example.is_null() => json!({}),
+            _ => self.named_in(example).await,
+        }
+    }
+
+    /// A request to any operation: JSON, but for an upload.
+    pub async fn perform(&self, method: &Method, path: &str, body: &Value) -> Answer {
+        if (method, path) == (&Method::POST, "/1/files") {
+            return self
+                .send(self.uploading().body(multipart("receipt.pdf", PDF).into()).expect("a request"))
+                .await;
+        }
+        let request = self.request(method.clone(), path);
+        let request = if matches!(*method, Method::GET | Method::HEAD) {
+            request.body(Body::empty())
+        } else {
+            request.header(header::CONTENT_TYPE, "application/json").body(Body::from(body.to_string()))
+        };
+        self.send(request.expect("a request")).await
+    }
+}

@@ -1,0 +1,337 @@
+//! Every operation of the document, with every kind of key that is not the owner's: another account's records do not
+//! exist, and nobody without the right key gets in (specification, Authentication; decisions 2 and 3).
+//!
+//! Nothing here is listed by operation: paths, bodies and refusals are the document's own, records are made by
+//! tests/it/harness/records.rs.
+
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use entity::AccountToken;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::answers::{Operation, operations};
+use crate::harness::app::another_account;
+use crate::harness::{Answer, App, Client, rules, token_of};
+
+/// Parameters of queries that name no record.
+const OF_NO_RECORD: [&str; 8] =
+    ["page", "per_page", "query", "start_date", "end_date", "sort", "direction", "status"];
+
+/// What a key opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opens {
+    Nothing,
+    /// The endpoints of browsers, for its own account.
+    Browsers,
+    /// Its own account.
+    Account {
+        partner: bool,
+    },
+}
+
+/// Somebody who is not the owner.
+struct Other {
+    /// Whose key it brings.
+    with: &'static str,
+    client: Client,
+    /// Among the parameters.
+    publishable: Option<String>,
+    opens: Opens,
+}
+
+/// What comes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comes {
+    /// 401.
+    NotIn,
+    /// 404: what it names does not exist.
+    Unknown,
+    /// What the other one has asked for itself.
+    Served,
+}
+
+impl Other {
+    fn new(with: &'static str, client: Client, opens: Opens) -> Self {
+        Self { with, client, publishable: None, opens }
+    }
+
+    fn path(&self, path: &str) -> String {
+        let Some(key) = &self.publishable else { return path.to_owned() };
+        format!("{path}{}publishable_api_key={key}", if path.contains('?') { '&' } else { '?' })
+    }
+
+    fn comes(&self, operation: &Operation) -> Comes {
+        let opened = match self.opens {
+            Opens::Nothing => false,
+            Opens::Browsers => is_for_browsers(operation),
+            Opens::Account { partner } => partner || !operation.path.starts_with("/1/merchants"),
+        };
+        match opened {
+            false => Comes::NotIn,
+            true if names_a_record(operation) => Comes::Unknown,
+            true => Comes::Served,
+        }
+    }
+}
+
+fn is_for_browsers(operation: &Operation) -> bool {
+    operation.described["security"].to_string().contains("publishable_key")
+}
+
+/// The parameters of its query.
+fn asked_in_query(operation: &Operation) -> impl Iterator<Item = &str> {
+    let parameters = operation.described["parameters"].as_array().into_iter().flatten();
+    let of_query = parameters.filter(|parameter| parameter["in"] == "query");
+    of_query.map(|parameter| parameter["name"].as_str().expect("a name"))
+}
+
+fn names_a_record(operation: &Operation) -> bool {
+    operation.takes_token() || asked_in_query(operation).any(|name| !OF_NO_RECORD.contains(&name))
+}
+
+/// The path with records of the owner's, and the query that names them.
+async fn of_the_owner(app: &App, owner: &Client, operation: &Operation) -> String {
+    let mut path = app.path_of(owner, &operation.path).await;
+    for name in asked_in_query(operation).filter(|name| !OF_NO_RECORD.contains(name)) {
+        let value = if name == "domain_name" {
+            let domain = json!({ "domain_name": "owner.example.com" });
+            // It may be registered already.
+            owner.post("/1/walletA_pay/domains", &domain).await;
+            "owner.example.com".to_owned()
+        } else {
+            app.record_of(owner, name).await
+        };
+        path = format!("{path}{}{name}={value}", if path.contains('?') { '&' } else { '?' });
+    }
+    path
+}
+
+/// Everything stored that belongs to one account, ids without their dashes.
+async fn rows_of(app: &App, account: AccountToken) -> String {
+    let rows = app.rows().await.replace('-', "").to_lowercase();
+    let account = account.id().simple().to_string();
+    rows.lines().filter(|row| row.contains(&account)).fold(String::new(), |rows, row| rows + row + "\n")
+}
+
+/// No token in the answer is of a record of the owner's.
+fn shows_nothing_of(rows: &str, answer: &Answer, of: &str) {
+    let words = answer.text.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter));
+    for (prefix, id) in words.filter_map(|word| word.split_once('_')) {
+        let Some(id) = URL_SAFE_NO_PAD.decode(id).ok().filter(|id| id.len() == 16) else { continue };
+        let id = id.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+        assert!(!rows.contains(&id), "{of}: a {prefix} of the owner's: {}", answer.text);
+    }
+}
+
+/// One of the codes that the document names for this status.
+fn is_documented(operation: &Operation, answer: &Answer, of: &str) {
+    let described = &operation.described["responses"][answer.status.to_string()]["description"];
+    let code = answer.json()["error"].as_str().expect("a code").to_owned();
+    let named = described.as_str().is_some_and(|codes| {
+        codes.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_').any(|word| word == code)
+    });
+    assert!(named, "{of}: {code} is none of: {described}");
+}
+
+fn check(operation: &Operation, comes: Comes, answer: &Answer, rows: &str, of: &str) {
+    let status = match comes {
+        Comes::NotIn => 401..402,
+        Comes::Unknown => 404..405,
+        Comes::Served => 200..300,
+    };
+    assert!(status.contains(&answer.status), "{of}: {comes:?}, but {}: {}", answer.status, answer.text);
+    if operation.method == Method::HEAD {
+        assert_eq!(answer.text, "", "{of}");
+    } else if comes == Comes::NotIn {
+        let said = json!({ "error": "unauthorized", "error_description": "Not authorised. (Check API Key)" });
+        assert_eq!(answer.json(), said, "{of}");
+    } else if comes == Comes::Unknown {
+        is_documented(operation, answer, of);
+    } else {
+        shows_nothing_of(rows, answer, of);
+    }
+}
+
+/// A merchant that a partner refers, as its detail shows it: once the document knows merchants.
+async fn referred(app: &App, partner: &Client) -> Option<Value> {
+    operations().iter().find(|operation| operation.path == "/1/merchants")?;
+    let merchant = app.record_of(partner, "merchant_token").await;
+    Some(partner.get(&format!("/1/merchants/{merchant}")).await.ok(200))
+}
+
+async fn others(app: &App, live: &App) -> Vec<Other> {
+    let keys = [another_account(app.ctx()).await, another_account(app.ctx()).await];
+    let [stranger, partner] = keys.each_ref().map(|keys| app.with_key(keys.secret.expose()));
+    stranger.set(json!({ "partner": false })).await;
+    let browser = |key: &str| Some(key.to_owned());
+    let mut others = vec![
+        Other::new("no key", app.anonymous(), Opens::Nothing),
+        Other::new("a wrong key", app.with_key("nobody-has-this-key"), Opens::Nothing),
+        Other::new("a key of the other environment", app.with_key(live.secret_key()), Opens::Nothing),
+        Other::new(
+            "the owner's publishable key as the user",
+            app.with_key(app.publishable_key()),
+            Opens::Nothing,
+        ),
+        Other::new(
+            "another account's publishable key as the user",
+            app.with_key(keys[0].publishable.expose()),
+            Opens::Nothing,
+        ),
+        Other {
+            publishable: browser(keys[0].publishable.expose()),
+            ..Other::new("another account's publishable key", app.anonymous(), Opens::Browsers)
+        },
+        Other {
+            publishable: browser(live.publishable_key()),
+            ..Other::new("a publishable key of the other environment", app.anonymous(), Opens::Nothing)
+        },
+        Other::new("another account's key", stranger, Opens::Account { partner: false }),
+    ];
+    if let Some(merchant) = referred(app, &partner).await {
+        let key = |key: &Value| app.with_key(key.as_str().expect("a key"));
+        let [own, elsewhere] = [&merchant["test_secret_api_key"], &merchant["api_keys"]["secret"]].map(key);
+        others.push(Other::new("a referred merchant's key", own, Opens::Account { partner: false }));
+        others.push(Other::new("a referred merchant's key elsewhere", elsewhere, Opens::Nothing));
+    }
+    others.push(Other::new("a partner's key", partner, Opens::Account { partner: true }));
+    others
+}
+
+/// Whose schemas say what bodies may name.
+static DOCUMENT: LazyLock<Value> = LazyLock::new(card_payments::http::openapi);
+
+/// The tokens that a body may name, by their parameters.
+fn named_in_body(operation: &Operation) -> Vec<String> {
+    let schema = &operation.described["requestBody"]["content"]["application/json"]["schema"];
+    let mut named = Vec::new();
+    tokens_of(schema, 0, &operation.path, &mut named);
+    named
+}
+
+fn tokens_of(schema: &Value, depth: usize, of: &str, named: &mut Vec<String>) {
+    let schema = match schema["$ref"].as_str() {
+        Some(reference) => DOCUMENT.pointer(reference.trim_start_matches('#')).expect("a schema"),
+        None => schema,
+    };
+    let one_of = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|kind| schema[kind].as_array()).flatten();
+    for schema in one_of {
+        tokens_of(schema, depth, of, named);
+    }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        if name.ends_with("_token") || name.ends_with("_file") || name == "recipient" {
+            assert_eq!(depth, 0, "{of}: {name} is nested: say in tests/it/isolation.rs how it is named");
+            named.push(name.clone());
+        }
+        tokens_of(schema, depth + 1, of, named);
+    }
+}
+
+/// A body that is the other one's own but for one parameter, which names a record of the owner's.
+async fn naming(app: &App, other: &Client, owner: &Client, operation: &Operation, name: &str) -> Value {
+    let mut body = other.body_of(&operation.method, &operation.path, &operation.described).await;
+    let fields = body.as_object_mut().expect("an object");
+    // What would be said twice: the card itself, a bank account itself.
+    fields.retain(|field, _| field != "card" && format!("{field}_token") != name);
+    if name == "certificate_token" {
+        fields.insert("type".into(), json!("walletApay"));
+    }
+    let record = if name.ends_with("_file") { "file_token" } else { name };
+    fields.insert(name.to_owned(), app.record_of(owner, record).await.into());
+    body
+}
+
+/// 422 on the parameter; where the operation lists another refusal for a record that does not exist, that one.
+fn is_refused_for(operation: &Operation, name: &str, answer: &Answer, of: &str) {
+    is_documented(operation, answer, of);
+    let body = answer.json();
+    let (params, code) = (&body["messages"], body["error"].as_str());
+    match (answer.status, code) {
+        (422, Some("invalid_resource")) => {
+            assert_eq!(params[0]["code"], format!("{name}_invalid"), "{of}");
+            assert_eq!(params.as_array().map(Vec::len), Some(1), "{of}: {params}");
+        }
+        (400, Some("invalid_request")) => assert_eq!(params[0]["param"], *name, "{of}"),
+        (404, Some("not_found" | "resource_not_found")) => {}
+        _ => panic!("{of}: {}", answer.text),
+    }
+}
+
+rules! {
+    async fn no_operation_serves_anybody_else_with_an_accounts_records(app) {
+        let Some(live) = App::live(app.database).await else { return };
+        let (owner, account) = (app.client(), app.account().await);
+        let others = others(app, &live).await;
+        let (mut covered, mut asked) = (0, [0; 3]);
+        for operation in operations() {
+            let path = of_the_owner(app, &owner, &operation).await;
+            let body = owner.body_of(&operation.method, &operation.path, &operation.described).await;
+            let before = rows_of(app, account).await;
+            for other in &others {
+                let comes = other.comes(&operation);
+                let body = match (comes, other.opens) {
+                    (Comes::Served, Opens::Account { .. }) => {
+                        &other.client.body_of(&operation.method, &operation.path, &operation.described).await
+                    }
+                    _ => &body,
+                };
+                let answer = other.client.perform(&operation.method, &other.path(&path), body).await;
+                check(&operation, comes, &answer, &before, &format!("{} {path} with {}", operation.method, other.with));
+                asked[comes as usize] += 1;
+            }
+            assert_eq!(rows_of(app, account).await, before, "{} {path} has changed the owner's rows", operation.method);
+            covered += 1;
+        }
+        let [not_in, unknown, served] = asked;
+        assert_eq!(asked.iter().sum::<usize>(), covered * others.len());
+        println!(
+            "{covered} operations with {} kinds of keys: {not_in} not let in, {unknown} for records that are unknown, \
+             {served} served with their own",
+            others.len()
+        );
+    }
+
+    async fn no_search_finds_anything_of_another_account(app) {
+        let (owner, account, stranger) = (app.client(), app.account().await, app.stranger().await);
+        let charge = token_of(&owner.captured(4321).await);
+        let customer = owner.customer("4200000000000000").await;
+        let recipient = owner.recipient("987654321").await;
+        let transfer = token_of(&owner.transfer(1234, &token_of(&recipient)).await.ok(201));
+        let dispute = token_of(&owner.dispute(&charge).await);
+        let words = [&charge, &transfer, &dispute, &token_of(&customer), "4321", "1234", "roland", "test", "AUD"];
+        let rows = rows_of(app, account).await;
+        let mut searches = 0;
+        for search in operations() {
+            if search.method != Method::GET || asked_in_query(&search).all(|name| name != "query") {
+                continue;
+            }
+            for word in words {
+                let answer = app.unchanged(stranger.get(&format!("{}?query={word}", search.path))).await;
+                answer.ok(200);
+                shows_nothing_of(&rows, &answer, &search.path);
+            }
+            searches += 1;
+        }
+        assert!(searches >= 3, "the document names its searches");
+    }
+
+    async fn no_body_can_name_a_record_of_another_account(app) {
+        let (owner, stranger) = (app.client(), app.stranger().await);
+        let mut named = Vec::new();
+        for operation in operations() {
+            for name in named_in_body(&operation) {
+                let path = app.path_of(&stranger, &operation.path).await;
+                let of = format!("{} {path} with {name}", operation.method);
+                let body = naming(app, &stranger, &owner, &operation, &name).await;
+                let answer = app.unchanged(stranger.perform(&operation.method, &path, &body)).await;
+                is_refused_for(&operation, &name, &answer, &of);
+                named.push(of);
+            }
+        }
+        println!("{} tokens in bodies", named.len());
+        assert!(named.len() >= 20, "the document says what bodies may name: {named:?}");
+    }
+}

@@ -1,0 +1,206 @@
+//! What a server does not take on it refuses at once, with 503 and `Retry-After` (decisions 3), and what it has let in
+//! keeps its pace.
+
+mod open_loop;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Method, header};
+use serde_json::{Value, json};
+
+use self::open_loop::{Heard, OpenLoop};
+use crate::harness::line::Carries;
+use crate::harness::process::{PAYMENT, Process, heard, pause, program, request};
+use crate::harness::sending::{ask, form};
+use crate::harness::{Answer, App, card, charge, charge_with, eventually, rules};
+
+#[track_caller]
+fn told_to_wait(answer: &Answer) {
+    answer.refused(503, "service_unavailable");
+    assert_eq!(answer.headers["retry-after"], "1");
+}
+
+/// A body of more than 16 KiB: a charge with a parameter that nobody reads.
+fn large() -> Value {
+    charge_with(400, json!({ "unknown": "x".repeat(20_000) }))
+}
+
+async fn is_free(app: &App) {
+    eventually(async || app.gate().requests().taken().0 == 0).await;
+}
+
+rules! {
+    async fn what_finds_no_place_is_refused_and_changes_nothing(app, _line) {
+        app.takes_on(None, 1).await;
+        let place = app.gate().requests().wait().await;
+        told_to_wait(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
+        told_to_wait(&app.client().get("/1/balance").await);
+        // It costs the database nothing to say no, so keys are not looked at.
+        told_to_wait(&app.anonymous().get("/1/balance").await);
+        ask(&app.client(), Method::GET, "/1/nothing", &[]).await.refused(404, "resource_not_found");
+        drop(place);
+        app.client().post("/1/charges", &charge(400)).await.ok(201);
+        is_free(app).await;
+    }
+
+    async fn whoever_watches_over_a_server_is_always_let_in(app, _line) {
+        app.takes_on(None, 1).await;
+        let _place = app.gate().requests().wait().await;
+        for path in ["/healthz", "/readyz"] {
+            assert_eq!(app.anonymous().bytes(path).await.0, 200, "{path}");
+        }
+        let (status, _, metrics) = app.anonymous().bytes("/metrics").await;
+        assert_eq!(status, 200);
+        assert!(!metrics.is_empty());
+    }
+
+    async fn a_script_tag_hears_of_it_inside_of_its_call(app, _line) {
+        app.takes_on(None, 1).await;
+        let _place = app.gate().requests().wait().await;
+        let (key, parameters) = (app.publishable_key(), form(&card("4200000000000000"), true));
+        let path = format!("/1/cards?callback=f&_method=POST&publishable_api_key={key}&{parameters}");
+        let answer = app.unchanged(ask(&app.anonymous(), Method::GET, &path, &[])).await;
+        assert_eq!((answer.status, &answer.headers["retry-after"]), (200, &"1".parse().unwrap()));
+        assert!(answer.text.starts_with("/**/f({\"error\":\"service_unavailable\""), "{}", answer.text);
+    }
+
+    async fn a_payment_that_waits_for_the_acquirer_leaves_its_place_to_others(app, line) {
+        app.takes_on(None, 1).await;
+        line.carry(Carries::AnswerLate);
+        let client = app.client();
+        let paying = tokio::spawn(async move { client.post("/1/charges", &charge(400)).await });
+        line.called(1).await;
+        is_free(app).await;
+        app.client().get("/1/balance").await.ok(200);
+        line.release();
+        paying.await.unwrap().ok(201);
+    }
+
+    async fn a_body_that_comes_slowly_leaves_its_place_to_others(app, _line) {
+        app.takes_on(None, 1).await;
+        let (pieces, body) = futures::channel::mpsc::unbounded::<Result<Bytes, std::io::Error>>();
+        let client = app.client();
+        let request = client.request(Method::POST, "/1/charges");
+        let request = request.header(header::CONTENT_TYPE, "application/json").body(Body::from_stream(body));
+        let text = charge(400).to_string();
+        pieces.unbounded_send(Ok(text[..10].to_owned().into())).unwrap();
+        let paying = tokio::spawn(async move { client.send(request.unwrap()).await });
+        eventually(async || app.gate().requests().taken().0 == 1).await;
+        is_free(app).await;
+        app.client().get("/1/balance").await.ok(200);
+        pieces.unbounded_send(Ok(text[10..].to_owned().into())).unwrap();
+        drop(pieces);
+        paying.await.unwrap().ok(201);
+    }
+
+    async fn few_large_bodies_are_held_at_a_time(app, _line) {
+        app.takes_on(None, 1).await;
+        let room = app.gate().large_body().await.unwrap();
+        told_to_wait(&app.unchanged(app.client().post("/1/charges", &large())).await);
+        app.client().post("/1/charges", &charge(400)).await.ok(201);
+        drop(room);
+        app.client().post("/1/charges", &large()).await.ok(201);
+        app.gate().large_body().await.unwrap();
+    }
+}
+
+#[test]
+fn a_connection_too_many_waits_until_another_one_ends() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_CONCURRENCY", "1"));
+    let connect = || TcpStream::connect(server.address).unwrap();
+    let mut idle: Vec<_> = (0..8).map(|_| connect()).collect();
+    let mut waiting = connect();
+    waiting.write_all(request("GET", "/healthz", None, "").as_bytes()).unwrap();
+    waiting.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let nothing = waiting.read(&mut [0]).unwrap_err();
+    assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{nothing}");
+    drop(idle.pop());
+    assert_eq!(heard(waiting).status, 200);
+    server.stopped();
+}
+
+#[test]
+fn a_head_that_is_too_long_is_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let head = format!("GET /healthz HTTP/1.1\r\nHost: test\r\nX-Long: {}\r\n\r\n", "x".repeat(80 * 1024));
+    // It may close before it has read all of it.
+    let _ = stream.write_all(head.as_bytes());
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+    server.stopped();
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).map_or(otherwise, |number| number.parse().unwrap())
+}
+
+/// Kilobytes of memory that a process has had at most.
+fn peak_memory(process: &Process) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// `CARD_PAYMENTS_OVERLOAD_SECONDS` (5) of ten times the load that the server has just carried. What the latencies may be
+/// depends on the machine, on which the load generator runs, too: `CARD_PAYMENTS_OVERLOAD_P99_MS` (30,000) and
+/// `CARD_PAYMENTS_OVERLOAD_RECOVERY_MS` (30,000) say it; they are printed in any case.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_times_the_load_it_can_carry_costs_a_server_neither_its_memory_nor_a_payment() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_LOG", "error"));
+    let (secret, _) = server.keys();
+    let payment = request("POST", "/1/charges", Some(&secret), PAYMENT).replace("Connection: close\r\n", "");
+    let load = OpenLoop::new(server.address, payment);
+
+    let warm = load.closed(16, Duration::from_secs(2)).await;
+    let capacity = (warm.len() as u64 / 2).max(1);
+    assert!(warm.iter().all(|heard| heard.is_accepted()), "{warm:?}");
+    let span = Duration::from_secs(number("CARD_PAYMENTS_OVERLOAD_SECONDS", 5));
+    let mut shots = load.open(capacity * 10, span).await;
+
+    let ended = Instant::now();
+    while server.ask("POST", "/1/charges", Some(&secret), PAYMENT).status != 201 {
+        assert!(ended.elapsed() < Duration::from_mins(1), "it does not recover");
+        pause(Duration::from_millis(50));
+    }
+    let recovery = ended.elapsed();
+
+    let mut accepted: Vec<_> = shots.extract_if(.., |shot| shot.is_accepted()).collect();
+    accepted.sort_by_key(|shot| shot.took);
+    let p99 = accepted[accepted.len() * 99 / 100].took;
+    let refused = shots.iter().filter(|shot| shot.is_refused()).count();
+    let unsent = shots.iter().filter(|shot| matches!(shot.heard, Heard::Unsent)).count();
+    let memory = peak_memory(&server) / 1024;
+    println!(
+        "carried {capacity}/s; offered {}/s for {span:?}: accepted {} (p99 {p99:?}), refused {refused}, not sent by the \
+         generator {unsent}; peak {memory} MiB; accepted again after {recovery:?}",
+        capacity * 10,
+        accepted.len()
+    );
+    assert_eq!(
+        refused + unsent,
+        shots.len(),
+        "neither accepted nor told to wait: {:?}",
+        open_loop::odd(&shots)
+    );
+    assert!(refused > 0, "that was no overload");
+    assert!(memory < 256, "{memory} MiB");
+    assert!(p99 < Duration::from_millis(number("CARD_PAYMENTS_OVERLOAD_P99_MS", 30_000)), "{p99:?}");
+    assert!(
+        recovery < Duration::from_millis(number("CARD_PAYMENTS_OVERLOAD_RECOVERY_MS", 30_000)),
+        "{recovery:?}"
+    );
+    // Nothing that was refused is there, and nothing that was accepted is lost.
+    let list = server.ask("GET", "/1/charges?per_page=1", Some(&secret), "").json();
+    assert_eq!(list["pagination"]["count"], json!(warm.len() + accepted.len() + 1));
+    server.stopped();
+}

@@ -1,0 +1,47 @@
+//! The Swagger page in a real browser. `.ci/run` installs Chromium, and what drives it.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::challenge_page::driven;
+use crate::harness::process::{Process, program};
+
+#[test]
+fn a_reader_presses_execute_on_a_charge_and_reads_201() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let page = format!("http://{}/docs/", server.address);
+    let Some(told) = driven("swagger.mjs", &[&page, "Charges", "create_charge"]) else { return };
+    assert_eq!(told["status"], "201", "{told}");
+    assert!(told["body"].as_str().unwrap().contains("\"success\": true"), "{told}");
+    let tags: Vec<_> = card_payments::http::openapi()["tags"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tag| tag["name"].clone())
+        .collect();
+    assert_eq!(told["sections"], Value::from(tags), "the sections of the specification, in its order");
+    assert_eq!(told["headings"], json!(["Keys", "Parameters", "Test cards", "Errors", "Idempotency"]));
+    assert_eq!(told["elsewhere"], json!([]), "it works offline");
+    server.stopped();
+}
+
+#[test]
+fn the_page_tells_the_key_to_nobody_but_a_browser_on_the_servers_machine() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let (key, _) = server.keys();
+    let script = |forwarded: &str| {
+        let mut curl = Command::new("curl");
+        curl.args(["-sS", "-H", forwarded])
+            .arg(format!("http://{}/docs/swagger-initializer.js", server.address));
+        String::from_utf8(curl.output().unwrap().stdout).unwrap()
+    };
+    assert!(script("X-Nothing: 1").contains(&key));
+    for forwarded in ["X-Forwarded-For: 203.0.113.9", "Forwarded: for=203.0.113.9", "Via: 1.1 proxy"] {
+        let script = script(forwarded);
+        assert!(script.contains("const key = null") && !script.contains(&key), "{forwarded}");
+    }
+    server.stopped();
+}
