@@ -40,7 +40,11 @@ enum Command {
         json: bool,
     },
     /// Bring the database's schema up to date.
-    Migrate,
+    Migrate {
+        /// And distribute its tables over the workers of a Citus cluster, with every server stopped.
+        #[arg(long)]
+        distribute: bool,
+    },
     /// Money that arrived from outside.
     #[command(subcommand)]
     Deposit(commands::deposit::Deposit),
@@ -87,7 +91,8 @@ async fn run(
             }
             Ok(())
         }
-        Command::Migrate => commands::open(&database).await.map(drop),
+        Command::Migrate { distribute: false } => commands::open(&database).await.map(drop),
+        Command::Migrate { distribute: true } => commands::distribute(&database).await,
         Command::Deposit(command) => commands::deposit::run(command, &database).await,
         Command::Dispute(command) => commands::dispute::run(command, &database).await,
         Command::Ledger(command) => commands::ledger::run(command, &database).await,

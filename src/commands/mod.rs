@@ -11,7 +11,7 @@ use card_payments::clock::{Clock, Ids, SystemClock};
 use card_payments::config::DatabaseOptions;
 use card_payments::error::{self, Body};
 use card_payments::services::{Account, accounts};
-use card_payments::store::{Location, Store};
+use card_payments::store::{self, Location, Store};
 use entity::AccountToken;
 
 /// The account that an operator names.
@@ -30,6 +30,14 @@ pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
         std::fs::create_dir_all(folder)?;
     }
     Ok(Store::open(&location, Ids::default().into()).await?)
+}
+
+/// Distribute the database's tables, and tell which were not yet.
+pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    for table in store::distribute(&database.url().parse()?).await? {
+        println!("{table}");
+    }
+    Ok(())
 }
 
 /// Why a service refuses, in the words of the API.

@@ -27,7 +27,9 @@ enum Opens {
     /// The endpoints of browsers, for its own account.
     Browsers,
     /// Its own account.
-    Account { partner: bool },
+    Account {
+        partner: bool,
+    },
 }
 
 /// Somebody who is not the owner.
@@ -67,10 +69,12 @@ impl Other {
             Opens::Browsers => is_for_browsers(operation),
             Opens::Account { partner } => partner || !operation.path.starts_with("/1/merchants"),
         };
-        match opened {
-            false => Comes::NotIn,
-            true if names_a_record(operation) => Comes::Unknown,
-            true => Comes::Served,
+        if !opened {
+            Comes::NotIn
+        } else if names_a_record(operation) {
+            Comes::Unknown
+        } else {
+            Comes::Served
         }
     }
 }
@@ -169,7 +173,11 @@ async fn others(app: &App, live: &App) -> Vec<Other> {
         Other::new("no key", app.anonymous(), Opens::Nothing),
         Other::new("a wrong key", app.with_key("nobody-has-this-key"), Opens::Nothing),
         Other::new("a key of the other environment", app.with_key(live.secret_key()), Opens::Nothing),
-        Other::new("the owner's publishable key as the user", app.with_key(app.publishable_key()), Opens::Nothing),
+        Other::new(
+            "the owner's publishable key as the user",
+            app.with_key(app.publishable_key()),
+            Opens::Nothing,
+        ),
         Other::new(
             "another account's publishable key as the user",
             app.with_key(keys[0].publishable.expose()),
