@@ -61,6 +61,28 @@ const UNUSED: [&str; 9] = [
     "foreign key",
 ];
 
+/// What follows a table that has no other name.
+const AFTER_TABLES: [&str; 18] = [
+    "where",
+    "set",
+    "on",
+    "join",
+    "inner",
+    "left",
+    "cross",
+    "(",
+    ")",
+    ",",
+    "values",
+    "select",
+    "order",
+    "limit",
+    "group",
+    "for",
+    "indexed",
+    "returning",
+];
+
 static RECORDS: AtomicBool = AtomicBool::new(false);
 static SENT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -115,10 +137,10 @@ fn wrong_with(sent: &str) -> Vec<String> {
         .map(|words| format!("it says {words}: {text}"))
         .collect();
     for query in queries(&text) {
-        if let Some(why) = query.wrong(backend == "postgres") {
-            if !may_look_at_all(&text) || query.locks() {
-                wrong.push(format!("{why}: {text}"));
-            }
+        if let Some(why) = query.wrong(backend == "postgres")
+            && (query.locks() || !may_look_at_all(&text))
+        {
+            wrong.push(format!("{why}: {text}"));
         }
     }
     wrong
@@ -226,14 +248,11 @@ impl<'a> Part<'a> {
             if !names || table.is_empty() || table == "()" || table == "(" {
                 continue;
             }
-            let alias = match (self.after(at + 1), self.after(at + 2)) {
-                ("as", alias) => alias,
-                (
-                    "" | "where" | "set" | "on" | "join" | "inner" | "left" | "(" | ")" | "values" | "select"
-                    | "order" | "limit" | "group" | "for" | "," | "cross" | "indexed" | "returning",
-                    _,
-                ) => table,
-                (alias, _) => alias,
+            let next = self.after(at + 1);
+            let alias = match next {
+                "as" => self.after(at + 2),
+                _ if next.is_empty() || AFTER_TABLES.contains(&next) => table,
+                _ => next,
             };
             tables.push((table, alias));
         }
