@@ -18,7 +18,7 @@ use card_payments::clock::{Clock, Ids, SystemClock};
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body};
 use card_payments::services::{Account, Ctx, accounts, installation};
-use card_payments::store::{Location, Store};
+use card_payments::store::{self, Location, Store};
 use entity::AccountToken;
 use serde::Serialize;
 
@@ -59,6 +59,16 @@ pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(
         writeln!(out, "{}", serde_json::to_string(record)?)?;
     } else {
         writeln!(out, "{text}")?;
+    }
+    Ok(())
+}
+
+/// Distribute the database's tables, and tell which were not yet.
+pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    // One of the other environment is refused.
+    open(database).await?;
+    for table in store::distribute(&database.url().parse()?).await? {
+        println!("{table}");
     }
     Ok(())
 }

@@ -97,13 +97,18 @@ pub(super) async fn open(location: &Location) -> Result<Pools, ConnectError> {
             Pools { read: Database::connect(sqlite(&url, SQLITE_READERS)).await?, write }
         }
         Location::Postgres { url } => {
-            let pool = Database::connect(postgres(url)).await?;
+            let pool = postgres(url).await?;
             Pools { read: pool.clone(), write: pool }
         }
     };
-    refuse_foreign(&pools.write).await?;
-    migrate(&pools.write).await?;
+    prepare(&pools.write).await?;
     Ok(pools)
+}
+
+/// Make sure that the database is ours, and bring its schema up to date.
+pub(super) async fn prepare(connection: &DatabaseConnection) -> Result<(), ConnectError> {
+    refuse_foreign(connection).await?;
+    Ok(migrate(connection).await?)
 }
 
 /// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
@@ -161,8 +166,8 @@ pub(super) fn sqlite(url: &str, connections: u32) -> ConnectOptions {
     options
 }
 
-fn postgres(url: &str) -> ConnectOptions {
-    options(url, POSTGRES_CONNECTIONS)
+pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
+    Ok(Database::connect(options(url, POSTGRES_CONNECTIONS)).await?)
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
