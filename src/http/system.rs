@@ -8,7 +8,7 @@ use axum::routing::get;
 use ipnet::IpNet;
 use serde_json::Value;
 
-use super::{Site, document::yaml, swagger};
+use super::{Site, swagger};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -27,11 +27,13 @@ pub struct Index {
 }
 
 /// The routes beside /1.
-pub fn routes(document: &Value) -> Router<Site> {
-    let yaml = yaml(document);
+pub fn routes(document: &Value, yaml: &'static str) -> Router<Site> {
     Router::new()
         .route("/", get(index))
-        .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
+        .route(
+            "/openapi.yaml",
+            get(move || async move { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }),
+        )
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
