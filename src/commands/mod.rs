@@ -65,8 +65,6 @@ pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(
 
 /// Distribute the database's tables, and tell which were not yet.
 pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    // One of the other environment is refused.
-    open(database).await?;
     for table in store::distribute(&database.url().parse()?).await? {
         println!("{table}");
     }

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use serde_json::Value;
 
 use super::listen::Phase;
-use super::{Site, document::yaml, swagger};
+use super::{Site, swagger};
 use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -30,11 +30,13 @@ pub struct Index {
 }
 
 /// The routes beside /1.
-pub fn routes(document: &Value) -> Router<Site> {
-    let yaml = yaml(document);
+pub fn routes(document: &Value, yaml: &'static str) -> Router<Site> {
     Router::new()
         .route("/", get(index))
-        .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
+        .route(
+            "/openapi.yaml",
+            get(move || async move { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }),
+        )
         .merge(swagger::routes(document))
 }
 
