@@ -161,7 +161,7 @@ impl NewAccount {
         row.bank_account_id = Some(bank_account.id);
         let deposit = Some(opening_deposit(ctx, &row));
         let keys = key_rows(&ctx.vault, row.id, keys, ctx.clock.now());
-        Self { keys, row, bank_account, deposit }
+        Self { row, keys, bank_account, deposit }
     }
 
     /// One that these keys open, with nothing in it but its owner's bank account. The row is as yet nobody's.
