@@ -40,9 +40,9 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
     };
     let store = super::open(database).await?;
     let decided = decide_as_operator(&store, SystemClock.now(), merchant, status).await;
-    let decided = decided.map_err(|error| match error.code() {
-        ErrorCode::NotFound => format!("there is no merchant {merchant}"),
-        _ => super::refused(&error),
+    let decided = decided.map_err(|error| {
+        let unknown = error.code() == ErrorCode::NotFound;
+        if unknown { format!("there is no merchant {merchant}") } else { super::refused(&error) }
     })?;
     println!("{}", if json { serde_json::to_string(&decided)? } else { decided.to_string() });
     Ok(())

@@ -57,7 +57,7 @@ impl FromRequestParts<Site> for Partner {
     }
 }
 
-/// The same as a secret key, but for accounts that manage no approved partner (specification, Authentication 3).
+/// What the secret key of an account that manages an approved partner opens (specification, Authentication 3).
 pub async fn opened_by_partner_key(
     site: &Site,
     headers: &HeaderMap,

@@ -28,9 +28,8 @@ pub enum ExportError {
 /// The document of a merchant of this environment.
 pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, ExportError> {
     let store = &ctx.store;
-    let partner = partner_of(store, id).await.map_err(|error| match error.code() {
-        ErrorCode::NotFound => ExportError::Unknown(id),
-        _ => error.into(),
+    let partner = partner_of(store, id).await.map_err(|error| {
+        if error.code() == ErrorCode::NotFound { ExportError::Unknown(id) } else { error.into() }
     })?;
     let row = merchant::Entity::owned_by(partner.id).filter(Column::Id.eq(id));
     let row = row.one(store.read()).await.map_err(Error::from)?.ok_or(ExportError::Unknown(id))?;
