@@ -174,7 +174,7 @@ impl App {
     ) -> Result<Self, StartError> {
         let lock = location.lock()?;
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
-        let ctx = context(location, parts, &index.base_url).await?;
+        let ctx = Box::pin(context(location, parts, &index.base_url)).await?;
         // Not before: a server that is refused leaves nothing behind.
         std::fs::create_dir_all(&incoming)
             .map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;

@@ -125,9 +125,9 @@ impl From<ChangedAccount> for ChangedSettings {
             disputes,
             wallet,
             partner,
+            settlement_delay_days,
             transfers_enabled,
             transfers_schedule,
-            settlement_delay_days,
             ..Self::default()
         }
     }

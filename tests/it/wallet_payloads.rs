@@ -285,8 +285,12 @@ async fn live(database: Database) {
     let account = account_of(&app).await;
     let payloads = |device: &Issuer| {
         let now = wall(&app);
-        let source = device.wallet_g(CARD, (&device.gateway(), &account), now).unwrap();
-        [wallet_a(device, &certificate, now), payload("walletGpay", &source)]
+        // No test number: that is nobody's card in live.
+        let card = DeviceCard { number: "4000056655665556", ..CARD };
+        let source_a =
+            device.wallet_a(card, (certificate["public_key"].as_str().unwrap(), MERCHANT), now).unwrap();
+        let source_g = device.wallet_g(card, (&device.gateway(), &account), now).unwrap();
+        [payload("walletApay", &source_a), payload("walletGpay", &source_g)]
     };
     for untold in payloads(&DEVICE) {
         refused(&app, &client, &untold).await;

@@ -49,7 +49,7 @@ pub const TABLES: &[Table] = &[
 #[derive(Clone, Copy)]
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
-    batch: for<'a> fn(&'a Context, &'a Keys, Option<Vec<Value>>) -> BoxFuture<'a, Result<Batch, Error>>,
+    batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a>,
 }
 
 impl Table {
@@ -114,6 +114,11 @@ struct Keys {
     all: Arc<DataKeys>,
 }
 
+type Doing<'a> = BoxFuture<'a, Result<Batch, Error>>;
+
+/// A row's primary key.
+type Place = Vec<Value>;
+
 /// What became of some rows.
 struct Batch {
     anew: u64,
@@ -121,14 +126,14 @@ struct Batch {
     /// Rows that somebody else has changed, or deleted, meanwhile.
     changed: u64,
     /// The primary key of the last one; none where there are no more.
-    last: Option<Vec<Value>>,
+    last: Option<Place>,
 }
 
-async fn batch<T: Sealed>(ctx: &Context, keys: &Keys, after: Option<Vec<Value>>) -> Result<Batch, Error> {
+async fn batch<T: Sealed>(ctx: &Context, keys: &Keys, after: Option<Place>) -> Result<Batch, Error> {
     let place = || T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
     let mut rows = T::find().filter(T::SEALED_BY.eq(keys.former));
     if let Some(after) = after {
-        let columns = Expr::tuple(place().map(|column| Expr::col(column).into()));
+        let columns = Expr::tuple(place().map(Expr::col));
         rows = rows.filter(columns.gt(Expr::tuple(after.into_iter().map(Expr::value))));
     }
     for column in place() {
