@@ -85,7 +85,7 @@ struct Openapi {
     postman: bool,
 }
 
-/// Bring the database's schema up to date; prints nothing.
+/// Bring the database's schema up to date.
 ///
 /// May be killed, run twice, and run by several at once. A server does the same when it starts.
 #[derive(Args)]
@@ -93,6 +93,10 @@ struct Openapi {
 struct Migrate {
     #[command(flatten)]
     database: DatabaseOptions,
+    /// And distribute its tables over the workers of a Citus cluster, with every server stopped; prints those that were
+    /// not yet.
+    #[arg(long)]
+    distribute: bool,
 }
 
 /// Print a script that completes commands and options in a shell. Needs no database.
@@ -157,7 +161,8 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
             }
             Ok(())
         }
-        Command::Migrate(Migrate { database }) => commands::open(&database).await.map(drop),
+        Command::Migrate(Migrate { database, distribute: true }) => commands::distribute(&database).await,
+        Command::Migrate(Migrate { database, .. }) => commands::open(&database).await.map(drop),
         Command::Account(On { command, database }) => commands::account::run(command, &database).await,
         Command::Merchant(On { command, database }) => commands::merchant::run(command, &database).await,
         Command::Deposit(On { command, database }) => commands::deposit::run(command, &database).await,

@@ -156,17 +156,16 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
                 secret: secrets.secret_key.clone().unwrap_or(minted.secret),
                 publishable: secrets.publishable_key.clone().unwrap_or(minted.publishable),
             };
-            // Before the database: what is wrong with the account changes nothing there.
-            if !asked.faults.is_empty() {
-                return Err(refused(&asked.faults.into()).into());
-            }
+            // Before the database, which becomes somebody's by being opened with its keys.
+            let asked = create::checked(asked).map_err(|faults| refused(&faults.into()))?;
             let ctx = super::open_with_keys(database, &secrets).await?;
-            let made = create::create(&ctx, database.environment, keys, asked).await;
-            tell(&made.map_err(|error| refused(&error))?, json)
+            let made = create::create(&ctx, database.environment, &keys, asked).await;
+            let made = made.map_err(|error| refused(&error))?;
+            tell(&made, &made, json)
         }
         Account::List { json } => {
             let store = super::open(database).await?;
-            operator::list(&store, |account| tell(&account, json)).await
+            operator::list(&store, |account| tell(&account, &account, json)).await
         }
         Account::Switch { account, switch, to, json } => {
             change(database, account, &switch, &(to == "on").to_string(), json).await
@@ -178,17 +177,17 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
         Account::Import(command) => import::run(command, database).await,
         Account::RotateKeys { account, grace, json } => {
             let secrets = Secrets::from_environment()?;
+            let found = super::account(&super::open(database).await?, account).await?;
             let ctx = super::open_with_keys(database, &secrets).await?;
-            let business_name = super::account(&ctx.store, account).await?.settings().business_name.clone();
             let Keys { secret, publishable } =
                 keys::rotate(&ctx, account, grace).await.map_err(|error| refused(&error))?;
             let shown = AccountKeys {
                 token: account,
-                business_name,
+                business_name: found.settings().business_name.clone(),
                 secret_key: secret.expose().into(),
                 publishable_key: publishable.expose().into(),
             };
-            tell(&shown, json)
+            tell(&shown, &shown, json)
         }
     }
 }
@@ -203,6 +202,6 @@ async fn change(
     let store = super::open(database).await?;
     let account = super::account(&store, account).await?;
     let asked = params::read::<ChangedSettings>(&json!({ word: value }));
-    let changed = operator::change(&store, &account, word, asked).await;
-    tell(&changed.map_err(|error| refused(&error))?, json)
+    let changed = operator::change(&store, &account, word, asked).await.map_err(|error| refused(&error))?;
+    tell(&changed, &changed, json)
 }

@@ -1,7 +1,6 @@
 //! `card-payments backup FILE`.
 
 use std::error::Error;
-use std::fmt;
 use std::path::PathBuf;
 
 use card_payments::config::DatabaseOptions;
@@ -37,16 +36,11 @@ struct Made {
     bytes: u64,
 }
 
-impl fmt::Display for Made {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} bytes", self.file.display(), self.bytes)
-    }
-}
-
 /// Run it.
 pub async fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let Backup { file, json, database } = command;
     let location: Location = database.url().parse()?;
     let bytes = backup(&location, database.environment.name(), &file).await?;
-    tell(&Made { file, bytes }, json)
+    let text = format!("{}: {bytes} bytes", file.display());
+    tell(&Made { file, bytes }, &text, json)
 }

@@ -13,7 +13,12 @@ use entity::{AccountToken, Timestamp};
 /// What can be done with deposits.
 #[derive(Subcommand)]
 pub enum Deposit {
-    /// Record money that arrived for an account.
+    /// Record money that arrived for an account, and print the deposit. It raises the balance and is told by
+    /// deposit.created, as in the sandbox.
+    #[command(
+        after_help = "Example:\n  card-payments deposit create acct_AZqYv3rVcBKUQ1mHn7tKRw --amount 50000 \
+        --narration 'Direct credit'"
+    )]
     Create {
         /// Whose: acct_...
         account: AccountToken,
@@ -49,10 +54,6 @@ pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box
     let store = super::open(database).await?;
     let arrival = Arrival { amount, narration, available_at };
     let deposit = arrive(&store, super::account(&store, account).await?, arrival).await?;
-    if json {
-        println!("{}", serde_json::to_string(&deposit)?);
-    } else {
-        println!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
-    }
-    Ok(())
+    let text = format!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
+    super::tell(&deposit, &text, json)
 }

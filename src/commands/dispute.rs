@@ -14,7 +14,8 @@ use super::refused;
 /// What can be done with disputes.
 #[derive(Subcommand)]
 pub enum Dispute {
-    /// Let a cardholder dispute a captured charge.
+    /// Let a cardholder dispute a captured charge, and print the dispute. Its amount and a fee leave the balance.
+    #[command(after_help = "Example:\n  card-payments dispute open ch_AZqYv3rVcBKUQ1mHn7tKRw --amount 400")]
     Open {
         /// The charge's token.
         charge: String,
@@ -29,7 +30,9 @@ pub enum Dispute {
         #[arg(long)]
         json: bool,
     },
-    /// Give a dispute another status.
+    /// Give a dispute another status, as the network decides, and print the dispute. Its money comes back, stays or goes
+    /// with the status.
+    #[command(after_help = "Example:\n  card-payments dispute resolve dis_AZqYv3rVcBKUQ1mHn7tKRw won")]
     Resolve {
         /// The dispute's token.
         dispute: String,
@@ -58,6 +61,5 @@ pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box
         }
     };
     let dispute = dispute.map_err(|error| refused(&error))?;
-    println!("{}", if json { serde_json::to_string(&dispute)? } else { dispute.to_string() });
-    Ok(())
+    super::tell(&dispute, &dispute, json)
 }

@@ -12,13 +12,17 @@ use entity::{AccountToken, Timestamp};
 /// What can be done with the books.
 #[derive(Subcommand)]
 pub enum Ledger {
-    /// Prove the books of all accounts.
+    /// Prove the books of all accounts. Changes nothing; exit code 1, and a line a difference, where they do not balance.
+    #[command(after_help = "Example:\n  card-payments ledger verify --json")]
     Verify {
         /// One JSON object a difference, one a line.
         #[arg(long)]
         json: bool,
     },
-    /// Print the postings with their journal entries, for reconciliation.
+    /// Print the postings with their journal entries, for reconciliation. Changes nothing.
+    #[command(
+        after_help = "Example:\n  card-payments ledger report --from 2026-11-01 --to 2026-12-01 --csv > november.csv"
+    )]
     Report {
         /// Of this account only: acct_...
         #[arg(long)]

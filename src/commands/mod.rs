@@ -18,7 +18,7 @@ use card_payments::clock::{Clock, Ids, SystemClock};
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body};
 use card_payments::services::{Account, Ctx, accounts, installation};
-use card_payments::store::{Location, Store};
+use card_payments::store::{self, Location, Store};
 use entity::AccountToken;
 use serde::Serialize;
 
@@ -52,13 +52,21 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     Ok(location)
 }
 
-/// Tell of one record.
-pub fn tell<T: Serialize + Display>(record: &T, json: bool) -> Result<(), Box<dyn Error>> {
+/// Tell of one record: by a text for a person, or in JSON.
+pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout().lock();
     if json {
         writeln!(out, "{}", serde_json::to_string(record)?)?;
     } else {
-        writeln!(out, "{record}")?;
+        writeln!(out, "{text}")?;
+    }
+    Ok(())
+}
+
+/// Distribute the database's tables, and tell which were not yet.
+pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    for table in store::distribute(&database.url().parse()?).await? {
+        println!("{table}");
     }
     Ok(())
 }

@@ -33,5 +33,6 @@ pub enum Vault {
 pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Vault::Rotate { json } = command;
     let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
-    tell(&rotate(&ctx).await?, json)
+    let rotation = rotate(&ctx).await?;
+    tell(&rotation, &rotation, json)
 }

@@ -10,6 +10,8 @@ pub mod postman;
 mod refusals;
 mod webhooks;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
@@ -70,7 +72,7 @@ pub fn finished(api: &OpenApi) -> Value {
     head(&mut document);
     components(&mut document);
     names::references(&mut document);
-    let bodies = forms::Bodies::of(&document);
+    let (schemas, mut forms) = (document["components"]["schemas"].clone(), BTreeSet::new());
     for (method, operation) in operations(&mut document) {
         if method == "get" {
             operation.remove("requestBody");
@@ -79,10 +81,10 @@ pub fn finished(api: &OpenApi) -> Value {
         }
         refusals::errors(operation);
         parameters::described(operation);
-        bodies.describe(operation);
-        forms::apart(operation);
+        forms::describe(operation, &schemas, &mut forms);
         examples::examples(operation);
     }
+    forms::apart(&mut document["components"]["schemas"], forms);
     names::renamed(&mut document);
     links::links(&mut document);
     head_operations(&mut document);

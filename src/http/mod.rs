@@ -39,7 +39,7 @@ mod wallets;
 mod webhook_endpoints;
 mod webhooks;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -165,10 +165,17 @@ fn operations() -> OpenApiRouter<Site> {
 
 /// The document, finished. It is the same in every environment.
 pub fn openapi() -> serde_json::Value {
+    DOCUMENT.clone()
+}
+
+/// Made once: a process may have many routers.
+static DOCUMENT: LazyLock<serde_json::Value> = LazyLock::new(|| {
     let all = operations().merge(sandbox::operations());
     let (_, described) = OpenApiRouter::new().nest("/1", all).split_for_parts();
     document::finished(&described)
-}
+});
+
+static YAML: LazyLock<String> = LazyLock::new(|| document::yaml(&DOCUMENT));
 
 /// Metrics alone, for a listener of the operator's.
 pub fn admin_router(site: Site) -> Router {
@@ -183,7 +190,7 @@ pub fn router(site: Site) -> Router {
     };
     let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
     let routed = api
-        .merge(system::routes(&openapi()))
+        .merge(system::routes(&DOCUMENT, &YAML))
         .merge(challenge::routes())
         .merge(pay::routes())
         .merge(files::downloads())

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use utoipa_swagger_ui::SwaggerUi;
 
 use super::Site;
+use crate::config::Environment;
 
 /// The page and what it reads; its first script is ours, for the sake of the key.
 pub fn routes(document: &Value) -> Router<Site> {
@@ -19,13 +20,16 @@ pub fn routes(document: &Value) -> Router<Site> {
         .merge(SwaggerUi::new("/docs").external_url_unchecked("/openapi.json", document.clone()))
 }
 
-/// No badge of somebody else's validator, deep links, and the test key for whoever sits at the server.
+/// No badge of somebody else's validator, deep links, and the test key for whoever sits at the server. In test the page is
+/// there to be tried, and remembers the key; in live it is to be read: it sends nothing by itself, and no live key stays in a
+/// browser.
 async fn initializer(State(site): State<Site>, request: Request) -> impl IntoResponse {
     let key = site.test_key.as_ref().filter(|_| from_this_machine(&request));
     let key = key.map_or(Value::Null, |key| key.expose().into());
+    let to_be_tried = site.index.environment == Environment::Test;
     let settings = json!({
         "url": "/openapi.json", "dom_id": "#swagger-ui", "layout": "StandaloneLayout", "validatorUrl": "none",
-        "deepLinking": true, "tryItOutEnabled": true, "persistAuthorization": true, "docExpansion": "none",
+        "deepLinking": true, "tryItOutEnabled": to_be_tried, "persistAuthorization": to_be_tried, "docExpansion": "none",
         "defaultModelsExpandDepth": 0,
     });
     let script = format!(

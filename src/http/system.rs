@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use serde_json::Value;
 
 use super::listen::Phase;
-use super::{Site, document::yaml, swagger};
+use super::{Site, swagger};
 use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -30,11 +30,13 @@ pub struct Index {
 }
 
 /// The routes beside /1.
-pub fn routes(document: &Value) -> Router<Site> {
-    let yaml = yaml(document);
+pub fn routes(document: &Value, yaml: &'static str) -> Router<Site> {
     Router::new()
         .route("/", get(index))
-        .route("/openapi.yaml", get(|| async { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }))
+        .route(
+            "/openapi.yaml",
+            get(move || async move { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }),
+        )
         .merge(swagger::routes(document))
 }
 
@@ -55,10 +57,14 @@ pub fn metrics_alone() -> Router<Site> {
 async fn index(State(site): State<Site>) -> Html<String> {
     let Index { base_url, .. } = &*site.index;
     let environment = site.index.environment.name();
+    let page = match site.index.environment {
+        Environment::Test => "Try it: the Swagger page",
+        Environment::Live => "The Swagger page",
+    };
     Html(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>card-payments</title><h1>card-payments</h1><p>A card payments API, {environment} environment, at {base_url}/1.</p>\
-         <ul><li><a href=\"/docs/\">Try it: the Swagger page</a><li><a href=\"/openapi.yaml\">openapi.yaml</a>\
+         <ul><li><a href=\"/docs/\">{page}</a><li><a href=\"/openapi.yaml\">openapi.yaml</a>\
          <li><a href=\"/openapi.json\">openapi.json</a></ul></html>"
     ))
 }

@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn an_abn_has_eleven_digits_and_the_right_sum() {
-        // Of the register's own description, of its keeper and of a bank.
+        // The first is the register's own.
         for good in ["51824753556", "51 824 753 556", "53 004 085 616", "48123123124"] {
             assert!(is_abn(good), "{good}");
         }

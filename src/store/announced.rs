@@ -108,6 +108,13 @@ pub(super) fn insert_webhooks(
          FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id"
     );
     if backend == DbBackend::Postgres {
+        // A lock needs its account in plain sight where tables are distributed.
+        if let [Announcement { account, .. }, others @ ..] = announced
+            && others.iter().all(|other| other.account == *account)
+        {
+            values.push((*account).into());
+            let _ = write!(sql, " WHERE e.account_id = ${}", values.len());
+        }
         sql.push_str(" FOR KEY SHARE OF e RETURNING account_id");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbErr, Statement};
 use tempfile::NamedTempFile;
 
-use super::connect::{ConnectError, Location, refuse_foreign, sqlite};
+use super::connect::{ConnectError, Location, refuse_foreign_file, sqlite};
 
 /// Why there is no copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,7 @@ pub async fn backup(location: &Location, environment: &str, file: &Path) -> Resu
     if file.symlink_metadata().is_ok() {
         return Err(BackupError::Exists(file.into()));
     }
+    refuse_foreign_file(path).await?;
     let url = format!("sqlite://{}?mode=rw", path.display());
     let database = Database::connect(sqlite(&url, 1)).await?;
     let copied = copy(&database, environment, file).await;
@@ -53,7 +54,6 @@ pub async fn backup(location: &Location, environment: &str, file: &Path) -> Resu
 }
 
 async fn copy(database: &DatabaseConnection, environment: &str, file: &Path) -> Result<u64, BackupError> {
-    refuse_foreign(database).await?;
     let backend = database.get_database_backend();
     let whose = "SELECT value FROM installation WHERE name = 'environment'";
     if let Some(row) = database.query_one_raw(Statement::from_string(backend, whose)).await? {
@@ -71,9 +71,12 @@ async fn copy(database: &DatabaseConnection, environment: &str, file: &Path) -> 
     // Opened anew: what the database wrote, not what was opened before.
     File::open(copy.path()).and_then(|written| written.sync_all()).map_err(failed)?;
     let bytes = copy.path().metadata().map_err(failed)?.len();
-    copy.persist_noclobber(file).map_err(|error| match error.error.kind() {
-        std::io::ErrorKind::AlreadyExists => BackupError::Exists(file.into()),
-        _ => failed(error.error),
+    copy.persist_noclobber(file).map_err(|error| {
+        if error.error.kind() == std::io::ErrorKind::AlreadyExists {
+            BackupError::Exists(file.into())
+        } else {
+            failed(error.error)
+        }
     })?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(bytes)

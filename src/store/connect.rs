@@ -97,13 +97,18 @@ pub(super) async fn open(location: &Location) -> Result<Pools, ConnectError> {
             Pools { read: Database::connect(sqlite(&url, SQLITE_READERS)).await?, write }
         }
         Location::Postgres { url } => {
-            let pool = Database::connect(postgres(url)).await?;
+            let pool = postgres(url).await?;
             Pools { read: pool.clone(), write: pool }
         }
     };
-    refuse_foreign(&pools.write).await?;
-    migrate(&pools.write).await?;
+    prepare(&pools.write).await?;
     Ok(pools)
+}
+
+/// Make sure that the database is ours, and bring its schema up to date.
+pub(super) async fn prepare(connection: &DatabaseConnection) -> Result<(), ConnectError> {
+    refuse_foreign(connection).await?;
+    Ok(migrate(connection).await?)
 }
 
 /// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
@@ -161,12 +166,12 @@ pub(super) fn sqlite(url: &str, connections: u32) -> ConnectOptions {
     options
 }
 
-fn postgres(url: &str) -> ConnectOptions {
-    options(url, POSTGRES_CONNECTIONS)
+pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
+    Ok(Database::connect(options(url, POSTGRES_CONNECTIONS)).await?)
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
-async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
+pub(super) async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
     }
@@ -177,7 +182,7 @@ async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.
-pub(super) async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
+async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
     let backend = connection.get_database_backend();
     let sql = if backend == DbBackend::Postgres {
         "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours

@@ -6,12 +6,14 @@ mod appended;
 mod backup;
 mod begun;
 mod connect;
+mod distributed;
 mod postgres;
 mod rows;
 mod sqlite;
 mod statements;
 mod tx;
 mod unit;
+mod watched;
 
 use std::sync::Arc;
 
@@ -26,9 +28,11 @@ pub use announced::Announcement;
 pub use appended::WordTable;
 pub use backup::{BackupError, backup};
 pub use connect::{ConnectError, Location};
+pub use distributed::{NotDistributed, Place, distribute};
 pub use rows::about;
 pub use statements::{Counts, Statements};
 pub use tx::Tx;
+pub use watched::watch;
 
 use crate::clock::{Clock, Ids};
 use crate::error::Error;
@@ -36,6 +40,7 @@ use crate::under_way::{Wait, waiting};
 use announced::HandOff;
 use statements::Counting;
 use tx::Begin;
+use watched::watched;
 
 /// What reads run on.
 pub type Reader = Counting<DatabaseConnection>;
@@ -59,9 +64,9 @@ impl Store {
     pub async fn open(location: &Location, ids: Arc<Ids>) -> Result<Self, ConnectError> {
         let pools = connect::open(location).await?;
         let statements = Arc::new(Statements::default());
-        let reader = Counting::new(pools.read, Arc::clone(&statements));
+        let reader = Counting::new(watched(pools.read), Arc::clone(&statements));
         let hand_off = HandOff::default();
-        let begin = Begin::new(pools.write, ids, Arc::clone(&statements), hand_off.clone());
+        let begin = Begin::new(watched(pools.write), ids, Arc::clone(&statements), hand_off.clone());
         let writer = match location {
             Location::Sqlite { .. } => Writer::Sqlite(sqlite::Writer::start(begin)),
             Location::Postgres { .. } => Writer::Postgres(begin),

@@ -143,8 +143,8 @@ impl Vault {
     }
 
     /// From now on these.
-    pub fn replace(&self, data_keys: DataKeys) {
-        *self.data_keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(data_keys);
+    pub fn replace(&self, data_keys: impl Into<Arc<DataKeys>>) {
+        *self.data_keys.write().unwrap_or_else(PoisonError::into_inner) = data_keys.into();
     }
 
     /// [`DataKeys::seal`], by the data keys as they are now.

@@ -1,6 +1,7 @@
 //! Merchant (specification, Merchant).
 
 use std::fmt;
+use std::sync::Arc;
 
 use entity::account::{self, TransfersSchedule};
 use entity::merchant::{self, Country, MerchantStatus};
@@ -183,11 +184,17 @@ impl ShownKeys {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only described here; the account holds it as text")]
 pub struct ShownPricing {
+    /// AUD, a card issued in Australia.
     domestic_currency_domestic_card_core: Fee,
+    /// The same of a premium scheme.
     domestic_currency_domestic_card_premium: Fee,
+    /// AUD, a card issued elsewhere.
     domestic_currency_foreign_card_core: Fee,
+    /// The same of a premium scheme.
     domestic_currency_foreign_card_premium: Fee,
+    /// Another currency.
     foreign_currency_core: Fee,
+    /// The same of a premium scheme.
     foreign_currency_premium: Fee,
 }
 
@@ -216,10 +223,15 @@ pub struct Notifications {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct Receipts {
+    /// Of charges made through this API.
     api: bool,
+    /// Of payments on its page.
     payment_page: bool,
+    /// Of charges typed in by hand.
     manual_charge: bool,
+    /// Of bills of subscriptions.
     recurring_payments: bool,
+    /// Of invoices paid on its page.
     accounting_payment_page: bool,
 }
 
@@ -227,11 +239,17 @@ pub struct Receipts {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct RecurringPayments {
+    /// A subscription begins.
     subscribed: bool,
+    /// The customer unsubscribes.
     unsubscribed: bool,
+    /// A subscription is cancelled.
     cancelled: bool,
+    /// A bill was paid.
     renewed: bool,
+    /// A bill was not paid.
     renewal_failed: bool,
+    /// A subscription is active again.
     reactivated: bool,
 }
 
@@ -282,16 +300,26 @@ pub struct Resources {
 }
 
 impl MerchantDetail {
-    /// What its partner knows of it, what stands on its own account, and its keys of both environments.
+    /// A merchant that made its last charge then: what its partner knows of it, and what stands on its own account.
     pub fn new(
-        summary: MerchantSummary,
         row: &merchant::Model,
-        own: &Own<'_>,
+        last_charge_date: Option<Timestamp>,
+        own: &Own,
     ) -> Result<Self, serde_json::Error> {
         let Application { contact, entity, business, .. } = serde_json::from_str(row.application.as_str())?;
-        let MerchantSummary { token, email, business_name, country_code, status, contact_name, .. } = summary;
-        let MerchantSummary { last_charge_date, created_at, updated_at, activated_at, .. } = summary;
         let Own { settings, bank_account, test, live, base_url } = own;
+        let MerchantSummary {
+            token,
+            email,
+            business_name,
+            country_code,
+            status,
+            contact_name,
+            last_charge_date,
+            created_at,
+            updated_at,
+            activated_at,
+        } = MerchantSummary::new(row, last_charge_date);
         Ok(Self {
             token,
             email,
@@ -335,17 +363,17 @@ impl MerchantDetail {
 }
 
 /// What stands on a merchant's own account.
-pub struct Own<'a> {
+pub struct Own {
     /// Its row.
-    pub settings: &'a account::Model,
+    pub settings: account::Model,
     /// Where it is paid.
-    pub bank_account: &'a bank_account::Model,
+    pub bank_account: bank_account::Model,
     /// Its keys of the test environment.
     pub test: ShownKeys,
     /// Its keys of the live environment.
     pub live: ShownKeys,
     /// The server's address as callers know it.
-    pub base_url: &'a str,
+    pub base_url: Arc<str>,
 }
 
 /// With what newly referred merchants begin.

@@ -89,7 +89,7 @@ def read(value, schema, components, wire):
         return [read(item, schema.get("items", {}), components, wire) for item in items if not is_blank(item)]
     if "string" in kinds:
         text = scalar_text(value)
-        if "enum" in schema or "format" in schema:
+        if schema.keys() & {"enum", "format", "pattern"}:
             return ABSENT if blank else text.strip() if isinstance(text, str) else text
         return "" if blank else text
     if blank:

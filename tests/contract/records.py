@@ -16,6 +16,23 @@ CARD = {
 PAYMENT = {"email": "roland@example.com", "description": "Test", "amount": 400, "ip_address": "203.192.1.172", "card": CARD}
 PLAN = {"name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month"}
 BANK_ACCOUNT = {"name": "Mr Roland Robot", "bsb": "806015", "number": "987654321"}
+MERCHANT = {
+    "contact": {
+        "first_name": "Roland", "last_name": "Robot", "phone_number": "0491 570 156", "email": "roland@example.com",
+        "password": "correct horse battery staple",
+    },
+    "entity": {
+        "business_registration_number": "51824753556", "full_legal_name": "Robots Pty Ltd", "address_line_1": "42 Sevenoaks St",
+        "address_locality": "Lathlain", "address_region": "WA", "address_postal_code": "6454", "address_country_code": "AU",
+    },
+    "business": {
+        "trading_name": "Robots", "description": "Robots for the home", "typical_product_price": "100",
+        "transactions_per_month": "20", "annual_transaction_volume": "20000", "sells_physical_goods": True,
+        "average_delivery_days": "7", "url": "https://robots.example.com",
+    },
+    "bank_account": BANK_ACCOUNT,
+    "director": {"full_name": "Roland Robot", "contact_number": "0491 570 156", "date_of_birth": "1980-02-29"},
+}
 
 # As docs/wallets.md has it.
 CERTIFY = """
@@ -44,6 +61,7 @@ class Records:
             "domain_token": lambda: self.post("/1/walletA_pay/domains", {"domain_name": f"{uuid.uuid4()}.example.com"})["token"],
             "event_token": lambda: self.newest("/1/events"),
             "file_token": self.file,
+            "merchant_token": lambda: self.post("/1/merchants", MERCHANT)["token"],
             "plan_token": lambda: self.post("/1/plans", PLAN | {"name": str(uuid.uuid4())})["token"],
             "recipient_token": lambda: self.post(
                 "/1/recipients", {"email": "r@example.com", "name": "R", "bank_account": BANK_ACCOUNT})["token"],

@@ -182,7 +182,7 @@ impl Guide {
         let heads = std::fs::read_dir(self.heads(n)).unwrap().map(|head| head.unwrap().path());
         let heads = heads.map(|head| std::fs::read_to_string(head).unwrap());
         heads
-            .flat_map(|head| {
+            .filter_map(|head| {
                 let status = |line: &str| line.strip_prefix("HTTP/1.1 ")?.split(' ').next()?.parse().ok();
                 head.lines().filter_map(status).next_back()
             })

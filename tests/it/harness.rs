@@ -6,6 +6,7 @@ pub mod chance;
 pub mod client;
 pub mod contract;
 pub mod given;
+pub mod installed;
 pub mod line;
 pub mod postgres;
 pub mod process;
@@ -20,6 +21,8 @@ pub use client::{Answer, Client, card, charge};
 pub use given::{
     PASSWORD, PDF, application, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of,
 };
+pub use installed::Installed;
+pub(crate) use installed::operated;
 pub use line::{Line, Proof};
 pub use receiver::{Behaviour, Received, Receiver};
 pub use stored::{fields, token, with};

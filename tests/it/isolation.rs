@@ -69,10 +69,12 @@ impl Other {
             Opens::Browsers => is_for_browsers(operation),
             Opens::Account { partner } => partner || !operation.path.starts_with("/1/merchants"),
         };
-        match opened {
-            false => Comes::NotIn,
-            true if names_a_record(operation) => Comes::Unknown,
-            true => Comes::Served,
+        if !opened {
+            Comes::NotIn
+        } else if names_a_record(operation) {
+            Comes::Unknown
+        } else {
+            Comes::Served
         }
     }
 }

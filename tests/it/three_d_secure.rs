@@ -230,6 +230,7 @@ rules! {
         assert_eq!(app.unchanged(press(&client, &page, "decision=approve")).await.status, 404);
         app.do_due_work().await;
         is_failed(app, &charge).await;
+        assert_eq!(app.number("SELECT COUNT(*) FROM challenge_pages").await, 0);
         assert_eq!(app.unchanged(press(&client, &page, "decision=approve")).await.status, 404);
     }
 

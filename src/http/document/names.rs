@@ -29,7 +29,8 @@ fn name_known(value: &mut Value, named: &[(String, Value)]) {
     each(value).for_each(|inner| name_known(inner, named));
 }
 
-const SCHEMAS: &str = "#/components/schemas/";
+/// Where schemas are.
+pub(super) const SCHEMAS: &str = "#/components/schemas/";
 
 /// `Envelope_Charge` is what the code calls a `ChargeResponse`.
 pub(super) fn renamed(document: &mut Value) {

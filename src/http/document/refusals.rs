@@ -38,15 +38,20 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
                 json!({ "Idempotent-Replayed": { "$ref": "#/components/headers/IdempotentReplayed" } });
         }
     }
+    // In live, of a merchant that is not active (decisions 10).
+    says(responses, ErrorCode::ApiUnavailable);
     says(responses, ErrorCode::IdempotencyKeyReused);
     says(responses, ErrorCode::IdempotencyKeyInUse);
 }
 
-/// Names one more code at its status.
+/// Names one more code at its status, once.
 fn says(responses: &mut Map<String, Value>, code: ErrorCode) {
     let response = responses.entry(code.status().to_string()).or_insert_with(|| json!({ "description": "" }));
     let said = response["description"].as_str().unwrap_or_default();
     let code = code.code();
+    if said.split([',', ':', ' ']).any(|word| word == code) {
+        return;
+    }
     response["description"] = if said.is_empty() { code.into() } else { format!("{said}, {code}").into() };
 }
 

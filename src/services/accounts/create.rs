@@ -17,31 +17,37 @@ use crate::services::context::{Account, Context};
 use crate::store::Tx;
 use crate::views::account::AccountKeys;
 
+/// What is asked, with every fault that can be seen without a database.
+pub fn checked(mut params: Params<Asked>) -> Result<Asked, Faults> {
+    if let Some(given) = &params.value.bank_account {
+        bank_accounts::check(given, BANK_ACCOUNT, &mut params.faults);
+    }
+    params.valid()
+}
+
+const BANK_ACCOUNT: &str = "bank_account.";
+
 /// Make an account. In test it opens as those of the sandbox do, with money and a bank account to try payouts with, and
 /// the first one of a database is the one whose keys a server prints; in live it opens with nothing, and is paid out
 /// every day.
 ///
-/// Refusals: `invalid_resource`, a key that is somebody's already included.
+/// Refusals: `invalid_resource`, where a key is somebody's already.
 pub async fn create(
     ctx: &Context,
     environment: Environment,
-    keys: Keys,
-    params: Params<Asked>,
+    keys: &Keys,
+    asked: Asked,
 ) -> Result<AccountKeys, Error> {
-    let Params { value: asked, mut faults } = params;
-    let mut new = NewAccount::new(ctx, &asked.business_name, &asked.email, &keys);
+    let mut new = NewAccount::new(ctx, &asked.business_name, &asked.email, keys);
     new.row.partner = asked.partner;
     if environment == Environment::Live {
         new.opens_with_nothing();
     }
     if let Some(given) = &asked.bank_account {
         let account = Account::new(new.row.clone(), ctx.clock.now());
-        let row = bank_accounts::present(ctx, &account, given, "bank_account.", &mut faults);
+        let row = bank_accounts::present(ctx, &account, given, BANK_ACCOUNT, &mut Faults::default());
         new.row.bank_account_id = row.as_ref().map(|row| row.id);
         new.bank_account = row.map(|row| bank_account::Model { state: BankAccountState::Attached, ..row });
-    }
-    if !faults.is_empty() {
-        return Err(faults.into());
     }
     let shown = AccountKeys {
         token: new.row.id,

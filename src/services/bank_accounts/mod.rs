@@ -53,14 +53,8 @@ pub async fn store(
     unit.await
 }
 
-/// Check a bank account's parameters, whose names begin with `at`, and make its row: unused, its number sealed.
-pub fn present(
-    ctx: &Context,
-    account: &Account,
-    given: &NewBankAccount,
-    at: &str,
-    faults: &mut Faults,
-) -> Option<bank_account::Model> {
+/// Check a bank account's parameters, whose names begin with `at`: the digits of its branch, if they are these.
+pub fn check(given: &NewBankAccount, at: &str, faults: &mut Faults) -> Option<String> {
     // What is no bank account at all is one fault; its placeholder has no more.
     if faults.has(at.trim_end_matches('.')) {
         return None;
@@ -75,6 +69,19 @@ pub fn present(
     if bsb == REFUSED_BSB {
         faults.add("bank_account", "Bank account is invalid");
     }
+    Some(bsb)
+}
+
+/// Check them, and make its row: unused, its number sealed.
+pub fn present(
+    ctx: &Context,
+    account: &Account,
+    given: &NewBankAccount,
+    at: &str,
+    faults: &mut Faults,
+) -> Option<bank_account::Model> {
+    let bsb = check(given, at, faults)?;
+    let number = given.number.expose().trim();
     Some(sealed(ctx, (account.id(), account.now), &given.name, bsb, &number.into()))
 }
 

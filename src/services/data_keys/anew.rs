@@ -16,6 +16,7 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
+use crate::crash;
 use crate::error::Error;
 use crate::limits::SEALED_BATCH;
 use crate::services::context::Context;
@@ -157,6 +158,9 @@ async fn batch<T: Sealed>(ctx: &Context, keys: &Keys, after: Option<Vec<Value>>)
         .boxed()
     });
     let anew = unit.await?;
+    if anew > 0 {
+        crash::point("vault", "batch.after");
+    }
     Ok(Batch { anew, damaged, changed: found - anew, last })
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::{DATA, anew, context, fresh, read_again, unwrapped};
+use crate::crash;
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
 use crate::services::context::Context;
@@ -47,6 +48,7 @@ pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
         New { operator: ctx.operator.clone(), key: fresh(&ctx.operator, ctx.ids.next(), DATA, wall), wall };
     let data_key = new.key.id;
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
+    crash::point("vault", "key.after");
     read_again(ctx).await?;
     let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
     for row in retired().all(ctx.store.read()).await? {

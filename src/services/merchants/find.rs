@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use entity::counter::Counted;
 use entity::merchant::{self, Column};
-use entity::{AccountToken, MerchantToken, Owned, Timestamp, account, bank_account, charge};
+use entity::{AccountToken, MerchantToken, Owned, Timestamp, account, charge};
 use sea_orm::sea_query::{Expr, ExprTrait, Func, Query, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
@@ -68,9 +68,9 @@ pub async fn search(
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<MerchantDetail, Error> {
     let row = by_token(ctx, account, token).await?;
-    let own = OwnAccount::read(ctx, &row).await?;
+    let own = own(ctx, &row).await?;
     let last_charge = last_charge(ctx.store.read(), &row).await?;
-    own.shown(&row, last_charge)
+    Ok(MerchantDetail::new(&row, last_charge, &own)?)
 }
 
 /// The row of a merchant.
@@ -86,47 +86,20 @@ pub(super) async fn by_token(
     row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// What stands on the merchant's own account.
-pub(super) struct OwnAccount {
-    settings: account::Model,
-    bank_account: bank_account::Model,
-    test: Keys,
-    live: Keys,
-    base_url: Arc<str>,
-}
-
-impl OwnAccount {
-    /// As it stands now.
-    pub(super) async fn read(ctx: &Context, row: &merchant::Model) -> Result<Self, Error> {
-        let (id, db) = (row.own_account(), ctx.store.read());
-        let settings = account::Entity::find_by_id(id).one(db).await?.ok_or_else(deleted)?;
-        let bank_account = settings.bank_account_id.ok_or_else(deleted)?;
-        let bank_account = bank_accounts::in_unit(db, id, bank_account).await?.ok_or_else(deleted)?;
-        let here = accounts::shown_keys(ctx, id).await?;
-        let elsewhere = transport::opened(ctx, row).await?.unwrap_or_default();
-        let (test, live) = match ctx.environment {
-            Environment::Test => (here, elsewhere),
-            Environment::Live => (elsewhere, here),
-        };
-        Ok(Self { settings, bank_account, test, live, base_url: Arc::clone(&ctx.base_url) })
-    }
-
-    /// The merchant, as its partner sees it.
-    pub(super) fn shown(
-        &self,
-        row: &merchant::Model,
-        last_charge: Option<Timestamp>,
-    ) -> Result<MerchantDetail, Error> {
-        let shown = |keys: &Keys| ShownKeys::new(keys.secret.expose(), keys.publishable.expose());
-        let own = Own {
-            settings: &self.settings,
-            bank_account: &self.bank_account,
-            test: shown(&self.test),
-            live: shown(&self.live),
-            base_url: &self.base_url,
-        };
-        Ok(MerchantDetail::new(MerchantSummary::new(row, last_charge), row, &own)?)
-    }
+/// What stands on the merchant's own account now, and its keys.
+pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<Own, Error> {
+    let (id, db) = (row.own_account(), ctx.store.read());
+    let settings = account::Entity::find_by_id(id).one(db).await?.ok_or_else(deleted)?;
+    let bank_account = settings.bank_account_id.ok_or_else(deleted)?;
+    let bank_account = bank_accounts::in_unit(db, id, bank_account).await?.ok_or_else(deleted)?;
+    let shown = |keys: Keys| ShownKeys::new(keys.secret.expose(), keys.publishable.expose());
+    let here = shown(accounts::shown_keys(ctx, id).await?);
+    let elsewhere = shown(transport::opened(ctx, row).await?.unwrap_or_default());
+    let (test, live) = match ctx.environment {
+        Environment::Test => (here, elsewhere),
+        Environment::Live => (elsewhere, here),
+    };
+    Ok(Own { settings, bank_account, test, live, base_url: Arc::clone(&ctx.base_url) })
 }
 
 /// A page with the time of each merchant's last charge, looked up together.

@@ -67,6 +67,9 @@ pub fn read(text: &str, environment: Environment) -> Result<Document, ImportErro
     if application.validate().is_err() || application.entity.registration_number_fault().is_some() {
         return Err(ImportError::Wrong("application"));
     }
+    if NewBankAccount::from(&document.bank_account).validate().is_err() {
+        return Err(ImportError::Wrong("bank_account"));
+    }
     if !document.password_hash.starts_with("$argon2id$") {
         return Err(ImportError::Wrong("password_hash"));
     }

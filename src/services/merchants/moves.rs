@@ -7,7 +7,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
-use super::find::{OwnAccount, by_token, last_charge};
+use super::find::{by_token, last_charge, own};
 use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
@@ -30,12 +30,12 @@ pub async fn decide(
 ) -> Result<MerchantDetail, Error> {
     let row = by_token(ctx, account, token).await?;
     let to = params.valid()?.status.status();
-    let own = OwnAccount::read(ctx, &row).await?;
+    let own = own(ctx, &row).await?;
     let decision = Decided { partner: account.id(), id: row.id, to, now: account.now };
     let unit = idempotency::write(ctx, account, (decision, own), |tx, (decision, own)| {
         async move {
             let (row, last_charge) = decision.record(tx).await?;
-            own.shown(&row, last_charge)
+            Ok(MerchantDetail::new(&row, last_charge, own)?)
         }
         .boxed()
     });

@@ -2,7 +2,7 @@
 
 use entity::charge::{self, ChargeState};
 use entity::three_d_secure::{self, Column, SessionState};
-use entity::{FailureCode, Timestamp};
+use entity::{FailureCode, Timestamp, challenge_page};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter};
@@ -160,6 +160,13 @@ async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Resul
         return Ok(false);
     }
     cards::delete_copy(tx, seen.account_id, seen.card_id).await?;
+    if to == SessionState::Expired {
+        // Nobody can open it any more; the pages of the others lead back to the merchant for ever.
+        let page = challenge_page::Entity::delete_many()
+            .filter(challenge_page::Column::AccountId.eq(seen.account_id))
+            .filter(challenge_page::Column::SessionId.eq(seen.id));
+        page.exec(tx).await?;
+    }
     Ok(true)
 }
 

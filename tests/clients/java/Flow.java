@@ -1,3 +1,4 @@
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,6 +30,8 @@ public class Flow {
         var key = (System.getenv("KEY") + ":").getBytes(StandardCharsets.UTF_8);
         var api = new ApiClient();
         api.updateBaseUri(System.getenv("SERVER"));
+        // What is not known is refused, so that a pending charge is told from a charge.
+        api.setObjectMapper(ApiClient.createDefaultObjectMapper().enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES));
         api.setRequestInterceptor(
             request -> request.header("Authorization", "Basic " + Base64.getEncoder().encodeToString(key)));
         var charges = new ChargesApi(api);

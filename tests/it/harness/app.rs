@@ -20,7 +20,7 @@ use card_payments::services::ledger::verify::{Difference, verify};
 use card_payments::services::moment::Moment;
 use card_payments::services::wallets::Wallets;
 use card_payments::services::{Ctx, due};
-use card_payments::store::{Location, Store};
+use card_payments::store::{Location, Store, distribute};
 use card_payments::vault::OperatorKeys;
 use entity::{AccountToken, FileToken, Span, Timestamp, event, file, stray_blob};
 use futures::FutureExt;
@@ -200,6 +200,9 @@ impl App {
                     .database(async |url| {
                         let location: Location = url.parse().unwrap();
                         drop(Store::open(&location, Arc::new(Ids::default())).await.unwrap());
+                        if postgres::is_distributed() {
+                            distribute(&location).await.unwrap();
+                        }
                     })
                     .await?;
                 (copy.url().parse().unwrap(), Some(copy))

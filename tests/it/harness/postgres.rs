@@ -3,6 +3,9 @@
 //! The server is the one named by `CARD_PAYMENTS_TEST_POSTGRES_URL` (its user must be allowed to create databases), or a
 //! throwaway cluster made from installed programs and gone with this process, see `cluster.sh`. A database is a copy of
 //! a [`Template`], which costs a fraction of running the migrations again.
+//!
+//! `CARD_PAYMENTS_TEST_CITUS_URL` names the coordinator of a Citus cluster instead. Copying a database leaves its shards
+//! behind there, and workers know the one database only, so each test has a schema of its own in it, prepared anew.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -19,10 +22,21 @@ use sea_orm::{ConnectOptions, ConnectionTrait, DatabaseConnection, DbErr};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 
 const URL_VARIABLE: &str = "CARD_PAYMENTS_TEST_POSTGRES_URL";
+const CITUS_VARIABLE: &str = "CARD_PAYMENTS_TEST_CITUS_URL";
 const MISSING: &str = "PostgreSQL is not installed, so the tests on it are skipped: apt-get install postgresql \
                        (brew install postgresql), or name a server in CARD_PAYMENTS_TEST_POSTGRES_URL.\n";
 /// All databases of a test process start with this, so that a later process can tell left ones from those in use.
 const PREFIX: &str = "card_payments_test_";
+
+/// The coordinator's address, if there is one.
+fn citus() -> Option<String> {
+    std::env::var(CITUS_VARIABLE).ok().filter(|url| !url.is_empty())
+}
+
+/// Whether tables are to be distributed.
+pub fn is_distributed() -> bool {
+    citus().is_some()
+}
 
 static SERVER: LazyLock<Result<Option<Server>, String>> = LazyLock::new(Server::find);
 
@@ -44,6 +58,9 @@ impl Template {
         P: Future<Output = ()>,
     {
         let server = SERVER.as_ref().unwrap_or_else(|reason| panic!("PostgreSQL: {reason}")).as_ref()?;
+        if is_distributed() {
+            return Some(server.schema(prepare).await);
+        }
         let template = format!("{}_{}", server.tag, self.name);
         self.prepared
             .get_or_init(async || {
@@ -59,14 +76,16 @@ impl Template {
             .await;
         let name = format!("{}_{}", server.tag, server.made.fetch_add(1, Ordering::Relaxed));
         server.run(format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
-        Some(Database { url: server.url_of(&name), name })
+        let gone = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+        Some(Database { url: server.url_of(&name), gone })
     }
 }
 
 /// One test's own database. It ends with this value, also under open connections: a copy takes 8 MB of disk.
 pub struct Database {
     url: String,
-    name: String,
+    /// What makes it go.
+    gone: String,
 }
 
 impl Database {
@@ -79,7 +98,7 @@ impl Drop for Database {
     fn drop(&mut self) {
         if let Ok(Some(server)) = SERVER.as_ref() {
             // Nobody waits for it: what the end of the process leaves undone goes with the cluster or the next sweep.
-            drop(server.send(format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name)));
+            drop(server.send(self.gone.clone()));
         }
     }
 }
@@ -101,6 +120,9 @@ struct Job {
 
 impl Server {
     fn find() -> Result<Option<Self>, String> {
+        if let Some(url) = citus() {
+            return Self::connect(&url, None).map(Some);
+        }
         if let Some(url) = std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty()) {
             return Self::connect(&url, None).map(Some);
         }
@@ -149,6 +171,21 @@ impl Server {
         url.into()
     }
 
+    /// A schema of its own in the cluster's one database.
+    async fn schema<P: Future<Output = ()>>(&self, prepare: impl FnOnce(String) -> P) -> Database {
+        // Where no test's end takes them along.
+        for extension in ["pg_trgm", "btree_gin"] {
+            self.run(format!("CREATE EXTENSION IF NOT EXISTS {extension} SCHEMA public")).await;
+        }
+        let name = format!("{}_{}", self.tag, self.made.fetch_add(1, Ordering::Relaxed));
+        self.run(format!("CREATE SCHEMA {name}")).await;
+        let mut url = self.url.clone();
+        let options = format!("-c search_path={name},public -c citus.shard_count=2");
+        url.query_pairs_mut().append_pair("options", &options);
+        prepare(url.to_string()).await;
+        Database { url: url.into(), gone: format!("DROP SCHEMA IF EXISTS {name} CASCADE") }
+    }
+
     fn send(&self, sql: String) -> oneshot::Receiver<Result<(), DbErr>> {
         let (done, answer) = oneshot::channel();
         self.jobs.send(Job { sql, done }).ok();
@@ -180,17 +217,22 @@ async fn administer(admin: &DatabaseConnection, mut jobs: mpsc::UnboundedReceive
     }
 }
 
-/// Drops the databases of test processes that have ended: on a server that outlives them nobody else does.
+/// Drops what test processes that have ended have left: on a server that outlives them nobody else does.
 async fn sweep(admin: &DatabaseConnection) {
+    let (names, drop, forced) = if is_distributed() {
+        ("SELECT nspname AS name FROM pg_namespace", "SCHEMA", "CASCADE")
+    } else {
+        ("SELECT datname AS name FROM pg_database", "DATABASE", "WITH (FORCE)")
+    };
     let left = format!(
-        "SELECT datname FROM pg_database d WHERE starts_with(d.datname, '{PREFIX}') AND NOT EXISTS (SELECT 1 FROM \
-         pg_stat_activity a WHERE starts_with(a.application_name, '{PREFIX}') AND starts_with(d.datname, a.application_name))"
+        "SELECT d.name FROM ({names}) d WHERE starts_with(d.name, '{PREFIX}') AND NOT EXISTS (SELECT 1 FROM \
+         pg_stat_activity a WHERE starts_with(a.application_name, '{PREFIX}') AND starts_with(d.name, a.application_name))"
     );
     let rows = admin.query_all_raw(sea_orm::Statement::from_string(sea_orm::DbBackend::Postgres, left)).await;
     for row in rows.unwrap_or_default() {
-        let name: String = row.try_get("", "datname").expect("a name");
+        let name: String = row.try_get("", "name").expect("a name");
         // Another process may sweep at the same time.
-        admin.execute_unprepared(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await.ok();
+        admin.execute_unprepared(&format!("DROP {drop} IF EXISTS {name} {forced}")).await.ok();
     }
 }
 
@@ -315,6 +357,10 @@ mod tests {
     static NOTES: Template = Template::new("notes");
 
     async fn notes() -> Option<(Database, DatabaseConnection)> {
+        // There it is schemas that come and go.
+        if is_distributed() {
+            return None;
+        }
         let database = NOTES.database(async |url| {
             let template = sea_orm::Database::connect(url).await.expect("the template");
             template.execute_unprepared("CREATE TABLE notes (n BIGINT)").await.expect("a table");
@@ -345,7 +391,8 @@ mod tests {
     #[tokio::test]
     async fn a_database_ends_with_its_test_even_while_connected() {
         let (Some((first, open)), Some((_second, watching))) = (notes().await, notes().await) else { return };
-        let there = format!("pg_database WHERE datname = '{}'", first.name);
+        let name = first.url().rsplit('/').next().expect("a path");
+        let there = format!("pg_database WHERE datname = '{name}'");
         assert_eq!(count(&watching, &there).await, 1);
         drop(first);
         // The administering thread works in order: when it has made one more, it has dropped ours.

@@ -1,12 +1,14 @@
 //! Any operation of the document, with records of one account: its path filled, and a body that it accepts.
 
 use axum::body::Body;
+use entity::Span;
 use http::{Method, header};
 use serde_json::{Value, json};
 
 use super::app::App;
 use super::client::{Answer, Client, card};
-use super::given::{PDF, multipart, token_of};
+use super::given::{PDF, charge_with, multipart, token_of};
+use crate::answers::{Operation, operations};
 use crate::three_d_secure::{pending, press};
 
 /// An accepted card that is asked for.
@@ -103,6 +105,59 @@ impl App {
             client.delete(&format!("/1/webhook_endpoints/{}", token_of(endpoint))).await.ok(204);
         }
         token_of(&client.endpoint("http://127.0.0.1:1/").await)
+    }
+}
+
+impl App {
+    /// Every operation of the document once, searches, attempts of all kinds, and then the time in which what was begun
+    /// comes to its end. The answers with what was asked.
+    pub async fn whole_run(&self) -> Vec<(String, Answer)> {
+        let (client, operations) = (self.client(), operations());
+        let mut answers = Vec::new();
+        for Operation { method, path: asked, described } in &operations {
+            let path = self.path_of(&client, asked).await;
+            let body = client.body_of(method, asked, described).await;
+            answers.push((format!("{method} {asked}"), client.perform(method, &path, &body).await));
+        }
+        for search in operations
+            .iter()
+            .filter(|search| search.path.ends_with("/search") && search.method == Method::GET)
+        {
+            for query in ["query=roland", "query=400", "query=abc", "direction=1", "start_date=2026-01-01"] {
+                let path = format!("{}?{query}", search.path);
+                answers.push((path.clone(), client.get(&path).await));
+            }
+        }
+        for number in [
+            "4100000000000001",
+            "4300000000000009",
+            "4200800000000011",
+            "4200300000000012",
+            "4200700000000013",
+        ] {
+            let charge = charge_with(400, json!({ "card": card(number) }));
+            answers.push((number.into(), client.post("/1/charges", &charge).await));
+        }
+        for wallet in ["walletApay", "walletGpay"] {
+            let payload = client.wallet_payload(wallet, ENROLLED).await;
+            answers.push((wallet.into(), client.post("/1/payment_sources", &payload).await));
+        }
+        client.set(json!({ "transfers_schedule": "daily" })).await;
+        let made = client.post("/1/sandbox/accounts", &json!({})).await;
+        let (account, key) = (token_of(&made.ok(201)), made.ok(201)["secret_key"].clone());
+        answers.push(("an account".into(), made));
+        let other = self.with_key(key.as_str().expect("a key"));
+        other.captured(400).await;
+        other.move_clock("40d").await;
+        for days in [1, 1, 5, 30, 60] {
+            self.clock.advance(Span::days(days));
+            self.do_due_work().await;
+        }
+        other.delete(&format!("/1/sandbox/accounts/{account}")).await.ok(204);
+        self.do_due_work().await;
+        self.clock.advance(Span::days(1));
+        self.do_due_work().await;
+        answers
     }
 }
 

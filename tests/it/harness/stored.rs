@@ -23,7 +23,7 @@ impl App {
             ),
             Database::Postgres => (
                 "SELECT string_agg(format('SELECT %L || '' '' || t::text AS row FROM %I t', table_name, table_name), ' UNION ALL ')
-                 FROM information_schema.tables WHERE table_schema = 'public'",
+                 FROM information_schema.tables WHERE table_schema = current_schema()",
                 "string_agg(row, chr(10))",
             ),
         };
@@ -63,7 +63,7 @@ impl App {
                 files.into_iter().flatten().flatten().collect()
             }
             Database::Postgres => {
-                let tables = "SELECT string_agg(table_name, ' ') FROM information_schema.tables WHERE table_schema = 'public'";
+                let tables = "SELECT string_agg(table_name, ' ') FROM information_schema.tables WHERE table_schema = current_schema()";
                 let mut all = String::new();
                 for table in self.text(tables).await.split(' ') {
                     let rows = format!(

@@ -2,6 +2,7 @@
 //! pipelines, connections that end in the middle. What is no HTTP ends at the HTTP library; everything else is answered as
 //! documented. No 5xx, no panic, and memory that does not grow with the number of requests.
 
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -203,17 +204,17 @@ fn framed(chance: &mut Chance, paths: &[String], last: bool) -> Sent {
     let target = target(chance, paths);
     let mut head = format!("{method} {target} HTTP/1.1\r\nHost: test\r\n");
     if !one_of(chance, 4) {
-        head += &format!("Authorization: Basic {}\r\n", STANDARD.encode(format!("{KEY}:")));
+        write!(head, "Authorization: Basic {}\r\n", STANDARD.encode(format!("{KEY}:"))).unwrap();
     }
     if !one_of(chance, 4) {
-        head += &format!("Content-Type: {}\r\n", pick(chance, TYPES));
+        write!(head, "Content-Type: {}\r\n", pick(chance, TYPES)).unwrap();
     }
     if one_of(chance, 3) {
         head += pick(chance, HEADS);
         head += "\r\n";
     }
     if one_of(chance, 50) {
-        head += &format!("X-Long: {}\r\n", "x".repeat(usize::try_from(chance.below(20_000)).unwrap()));
+        write!(head, "X-Long: {}\r\n", "x".repeat(usize::try_from(chance.below(20_000)).unwrap())).unwrap();
     }
     if last {
         head += "Connection: close\r\n";

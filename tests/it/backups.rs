@@ -1,0 +1,109 @@
+//! A copy of a SQLite database that is in use (decisions 14).
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::harness::process::{PAYMENT, Process, output, program, request, try_to_ask};
+use crate::harness::{Database, Installed, operated, token_of};
+
+operated! {
+    async fn a_backup_made_under_load_holds_all_that_was_answered_before_and_its_books_are_right(installed) {
+        if installed.database == Database::Postgres {
+            let file = installed.data.path().join("copy.db");
+            installed.refuses(
+                &["backup", file.to_str().unwrap()],
+                "a PostgreSQL database is backed up by its own tools: pg_dump --format=custom --file=FILE",
+            );
+            assert!(!file.exists());
+            return;
+        }
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let (before, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        let copies = tempfile::tempdir().unwrap();
+        let answered = std::thread::scope(|scope| {
+            let customers: Vec<_> = (0..3)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut paid = Vec::new();
+                        while !stop.load(Ordering::SeqCst) {
+                            let asked_before = !before.load(Ordering::SeqCst);
+                            let text = request("POST", "/1/charges", Some(&key), PAYMENT);
+                            let charge = token_of(&try_to_ask(server.address, &text).unwrap().ok(201));
+                            // Only what was answered before the backup began is promised to be in it.
+                            if asked_before && !before.load(Ordering::SeqCst) {
+                                paid.push(charge);
+                            }
+                        }
+                        paid
+                    })
+                })
+                .collect();
+            while server.ask("GET", "/1/charges", Some(&key), "").json()["pagination"]["count"].as_u64() < Some(20) {}
+            before.store(true, Ordering::SeqCst);
+            for name in ["one.db", "two.db", "three.db"] {
+                let file = copies.path().join(name);
+                let made = installed.told(&["backup", file.to_str().unwrap()]).remove(0);
+                assert_eq!(made["file"].as_str(), file.to_str());
+                assert_eq!(made["bytes"].as_u64(), Some(file.metadata().unwrap().len()));
+                assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            }
+            stop.store(true, Ordering::SeqCst);
+            customers.into_iter().flat_map(|customer| customer.join().unwrap()).collect::<Vec<_>>()
+        });
+        server.stopped();
+        assert!(!answered.is_empty());
+        let mut names: Vec<_> = std::fs::read_dir(copies.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["one.db", "three.db", "two.db"], "nothing is left beside them");
+        for name in &names {
+            let mut restored = program(installed.data.path());
+            restored.env("CARD_PAYMENTS_DATABASE_URL", format!("sqlite:{}", copies.path().join(name).display()));
+            let verified = output(restored.args(["ledger", "verify"]));
+            assert_eq!(verified, (Some(0), "The books balance.\n".into(), String::new()), "{name:?}");
+        }
+        // The folder of the data as it would be restored: the copy in the place of the database, and the vault's key.
+        let restored = Installed::on(Database::Sqlite).await.unwrap();
+        std::fs::copy(copies.path().join("one.db"), restored.data.path().join("card-payments.db")).unwrap();
+        std::fs::copy(installed.data.path().join("vault.key"), restored.data.path().join("vault.key")).unwrap();
+        let server = restored.serve();
+        assert_eq!(server.keys().0, key);
+        for charge in &answered {
+            server.ask("GET", &format!("/1/charges/{charge}"), Some(&key), "").ok(200);
+        }
+        server.pay(&key).ok(201);
+        server.stopped();
+        assert_eq!(restored.run(&["ledger", "verify"]).0, Some(0));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_that_cannot_be_made_says_why_and_leaves_no_file() {
+    let mut installed = Installed::on(Database::Sqlite).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let database = installed.data.path().join("card-payments.db");
+    installed.refuses(&["backup", &path("copy.db")], &format!("there is no database {}", database.display()));
+    assert!(!database.exists(), "nor is one made");
+    Process::start(&mut installed.program()).stopped();
+
+    std::fs::write(path("taken.db"), "somebody's").unwrap();
+    installed.refuses(&["backup", &path("taken.db")], &format!("{} is there already", path("taken.db")));
+    assert_eq!(std::fs::read_to_string(path("taken.db")).unwrap(), "somebody's");
+    std::os::unix::fs::symlink(path("nowhere"), path("link.db")).unwrap();
+    installed.refuses(&["backup", &path("link.db")], &format!("{} is there already", path("link.db")));
+    let (code, stdout, stderr) = installed.run(&["backup", &path("no/such/folder.db")]);
+    assert_eq!((code, stdout.as_str()), (Some(1), ""));
+    assert!(stderr.starts_with(&format!("error: {}: ", path("no/such/folder.db"))), "{stderr}");
+    installed.with("ENVIRONMENT", "live");
+    installed.refuses(&["backup", &path("copy.db")], "the database belongs to the test environment");
+    let mut left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["link.db", "taken.db"]);
+
+    installed.without("ENVIRONMENT");
+    let (code, said, _) = installed.run(&["backup", &path("copy.db")]);
+    assert_eq!(code, Some(0));
+    assert!(said.starts_with(&format!("{}: ", path("copy.db"))) && said.ends_with(" bytes\n"), "{said}");
+}

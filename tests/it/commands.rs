@@ -1,0 +1,330 @@
+//! Operators make and govern accounts by commands, beside a running server or on an empty database (decisions 14).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::harness::process::{PAYMENT, output, program};
+use crate::harness::{Installed, fields, operated};
+
+const NOBODY: &str = "acct_AZqYv3rVcBKUQ1mHn7tKRw";
+const CREATE: [&str; 6] =
+    ["account", "create", "--business-name", "Roland Robotics", "--email", "accounts@example.com"];
+
+/// The command that makes an account, with these further arguments.
+fn create<'a>(further: &[&'a str]) -> Vec<&'a str> {
+    [&CREATE, further].concat()
+}
+
+fn text<'a>(record: &'a Value, field: &str) -> &'a str {
+    record[field].as_str().unwrap_or_else(|| panic!("no {field}: {record}"))
+}
+
+/// How many rows there are that a command about accounts could add.
+async fn rows(installed: &Installed) -> i64 {
+    let tables = ["accounts", "api_keys", "bank_accounts", "deposits", "installation", "vault_keys"];
+    let counts = tables.map(|table| format!("(SELECT COUNT(*) FROM {table})"));
+    installed.number(&format!("SELECT {}", counts.join(" + "))).await
+}
+
+operated! {
+    async fn the_first_account_may_be_made_by_a_command_and_is_then_the_servers(installed) {
+        let made = installed.told(&create(&[])).remove(0);
+        assert_eq!(fields(&made), ["token", "business_name", "secret_key", "publishable_key"]);
+        let (secret, publishable) = (text(&made, "secret_key"), text(&made, "publishable_key"));
+        assert_eq!((secret.len(), publishable.len(), &publishable[..3]), (22, 25, "pk_"));
+        assert_eq!(made["business_name"], "Roland Robotics");
+        let server = installed.serve();
+        assert_eq!(server.keys(), (secret.to_owned(), publishable.to_owned()));
+        assert_eq!(installed.account(), text(&made, "token"));
+        server.pay(secret).ok(201);
+        let transfer = "description=Payout&amount=100&currency=AUD&recipient=self";
+        let transfer = server.ask("POST", "/1/transfers", Some(secret), transfer).ok(201);
+        assert_eq!(transfer["bank_account"]["bsb"], "806015", "it opens with money, and somewhere to pay it out to");
+        server.stopped();
+        assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
+    }
+
+    async fn an_account_is_made_beside_a_running_server(installed) {
+        let server = installed.serve();
+        let (first, _) = server.keys();
+        let (code, said, stderr) = installed.run(&create(&["--partner", "--bsb", "342-088", "--number", "123456789999"]));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""));
+        let lines: Vec<Vec<_>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+        let [[token, name @ ..], [_, _, secret], [_, _, publishable]] = [&lines[0][..], &lines[1], &lines[2]] else {
+            panic!("{said}")
+        };
+        assert_eq!((name.join(" ").as_str(), lines.len()), ("(Roland Robotics)", 3));
+        server.pay(secret).ok(201);
+        assert_eq!(server.ask("GET", "/1/charges", Some(publishable), "").status, 401);
+        let own = server.ask("GET", "/1/balance", Some(secret), "").ok(200);
+        assert_eq!(own["available"][0]["amount"], 100_000_000);
+        assert_eq!(server.ask("GET", "/1/charges", Some(&first), "").json()["count"], 0);
+        let listed = installed.told(&["account", "list"]);
+        assert_eq!(listed.iter().map(|account| &account["partner"]).collect::<Vec<_>>(), [true, true]);
+        assert_eq!(text(&listed[1], "token"), *token);
+        let transfer = "description=Payout&amount=100&currency=AUD&recipient=self";
+        let transfer = server.ask("POST", "/1/transfers", Some(secret), transfer).ok(201);
+        assert_eq!(transfer["bank_account"], json!({
+            "token": transfer["bank_account"]["token"], "name": "Roland Robotics", "bsb": "342088",
+            "number": "XXXXXXXXX999", "bank_name": transfer["bank_account"]["bank_name"],
+            "branch": transfer["bank_account"]["branch"],
+        }));
+        server.stopped();
+    }
+
+    async fn configured_keys_open_the_account_that_is_made_and_no_second_one(installed) {
+        installed.with("SECRET_KEY", "sk_of_the_operator");
+        installed.with("PUBLISHABLE_KEY", "pk_of_the_operator");
+        let made = installed.told(&create(&[])).remove(0);
+        assert_eq!((text(&made, "secret_key"), text(&made, "publishable_key")), ("sk_of_the_operator", "pk_of_the_operator"));
+        let before = rows(installed).await;
+        installed.refuses(
+            &create(&[]), "Secret key is somebody's already, Publishable key is somebody's already",
+        );
+        installed.without("SECRET_KEY");
+        installed.refuses(&create(&[]), "Publishable key is somebody's already");
+        installed.with("SECRET_KEY", "short");
+        installed.refuses(&create(&[]), "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters");
+        assert_eq!(rows(installed).await, before);
+        installed.with("SECRET_KEY", "sk_of_the_operator");
+        let server = installed.serve();
+        assert_eq!(server.keys(), ("sk_of_the_operator".to_owned(), "pk_of_the_operator".to_owned()));
+        server.pay("sk_of_the_operator").ok(201);
+        server.stopped();
+    }
+
+    async fn what_is_wrong_with_an_account_is_told_and_changes_nothing(installed) {
+        assert_eq!(installed.run(&["migrate"]), (Some(0), String::new(), String::new()));
+        let before = rows(installed).await;
+        let long = "x".repeat(256);
+        for (name, email, further, said) in [
+            ("Shop", "nonsense", &[][..], "Email is not formatted properly"),
+            (" ", "a@example.com", &[], "Business name can't be blank"),
+            (&long, "a@example.com", &[], "Business name is too long (maximum is 255 characters)"),
+            ("Shop", "a@example.com", &["--bsb", "12345", "--number", "1"], "Bank account bsb must be 6 numbers"),
+        ] {
+            let named = ["account", "create", "--business-name", name, "--email", email];
+            installed.refuses(&[&named, further].concat(), said);
+        }
+        for (bsb, number, said) in [
+            ("806015", "12a", "Bank account number is not valid"),
+            ("806015", "1234567890123", "Bank account number is not valid"),
+            ("123456", "1", "Bank account is invalid"),
+        ] {
+            installed.refuses(&create(&["--bsb", bsb, "--number", number]), said);
+        }
+        for wrong in [
+            &["account"][..], &["account", "create"], &create(&["--bsb", "806015"]), &create(&["--number", "1"]),
+            &["account", "switch", "acct_x", "wallet", "on"], &["account", "switch", NOBODY, "wallet", "maybe"],
+            &["account", "switch", NOBODY, "refunds", "on"], &["account", "set", NOBODY, "colour", "red"],
+            &["account", "set", NOBODY, "pricing"], &["account", "rotate-keys", NOBODY, "--grace", "soon"],
+            &["account", "rotate-keys", NOBODY, "--grace", "-1h"], &["account", "rotate-keys", NOBODY, "--grace", "h"],
+            &["account", "rotate-keys", NOBODY, "--grace", "999999999999999999h"], &["vault"], &["backup"],
+            &["completions", "abacus"],
+        ] {
+            let (code, stdout, stderr) = installed.run(wrong);
+            assert!(code == Some(2) && stdout.is_empty() && !stderr.is_empty(), "{wrong:?}: {stderr}");
+        }
+        let nobody = format!("there is no account {NOBODY}");
+        installed.refuses(&["account", "switch", NOBODY, "wallet", "on"], &nobody);
+        installed.refuses(&["account", "set", NOBODY, "transfers_enabled", "true"], &nobody);
+        installed.refuses(&["account", "rotate-keys", NOBODY], &nobody);
+        assert_eq!(rows(installed).await, before);
+    }
+
+    async fn accounts_are_listed_with_their_settings_and_without_their_keys(installed) {
+        assert_eq!(installed.run(&["account", "list"]), (Some(0), String::new(), String::new()));
+        let made = installed.told(&create(&[])).remove(0);
+        let shown = installed.told(&["account", "list"]).remove(0);
+        assert_eq!(fields(&shown), [
+            "token", "business_name", "email", "disputes", "wallet", "partner", "pricing", "third_party_transfer_fee",
+            "maximum_charge_cents", "settlement_delay_days", "transfers_enabled", "transfers_schedule", "created_at",
+        ]);
+        assert_eq!(shown["token"], made["token"]);
+        assert_eq!(shown["pricing"]["foreign_currency_core"], json!({ "fixed_fee": 30, "percentage_fee": "2.9" }));
+        let (_, said, _) = installed.run(&["account", "list"]);
+        for secret in ["secret_key", "publishable_key"] {
+            assert!(!said.contains(text(&made, secret)) && !shown.to_string().contains(text(&made, secret)));
+        }
+        assert!(said.starts_with(text(&made, "token")) && said.contains("accounts@example.com"), "{said}");
+    }
+
+    async fn switches_and_settings_govern_from_the_next_request_on(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let account = installed.account();
+        let set = |setting: &str, value: &str| installed.told(&["account", "set", &account, setting, value]).remove(0);
+        let post = |path: &str, form: &str| server.ask("POST", path, Some(&key), form);
+
+        let switched = installed.told(&["account", "switch", &account, "disputes", "off"]).remove(0);
+        assert_eq!(switched["disputes"], false);
+        assert_eq!(server.ask("GET", "/1/disputes", Some(&key), "").json()["error"], "api_unavailable");
+        installed.told(&["account", "switch", &account, "disputes", "on"]);
+        server.ask("GET", "/1/disputes", Some(&key), "").ok(200);
+
+        assert_eq!(set("maximum_charge_cents", "399")["maximum_charge_cents"], 399);
+        assert_eq!(server.pay(&key).status, 422);
+        set("maximum_charge_cents", "400");
+        assert_eq!(server.pay(&key).ok(201)["total_fees"], 37);
+        set("transaction_fixed_fee", "10");
+        assert_eq!(server.pay(&key).ok(201)["total_fees"], 17);
+        set("domestic_transaction_percentage_fee", "2.5");
+        assert_eq!(server.pay(&key).ok(201)["total_fees"], 20);
+        set("premiumscheme_transaction_percentage_fee", "50");
+        set("foreign_transaction_percentage_fee", "100");
+        assert_eq!(server.pay(&key).ok(201)["total_fees"], 20, "neither is this card's");
+        let foreign = post("/1/charges", &PAYMENT.replace("4200000000000000", "4200000190000000")).ok(201);
+        assert_eq!(foreign["total_fees"], 400, "a fee never takes more than there is");
+        let mut pricing = set("transaction_fixed_fee", "0")["pricing"].clone();
+        pricing["domestic_currency_domestic_card_core"] = json!({ "fixed_fee": 1, "percentage_fee": "0" });
+        assert_eq!(set("pricing", &pricing.to_string())["pricing"], pricing);
+        assert_eq!(server.pay(&key).ok(201)["total_fees"], 1);
+
+        let transfer = "description=Payout&amount=100&currency=AUD&recipient=self";
+        set("transfers_enabled", "false");
+        assert_eq!(post("/1/transfers", transfer).status, 422);
+        set("transfers_enabled", "true");
+        post("/1/transfers", transfer).ok(201);
+        set("settlement_delay_days", "0");
+        let available = || {
+            let balance = server.ask("GET", "/1/balance", Some(&key), "").ok(200);
+            balance["available"][0]["amount"].as_i64().unwrap()
+        };
+        let before = available();
+        server.pay(&key).ok(201);
+        assert_eq!(available(), before + 399);
+        let due = "SELECT COUNT(*) FROM accounts WHERE settles_at IS NOT NULL";
+        for (schedule, accounts) in [("daily", 1), ("weekly", 1), ("manual", 0)] {
+            assert_eq!(set("transfers_schedule", schedule)["transfers_schedule"], schedule);
+            assert_eq!(installed.number(due).await, accounts, "{schedule}");
+        }
+        assert_eq!(set("third_party_transfer_fee", "45")["third_party_transfer_fee"], 45);
+        server.stopped();
+        assert_eq!(installed.run(&["ledger", "verify"]), (Some(0), "The books balance.\n".into(), String::new()));
+    }
+
+    async fn a_wrong_value_of_a_setting_is_told_and_changes_nothing(installed) {
+        installed.told(&create(&[]));
+        let account = installed.account();
+        let before = installed.told(&["account", "list"]);
+        for (setting, value, said) in [
+            ("maximum_charge_cents", "99", "Maximum charge cents must be at least 100"),
+            ("maximum_charge_cents", "ten", "Maximum charge cents is not a number"),
+            ("transaction_fixed_fee", "-1", "Transaction fixed fee must be at least 0"),
+            ("transaction_fixed_fee", "1.5", "Transaction fixed fee must be an integer"),
+            ("third_party_transfer_fee", "1000001", "Third party transfer fee must be at most 1000000"),
+            ("settlement_delay_days", "366", "Settlement delay days must be at most 365"),
+            ("settlement_delay_days", "", "Settlement delay days can't be blank"),
+            ("transfers_enabled", "perhaps", "Transfers enabled is not included in the list"),
+            ("transfers_schedule", "hourly", "Transfers schedule is not included in the list"),
+            ("foreign_transaction_percentage_fee", "100.1",
+                "Foreign transaction percentage fee must be a decimal from 0 to 100 with at most four decimals"),
+            ("domestic_transaction_percentage_fee", "",
+                "Domestic transaction percentage fee must be a decimal from 0 to 100 with at most four decimals"),
+            ("pricing", "{}", "Pricing is not a pricing table"),
+        ] {
+            installed.refuses(&["account", "set", &account, setting, value], said);
+        }
+        assert_eq!(installed.told(&["account", "list"]), before);
+    }
+
+    async fn a_command_refuses_the_other_environments_database_and_a_wrong_vault_key(installed) {
+        installed.serve().stopped();
+        let account = installed.account();
+        let before = rows(installed).await;
+        let own_key = ["account", "rotate-keys", &account];
+        installed.with("ENVIRONMENT", "live");
+        let other = "the database belongs to the test environment";
+        for command in [
+            &["account", "list"][..], &["account", "switch", &account, "wallet", "off"], &["ledger", "verify"],
+            &["deposit", "create", &account, "--amount", "1"], &["migrate"], &own_key,
+        ] {
+            installed.refuses(command, other);
+        }
+        for command in [&["vault", "rotate"][..], &CREATE] {
+            installed.refuses(command, "CARD_PAYMENTS_VAULT_KEY is required in the live environment");
+        }
+        installed.with("VAULT_KEY", "other:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+        for command in [&own_key[..], &["vault", "rotate"], &CREATE] {
+            installed.refuses(command, other);
+        }
+        installed.without("ENVIRONMENT");
+        for command in [&own_key[..], &["vault", "rotate"], &CREATE] {
+            let (code, stdout, stderr) = installed.run(command);
+            assert_eq!((code, stdout.as_str()), (Some(1), ""));
+            assert!(stderr.starts_with("error: the vault key does not open this database: "), "{stderr}");
+        }
+        installed.with("VAULT_KEY", "other:hunter2");
+        let (code, _, stderr) = installed.run(&["vault", "rotate"]);
+        assert!(code == Some(1) && !stderr.contains("hunter2"), "{stderr}");
+        assert_eq!(rows(installed).await, before);
+    }
+
+    async fn an_empty_database_belongs_to_whoever_fills_it_first(installed) {
+        for command in [&["migrate"][..], &["account", "list"], &["ledger", "verify"]] {
+            assert_eq!(installed.run(command).0, Some(0), "{command:?}");
+        }
+        installed.with("ENVIRONMENT", "live");
+        installed.with("VAULT_KEY", "own:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+        installed.told(&create(&[]));
+        installed.without("ENVIRONMENT");
+        installed.refuses(&["account", "list"], "the database belongs to the live environment");
+    }
+}
+
+/// The words of a command's help, and of all commands below it.
+fn helps(path: &[String], found: &mut Vec<(Vec<String>, String)>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, help, stderr) = output(program(folder.path()).args(path).arg("--help"));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{path:?}");
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "help needs no database");
+    let below =
+        help.split_once("\nCommands:\n").map(|(_, rest)| rest.split("\n\n").next().unwrap().to_owned());
+    found.push((path.to_vec(), help));
+    let names = below.iter().flat_map(|below| below.lines());
+    for name in names.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' '))) {
+        let name = name.split_whitespace().next().unwrap();
+        if name != "help" {
+            helps(&[path, &[name.to_owned()]].concat(), found);
+        }
+    }
+}
+
+#[test]
+fn the_help_of_every_command_teaches_it() {
+    let mut found = Vec::new();
+    helps(&[], &mut found);
+    let paths: BTreeSet<_> = found.iter().map(|(path, _)| path.join(" ")).collect();
+    for known in ["serve", "account create", "vault rotate", "backup", "completions", "ledger report"] {
+        assert!(paths.contains(known), "{known} is not among {paths:?}");
+    }
+    for (path, help) in &found {
+        let first = help.lines().next().unwrap();
+        assert!(
+            first.len() > 10 && first.ends_with(['.', ')', ';']) || first.contains(". "),
+            "{path:?}: {first}"
+        );
+        if !help.contains("\nCommands:\n") {
+            assert!(help.contains("Example"), "{path:?} has no example:\n{help}");
+            let example = help.lines().skip_while(|line| !line.starts_with("Example")).nth(1).unwrap();
+            assert!(example.contains(&format!("card-payments {}", path.join(" "))), "{path:?}: {example}");
+        }
+        // What only a server needs is told there alone.
+        assert_eq!(help.contains("--trusted-proxies"), path == &["serve"], "{path:?}");
+        let no_database = [&[][..], &["openapi".to_owned()], &["completions".to_owned()]];
+        let has_database = !no_database.contains(&&path[..]);
+        assert_eq!(help.contains("--database-url"), has_database, "{path:?}");
+    }
+}
+
+#[test]
+fn shells_complete_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, script, stderr) = output(program(folder.path()).args(["completions", shell]));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""));
+        assert!(script.contains("rotate-keys") && script.contains("card-payments"), "{shell}");
+    }
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "needs no database");
+}

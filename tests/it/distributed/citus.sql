@@ -1,0 +1,44 @@
+-- Stands for the Citus extension: its functions, with the checks of theirs that our schema must pass.
+CREATE SCHEMA citus;
+CREATE TABLE citus.pg_dist_partition (logicalrelid regclass PRIMARY KEY, distributed_by text, beside text);
+CREATE TABLE citus.truncated (name regclass);
+-- While a table stands here, distributing it fails.
+CREATE TABLE citus.failing (name text);
+
+CREATE FUNCTION citus.create_distributed_table(
+    table_name regclass, distribution_column text, distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default'
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    wrong regclass;
+BEGIN
+    IF EXISTS (SELECT FROM citus.failing WHERE name = table_name::text) THEN
+        RAISE EXCEPTION 'the worker is gone';
+    END IF;
+    SELECT i.indexrelid INTO wrong FROM pg_index i WHERE i.indrelid = table_name AND i.indisunique AND NOT EXISTS (
+        SELECT FROM pg_attribute a
+        WHERE a.attrelid = table_name AND a.attname = distribution_column AND a.attnum = ANY (i.indkey::smallint[])
+    );
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'cannot create constraint %: a unique index must have the distribution column', wrong;
+    END IF;
+    IF colocate_with NOT IN ('none', 'default') AND NOT EXISTS (
+        SELECT FROM citus.pg_dist_partition WHERE logicalrelid = colocate_with::regclass
+    ) THEN
+        RAISE EXCEPTION 'relation % is not distributed', colocate_with;
+    END IF;
+    INSERT INTO citus.pg_dist_partition VALUES (table_name, distribution_column, colocate_with);
+END
+$$;
+
+CREATE FUNCTION citus.create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO citus.pg_dist_partition VALUES (table_name, 'everywhere', '')
+$$;
+
+CREATE FUNCTION citus.truncate_local_data_after_distributing_table(function_name regclass) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM citus.pg_dist_partition WHERE logicalrelid = function_name) THEN
+        RAISE EXCEPTION 'supplied parameter is not a distributed relation';
+    END IF;
+    INSERT INTO citus.truncated VALUES (function_name);
+END
+$$;
