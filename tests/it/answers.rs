@@ -44,7 +44,13 @@ pub fn operations() -> Vec<Operation> {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, described) in methods.as_object().unwrap() {
             if let Ok(method) = method.to_uppercase().parse() {
-                operations.push(Operation { method, path: path.clone(), described: described.clone() });
+                let mut described = described.clone();
+                for response in described["responses"].as_object_mut().unwrap().values_mut() {
+                    if let Some(shared) = response["$ref"].as_str() {
+                        *response = document.pointer(shared.trim_start_matches('#')).unwrap().clone();
+                    }
+                }
+                operations.push(Operation { method, path: path.clone(), described });
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use card_payments::acquirer::test_cards::{TABLE, TestCards};
 use serde_json::{Value, json};
 
-use crate::harness::{App, card, charge_with, rules};
+use crate::harness::{App, card, charge_with, rules, token_of};
 
 /// Decisions 4 and 3: how attempts on a card end, with which sentence, on which numbers.
 const DECLINES: [(&str, &str, &str); 10] = [
@@ -112,6 +112,24 @@ fn the_table_holds_the_numbers_of_the_decisions_and_no_other() {
 }
 
 rules! {
+    async fn every_decline_is_told_by_every_operation_that_authorises(app) {
+        let client = app.client();
+        let plan = client.plan(&json!({})).await;
+        for (code, sentence, numbers) in DECLINES {
+            let number = numbers.split_whitespace().next().unwrap();
+            let parameters = charge_with(400, json!({ "card": card(number) }));
+            let customer = token_of(&client.customer(number).await);
+            let below = format!("/1/plans/{plan}/subscriptions");
+            for answer in [
+                client.post("/1/authorisations", &parameters).await,
+                client.subscribing(&plan, &customer, &json!({})).await,
+                client.post(&below, &json!({ "customer_token": customer })).await,
+            ] {
+                assert_eq!(answer.refused(400, code)["error_description"], sentence);
+            }
+        }
+    }
+
     async fn an_accepted_card_pays_and_shows_its_scheme_and_country(app) {
         let client = app.client();
         for (country, numbers) in ACCEPTED {

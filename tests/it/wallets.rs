@@ -10,7 +10,7 @@ use card_payments::wallet::certificate::MerchantKey;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::sending::ask;
+use crate::harness::sending::{ask, send};
 use crate::harness::wallets::{MERCHANT, VALID, certify};
 use crate::harness::{App, Database, at_once, fields, rounds, rules, token_of};
 
@@ -248,7 +248,8 @@ rules! {
                 continue;
             }
             for token in ["x", &certificate] {
-                let answer = app.unchanged(ask(&client, operation.method.clone(), &operation.at(token), &[])).await;
+                let path = operation.at(token);
+                let answer = app.unchanged(send(&client, operation.method.clone(), &path, None, "")).await;
                 let body = answer.refused(400, "api_unavailable");
                 assert_eq!(body["error_description"], "The requested API is not available on this account.");
             }
