@@ -27,7 +27,7 @@ SUCCEEDED_AT_LEAST = 0.6
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--examples", default=os.environ.get("CARD_PAYMENTS_CONTRACT_EXAMPLES", "1"))
-    arguments.add_argument("--seconds", default=os.environ.get("CARD_PAYMENTS_CONTRACT_SECONDS", "15"))
+    arguments.add_argument("--seconds", default=os.environ.get("CARD_PAYMENTS_CONTRACT_SECONDS", "30"))
     arguments.add_argument("--seed", default=os.environ.get("CARD_PAYMENTS_CONTRACT_SEED", "1"))
     arguments.add_argument("--program", default=str(ROOT / "target/debug/card-payments"))
     arguments.add_argument("--document", default=str(ROOT / "openapi.yaml"))
