@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use card_payments::services::data_keys::anew::TABLES;
+use card_payments::services::data_keys::anew::{TABLES, Table};
 use card_payments::services::data_keys::rotate::{Rotation, rotate};
 use card_payments::vault::OperatorKeys;
 use entity::{Span, vault_key};
@@ -28,7 +28,7 @@ async fn sealed_by(app: &App) -> BTreeMap<Uuid, Vec<&'static str>> {
         Database::Postgres => "replace(sealed_by::text, '-', '')",
     };
     let mut keys = BTreeMap::<Uuid, Vec<_>>::new();
-    for (table, _) in TABLES.iter().map(|table| table.columns()) {
+    for (table, _) in TABLES.iter().map(Table::columns) {
         let together = match app.database {
             Database::Sqlite => "group_concat",
             Database::Postgres => "string_agg",
@@ -119,7 +119,7 @@ rules! {
         let found = app.text(columns).await;
         let mut found: Vec<_> = found.split(' ').map(str::to_owned).collect();
         found.sort();
-        let listed = TABLES.iter().map(|table| table.columns()).flat_map(|(table, columns)| {
+        let listed = TABLES.iter().map(Table::columns).flat_map(|(table, columns)| {
             columns.into_iter().chain(["sealed_by".to_owned()]).map(move |column| format!("{table}.{column}"))
         });
         let mut listed: Vec<_> = listed.collect();
@@ -193,9 +193,9 @@ rules! {
             let keep = join_all(customers.iter().map(async |token| {
                 client.post("/1/customers", &json!({ "email": "a@example.com", "card_token": token })).await
             }));
-            let (rotation, (spent, kept)) = join(rotate(app.ctx()), join(spend, keep)).await;
+            let (rotation, (paid, stored)) = join(rotate(app.ctx()), join(spend, keep)).await;
             assert_eq!(rotation.unwrap().damaged, 0);
-            for answer in spent.iter().chain(&kept) {
+            for answer in paid.iter().chain(&stored) {
                 answer.ok(201);
             }
         }
