@@ -284,7 +284,7 @@ fn is_https(address: &str) -> bool {
 fn numbers(environment: Environment) -> Numbers {
     match environment {
         Environment::Test => Numbers::TestCards,
-        Environment::Live => Numbers::Real,
+        Environment::Live => Numbers::All,
     }
 }
 

@@ -29,7 +29,7 @@ use super::{
 use crate::card_number::CardNumber;
 
 const REFERENCE_PREFIX: &str = "simulator";
-/// Where live cards come from: there is no directory to ask.
+/// Where live cards that the table does not know come from: there is no directory to ask.
 const LIVE_ISSUING_COUNTRY: &str = "AU";
 
 /// Which numbers it takes.
@@ -37,9 +37,8 @@ const LIVE_ISSUING_COUNTRY: &str = "AU";
 pub enum Numbers {
     /// Test: those of the table, for no live number belongs in a test server.
     TestCards,
-    /// Live: every possible one that is not in the table, and it is approved. A number that the world has published for
-    /// tests is nobody's card.
-    Real,
+    /// Live: every possible one; what the table does not know is approved.
+    All,
 }
 
 /// An acquirer in the process.
@@ -63,9 +62,9 @@ impl Simulator {
     /// The sandbox's order goes before the card.
     fn outcome(&self, call: &Authorise) -> Outcome {
         let of_card = || match (TestCards::of(call.number.expose()), self.numbers) {
-            (Some(row), Numbers::TestCards) => row.outcome,
-            (None, Numbers::Real) => Outcome::Approved(Aftermath::Ordinary),
-            (Some(_), Numbers::Real) | (None, Numbers::TestCards) => Outcome::Declined(Decline::InvalidCard),
+            (Some(row), _) => row.outcome,
+            (None, Numbers::All) => Outcome::Approved(Aftermath::Ordinary),
+            (None, Numbers::TestCards) => Outcome::Declined(Decline::InvalidCard),
         };
         call.forced.unwrap_or_else(of_card)
     }
@@ -109,9 +108,9 @@ impl Acquirer for Simulator {
 
     fn card(&self, number: &CardNumber) -> Option<CardInfo> {
         let issuing_country = match (TestCards::of(number.digits().expose()), self.numbers) {
-            (Some(row), Numbers::TestCards) => row.issuing_country,
-            (None, Numbers::Real) => LIVE_ISSUING_COUNTRY,
-            (Some(_), Numbers::Real) | (None, Numbers::TestCards) => return None,
+            (Some(row), _) => row.issuing_country,
+            (None, Numbers::All) => LIVE_ISSUING_COUNTRY,
+            (None, Numbers::TestCards) => return None,
         };
         let scheme = number.scheme();
         Some(CardInfo {

@@ -209,9 +209,9 @@ operated! {
         let account = installed.account();
         let before = installed.told(&["account", "list"]);
         for (setting, value, said) in [
-            ("maximum_charge_cents", "99", "Maximum charge cents must be at least 100"),
+            ("maximum_charge_cents", "99", "Maximum charge cents must be greater than or equal to 100"),
             ("maximum_charge_cents", "ten", "Maximum charge cents is not a number"),
-            ("transaction_fixed_fee", "-1", "Transaction fixed fee must be at least 0"),
+            ("transaction_fixed_fee", "-1", "Transaction fixed fee must be greater than or equal to 0"),
             ("transaction_fixed_fee", "1.5", "Transaction fixed fee must be an integer"),
             ("third_party_transfer_fee", "1000001", "Third party transfer fee must be at most 1000000"),
             ("settlement_delay_days", "366", "Settlement delay days must be at most 365"),

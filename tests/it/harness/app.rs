@@ -181,7 +181,7 @@ impl App {
 
     /// A live server with one account.
     pub async fn live(database: Database) -> Option<Self> {
-        let acquirer = Arc::new(Simulator::new(Numbers::Real));
+        let acquirer = Arc::new(Simulator::new(Numbers::All));
         Self::start_in(Environment::Live, database, acquirer, Duration::from_millis(200)).await
     }
 
