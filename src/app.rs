@@ -1,7 +1,6 @@
 //! The application put together: configuration in, a context and a router out.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::File;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +22,7 @@ use crate::http::listen::Phase;
 use crate::http::{self, Gate, Index, Metrics, Rate, Site};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN};
 use crate::outbound::{Allowed, Outbound, Reach};
+use crate::secret;
 use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
 use crate::services::wallets::{Provider, Wallets};
@@ -369,11 +369,12 @@ fn vault_key_file(data_dir: &Path) -> Result<OperatorKeys, StartError> {
         return Ok(config::read(&path)?.expose().parse()?);
     }
     let keys = OperatorKeys::generate("local");
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&path).map_err(failed)?;
-    file.write_all(keys.to_text().expose().as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    match secret::keep(&path, &keys.to_text()) {
+        // Of two processes that start at once, one makes it.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Ok(config::read(&path)?.expose().parse()?);
+        }
+        kept => kept.map_err(failed)?,
+    }
     Ok(keys)
 }

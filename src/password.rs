@@ -14,8 +14,10 @@ static TURN: Semaphore = Semaphore::const_new(PASSWORDS_HASHED_AT_ONCE);
 
 /// The password's hash, as a PHC string: with its salt and what it cost.
 pub async fn hash(password: Secret) -> Result<String, Error> {
-    let _turn = TURN.acquire().await.map_err(|_| Error::internal("nobody hashes passwords any more"))?;
+    let turn = TURN.acquire().await.map_err(|_| Error::internal("nobody hashes passwords any more"))?;
     let hashing = tokio::task::spawn_blocking(move || {
+        // The work goes on where its caller has hung up.
+        let _turn = turn;
         let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.expose().as_bytes());
         hash.map(|hash| hash.to_string())
     });

@@ -2,10 +2,14 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use subtle::ConstantTimeEq as _;
+use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
 /// Text that wipes its memory, compares in constant time and prints nothing of itself.
@@ -39,6 +43,18 @@ impl FromStr for Secret {
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(Self::from(text))
     }
+}
+
+/// Keep a secret in a new file that only its owner reads: whole, and there after a power cut, or not at all.
+///
+/// Errors: [`std::io::ErrorKind::AlreadyExists`] where a file is there.
+pub fn keep(file: &Path, text: &Secret) -> std::io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut written = NamedTempFile::new_in(folder)?;
+    written.write_all(text.expose().as_bytes())?;
+    written.as_file().sync_all()?;
+    written.persist_noclobber(file)?;
+    File::open(folder)?.sync_all()
 }
 
 /// The length may be told: it is that of a card number, a code or a key.

@@ -53,7 +53,8 @@ pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box
     let Deposit::Create { account, amount, narration, available_at, json } = command;
     let store = super::open(database).await?;
     let arrival = Arrival { amount, narration, available_at };
-    let deposit = arrive(&store, super::account(&store, account).await?, arrival).await?;
+    let deposit = arrive(&store, super::account(&store, account).await?, arrival).await;
+    let deposit = deposit.map_err(|error| super::refused(&error))?;
     let text = format!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
     super::tell(&deposit, &text, json)
 }

@@ -13,11 +13,20 @@ use entity::merchant::MerchantStatus;
 /// What can be decided.
 #[derive(Subcommand)]
 pub enum Merchant {
-    /// Let a merchant trade.
+    /// Let a merchant trade, and print it.
+    ///
+    /// Its keys of this environment work from the next request on, and its partner is told by an event.
+    #[command(after_help = "Example:\n  card-payments merchant activate mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     Activate(Decision),
-    /// Refuse a merchant, for ever.
+    /// Refuse a merchant, for ever, and print it.
+    ///
+    /// In live its keys open nothing from the next request on; its partner is told by an event.
+    #[command(after_help = "Example:\n  card-payments merchant decline mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     Decline(Decision),
-    /// Let a merchant wait.
+    /// Let a merchant wait, and print it.
+    ///
+    /// In live its keys only read from the next request on; its partner is told by an event.
+    #[command(after_help = "Example:\n  card-payments merchant hold mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     Hold(Decision),
 }
 
@@ -26,7 +35,7 @@ pub enum Merchant {
 pub struct Decision {
     /// The merchant's token: mrch_...
     merchant: MerchantToken,
-    /// As JSON.
+    /// One JSON object.
     #[arg(long)]
     json: bool,
 }
@@ -44,6 +53,5 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
         let unknown = error.code() == ErrorCode::NotFound;
         if unknown { format!("there is no merchant {merchant}") } else { super::refused(&error) }
     })?;
-    println!("{}", if json { serde_json::to_string(&decided)? } else { decided.to_string() });
-    Ok(())
+    super::tell(&decided, &decided, json)
 }

@@ -6,7 +6,7 @@ use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::services::data_keys::rotate::rotate;
 use clap::Subcommand;
 
-use super::tell;
+use super::{refused, tell};
 
 /// What can be done with the vault.
 #[derive(Subcommand)]
@@ -33,6 +33,6 @@ pub enum Vault {
 pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Vault::Rotate { json } = command;
     let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
-    let rotation = rotate(&ctx).await?;
+    let rotation = rotate(&ctx).await.map_err(|error| refused(&error))?;
     tell(&rotation, &rotation, json)
 }

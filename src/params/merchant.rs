@@ -71,6 +71,7 @@ pub struct NewContact {
 #[derive(Debug, Clone, Serialize, Deserialize, Validate, ToSchema)]
 pub struct LegalEntity {
     /// In Australia the ABN: 11 digits; elsewhere up to 20 characters.
+    #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(max_length = 255, example = "51824753556")]
     pub business_registration_number: String,
     /// As it is registered.
@@ -146,7 +147,7 @@ pub struct Director {
     #[schema(max_length = 1000, example = "0491 570 156")]
     pub contact_number: String,
     /// YYYY-MM-DD, at least 18 years ago.
-    #[validate(custom(function = "rules::date"))]
+    #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::date"))]
     #[schema(format = Date, example = "1980-02-29")]
     pub date_of_birth: String,
 }
@@ -181,7 +182,7 @@ pub struct Contact {
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub last_name: String,
     /// Telephone number.
-    #[validate(custom(function = "rules::phone_number"))]
+    #[validate(length(max = TEXT_LENGTH_MAX), custom(function = "rules::phone_number"))]
     pub phone_number: String,
     /// E-mail address.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]

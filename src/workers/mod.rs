@@ -5,15 +5,15 @@ mod courier;
 
 pub use courier::Working;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::limits::DATA_KEYS_READ_AGAIN;
+use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX};
 use crate::services::{Ctx, data_keys, due};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start a loop for each kind of due work, one that learns of new data keys, and the courier; they end with the process, and what they leave is due
-/// again.
+/// Start a loop for each kind of due work, one that learns of new data keys, and the courier; they end with the process,
+/// and what they leave is due again.
 pub fn start(ctx: &Ctx) -> Working {
     for kind in due::KINDS {
         // The courier delivers them, each endpoint at its own pace.
@@ -36,14 +36,27 @@ pub fn start(ctx: &Ctx) -> Working {
             }
         });
     }
-    let keys = Ctx::clone(ctx);
-    tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(DATA_KEYS_READ_AGAIN).await;
-            if let Err(error) = data_keys::read_again(&keys).await {
+    tokio::spawn(learn_keys(Ctx::clone(ctx)));
+    courier::start(ctx)
+}
+
+/// A process that cannot learn of new data keys ends before the one by which it seals may be gone: what it sealed by that
+/// one would be lost.
+async fn learn_keys(ctx: Ctx) {
+    let mut learnt = Instant::now();
+    loop {
+        tokio::time::sleep(DATA_KEYS_READ_AGAIN).await;
+        match data_keys::read_again(&ctx).await {
+            Ok(()) => learnt = Instant::now(),
+            Err(error) => {
                 tracing::error!(%error, "the vault's keys cannot be read again");
+                if learnt.elapsed() > DATA_KEYS_UNREAD_MAX {
+                    tracing::error!(
+                        "what is sealed by keys that may be gone would be lost: this server ends"
+                    );
+                    std::process::exit(1);
+                }
             }
         }
-    });
-    courier::start(ctx)
+    }
 }

@@ -1,6 +1,7 @@
 //! What callers rely on is not taken from them unsaid: the document is held against the last released one.
 //! CHANGELOG.md tells how a release is made.
 
+use crate::documents::resolved;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -113,15 +114,6 @@ impl Walk<'_> {
 
 fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
-}
-
-fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
-    match value["$ref"].as_str() {
-        Some(reference) => {
-            document.pointer(reference.trim_start_matches('#')).expect("references lead somewhere")
-        }
-        None => value,
-    }
 }
 
 /// What of the older document the newer one takes away from callers, or newly wants of them.

@@ -171,7 +171,7 @@ fn operations(document: &Value) -> impl Iterator<Item = (String, &Value)> {
     })
 }
 
-fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+pub fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     value["$ref"].as_str().map_or(value, |reference| document.pointer(&reference[1..]).unwrap())
 }
 

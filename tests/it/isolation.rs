@@ -13,6 +13,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::answers::{Operation, operations};
+use crate::documents::resolved;
 use crate::harness::app::another_account;
 use crate::harness::{Answer, App, Client, rules, token_of};
 
@@ -67,7 +68,12 @@ impl Other {
         let opened = match self.opens {
             Opens::Nothing => false,
             Opens::Browsers => is_for_browsers(operation),
-            Opens::Account { partner } => partner || !operation.path.starts_with("/1/merchants"),
+            Opens::Account { partner } => {
+                partner
+                    || !["/1/merchants", "/1/sandbox/merchants"]
+                        .iter()
+                        .any(|path| operation.path.starts_with(path))
+            }
         };
         if !opened {
             Comes::NotIn
@@ -130,7 +136,8 @@ fn shows_nothing_of(rows: &str, answer: &Answer, of: &str) {
 
 /// One of the codes that the document names for this status.
 fn is_documented(operation: &Operation, answer: &Answer, of: &str) {
-    let described = &operation.described["responses"][answer.status.to_string()]["description"];
+    let described = &operation.described["responses"][answer.status.to_string()];
+    let described = &resolved(&DOCUMENT, described)["description"];
     let code = answer.json()["error"].as_str().expect("a code").to_owned();
     let named = described.as_str().is_some_and(|codes| {
         codes.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_').any(|word| word == code)
@@ -196,6 +203,8 @@ async fn others(app: &App, live: &App) -> Vec<Other> {
     if let Some(merchant) = referred(app, &partner).await {
         let key = |key: &Value| app.with_key(key.as_str().expect("a key"));
         let [own, elsewhere] = [&merchant["test_secret_api_key"], &merchant["api_keys"]["secret"]].map(key);
+        // It opens with nothing.
+        own.post("/1/sandbox/deposits", &json!({ "amount": 1_000_000 })).await.ok(201);
         others.push(Other::new("a referred merchant's key", own, Opens::Account { partner: false }));
         others.push(Other::new("a referred merchant's key elsewhere", elsewhere, Opens::Nothing));
     }

@@ -40,7 +40,11 @@ const DUE_BY: [&str; 19] = [
 ];
 
 /// What else looks at all accounts, by the words in which it does, and why it may.
-const OVER_ALL: [(&str, &str); 2] = [
+const OVER_ALL: [(&str, &str); 3] = [
+    (
+        "select accounts.id , ( select max ( charges.created_at ) from charges where charges.account_id = accounts.id and",
+        "the last charges of the merchants on a page, each by its account",
+    ),
     ("delete from charges_search where", "SQLite: words bear a short code, which two accounts may share"),
     (
         "select accounts.id from accounts",

@@ -69,6 +69,8 @@ struct Filled {
     network: String,
     endpoint: String,
     charge: Answer,
+    /// As its detail shows it, with the keys of both environments.
+    merchant: Value,
 }
 
 async fn challenged(client: &Client) -> String {
@@ -78,6 +80,7 @@ async fn challenged(client: &Client) -> String {
 }
 
 async fn fill(client: &Client) -> Filled {
+    let merchant = client.merchant().await;
     client.post("/1/walletA_pay/certificates", &json!({})).await.ok(201);
     client.post("/1/bank_accounts", &bank_account("987654321")).await.ok(201);
     let network = client.post("/1/payment_sources", &network_token("4200000000000000")).await.ok(201);
@@ -88,6 +91,7 @@ async fn fill(client: &Client) -> Filled {
         network: token_of(&network),
         endpoint: token_of(&client.endpoint("https://example.com/hook").await),
         charge: repeat(client, "/1/charges", &charge_with(400, json!({}))).await,
+        merchant: client.get(&format!("/1/merchants/{merchant}")).await.ok(200),
     }
 }
 
@@ -100,6 +104,8 @@ async fn still_good(app: &App, client: &Client, filled: &Filled, endpoint: &Valu
     client.post("/1/charges", &by_network).await.ok(201);
     let shown = client.get(&format!("/1/webhook_endpoints/{}", filled.endpoint)).await.ok(200);
     assert_eq!(&shown, endpoint);
+    let merchant = client.get(&format!("/1/merchants/{}", token_of(&filled.merchant))).await.ok(200);
+    assert_eq!(merchant, filled.merchant);
     let again = repeat(client, "/1/charges", &charge_with(400, json!({}))).await;
     assert_eq!((again.status, &again.text), (filled.charge.status, &filled.charge.text));
     let decided = press(&app.anonymous(), &filled.page, "decision=approve").await;

@@ -1,11 +1,11 @@
 //! `card-payments account export`.
 
 use std::error::Error;
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use card_payments::config::{DatabaseOptions, Secrets};
+use card_payments::secret::{self, Secret};
 use card_payments::services::merchants::export::export;
 use clap::Args;
 use entity::MerchantToken;
@@ -31,27 +31,9 @@ pub struct Export {
 pub async fn run(Export { merchant, out }: Export, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
     let document = export(&ctx, merchant).await?;
-    let text = serde_json::to_string_pretty(&document)? + "\n";
+    let text = Secret::from(serde_json::to_string_pretty(&document)? + "\n");
     match out {
-        None => Ok(std::io::stdout().write_all(text.as_bytes())?),
-        Some(file) => {
-            written(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
-            Ok(())
-        }
+        None => Ok(std::io::stdout().write_all(text.expose().as_bytes())?),
+        Some(file) => Ok(secret::keep(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?),
     }
-}
-
-/// A file that nobody else may read, whole or not at all.
-fn written(file: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut opened = options.open(file)?;
-    let done = opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all());
-    if done.is_err() {
-        // It would be half a document.
-        let _ = std::fs::remove_file(file);
-    }
-    done
 }

@@ -18,7 +18,7 @@ use crate::commands;
 pub struct Import {
     /// What `account export` has written in the other environment.
     file: PathBuf,
-    /// As JSON.
+    /// One JSON object.
     #[arg(long)]
     json: bool,
 }
@@ -30,12 +30,8 @@ pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> R
     let merchant = document.merchant();
     let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
     let token = import(&ctx, document).await?;
-    if json {
-        println!("{}", json!({ "token": token, "merchant": merchant }));
-    } else {
-        println!(
-            "{token}: the account of {merchant}, pending approval; `merchant activate {merchant}` lets it trade"
-        );
-    }
-    Ok(())
+    let said = format!(
+        "{token}: the account of {merchant}, pending approval; `merchant activate {merchant}` lets it trade"
+    );
+    commands::tell(&json!({ "token": token, "merchant": merchant }), &said, json)
 }

@@ -124,6 +124,9 @@ async fn last_charges(
     db: &impl ConnectionTrait,
     accounts: Vec<AccountToken>,
 ) -> Result<HashMap<AccountToken, Option<Timestamp>>, Error> {
+    if accounts.is_empty() {
+        return Ok(HashMap::new());
+    }
     let its =
         Expr::col((charge::Entity, charge::Column::AccountId)).equals((account::Entity, account::Column::Id));
     let last = Query::select()

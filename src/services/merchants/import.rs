@@ -12,6 +12,7 @@ use crate::config::{self, Environment};
 use crate::error::Error;
 use crate::params::Faults;
 use crate::params::bank_account::NewBankAccount;
+use crate::params::merchant::Application;
 use crate::services::accounts::{self, Keys, NewAccount};
 use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
@@ -34,7 +35,7 @@ pub enum ImportError {
     Unreadable,
     /// For the other environment.
     #[error("the document is for the {0} environment")]
-    Environment(String),
+    Environment(&'static str),
     /// Not what an application holds.
     #[error("the document's {0} cannot be right")]
     Wrong(&'static str),
@@ -61,9 +62,18 @@ pub fn read(text: &str, environment: Environment) -> Result<Document, ImportErro
     }
     let document: Document = serde_json::from_str(text).map_err(broken)?;
     if document.environment != environment.name() {
-        return Err(ImportError::Environment(document.environment));
+        return Err(ImportError::Environment(environment.other().name()));
     }
     let application = &document.application;
+    let Application { contact, entity, business, .. } = application;
+    let required = [&contact.first_name, &contact.last_name, &entity.full_legal_name, &business.trading_name];
+    if required.into_iter().any(|text| text.trim().is_empty()) {
+        return Err(ImportError::Wrong("application"));
+    }
+    let paid_to = &document.bank_account;
+    if paid_to.name.trim().is_empty() || paid_to.number.trim().is_empty() {
+        return Err(ImportError::Wrong("bank_account"));
+    }
     if application.validate().is_err() || application.entity.registration_number_fault().is_some() {
         return Err(ImportError::Wrong("application"));
     }
