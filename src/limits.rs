@@ -246,7 +246,7 @@ pub const WIPE_BATCH: u64 = 1000;
 /// How often a server reads the table of the vault's keys again.
 pub const DATA_KEYS_READ_AGAIN: Duration = Duration::from_secs(5);
 /// For how long a server goes on that cannot read it: half of what follows.
-pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_secs(1800);
+pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_mins(30);
 /// Wall clock for which a data key that has retired is kept at least: far longer than it takes every server to read the
 /// table again, and what it sealed before to be committed.
 pub const DATA_KEY_KEPT: Span = Span::seconds(3600);
