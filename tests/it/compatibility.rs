@@ -79,10 +79,9 @@ impl Walk<'_> {
                 self.schema(at, part, depth + 1);
             }
         }
-        let types = match &schema["type"] {
-            Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
-            single => Vec::from_iter(single.as_str()),
-        };
+        let types = &schema["type"];
+        let several = types.as_array().into_iter().flatten().filter_map(Value::as_str);
+        let types: Vec<_> = types.as_str().into_iter().chain(several).collect();
         let verb = if self.request { "takes" } else { "shows" };
         let promise = |said: &mut Said, what: String| said.promised.insert(format!("{} {what}", self.name));
         for kind in types.iter().filter(|kind| **kind != "null") {
@@ -142,10 +141,10 @@ fn what_may_break_clients_is_listed_in_the_changelog() {
     if std::env::var_os("UPDATE_RELEASED").is_some() {
         std::fs::write(&released, card_payments::http::document::yaml(&current)).unwrap();
     }
-    let releases =
+    let versions =
         changelog.lines().filter(|line| line.starts_with("## [") && *line != "## [Unreleased]").count();
-    assert_eq!(releases > 0, released.exists(), "a released version and docs/released.yaml come together");
-    if releases == 0 {
+    assert_eq!(versions > 0, released.exists(), "a released version and docs/released.yaml come together");
+    if versions == 0 {
         return;
     }
     let unreleased = changelog.split("\n## [").nth(1).unwrap();
