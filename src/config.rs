@@ -99,7 +99,7 @@ pub struct ServeOptions {
     /// simulator; the default in test, to be named in live.
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
     pub acquirer: Option<String>,
-    /// Where set, /metrics answers only there; in live it answers nowhere else.
+    /// Where set, /metrics answers only there, beside /healthz and /readyz; in live it answers nowhere else.
     #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN")]
     pub admin_listen: Option<SocketAddr>,
     /// Networks whose X-Forwarded-For is believed, separated by commas.

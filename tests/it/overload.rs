@@ -15,7 +15,7 @@ use http::{Method, header};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use self::open_loop::{Heard, OpenLoop};
+use self::open_loop::{Heard, OpenLoop, Shot};
 use crate::harness::line::Carries;
 use crate::harness::process::{PAYMENT, Process, heard, pause, program, request};
 use crate::harness::sending::{ask, form};
@@ -200,7 +200,7 @@ async fn ten_times_the_load_it_can_carry_costs_a_server_neither_its_memory_nor_a
 
     let warm = load.closed(16, Duration::from_secs(2)).await;
     let capacity = (warm.len() as u64 / 2).max(1);
-    assert!(warm.iter().all(|heard| heard.is_accepted()), "{warm:?}");
+    assert!(warm.iter().all(Shot::is_accepted), "{warm:?}");
     let span = Duration::from_secs(number("CARD_PAYMENTS_OVERLOAD_SECONDS", 5));
     let mut shots = load.open(capacity * 10, span).await;
 

@@ -1,5 +1,6 @@
 //! Requests that are answered before their body has come: the caller reads the answer, whatever it still sends.
 
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -22,10 +23,10 @@ fn connect(server: &Process) -> TcpStream {
 fn head(line: &str, key: Option<&str>, headers: &[&str]) -> String {
     let mut head = format!("{line} HTTP/1.1\r\nHost: test\r\n");
     if let Some(key) = key {
-        head += &format!("Authorization: Basic {}\r\n", STANDARD.encode(format!("{key}:")));
+        write!(head, "Authorization: Basic {}\r\n", STANDARD.encode(format!("{key}:"))).unwrap();
     }
     for header in headers {
-        head += &format!("{header}\r\n");
+        write!(head, "{header}\r\n").unwrap();
     }
     head + "\r\n"
 }
@@ -129,7 +130,7 @@ fn a_large_body_that_stops_on_its_way_is_not_waited_for() {
     let mut stream = connect(&server);
     stream.set_read_timeout(Some(Duration::from_secs(50))).unwrap();
     stream.write_all(head("POST /1/charges", Some(&key), &[JSON, &length(MIB)]).as_bytes()).unwrap();
-    stream.write_all(&[b' '; 20_000]).unwrap();
+    stream.write_all(" ".repeat(20_000).as_bytes()).unwrap();
     let answer = heard_first(&mut stream);
     assert_eq!((answer.status, answer.json()["error"].as_str()), (504, Some("gateway_timeout")));
     assert_eq!(answer.headers["connection"], "close");

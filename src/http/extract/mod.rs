@@ -94,15 +94,14 @@ impl FromRequest<Site> for Input {
         let (parts, body) = request.into_parts();
         refuse_announced(&parts.headers, BODY_BYTES_MAX)?;
         let mut whole = pin!(whole(body, site));
-        let (body, room) = match timeout(BODY_PATIENCE, &mut whole).await {
-            Ok(body) => body,
-            Err(_) => {
-                under_way::gives_way();
-                let whole = whole.await?;
-                site.gate.enter().await?;
-                Ok(whole)
-            }
-        }?;
+        let (body, room) = if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
+            whole?
+        } else {
+            under_way::gives_way();
+            let whole = whole.await?;
+            site.gate.enter().await?;
+            whole
+        };
         // An empty body is an empty form, whatever its type.
         let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
