@@ -70,7 +70,7 @@ pub struct LoadOptions {
     #[arg(long, env = "CARD_PAYMENTS_RATE_LIMIT",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub rate_limit: Option<u32>,
-    /// Requests that are worked on at once; what waits for the acquirer is not counted. As many wait, for half a
+    /// Requests that are worked on at once; what waits for the acquirer is not counted. Four times as many wait, for a
     /// second; the rest is refused. There may be eight times as many connections.
     #[arg(long, env = "CARD_PAYMENTS_CONCURRENCY", default_value_t = CONCURRENCY,
         value_parser = clap::value_parser!(u16).range(1..=8192))]
@@ -99,7 +99,7 @@ pub struct ServeOptions {
     /// simulator; the default in test, to be named in live.
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
     pub acquirer: Option<String>,
-    /// Where set, /metrics answers only there; in live it answers nowhere else.
+    /// Where set, /metrics answers only there, beside /healthz and /readyz; in live it answers nowhere else.
     #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN")]
     pub admin_listen: Option<SocketAddr>,
     /// Networks whose X-Forwarded-For is believed, separated by commas.

@@ -22,11 +22,19 @@ pub const CONCURRENCY: u16 = 128;
 /// and those whose request waits for the acquirer.
 pub const CONNECTIONS_A_PLACE: usize = 8;
 /// How long a request waits for a place before it is refused.
-pub const GATE_WAIT: Duration = Duration::from_millis(500);
+pub const GATE_WAIT: Duration = Duration::from_secs(1);
+/// How many may wait for each place: a burst of one client's is no overload; in a longer queue most would wait in vain.
+pub const QUEUE_A_PLACE: usize = 4;
 /// How long a request may wait for its own body before its place is others'.
 pub const BODY_PATIENCE: Duration = Duration::from_millis(250);
 /// Up to here, any body is read; larger ones wait for their turn.
 pub const SMALL_BODY_BYTES: usize = 16 * 1024;
+/// How long a large body may take once it has its turn.
+pub const LARGE_BODY_TIME: Duration = Duration::from_secs(10);
+/// How much is read of a body that nobody wants: more than the longest that somebody might.
+pub const UNREAD_BYTES_MAX: usize = 12 * 1024 * 1024;
+/// And for how long.
+pub const UNREAD_TIME: Duration = Duration::from_secs(5);
 /// One large body for so many requests that are worked on at once.
 pub const PLACES_A_LARGE_BODY: usize = 8;
 

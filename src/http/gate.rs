@@ -13,14 +13,15 @@ use super::Site;
 use super::answer::without_log;
 use super::metrics::{Shed, count_shed};
 use crate::error::ErrorCode;
-use crate::limits::{CONNECTIONS_A_PLACE, GATE_WAIT, PLACES_A_LARGE_BODY};
+use crate::limits::{CONNECTIONS_A_PLACE, GATE_WAIT, PLACES_A_LARGE_BODY, QUEUE_A_PLACE};
 use crate::under_way;
 
 /// The places there are.
 ///
 /// A request takes one before anything is read of it but its head, and keeps it until it is answered, unless it begins
 /// to wait for somebody who is neither the database nor the processor ([`under_way::gives_way`]): then it is others'.
-/// What it does afterwards is paced by those it waited for. So places bound what waits for the database (its pool, and
+/// After its own body it takes one again ([`Gate::enter`]); what it does after anybody else is paced by those it waited
+/// for. So places bound what waits for the database (its pool, and
 /// SQLite's writer), and connections all the rest.
 pub struct Gate {
     requests: Places,
@@ -31,7 +32,7 @@ pub struct Gate {
 /// Places of one kind.
 pub struct Places {
     free: Arc<Semaphore>,
-    /// Who may wait for one: as many as there are places. In a longer queue most would wait in vain.
+    /// Who may wait for one.
     queue: Semaphore,
     all: usize,
 }
@@ -52,6 +53,15 @@ impl Gate {
         &self.requests
     }
 
+    /// Let the request under way begin, or go on, with a place.
+    ///
+    /// Refusals: `service_unavailable`.
+    pub async fn enter(&self) -> Result<(), ErrorCode> {
+        let place = self.requests.soon().await.inspect_err(|_| count_shed(Shed::Request))?;
+        under_way::holds(place);
+        Ok(())
+    }
+
     /// Of connections.
     pub fn connections(&self) -> &Places {
         &self.connections
@@ -67,7 +77,7 @@ impl Gate {
 
 impl Places {
     fn new(all: usize) -> Self {
-        Self { free: Arc::new(Semaphore::new(all)), queue: Semaphore::new(all), all }
+        Self { free: Arc::new(Semaphore::new(all)), queue: Semaphore::new(all * QUEUE_A_PLACE), all }
     }
 
     /// How many are taken, and how many there are.
@@ -95,15 +105,9 @@ impl Places {
 
 /// Around the routes: let in whoever has a place.
 pub async fn let_in(State(site): State<Site>, request: Request, next: Next) -> Response {
-    match site.gate.requests().soon().await {
-        Ok(place) => {
-            under_way::holds(place);
-            next.run(request).await
-        }
-        Err(refused) => {
-            count_shed(Shed::Request);
-            // Nothing went wrong, and there may be thousands of them.
-            without_log(&refused.into())
-        }
+    match site.gate.enter().await {
+        Ok(()) => next.run(request).await,
+        // Nothing went wrong, and there may be thousands of them.
+        Err(refused) => without_log(&refused.into()),
     }
 }

@@ -1,5 +1,6 @@
 //! Connections: how many, for how long, and how they end. `axum::serve` bounds none of this.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
@@ -7,11 +8,11 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::{HeaderValue, Request, Response, header};
+use axum::http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -20,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use super::gate::Gate;
+use super::unread;
 use crate::limits::{CONNECTION_IDLE, HEAD_BYTES_MAX, REQUEST_TIMEOUT};
 
 /// How far a server is on its way out. Whoever sends it decides when.
@@ -78,24 +80,27 @@ pub async fn serve(listener: TcpListener, router: Router, gate: &Gate, phase: wa
 /// Serve one connection.
 async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, mut phase: watch::Receiver<Phase>) {
     let leaving = phase.clone();
-    let service = router
-        .map_request(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(ConnectInfo(peer));
-            request.map(Body::new)
-        })
-        .map_response(move |mut response: Response<Body>| {
+    let service = service_fn(|request: Request<Incoming>| {
+        let (mut request, rest) = unread::lend(request);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let answer = router.clone().oneshot(request.map(Body::new));
+        let leaving = &leaving;
+        async move {
+            let Ok(mut response) = answer.await;
+            let ends = rest.settle();
             // The caller's next request comes by another connection, perhaps to another copy.
-            if *leaving.borrow() > Phase::Serving {
+            if ends || *leaving.borrow() > Phase::Serving {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
-            response
-        });
+            Ok::<_, Infallible>(response)
+        }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         // Runs from the end of the answer before, too.
         .header_read_timeout(CONNECTION_IDLE)
         .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     // How a connection ends is the caller's business.
     tokio::select! {

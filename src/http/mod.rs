@@ -35,6 +35,7 @@ mod subscriptions;
 mod swagger;
 mod system;
 mod transfers;
+mod unread;
 mod wallets;
 mod webhook_endpoints;
 mod webhooks;
@@ -177,9 +178,9 @@ static DOCUMENT: LazyLock<serde_json::Value> = LazyLock::new(|| {
 
 static YAML: LazyLock<String> = LazyLock::new(|| document::yaml(&DOCUMENT));
 
-/// Metrics alone, for a listener of the operator's.
+/// What watches over the server, for a listener of the operator's.
 pub fn admin_router(site: Site) -> Router {
-    system::metrics_alone().with_state(site)
+    system::health().fallback(system::unknown_route).with_state(site)
 }
 
 /// Everything the server answers.

@@ -1,10 +1,11 @@
 //! The Swagger page, which works offline.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header;
+use axum::http::uri::Authority;
+use axum::http::{HeaderName, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::{Value, json};
@@ -12,6 +13,8 @@ use utoipa_swagger_ui::SwaggerUi;
 
 use super::Site;
 use crate::config::Environment;
+
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// The page and what it reads; its first script is ours, for the sake of the key.
 pub fn routes(document: &Value) -> Router<Site> {
@@ -48,7 +51,13 @@ async fn initializer(State(site): State<Site>, request: Request) -> impl IntoRes
          \x20 }})\n\
          }}\n"
     );
-    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8"), (header::CACHE_CONTROL, "no-store")], script)
+    let headers = [
+        (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        // No page of anybody else's may run it and read the key.
+        (RESOURCE_POLICY, "same-origin"),
+    ];
+    (headers, script)
 }
 
 /// Nobody stands between the browser and us, and both are on one machine.
@@ -56,5 +65,16 @@ fn from_this_machine(request: &Request) -> bool {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     let forwarded =
         ["forwarded", "x-forwarded-for", "via"].iter().any(|name| request.headers().contains_key(*name));
-    peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback()) && !forwarded
+    peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback()) && !forwarded && by_own_name(request)
+}
+
+/// Whether the browser has asked for this machine: a name of somebody else's may be made to lead here.
+fn by_own_name(request: &Request) -> bool {
+    let named =
+        request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    named.is_some_and(|named| {
+        let host = named.host().trim_matches(['[', ']']);
+        host.eq_ignore_ascii_case("localhost")
+            || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+    })
 }

@@ -49,11 +49,6 @@ pub fn health() -> Router<Site> {
         .method_not_allowed_fallback(wrong_method)
 }
 
-/// What an operator's own listener answers.
-pub fn metrics_alone() -> Router<Site> {
-    Router::new().route("/metrics", get(metrics)).fallback(unknown_route)
-}
-
 async fn index(State(site): State<Site>) -> Html<String> {
     let Index { base_url, .. } = &*site.index;
     let environment = site.index.environment.name();

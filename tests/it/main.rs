@@ -79,6 +79,7 @@ mod three_d_secure;
 mod transfer_races;
 mod transfers;
 mod unknown_outcomes;
+mod unread_bodies;
 mod vault_rotation;
 mod verifiers;
 mod wallet_libraries;

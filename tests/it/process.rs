@@ -400,6 +400,9 @@ fn metrics_move_to_the_operators_listener() {
     let metrics = ask(admin, "GET", "/metrics", None, "");
     assert_eq!(metrics.status, 200);
     assert!(metrics.body.contains("card_payments_acquirer_calls_total 1"), "{}", metrics.body);
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(ask(admin, "GET", path, None, "").status, 200, "{path}");
+    }
     assert_eq!(ask(admin, "GET", "/1/charges", Some(&server.keys().0), "").status, 404);
     server.stopped();
 }

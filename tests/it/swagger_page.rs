@@ -32,16 +32,31 @@ fn the_page_tells_the_key_to_nobody_but_a_browser_on_the_servers_machine() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
     let (key, _) = server.keys();
-    let script = |forwarded: &str| {
+    let script = |header: &str| {
         let mut curl = Command::new("curl");
-        curl.args(["-sS", "-H", forwarded])
+        curl.args(["-sS", "-i", "-H", header])
             .arg(format!("http://{}/docs/swagger-initializer.js", server.address));
         String::from_utf8(curl.output().unwrap().stdout).unwrap()
     };
-    assert!(script("X-Nothing: 1").contains(&key));
-    for forwarded in ["X-Forwarded-For: 203.0.113.9", "Forwarded: for=203.0.113.9", "Via: 1.1 proxy"] {
-        let script = script(forwarded);
-        assert!(script.contains("const key = null") && !script.contains(&key), "{forwarded}");
+    for own in
+        ["X-Nothing: 1", "Host: localhost:8080", "Host: LOCALHOST", "Host: 127.0.0.1", "Host: [::1]:8080"]
+    {
+        let script = script(own);
+        assert!(script.contains(&key), "{own}");
+        // A page of somebody else's that names it as its script gets nothing.
+        assert!(script.contains("cross-origin-resource-policy: same-origin"), "{own}");
+    }
+    for strange in [
+        "X-Forwarded-For: 203.0.113.9",
+        "Forwarded: for=203.0.113.9",
+        "Via: 1.1 proxy",
+        "Host: page.example.com",
+        "Host: localhost.example.com",
+        "Host: 203.0.113.9:8080",
+        "Host:",
+    ] {
+        let script = script(strange);
+        assert!(script.contains("const key = null") && !script.contains(&key), "{strange}");
     }
     server.stopped();
 }

@@ -24,7 +24,7 @@ use validator::Validate;
 use self::unreadable::Unreadable;
 use super::Site;
 use crate::error::{Error, ErrorCode};
-use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, SMALL_BODY_BYTES};
+use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, LARGE_BODY_TIME, SMALL_BODY_BYTES};
 use crate::params::{self, Faults, Paging, Params, Search, Sorting};
 use crate::under_way;
 
@@ -94,13 +94,14 @@ impl FromRequest<Site> for Input {
         let (parts, body) = request.into_parts();
         refuse_announced(&parts.headers, BODY_BYTES_MAX)?;
         let mut whole = pin!(whole(body, site));
-        let read = if let Ok(read) = timeout(BODY_PATIENCE, &mut whole).await {
-            read
+        let (body, room) = if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
+            whole?
         } else {
             under_way::gives_way();
-            whole.await
+            let whole = whole.await?;
+            site.gate.enter().await?;
+            whole
         };
-        let (body, room) = read?;
         // An empty body is an empty form, whatever its type.
         let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
@@ -108,9 +109,20 @@ impl FromRequest<Site> for Input {
     }
 }
 
-/// All of a body, and the room that a large one takes.
+/// All of a body, and the room that a large one takes; that may be had for a short time only.
 async fn whole(body: Body, site: &Site) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Error> {
-    let (mut body, mut bytes, mut room) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new(), None);
+    let (mut body, mut bytes) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
+    if read(&mut body, &mut bytes, SMALL_BODY_BYTES).await? {
+        return Ok((bytes.freeze(), None));
+    }
+    let room = site.gate.large_body().await?;
+    let rest = timeout(LARGE_BODY_TIME, read(&mut body, &mut bytes, BODY_BYTES_MAX)).await;
+    rest.map_err(|_| ErrorCode::GatewayTimeout)??;
+    Ok((bytes.freeze(), Some(room)))
+}
+
+/// Read until there are more bytes than these. Says whether the body has ended before.
+async fn read(body: &mut Limited<Body>, bytes: &mut BytesMut, enough: usize) -> Result<bool, Error> {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             if error.is::<LengthLimitError>() {
@@ -119,12 +131,12 @@ async fn whole(body: Body, site: &Site) -> Result<(Bytes, Option<OwnedSemaphoreP
             Error::explained(ErrorCode::BadRequest, CUT_OFF)
         })?;
         let Ok(piece) = frame.into_data() else { continue };
-        if room.is_none() && bytes.len() + piece.len() > SMALL_BODY_BYTES {
-            room = Some(site.gate.large_body().await?);
-        }
         bytes.extend_from_slice(&piece);
+        if bytes.len() > enough {
+            return Ok(false);
+        }
     }
-    Ok((bytes.freeze(), room))
+    Ok(true)
 }
 
 const CUT_OFF: &str = "The body was cut off";

@@ -4,6 +4,7 @@ use axum::body::{Body, HttpBody};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
+use bytes::Bytes;
 use http_body_util::Limited;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -24,7 +25,7 @@ const FILE: &str = "file";
 /// it again. Of two files the last stays; what is no multipart body is read as everywhere.
 ///
 /// Refusals: `unsupported_media_type`, `payload_too_large`, `bad_request`, `gateway_timeout` where no byte comes for too
-/// long.
+/// long, `service_unavailable`.
 pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upload>), Error> {
     // An empty body is an empty form, whatever its type.
     let empty = request.body().is_end_stream();
@@ -45,13 +46,14 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
         let name = part.name().unwrap_or_default().to_owned();
         match part.file_name().map(str::to_owned) {
             Some(filename) if name == FILE => upload = Some(file(site, part, filename).await?),
-            Some(_) => while in_time(part.chunk()).await?.is_some() {},
+            Some(_) => while piece(&mut part).await?.is_some() {},
             None => {
                 let text = text(part, &mut text_bytes).await?;
                 form.insert(&name, text).map_err(refusal)?;
             }
         }
     }
+    site.gate.enter().await?;
     // A browser sends a file without a name where none was chosen.
     let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
     if let Some(upload) = &upload {
@@ -67,8 +69,7 @@ async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Uplo
         Error::from(ErrorCode::ServiceUnavailable)
     };
     let mut upload = Upload::begin(&site.incoming, filename, FILE_BYTES_MAX).await.map_err(failed)?;
-    while let Some(bytes) = in_time(part.chunk()).await? {
-        under_way::receives(bytes.len());
+    while let Some(bytes) = piece(&mut part).await? {
         upload.write(&bytes).await.map_err(failed)?;
     }
     Ok(upload)
@@ -77,7 +78,7 @@ async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Uplo
 /// All texts together are as long as the body of any other request at most.
 async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> {
     let mut text = Vec::new();
-    while let Some(bytes) = in_time(part.chunk()).await? {
+    while let Some(bytes) = piece(&mut part).await? {
         *so_far += bytes.len();
         if *so_far > BODY_BYTES_MAX {
             return Err(ErrorCode::PayloadTooLarge.into());
@@ -87,7 +88,14 @@ async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> 
     String::from_utf8(text).map_err(|_| refusal(NO_MULTIPART))
 }
 
-/// The next piece of the body, if it comes in time.
+/// The next piece of a part.
+async fn piece(part: &mut Field<'_>) -> Result<Option<Bytes>, Error> {
+    let piece = in_time(part.chunk()).await?;
+    under_way::receives(piece.as_ref().map_or(0, Bytes::len));
+    Ok(piece)
+}
+
+/// What comes next of the body, if it comes in time.
 async fn in_time<T>(
     next: impl Future<Output = Result<Option<T>, MultipartError>>,
 ) -> Result<Option<T>, Error> {

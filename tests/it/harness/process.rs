@@ -207,6 +207,20 @@ pub fn heard(mut stream: TcpStream) -> Heard {
     parsed(&text).unwrap_or_else(|| panic!("no answer: {text}"))
 }
 
+/// The first answer on a connection that may be kept.
+pub fn heard_first(stream: &mut TcpStream) -> Heard {
+    let (mut text, mut byte) = (Vec::new(), [0]);
+    loop {
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "no answer: {}", String::from_utf8_lossy(&text));
+        text.push(byte[0]);
+        if let Some(heard) = parsed(&String::from_utf8_lossy(&text))
+            && heard.headers["content-length"] == heard.body.len().to_string()
+        {
+            return heard;
+        }
+    }
+}
+
 fn parsed(text: &str) -> Option<Heard> {
     let (head, body) = text.split_once("\r\n\r\n")?;
     let mut lines = head.lines();
