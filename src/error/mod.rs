@@ -209,6 +209,14 @@ impl ErrorCode {
     pub fn body_is_array(self) -> bool {
         self == Self::InsufficientServiceBalance
     }
+
+    /// Whether the same request may be accepted a moment later: its answer says when to ask again.
+    pub fn passes(self) -> bool {
+        matches!(
+            self,
+            Self::ServiceUnavailable | Self::RateLimited | Self::IdempotencyKeyInUse | Self::ClockMoving
+        )
+    }
 }
 
 /// The body of an error (specification, Errors).

@@ -213,13 +213,7 @@ pub fn without_log(error: &Error) -> Response {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
     }
     // A rate is at least one a second, so its next token is never further away.
-    if matches!(
-        code,
-        ErrorCode::ServiceUnavailable
-            | ErrorCode::RateLimited
-            | ErrorCode::IdempotencyKeyInUse
-            | ErrorCode::ClockMoving
-    ) {
+    if code.passes() {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
@@ -234,7 +228,7 @@ impl IntoResponse for ErrorCode {
 /// Decisions 1: exactly this content type, compact JSON.
 const JSON: &str = "application/json; charset=utf-8";
 
-/// The body of every error (specification, Errors), for the document.
+/// What went wrong: a code for programs and a sentence for people. A list holds the one error of `insufficient_service_balance`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorBody {
     /// Error code.

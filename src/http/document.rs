@@ -1,8 +1,10 @@
 //! The OpenAPI document: what the annotations say, finished by passes that no handler can forget.
 
+mod answers;
 mod bodies;
 mod examples;
 mod forms;
+mod headers;
 mod links;
 mod names;
 mod parameters;
@@ -73,6 +75,7 @@ pub fn finished(api: &OpenApi) -> Value {
     components(&mut document);
     names::references(&mut document);
     let (schemas, mut forms) = (document["components"]["schemas"].clone(), BTreeSet::new());
+    let answers = answers::recorded();
     for (method, operation) in operations(&mut document) {
         if method == "get" {
             operation.remove("requestBody");
@@ -80,9 +83,11 @@ pub fn finished(api: &OpenApi) -> Value {
             refusals::repeatable(operation);
         }
         refusals::errors(operation);
+        headers::headers(operation);
         parameters::described(operation);
         forms::describe(operation, &schemas, &mut forms);
         examples::examples(operation);
+        answers::shown(operation, &answers);
     }
     forms::apart(&mut document["components"]["schemas"], forms);
     names::renamed(&mut document);
@@ -128,12 +133,7 @@ fn components(document: &mut Value) {
             "example": "order-1001",
         },
     });
-    document["components"]["headers"] = json!({
-        "IdempotentReplayed": {
-            "description": "true where this is the answer to an earlier request with the same Idempotency-Key.",
-            "schema": { "type": "string", "enum": ["true"] },
-        },
-    });
+    document["components"]["headers"] = headers::components();
     document["components"]["examples"] = refusals::bodies().into();
     document["components"]["securitySchemes"] = json!({
         "secret_key": { "type": "http", "scheme": "basic", "description": "The secret API key as the user name, an empty password." },

@@ -1,5 +1,7 @@
 //! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` writes them anew.
 
+mod recorded;
+
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -228,6 +230,51 @@ fn every_error_is_named_with_the_body_that_it_has() {
 }
 
 #[test]
+fn every_answer_names_its_headers() {
+    let document = card_payments::http::openapi();
+    for (name, operation) in operations(&document) {
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let response = resolved(&document, response);
+            let mut wanted = vec!["X-Request-Id"];
+            match status.as_str() {
+                "401" => wanted.push("WWW-Authenticate"),
+                "429" | "503" => wanted.push("Retry-After"),
+                "409" if response["description"].as_str().unwrap().contains("idempotency_key_in_use") => {
+                    wanted.push("Retry-After");
+                }
+                "200" | "201" if !name.starts_with("GET") && !name.starts_with("HEAD") => {
+                    wanted.push("Idempotent-Replayed");
+                }
+                _ => {}
+            }
+            for header in wanted {
+                assert!(response["headers"].get(header).is_some(), "{name} {status}: {header}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_choice_is_empty() {
+    assert!(!card_payments::http::openapi().to_string().contains(r#""enum":[]"#));
+}
+
+#[test]
+fn a_form_says_no_null_where_json_may() {
+    let document = card_payments::http::openapi();
+    let schemas = &document["components"]["schemas"];
+    let forms = schemas.as_object().unwrap().iter().filter(|(name, _)| name.ends_with("Form"));
+    for (name, form) in forms {
+        assert!(!form["properties"].to_string().contains(r#""null""#), "{name}");
+    }
+    for (schema, kinds) in
+        [("SubscriptionChangesForm", json!("string")), ("SubscriptionChanges", json!(["string", "null"]))]
+    {
+        assert_eq!(schemas[schema]["properties"]["card_token"]["type"], kinds, "{schema}");
+    }
+}
+
+#[test]
 fn no_schema_stands_twice() {
     let document = card_payments::http::openapi();
     let schemas = document["components"]["schemas"].as_object().unwrap();
@@ -286,6 +333,11 @@ fn the_collection_has_every_operation_once() {
             if let Some(body) = request["body"]["raw"].as_str() {
                 serde_json::from_str::<Value>(body).unwrap();
             }
+            if request["body"]["mode"] == "formdata" {
+                let parts = request["body"]["formdata"].as_array().unwrap();
+                let parts: Vec<_> = parts.iter().map(|part| json!([part["key"], part["type"]])).collect();
+                assert_eq!(parts, [json!(["file", "file"]), json!(["purpose", "text"])], "{raw}");
+            }
             let path = raw
                 .split('/')
                 .map(|part| part.strip_prefix(':').map_or(part.to_owned(), |name| format!("{{{name}}}")));
@@ -336,6 +388,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 34, "every operation with a body has an example");
+        assert_eq!(sent, 36, "every operation with a body has an example");
     }
 }

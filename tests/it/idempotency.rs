@@ -72,7 +72,7 @@ rules! {
                     asked_twice += 1;
                     continue;
                 }
-                let body = client.body_of(&method, path, operation).await;
+                let body = client.body_of(operation).await;
                 let (path, key) = (app.path_of(&client, path).await, format!("{method}{path}"));
                 let request = Keyed { method, path, key, body };
                 let first = request.by(&client).await;

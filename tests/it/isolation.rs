@@ -243,7 +243,7 @@ fn tokens_of(schema: &Value, depth: usize, of: &str, named: &mut Vec<String>) {
 
 /// A body that is the other one's own but for one parameter, which names a record of the owner's.
 async fn naming(app: &App, other: &Client, owner: &Client, operation: &Operation, name: &str) -> Value {
-    let mut body = other.body_of(&operation.method, &operation.path, &operation.described).await;
+    let mut body = other.body_of(&operation.described).await;
     let fields = body.as_object_mut().expect("an object");
     // What would be said twice: the card itself, a bank account itself.
     fields.retain(|field, _| field != "card" && format!("{field}_token") != name);
@@ -279,13 +279,13 @@ rules! {
         let (mut covered, mut asked) = (0, [0; 3]);
         for operation in operations() {
             let path = of_the_owner(app, &owner, &operation).await;
-            let body = owner.body_of(&operation.method, &operation.path, &operation.described).await;
+            let body = owner.body_of(&operation.described).await;
             let before = rows_of(app, account).await;
             for other in &others {
                 let comes = other.comes(&operation);
                 let body = match (comes, other.opens) {
                     (Comes::Served, Opens::Account { .. }) => {
-                        &other.client.body_of(&operation.method, &operation.path, &operation.described).await
+                        &other.client.body_of(&operation.described).await
                     }
                     _ => &body,
                 };

@@ -7,6 +7,8 @@ use entity::{
 };
 use serde_json::{Map, Value, json};
 
+use super::forms::FORM;
+
 /// What a token in a path may look like, by the parameter's name.
 pub(super) fn token(parameter: &str) -> Option<String> {
     let id = EXAMPLE.parse::<ChargeToken>().ok()?.id();
@@ -36,7 +38,7 @@ pub(super) fn token(parameter: &str) -> Option<String> {
 
 const EXAMPLE: &str = "ch_AZqYv3rVcBKUQ1mHn7tKRw";
 
-/// Bodies that succeed as they stand, with the keys of any account.
+/// Bodies that succeed with the keys of any account: as they stand, but for records and certificates, which are the account's.
 pub(super) fn examples(operation: &mut Map<String, Value>) {
     let card = json!({
         "number": "4200000000000000", "expiry_month": 5, "expiry_year": 2030, "cvc": "123", "name": "Roland Robot",
@@ -46,6 +48,11 @@ pub(super) fn examples(operation: &mut Map<String, Value>) {
     let example = match operation["operationId"].as_str() {
         Some("create_card" | "create_customer_card") => card,
         Some("create_payment_source") => json!({ "type": "card", "source": card }),
+        Some("create_file") => json!({ "file": "receipt.pdf", "purpose": "dispute_evidence" }),
+        Some("update_wallet_certificate") => {
+            json!({ "pem": "-----BEGIN CERTIFICATE-----\nMIIB...\n-----END CERTIFICATE-----\n" })
+        }
+        Some("create_sandbox_dispute") => json!({ "charge_token": token("charge_token") }),
         Some("create_wallet_domain") => json!({ "domain_name": "shop.example.com" }),
         Some("create_wallet_session") => json!({
             "validation_url": "https://gateway.wallet.example/paymentSession", "initiative": "messaging",
@@ -120,5 +127,14 @@ pub(super) fn examples(operation: &mut Map<String, Value>) {
     let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());
     for body in content.into_iter().flat_map(|content| content.values_mut()) {
         body["example"] = example.clone();
+    }
+    // What is null as JSON is blank in a form.
+    let form = operation.get_mut("requestBody").and_then(|body| body["content"].get_mut(FORM));
+    for field in
+        form.into_iter().filter_map(|form| form["example"].as_object_mut()).flat_map(|all| all.values_mut())
+    {
+        if field.is_null() {
+            *field = "".into();
+        }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::names::SCHEMAS;
 
-const FORM: &str = "application/x-www-form-urlencoded";
+pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A body may be left out where nothing in it is required, and then it is not null. Nested fields of its form are written
 /// name[key], which the document calls deepObject. `forms` gets the name of the form's schema.
@@ -49,13 +49,31 @@ fn not_null(either: &[Value]) -> Option<Value> {
 }
 
 /// Form and JSON get a schema each: clients in Python choose how to send a body by its class, and one class for both they
-/// send as both. The form's is the one with the properties, because the generator of clients in Java leaves out what
-/// only forms refer to, and because two parts make what one alone would only rename.
+/// send as both. Where both are the same, the form's is the one with the properties, because the generator of clients in
+/// Java leaves out what only forms refer to, and because two parts make what one alone would only rename. A form cannot
+/// say null.
 pub(super) fn apart(schemas: &mut Value, forms: BTreeSet<String>) {
     for name in forms {
-        let form = schemas[&name].take();
-        let both = json!([{ "$ref": format!("{SCHEMAS}{name}Form") }, { "description": "As JSON." }]);
-        schemas[&name] = json!({ "description": form["description"], "allOf": both });
+        let mut form = schemas[&name].clone();
+        let properties = form.get_mut("properties").and_then(Value::as_object_mut);
+        properties.into_iter().flat_map(|properties| properties.values_mut()).for_each(without_null);
+        if form == schemas[&name] {
+            let both = json!([{ "$ref": format!("{SCHEMAS}{name}Form") }, { "description": "As JSON." }]);
+            schemas[&name] = json!({ "description": form["description"], "allOf": both });
+        }
         schemas[format!("{name}Form")] = form;
+    }
+}
+
+fn without_null(schema: &mut Value) {
+    if let Some(meant) = schema["oneOf"].as_array().and_then(|either| not_null(either)) {
+        *schema = meant;
+    }
+    let Some(types) = schema.get_mut("type") else { return };
+    if let Some(several) = types.as_array_mut() {
+        several.retain(|kind| kind != "null");
+        if let [one] = several.as_slice() {
+            *types = one.clone();
+        }
     }
 }

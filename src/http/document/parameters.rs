@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
 use super::examples::token;
-use crate::services::{charges, disputes, transfers};
+use crate::services::{charges, disputes, merchants, transfers};
 
 /// Which page of a list.
 #[derive(IntoParams)]
@@ -42,6 +42,7 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
         Some("search_charges") => charges::search::SORTS,
         Some("search_transfers") => transfers::search::SORTS,
         Some("list_disputes" | "search_disputes") => disputes::find::SORTS,
+        Some("search_merchants") => merchants::find::SORTS,
         _ => &[],
     };
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);

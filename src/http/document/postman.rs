@@ -66,8 +66,21 @@ fn request(path: &str, method: &str, operation: &Value) -> Value {
                 "mode": "raw", "raw": format!("{:#}", body.get("example").unwrap_or(&json!({}))),
                 "options": { "raw": { "language": "json" } },
             }),
-            None => json!({ "mode": "formdata", "formdata": [] }),
+            None => {
+                json!({ "mode": "formdata", "formdata": content.values().flat_map(|body| upload(&body["example"])).collect::<Vec<_>>() })
+            }
         };
     }
     json!({ "name": operation["summary"], "request": request })
+}
+
+/// The parts of an upload; `file` is chosen from a disk.
+fn upload(example: &Value) -> Vec<Value> {
+    let parts = example.as_object().into_iter().flatten();
+    parts
+        .map(|(name, value)| match name.as_str() {
+            "file" => json!({ "key": name, "type": "file", "src": value }),
+            _ => json!({ "key": name, "type": "text", "value": value }),
+        })
+        .collect()
 }

@@ -6,6 +6,7 @@ use entity::FailureCode;
 use serde_json::{Map, Value, json};
 
 use super::examples::token;
+use super::headers::{self, REPLAYED};
 use super::operations;
 use crate::error::{Error, ErrorCode, Refusal};
 use crate::params::Faults;
@@ -34,8 +35,7 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     for (status, response) in responses.iter_mut() {
         if status.as_str() < "500" {
-            response["headers"] =
-                json!({ "Idempotent-Replayed": { "$ref": "#/components/headers/IdempotentReplayed" } });
+            headers::name(response, REPLAYED);
         }
     }
     // In live, of a merchant that is not active (decisions 10).
@@ -80,7 +80,7 @@ pub(super) fn errors(operation: &mut Map<String, Value>) {
 }
 
 /// The codes that a response's description names: "not_found", "gateway_error: nothing was charged".
-fn named(status: &str, description: &str) -> Vec<ErrorCode> {
+pub(super) fn named(status: &str, description: &str) -> Vec<ErrorCode> {
     let words: Vec<_> = description.split([',', ':']).map(str::trim).collect();
     let meant = |code: &&ErrorCode| {
         code.status().to_string() == status
@@ -170,7 +170,7 @@ fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
 fn response_name(response: &Value) -> String {
     let codes = response["content"]["application/json"]["examples"].as_object();
     let codes: Vec<_> = codes.into_iter().flatten().map(|(code, _)| pascal(code)).collect();
-    let repeatable = if response.get("headers").is_some() { "Repeatable" } else { "" };
+    let repeatable = if response["headers"].get(REPLAYED).is_some() { "Repeatable" } else { "" };
     format!("{repeatable}{}", codes.join("Or"))
 }
 

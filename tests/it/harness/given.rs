@@ -256,6 +256,12 @@ impl Client {
         if example.get("customer_token").is_some() {
             example["customer_token"] = self.customer("4200000000000000").await["token"].clone();
         }
+        if example.get("charge_token").is_some() {
+            example["charge_token"] = token_of(&self.captured(400).await).into();
+        }
+        if example.get("pem").is_some() {
+            example["pem"] = self.issued_certificate().await.into();
+        }
         example
     }
 

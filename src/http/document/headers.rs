@@ -1,0 +1,61 @@
+//! Headers of answers.
+
+use serde_json::{Map, Value, json};
+
+use super::refusals;
+use crate::error::ErrorCode;
+
+/// On the answer to a request that was answered before.
+pub(super) const REPLAYED: &str = "Idempotent-Replayed";
+const REQUEST_ID: &str = "X-Request-Id";
+const RETRY_AFTER: &str = "Retry-After";
+const AUTHENTICATE: &str = "WWW-Authenticate";
+
+/// What each of them says.
+pub(super) fn components() -> Value {
+    json!({
+        component(REPLAYED): {
+            "description": "true where this is the answer to an earlier request with the same Idempotency-Key.",
+            "schema": { "type": "string", "enum": ["true"] },
+        },
+        component(REQUEST_ID): {
+            "description": "Names the request, by the X-Request-Id that it came with or by a new one; tell it when you ask about an answer.",
+            "required": true,
+            "schema": { "type": "string", "minLength": 1, "maxLength": 128 },
+            "example": "0198c5e5-7d3a-7c41-9f0e-2b6a51d84c10",
+        },
+        component(RETRY_AFTER): {
+            "description": "After how many seconds to ask again.",
+            "schema": { "type": "integer", "minimum": 1 },
+            "example": 1,
+        },
+        component(AUTHENTICATE): {
+            "description": "How to authenticate.",
+            "schema": { "type": "string", "enum": ["Basic"] },
+        },
+    })
+}
+
+/// A request id at every answer; at a refusal, how it is overcome.
+pub(super) fn headers(operation: &mut Map<String, Value>) {
+    let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
+    for (status, response) in responses.into_iter().flatten() {
+        name(response, REQUEST_ID);
+        let codes = refusals::named(status, response["description"].as_str().unwrap_or_default());
+        if codes.contains(&ErrorCode::Unauthorized) {
+            name(response, AUTHENTICATE);
+        }
+        if codes.iter().any(|code| code.passes()) {
+            name(response, RETRY_AFTER);
+        }
+    }
+}
+
+/// Names a header at an answer, beside those that it has.
+pub(super) fn name(response: &mut Value, header: &str) {
+    response["headers"][header] = json!({ "$ref": format!("#/components/headers/{}", component(header)) });
+}
+
+fn component(header: &str) -> String {
+    header.replace('-', "")
+}
