@@ -49,31 +49,13 @@ fn not_null(either: &[Value]) -> Option<Value> {
 }
 
 /// Form and JSON get a schema each: clients in Python choose how to send a body by its class, and one class for both they
-/// send as both. Where both are the same, the form's is the one with the properties, because the generator of clients in
-/// Java leaves out what only forms refer to, and because two parts make what one alone would only rename. A form cannot
-/// say null.
+/// send as both. The form's is the one with the properties, because the generator of clients in Java leaves out what
+/// only forms refer to, and because two parts make what one alone would only rename.
 pub(super) fn apart(schemas: &mut Value, forms: BTreeSet<String>) {
     for name in forms {
-        let mut form = schemas[&name].clone();
-        let properties = form.get_mut("properties").and_then(Value::as_object_mut);
-        properties.into_iter().flat_map(|properties| properties.values_mut()).for_each(without_null);
-        if form == schemas[&name] {
-            let both = json!([{ "$ref": format!("{SCHEMAS}{name}Form") }, { "description": "As JSON." }]);
-            schemas[&name] = json!({ "description": form["description"], "allOf": both });
-        }
+        let form = schemas[&name].take();
+        let both = json!([{ "$ref": format!("{SCHEMAS}{name}Form") }, { "description": "As JSON." }]);
+        schemas[&name] = json!({ "description": form["description"], "allOf": both });
         schemas[format!("{name}Form")] = form;
-    }
-}
-
-fn without_null(schema: &mut Value) {
-    if let Some(meant) = schema["oneOf"].as_array().and_then(|either| not_null(either)) {
-        *schema = meant;
-    }
-    let Some(types) = schema.get_mut("type") else { return };
-    if let Some(several) = types.as_array_mut() {
-        several.retain(|kind| kind != "null");
-        if let [one] = several.as_slice() {
-            *types = one.clone();
-        }
     }
 }
