@@ -25,6 +25,7 @@ const EVERYWHERE: &[ErrorCode] = &[
 
 /// What changes something can be asked for once more without a second effect (decisions 2).
 pub(super) fn repeatable(operation: &mut Map<String, Value>) {
+    let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == "Sandbox");
     let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
     match operation.get_mut("parameters").and_then(Value::as_array_mut) {
         Some(parameters) => parameters.push(key),
@@ -38,8 +39,10 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
             headers::name(response, REPLAYED);
         }
     }
-    // In live, of a merchant that is not active (decisions 10).
-    says(responses, ErrorCode::ApiUnavailable);
+    // In live, of a merchant that is not active (decisions 10); there is no sandbox.
+    if !in_sandbox {
+        says(responses, ErrorCode::ApiUnavailable);
+    }
     says(responses, ErrorCode::IdempotencyKeyReused);
     says(responses, ErrorCode::IdempotencyKeyInUse);
 }
