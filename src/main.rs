@@ -128,15 +128,25 @@ fn main() -> ExitCode {
     }
 }
 
-/// Where options stand and no command, `serve` is meant.
+/// Options may stand before their command; where no command stands, `serve` is meant.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<_> = std::env::args_os().collect();
     let of_all = ["-h", "--help", "-V", "--version"];
-    let of_serve = |first: &OsString| {
+    let of_command = |first: &OsString| {
         first.as_encoded_bytes().starts_with(b"-") && !of_all.iter().any(|option| first == option)
     };
-    if arguments.get(1).is_none_or(of_serve) {
-        arguments.insert(1, "serve".into());
+    if arguments.get(1).is_none_or(of_command) {
+        let commands = Cli::command();
+        // Behind an option without its value, a word is that value.
+        let takes_value = |option: &OsString| {
+            let option = option.as_encoded_bytes();
+            option.starts_with(b"--") && !option.contains(&b'=')
+        };
+        let command = (2..arguments.len()).find(|&at| {
+            commands.find_subcommand(&arguments[at]).is_some() && !takes_value(&arguments[at - 1])
+        });
+        let command = command.map_or_else(|| "serve".into(), |at| arguments.remove(at));
+        arguments.insert(1, command);
     }
     arguments
 }

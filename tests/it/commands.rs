@@ -261,6 +261,16 @@ operated! {
         assert_eq!(rows(installed).await, before);
     }
 
+    async fn options_of_a_command_may_stand_before_it(installed) {
+        let made = installed.told(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
+        let before = installed.told(&["account", "list"]);
+        assert_eq!(before[0]["token"], made[0]["token"]);
+        assert_eq!(installed.told(&["--environment", "test", "account", "list"]), before);
+        assert_eq!(installed.told(&["--environment=test", "account", "list"]), before);
+        let (code, _, stderr) = installed.run(&["--environment", "live", "account", "list"]);
+        assert_eq!(code, Some(1), "{stderr}");
+    }
+
     async fn an_empty_database_belongs_to_whoever_fills_it_first(installed) {
         for command in [&["migrate"][..], &["account", "list"], &["ledger", "verify"]] {
             assert_eq!(installed.run(command).0, Some(0), "{command:?}");
