@@ -107,7 +107,7 @@ async fn query(app: &App, client: &Client, operation: &Operation) -> String {
                 "domain_name" => "shop.example.com".to_owned(),
                 name => app.record_of(client, name).await,
             };
-            query += &format!("?{}={value}", parameter["name"].as_str().unwrap());
+            query = format!("{query}?{}={value}", parameter["name"].as_str().unwrap());
         }
     }
     query
