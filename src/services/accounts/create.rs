@@ -1,7 +1,7 @@
 //! An account that an operator makes: in live the only way to the first one (decisions 14).
 
 use entity::account::TransfersSchedule;
-use entity::api_key;
+use entity::api_key::KeyKind;
 use entity::bank_account::{self, BankAccountState};
 use entity::installation;
 use futures::FutureExt;
@@ -68,10 +68,12 @@ impl NewAccount {
 
     async fn made(&self, tx: &Tx, environment: Environment) -> Result<(), Error> {
         let mut faults = Faults::default();
-        for (row, param) in self.keys.iter().zip(["secret_key", "publishable_key"]) {
-            if api_key::Entity::find_by_id(row.hash.clone()).one(tx).await?.is_some() {
-                faults.add(param, "is somebody's already");
-            }
+        for kind in self.taken_keys(tx).await? {
+            let param = match kind {
+                KeyKind::Secret => "secret_key",
+                KeyKind::Publishable => "publishable_key",
+            };
+            faults.add(param, "is somebody's already");
         }
         if !faults.is_empty() {
             return Err(faults.into());

@@ -183,6 +183,17 @@ impl NewAccount {
         Self { keys: key_rows(ctx, row.id, keys), row, bank_account: Some(bank_account), deposit: None }
     }
 
+    /// Which of its keys open an account already.
+    pub async fn taken_keys(&self, tx: &Tx) -> Result<Vec<KeyKind>, Error> {
+        let mut taken = Vec::new();
+        for key in &self.keys {
+            if api_key::Entity::find_by_id(key.hash.clone()).one(tx).await?.is_some() {
+                taken.push(key.kind);
+            }
+        }
+        Ok(taken)
+    }
+
     /// Record it.
     pub async fn record(&self, tx: &Tx) -> Result<(), Error> {
         add_keys(tx, &self.keys).await?;

@@ -1,7 +1,7 @@
 //! `card-payments account import`: a merchant of the other environment becomes an account of this one. It has no partner
 //! here, whose account another one would be, so it is a merchant of its own; and nobody here has decided about it yet.
 
-use entity::{AccountToken, account, api_key, merchant};
+use entity::{AccountToken, account, merchant};
 use futures::FutureExt;
 use sea_orm::EntityTrait;
 use validator::Validate;
@@ -17,7 +17,6 @@ use crate::services::accounts::{self, Keys, NewAccount};
 use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
-use crate::vault::Purpose;
 
 /// Why a document is not taken. None of it repeats what stands in the document.
 #[derive(Debug, thiserror::Error)]
@@ -106,10 +105,8 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
         return Err(ImportError::Wrong("bank_account"));
     };
     let keys = Keys { secret: keys.secret.as_str().into(), publishable: keys.publishable.as_str().into() };
-    let hashes = [&keys.secret, &keys.publishable]
-        .map(|key| ctx.vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]).to_vec());
     let merchant = begun(id, &row, application, document.password_hash.clone())?;
-    let coming = Coming { account: NewAccount::with(ctx, row, &keys, bank_account), merchant, hashes };
+    let coming = Coming { account: NewAccount::with(ctx, row, &keys, bank_account), merchant };
     match ctx.store.write(coming, |tx, coming| coming.record(tx).boxed()).await? {
         Came::In => Ok(id),
         Came::Before => Err(ImportError::Known(id)),
@@ -121,7 +118,6 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
 struct Coming {
     account: NewAccount,
     merchant: merchant::Model,
-    hashes: [Vec<u8>; 2],
 }
 
 enum Came {
@@ -135,10 +131,8 @@ impl Coming {
         if account::Entity::find_by_id(self.merchant.own_account()).one(tx).await?.is_some() {
             return Ok(Came::Before);
         }
-        for hash in &self.hashes {
-            if api_key::Entity::find_by_id(hash.clone()).one(tx).await?.is_some() {
-                return Ok(Came::WithTakenKeys);
-            }
+        if !self.account.taken_keys(tx).await?.is_empty() {
+            return Ok(Came::WithTakenKeys);
         }
         self.account.record(tx).await?;
         added(tx, &self.merchant);
