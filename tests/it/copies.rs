@@ -2,7 +2,7 @@
 //! a request that fails (docs/operating.md). What a killed one leaves is told in `crashes.rs`.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -106,6 +106,7 @@ fn answer(stream: &mut TcpStream, request: &str) -> Option<(String, String)> {
     let (mut text, mut piece) = (Vec::new(), [0; 4096]);
     loop {
         let read = match stream.read(&mut piece) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Ok(0) | Err(_) if text.is_empty() => return None,
             read => read.unwrap(),
         };

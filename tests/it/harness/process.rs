@@ -211,7 +211,9 @@ pub fn heard(mut stream: TcpStream) -> Heard {
 pub fn heard_first(stream: &mut TcpStream) -> Heard {
     let (mut text, mut byte) = (Vec::new(), [0]);
     loop {
-        assert_eq!(stream.read(&mut byte).unwrap(), 1, "no answer: {}", String::from_utf8_lossy(&text));
+        if let Err(error) = stream.read_exact(&mut byte) {
+            panic!("{error} after {}", String::from_utf8_lossy(&text));
+        }
         text.push(byte[0]);
         if let Some(heard) = parsed(&String::from_utf8_lossy(&text))
             && heard.headers["content-length"] == heard.body.len().to_string()
