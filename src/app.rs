@@ -27,7 +27,7 @@ use crate::services::accounts::{self, Keys};
 use crate::services::installation::{self, InstallationError};
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges, data_keys, refunds, sandbox, webhooks};
-use crate::store::{ConnectError, Location, Store};
+use crate::store::{self, ConnectError, Found, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
@@ -46,6 +46,11 @@ pub enum StartError {
     /// The vault key is none.
     #[error("CARD_PAYMENTS_VAULT_KEY: {0}")]
     VaultKey(#[from] OperatorKeysError),
+    /// The key of a laptop's database is gone.
+    #[error(
+        "the database was sealed with a vault key that is not there: bring back {0}, or set CARD_PAYMENTS_VAULT_KEY"
+    )]
+    VaultKeyLost(PathBuf),
     /// Live needs it.
     #[error("{0} is required in the live environment")]
     Required(&'static str),
@@ -111,8 +116,9 @@ pub struct App {
 }
 
 impl Parts {
-    /// As the configuration says.
-    pub fn configured(
+    /// As the configuration says. The database is looked at, and whoever has no business with it refused; nothing of it
+    /// is touched.
+    pub async fn configured(
         options: &ServeOptions,
         database: &DatabaseOptions,
         secrets: &Secrets,
@@ -141,7 +147,7 @@ impl Parts {
                 "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
             );
         }
-        let operator = operator(database, secrets)?;
+        let operator = operator(database, secrets).await?;
         let reach = reach(environment, &options.webhook_allow);
         let folder = database.data_dir.join("files");
         let blobs: Arc<dyn Blobs> = match &options.blobs {
@@ -229,7 +235,7 @@ pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx
         acquirer: Arc::new(Simulator::new(numbers(environment))),
         acquirer_answer: ACQUIRER_ANSWER,
         environment,
-        operator: operator(database, secrets)?,
+        operator: operator(database, secrets).await?,
         outbound: Outbound::new(reach(environment, &[])),
         wallets: Wallets::default(),
         blobs: Arc::new(Disk::new(folder.clone())),
@@ -268,13 +274,22 @@ async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ct
     }))
 }
 
-/// The operator's keys: configured, or in test those of a laptop.
-fn operator(database: &DatabaseOptions, secrets: &Secrets) -> Result<OperatorKeys, StartError> {
-    match (&secrets.vault_key, database.environment) {
-        (Some(keys), _) => Ok(keys.expose().parse()?),
-        (None, Environment::Test) => vault_key_file(&database.data_dir),
-        (None, Environment::Live) => Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY")),
+/// The operator's keys: configured, or in test those of a laptop. They open the database, as far as it has keys yet, and it
+/// belongs to the environment, or to nobody.
+async fn operator(database: &DatabaseOptions, secrets: &Secrets) -> Result<OperatorKeys, StartError> {
+    if secrets.vault_key.is_none() && database.environment == Environment::Live {
+        return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY"));
     }
+    let configured: Option<OperatorKeys> =
+        secrets.vault_key.as_ref().map(|keys| keys.expose().parse()).transpose()?;
+    let found = store::look(&database.url().parse()?).await?;
+    installation::refuse_other(found.environment.as_deref(), database.environment)?;
+    let operator = match configured {
+        Some(keys) => keys,
+        None => vault_key_file(&database.data_dir, &found)?,
+    };
+    data_keys::refuse_closed(&found.keys, &operator)?;
+    Ok(operator)
 }
 
 fn is_https(address: &str) -> bool {
@@ -360,14 +375,18 @@ fn wallets(
     Ok(wallets)
 }
 
-/// The vault key of a laptop: a file of the data directory that only its owner reads.
-fn vault_key_file(data_dir: &Path) -> Result<OperatorKeys, StartError> {
+/// The vault key of a laptop: a file of the data directory that only its owner reads. It is made for a database that has no
+/// keys yet; for one that has, another key would open nothing.
+fn vault_key_file(data_dir: &Path, found: &Found) -> Result<OperatorKeys, StartError> {
     let path = data_dir.join("vault.key");
     let failed = |error| ConfigError::File(path.display().to_string(), error);
-    std::fs::create_dir_all(data_dir).map_err(failed)?;
     if path.exists() {
         return Ok(config::read(&path)?.expose().parse()?);
     }
+    if !found.keys.is_empty() {
+        return Err(StartError::VaultKeyLost(path.clone()));
+    }
+    std::fs::create_dir_all(data_dir).map_err(failed)?;
     let keys = OperatorKeys::generate("local");
     match secret::keep(&path, &keys.to_text()) {
         // Of two processes that start at once, one makes it.

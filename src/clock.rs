@@ -57,3 +57,25 @@ impl Ids {
         Token::new(self.next())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_go_on_from_where_they_were_when_the_clock_is_set_back() {
+        let ids = Ids::default();
+        let now = SystemClock.now().millis().unsigned_abs() / 1000;
+        // As the clock would have it a day later, or an hour.
+        for ahead in [3600, 86_400] {
+            let context = ids.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut last = Uuid::new_v7(uuid::Timestamp::from_unix(&*context, now + ahead, 0));
+            drop(context);
+            for _ in 0..10_000 {
+                let next = ids.next();
+                assert!(next > last, "{next} after {last}");
+                last = next;
+            }
+        }
+    }
+}

@@ -15,12 +15,20 @@ pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// How long a connection may be idle, or take to send the head of a request: longer than proxies keep theirs (a minute),
 /// so that none sends a request on a connection that is just being closed.
 pub const CONNECTION_IDLE: Duration = Duration::from_secs(75);
+/// How long a caller may take nothing at all of an answer that is being sent. Kernels tell of room in steps of many
+/// kilobytes, so that who takes a byte at a time is cut off, too.
+pub const ANSWER_STALLED: Duration = Duration::from_secs(30);
 /// How many requests are worked on at once where the operator says nothing: more than two cores and their database are
 /// ever busy with.
 pub const CONCURRENCY: u16 = 128;
 /// How many connections there may be for each request that is worked on at once: idle ones, those that wait for a place,
 /// and those whose request waits for the acquirer.
 pub const CONNECTIONS_A_PLACE: usize = 8;
+/// How many tasks there may be for each such request that go on to their end though their callers hang up, most of which
+/// wait for the acquirer: fewer than connections, so that a silent acquirer leaves some of those to everybody else.
+pub const TASKS_A_PLACE: usize = 6;
+/// How many connections an operator's own listener takes: a few that watch.
+pub const ADMIN_CONNECTIONS: usize = 32;
 /// How long a request waits for a place before it is refused.
 pub const GATE_WAIT: Duration = Duration::from_secs(1);
 /// How many may wait for each place: a burst of one client's is no overload; in a longer queue most would wait in vain.
@@ -37,6 +45,10 @@ pub const UNREAD_BYTES_MAX: usize = 12 * 1024 * 1024;
 pub const UNREAD_TIME: Duration = Duration::from_secs(5);
 /// One large body for so many requests that are worked on at once.
 pub const PLACES_A_LARGE_BODY: usize = 8;
+/// How large an answer may be that counts for nothing: larger ones take of what follows until the last of them is sent.
+pub const SMALL_ANSWER_BYTES: usize = 64 * 1024;
+/// How many bytes of large answers a process holds until their callers have taken them.
+pub const ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A full bucket holds the requests of so many seconds.
 pub const RATE_BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not 0");
@@ -103,6 +115,11 @@ pub const EVIDENCE_TEXT_CHARACTERS_MAX: usize = 500;
 pub const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 /// Decisions 9: the body that brings it.
 pub const UPLOAD_BYTES_MAX: usize = 11 * 1024 * 1024;
+/// What an upload may bring beside its file: a purpose.
+pub const UPLOAD_TEXTS_BYTES_MAX: usize = 16 * 1024;
+/// How much of an upload may be held that is no part's content: what stands before the first one, and all their heads. More
+/// than two pieces as they come from a connection.
+pub const UPLOAD_AHEAD_BYTES_MAX: u64 = 192 * 1024;
 /// Decisions 1: how long an upload may come without a byte.
 pub const UPLOAD_IDLE: Duration = Duration::from_secs(30);
 /// Decisions 9: how long a link to a file is good, by the account's clock.

@@ -11,12 +11,14 @@ use std::time::Duration;
 use card_payments::app::{App, Parts};
 use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
 use card_payments::http::listen::{self, Phase};
-use card_payments::http::{self, Index};
+use card_payments::http::{self, Index, Places};
+use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::services::accounts::Keys;
 use card_payments::workers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 
 /// A card payments API server, and what its operators run beside it.
@@ -197,7 +199,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         Some(address) => Some(bind(address).await?),
         None => None,
     };
-    let parts = Parts::configured(&options, &database, &secrets)?;
+    let parts = Parts::configured(&options, &database, &secrets).await?;
     let address = listener.local_addr()?;
     let base_url = options.base_url.unwrap_or_else(|| format!("http://{address}"));
     let index = Index {
@@ -212,7 +214,12 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     let working = workers::start(&app.ctx);
     if let Some(admin) = admin {
         let router = app.admin();
-        tokio::spawn(async move { axum::serve(admin, router).await });
+        // To the end of the process: who watches sees how it ends.
+        let (serving, phase) = watch::channel(Phase::Serving);
+        tokio::spawn(async move {
+            listen::serve(admin, router, &Places::new(ADMIN_CONNECTIONS), phase).await;
+            drop(serving);
+        });
     }
     // Whoever reads that it listens may stop it at once.
     let mut signals = Signals::listen()?;
@@ -227,7 +234,10 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         let _ = tokio::time::timeout(Duration::from_secs(options.drain_seconds), signals.next()).await;
         app.phase.send_replace(Phase::Closing);
     };
-    tokio::join!(listen::serve(listener, app.router.clone(), app.gate(), app.phase.subscribe()), leave);
+    tokio::join!(
+        listen::serve(listener, app.router.clone(), app.gate().connections(), app.phase.subscribe()),
+        leave
+    );
     // Payments that a hung-up caller left under way, and deliveries.
     app.ctx.tasks.close();
     if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {

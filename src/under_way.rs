@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use entity::AccountToken;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 tokio::task_local! {
     static UNDER_WAY: Arc<UnderWay>;
@@ -22,6 +22,9 @@ pub struct UnderWay {
     account: OnceLock<AccountToken>,
     // Among the requests that are worked on.
     place: Mutex<Option<OwnedSemaphorePermit>>,
+    // Among those that go on to their end, and where there are such places.
+    berth: OnceLock<OwnedSemaphorePermit>,
+    berths: OnceLock<Arc<Semaphore>>,
     // Of an upload, bytes.
     received: AtomicU64,
     // Microseconds.
@@ -102,9 +105,24 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
     output
 }
 
-/// The request has taken a place, and keeps it until it is done or gives way.
-pub fn holds(place: OwnedSemaphorePermit) {
-    let _ = UNDER_WAY.try_with(|request| *request.place() = Some(place));
+/// The request has taken a place, and keeps it until it is done or gives way. If it is to go on to its end whatever its
+/// caller does, it needs one of `berths` beside.
+pub fn holds(place: OwnedSemaphorePermit, berths: &Arc<Semaphore>) {
+    let _ = UNDER_WAY.try_with(|request| {
+        *request.place() = Some(place);
+        request.berths.get_or_init(|| Arc::clone(berths));
+    });
+}
+
+/// From now on the request goes on to its end, though its caller hang up: false where too many do already. It is counted
+/// until its last task has ended. Work of no request (a worker's) is not.
+pub fn goes_on() -> bool {
+    let berthed = UNDER_WAY.try_with(|request| {
+        let (None, Some(berths)) = (request.berth.get(), request.berths.get()) else { return true };
+        let berth = Arc::clone(berths).try_acquire_owned();
+        berth.is_ok_and(|berth| request.berth.set(berth).is_ok())
+    });
+    berthed.unwrap_or(true)
 }
 
 /// The request waits for somebody else from now on, for however long: its place is others'.

@@ -30,6 +30,7 @@ mod m0019_disputes;
 mod m0020_files;
 mod m0021_merchants;
 mod m0022_retired_data_keys;
+mod m0023_ended_api_keys;
 
 /// All steps in order.
 pub struct Migrator;
@@ -71,9 +72,13 @@ impl MigratorTrait for Migrator {
             Box::new(m0020_files::Migration),
             Box::new(m0021_merchants::Migration),
             Box::new(m0022_retired_data_keys::Migration),
+            Box::new(m0023_ended_api_keys::Migration),
         ]
     }
 }
+
+const AS_LONG_AS_IT_TAKES: &str =
+    "SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)";
 
 /// Run a step's statements. `UUID` and `BYTES` become the database's own types; `CLUSTERED` keeps a narrow
 /// SQLite table in its primary key instead of beside it.
@@ -84,6 +89,10 @@ pub(crate) async fn step(manager: &SchemaManager<'_>, sql: &str) -> Result<(), D
         [("BYTES", "BLOB"), ("UUID", "BLOB"), (" CLUSTERED", " WITHOUT ROWID")]
     };
     let sql = spelling.iter().fold(sql.to_owned(), |sql, (word, spelled)| sql.replace(word, spelled));
+    if manager.get_database_backend() == DbBackend::Postgres {
+        // A server that serves waits for nothing so long.
+        manager.get_connection().execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
+    }
     for statement in sql.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
         manager.get_connection().execute_unprepared(statement).await?;
     }

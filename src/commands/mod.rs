@@ -30,9 +30,10 @@ pub async fn account(store: &Store, token: AccountToken) -> Result<Account, Box<
 
 /// Open the database, an empty one too, which stays nobody's.
 pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
-    let store = Store::open(&location(database)?, Ids::default().into()).await?;
-    installation::check(&store, database.environment).await?;
-    Ok(store)
+    let location = location(database)?;
+    let found = store::look(&location).await?;
+    installation::refuse_other(found.environment.as_deref(), database.environment)?;
+    Ok(Store::open(&location, Ids::default().into()).await?)
 }
 
 /// Open the database with its keys. One that is nobody's yet becomes the environment's.
@@ -65,7 +66,10 @@ pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(
 
 /// Distribute the database's tables, and tell which were not yet.
 pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    for table in store::distribute(&database.url().parse()?).await? {
+    let location = database.url().parse()?;
+    let found = store::look(&location).await?;
+    installation::refuse_other(found.environment.as_deref(), database.environment)?;
+    for table in store::distribute(&location).await? {
         println!("{table}");
     }
     Ok(())

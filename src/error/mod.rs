@@ -162,10 +162,13 @@ fn unavailable(error: &DbErr) -> bool {
                 Sqlx::Io(_) | Sqlx::Tls(_) | Sqlx::PoolTimedOut | Sqlx::PoolClosed | Sqlx::WorkerCrashed => {
                     true
                 }
-                // SQLite: busy, locked. PostgreSQL: shutting down, starting, no connections left.
+                // SQLite: busy, locked. PostgreSQL: shutting down, starting, no connections left; somebody else's lock, a
+                // statement or a transaction that took too long.
                 Sqlx::Database(answer) => answer.code().is_some_and(|code| {
-                    matches!(&*code, "5" | "6" | "57P01" | "57P02" | "57P03" | "53300")
-                        || code.starts_with("08")
+                    matches!(
+                        &*code,
+                        "5" | "6" | "57P01" | "57P02" | "57P03" | "53300" | "55P03" | "57014" | "25P03"
+                    ) || code.starts_with("08")
                 }),
                 _ => false,
             }

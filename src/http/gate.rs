@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -13,7 +15,10 @@ use super::Site;
 use super::answer::without_log;
 use super::metrics::{Shed, count_shed};
 use crate::error::ErrorCode;
-use crate::limits::{CONNECTIONS_A_PLACE, GATE_WAIT, PLACES_A_LARGE_BODY, QUEUE_A_PLACE};
+use crate::limits::{
+    ANSWERS_BYTES_MAX, CONNECTIONS_A_PLACE, GATE_WAIT, PLACES_A_LARGE_BODY, QUEUE_A_PLACE,
+    SMALL_ANSWER_BYTES, TASKS_A_PLACE,
+};
 use crate::under_way;
 
 /// The places there are.
@@ -22,10 +27,15 @@ use crate::under_way;
 /// to wait for somebody who is neither the database nor the processor ([`under_way::gives_way`]): then it is others'.
 /// After its own body it takes one again ([`Gate::enter`]); what it does after anybody else is paced by those it waited
 /// for. So places bound what waits for the database (its pool, and
-/// SQLite's writer), and connections all the rest.
+/// SQLite's writer), and connections all the rest. What goes on though its caller hangs up has places of its own, so that
+/// a silent acquirer takes no more than those. What may be large in memory has, too: bodies, uploads and answers.
 pub struct Gate {
     requests: Places,
+    tasks: Places,
     large_bodies: Places,
+    uploads: Places,
+    // A place a kibibyte.
+    answers: Places,
     connections: Places,
 }
 
@@ -43,7 +53,10 @@ impl Gate {
         let requests = usize::from(requests);
         Self {
             requests: Places::new(requests),
+            tasks: Places::new(requests * TASKS_A_PLACE),
             large_bodies: Places::new(requests.div_ceil(PLACES_A_LARGE_BODY)),
+            uploads: Places::new(requests),
+            answers: Places::new(ANSWERS_BYTES_MAX / KIB),
             connections: Places::new(requests * CONNECTIONS_A_PLACE),
         }
     }
@@ -53,12 +66,17 @@ impl Gate {
         &self.requests
     }
 
+    /// Of what goes on though its caller hangs up.
+    pub fn tasks(&self) -> &Places {
+        &self.tasks
+    }
+
     /// Let the request under way begin, or go on, with a place.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn enter(&self) -> Result<(), ErrorCode> {
         let place = self.requests.soon().await.inspect_err(|_| count_shed(Shed::Request))?;
-        under_way::holds(place);
+        under_way::holds(place, &self.tasks.free);
         Ok(())
     }
 
@@ -73,10 +91,33 @@ impl Gate {
     pub async fn large_body(&self) -> Result<OwnedSemaphorePermit, ErrorCode> {
         self.large_bodies.soon().await.inspect_err(|_| count_shed(Shed::LargeBody))
     }
+
+    /// Receive a file.
+    ///
+    /// Refusals: `service_unavailable`.
+    pub async fn upload(&self) -> Result<OwnedSemaphorePermit, ErrorCode> {
+        self.uploads.soon().await.inspect_err(|_| count_shed(Shed::Upload))
+    }
+
+    /// Of answers that are being sent, one a kibibyte.
+    pub fn answers(&self) -> &Places {
+        &self.answers
+    }
+
+    /// Hold an answer of so many bytes in memory for as long as its caller takes to read it.
+    ///
+    /// Refusals: `service_unavailable`.
+    async fn answer(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ErrorCode> {
+        let kibibytes = bytes.div_ceil(KIB).min(self.answers.all);
+        self.answers.several(kibibytes).await.inspect_err(|_| count_shed(Shed::Answer))
+    }
 }
 
+const KIB: usize = 1024;
+
 impl Places {
-    fn new(all: usize) -> Self {
+    /// So many.
+    pub fn new(all: usize) -> Self {
         Self { free: Arc::new(Semaphore::new(all)), queue: Semaphore::new(all * QUEUE_A_PLACE), all }
     }
 
@@ -95,19 +136,58 @@ impl Places {
     ///
     /// Refusals: `service_unavailable`.
     pub async fn soon(&self) -> Result<OwnedSemaphorePermit, ErrorCode> {
-        if let Ok(place) = Arc::clone(&self.free).try_acquire_owned() {
-            return Ok(place);
+        self.several(1).await
+    }
+
+    /// The same for several at once.
+    ///
+    /// Refusals: `service_unavailable`.
+    pub async fn several(&self, places: usize) -> Result<OwnedSemaphorePermit, ErrorCode> {
+        let places = u32::try_from(places).unwrap_or(u32::MAX);
+        if let Ok(places) = Arc::clone(&self.free).try_acquire_many_owned(places) {
+            return Ok(places);
         }
         let Ok(_turn) = self.queue.try_acquire() else { return Err(ErrorCode::ServiceUnavailable) };
-        timeout(GATE_WAIT, self.wait()).await.ok().flatten().ok_or(ErrorCode::ServiceUnavailable)
+        let waiting = Arc::clone(&self.free).acquire_many_owned(places);
+        timeout(GATE_WAIT, waiting).await.ok().and_then(Result::ok).ok_or(ErrorCode::ServiceUnavailable)
     }
 }
 
-/// Around the routes: let in whoever has a place.
+/// Around the routes: let in whoever has a place, and keep of what goes out no more than there is room for.
 pub async fn let_in(State(site): State<Site>, request: Request, next: Next) -> Response {
-    match site.gate.enter().await {
-        Ok(()) => next.run(request).await,
-        // Nothing went wrong, and there may be thousands of them.
-        Err(refused) => without_log(&refused.into()),
+    // Nothing went wrong where there is none, and there may be thousands of them.
+    let refused = |refused: ErrorCode| without_log(&refused.into());
+    if let Err(code) = site.gate.enter().await {
+        return refused(code);
+    }
+    let reads = request.method().is_safe();
+    let response = next.run(request).await;
+    let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+    match bytes {
+        // What has changed something is said in any case, and never in as many words as a list.
+        Some(bytes) if bytes > SMALL_ANSWER_BYTES && reads => match site.gate.answer(bytes).await {
+            Ok(room) => kept(response, room).await,
+            Err(code) => refused(code),
+        },
+        _ => response,
+    }
+}
+
+/// An answer that gives its room back when the last of it is sent.
+async fn kept(response: Response, room: OwnedSemaphorePermit) -> Response {
+    let (head, body) = response.into_parts();
+    // It is in memory already.
+    let bytes = body.collect().await.map(|body| Held { bytes: body.to_bytes(), _room: room });
+    Response::from_parts(head, bytes.map_or_else(|_| Body::empty(), |bytes| Bytes::from_owner(bytes).into()))
+}
+
+struct Held {
+    bytes: Bytes,
+    _room: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }

@@ -14,15 +14,17 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use super::gate::Gate;
+use super::gate::Places;
+use super::taken::Taken;
 use super::unread;
-use crate::limits::{CONNECTION_IDLE, HEAD_BYTES_MAX, REQUEST_TIMEOUT};
+use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, REQUEST_TIMEOUT};
 
 /// How far a server is on its way out. Whoever sends it decides when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,16 +41,16 @@ pub enum Phase {
 /// How long files are waited for when no more of them may be open.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serve connections until the phase is [`Phase::Closing`] and everything under way is answered; an upload that takes
-/// longer than any other request is cut off.
-pub async fn serve(listener: TcpListener, router: Router, gate: &Gate, phase: watch::Receiver<Phase>) {
+/// Serve connections, each with a place, until the phase is [`Phase::Closing`] and everything under way is answered; an
+/// upload that takes longer than any other request is cut off.
+pub async fn serve(listener: TcpListener, router: Router, places: &Places, phase: watch::Receiver<Phase>) {
     let connections = TaskTracker::new();
     let mut closing = phase.clone();
     let mut closing = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
     loop {
         // Where there is none, callers wait in the listener's queue, at no cost of ours.
         let place = tokio::select! {
-            place = gate.connections().wait() => place,
+            place = places.wait() => place,
             _ = &mut closing => break,
         };
         let accepted = tokio::select! {
@@ -57,6 +59,7 @@ pub async fn serve(listener: TcpListener, router: Router, gate: &Gate, phase: wa
         };
         match accepted {
             Ok((stream, peer)) => {
+                let stream = Taken::within(ANSWER_STALLED, stream);
                 let connection = connection(stream, peer, router.clone(), phase.clone());
                 connections.spawn(async move {
                     connection.await;
@@ -78,7 +81,12 @@ pub async fn serve(listener: TcpListener, router: Router, gate: &Gate, phase: wa
 }
 
 /// Serve one connection.
-async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, mut phase: watch::Receiver<Phase>) {
+async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    peer: SocketAddr,
+    router: Router,
+    mut phase: watch::Receiver<Phase>,
+) {
     let leaving = phase.clone();
     let service = service_fn(|request: Request<Incoming>| {
         let (mut request, rest) = unread::lend(request);
@@ -100,6 +108,9 @@ async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, mut pha
         // Runs from the end of the answer before, too.
         .header_read_timeout(CONNECTION_IDLE)
         .max_buf_size(HEAD_BYTES_MAX)
+        // Who says that nothing more will come still wants the answer (`nc -N`). Who has hung up says the same, so that
+        // his request is answered, too, into the void; his connection counts until then.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     // How a connection ends is the caller's business.
@@ -126,5 +137,44 @@ pub fn make_room(connections: usize) {
     let open = if done { raised } else { current };
     if open < wanted {
         tracing::warn!(open, wanted, "too few files may be open (ulimit -n): connections may be refused");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: test\r\n\r\n";
+
+    /// A connection through which a few kilobytes fit, and what serves it.
+    fn connected() -> (DuplexStream, JoinHandle<()>) {
+        let (ours, theirs) = duplex(4096);
+        let router = Router::new().route("/", get(|| async { "x".repeat(1024 * 1024) }));
+        let (phase, peer) = (watch::Sender::default(), SocketAddr::from(([127, 0, 0, 1], 1)));
+        let stream = Taken::within(Duration::from_millis(100), ours);
+        let serving = async move { connection(stream, peer, router, phase.subscribe()).await };
+        (theirs, tokio::spawn(serving))
+    }
+
+    #[tokio::test]
+    async fn a_caller_who_never_reads_his_answer_does_not_keep_his_connection() {
+        let (mut caller, serving) = connected();
+        assert!(caller.write_all(REQUEST).await.is_ok());
+        assert!(timeout(Duration::from_mins(1), serving).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn who_says_that_nothing_more_will_come_gets_his_answer() {
+        let (mut caller, serving) = connected();
+        assert!(caller.write_all(REQUEST).await.is_ok());
+        assert!(caller.shutdown().await.is_ok());
+        let mut answer = String::new();
+        assert!(caller.read_to_string(&mut answer).await.is_ok_and(|bytes| bytes > 1024 * 1024));
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{}", &answer[..100]);
+        assert!(timeout(Duration::from_mins(1), serving).await.is_ok());
     }
 }

@@ -49,7 +49,7 @@ impl Metrics {
         );
         describe_counter!(RATE_LIMITED, "Requests refused with 429");
         // A rate over a counter that begins at its first event misses that one.
-        for refused in [Shed::Request, Shed::LargeBody] {
+        for refused in Shed::ALL {
             metrics::counter!(SHED, "what" => refused.name()).increment(0);
         }
         metrics::counter!(RATE_LIMITED).increment(0);
@@ -95,13 +95,24 @@ pub enum Shed {
     Request,
     /// The body of one that was let in.
     LargeBody,
+    /// A file.
+    Upload,
+    /// What would go on though its caller hangs up; counted where that begins.
+    Task,
+    /// The answer to one that was let in.
+    Answer,
 }
 
 impl Shed {
+    const ALL: [Self; 5] = [Self::Request, Self::LargeBody, Self::Upload, Self::Task, Self::Answer];
+
     const fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
             Self::LargeBody => "large_body",
+            Self::Upload => "upload",
+            Self::Task => "task",
+            Self::Answer => "answer",
         }
     }
 }

@@ -34,6 +34,7 @@ mod sandbox;
 mod subscriptions;
 mod swagger;
 mod system;
+mod taken;
 mod transfers;
 mod unread;
 mod wallets;
@@ -50,7 +51,7 @@ use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use gate::Gate;
+pub use gate::{Gate, Places};
 use listen::Phase;
 pub use metrics::Metrics;
 pub use rate::Rate;

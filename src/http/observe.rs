@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
@@ -23,25 +23,44 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// See the module.
 pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> Response {
-    let began = Instant::now();
-    let method = request.method().clone();
     let id = given_id(request.headers()).unwrap_or_else(|| site.ids.random().to_string());
-    let this = Arc::new(UnderWay::new(id));
-    let mut response = under_way::keep(Arc::clone(&this), next.run(request)).await;
-    let took = began.elapsed();
-    finish(response.headers_mut(), &this, took);
-    let status = response.status().as_u16();
-    let route = this.route();
-    super::metrics::count_request(&method, route, status, took);
-    tracing::info!(
-        request_id = %this.id,
-        method = %method,
-        route,
-        status,
-        duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        account = this.account().map(tracing::field::display),
-    );
+    let mut told = Told {
+        began: Instant::now(),
+        method: request.method().clone(),
+        this: Arc::new(UnderWay::new(id)),
+        status: UNANSWERED,
+    };
+    let mut response = under_way::keep(Arc::clone(&told.this), next.run(request)).await;
+    finish(response.headers_mut(), &told.this, told.began.elapsed());
+    told.status = response.status().as_u16();
     response
+}
+
+/// The status of a request whose connection ended before there was an answer. No caller sees it.
+const UNANSWERED: u16 = 499;
+
+/// What is told of a request at its end, whichever it is.
+struct Told {
+    began: Instant,
+    method: Method,
+    this: Arc<UnderWay>,
+    status: u16,
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let Self { method, this, status, .. } = self;
+        let (took, route) = (self.began.elapsed(), this.route());
+        super::metrics::count_request(method, route, *status, took);
+        tracing::info!(
+            request_id = %this.id,
+            method = %method,
+            route,
+            status,
+            duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            account = this.account().map(tracing::field::display),
+        );
+    }
 }
 
 /// Answer whatever happens. Around the routes alone, so that such an answer reaches a script tag as one that it
@@ -90,5 +109,26 @@ fn finish(headers: &mut HeaderMap, this: &UnderWay, took: Duration) {
         if let Ok(timing) = HeaderValue::from_str(&timing) {
             headers.insert(SERVER_TIMING, timing);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+
+    #[test]
+    fn a_request_that_ends_without_an_answer_is_counted() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let told = Told {
+            began: Instant::now(),
+            method: Method::POST,
+            this: Arc::new(UnderWay::new("1".into())),
+            status: UNANSWERED,
+        };
+        metrics::with_local_recorder(&recorder, || drop(told));
+        let text = recorder.handle().render();
+        assert!(text.contains("{method=\"POST\",route=\"unmatched\",status=\"499\"} 1"), "{text}");
     }
 }

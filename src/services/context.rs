@@ -19,10 +19,10 @@ use crate::answer::Wrap;
 use crate::blobs::Blobs;
 use crate::clock::{Clock, Ids};
 use crate::config::Environment;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::outbound::Outbound;
 use crate::store::Store;
-use crate::under_way::handed_on;
+use crate::under_way::{goes_on, handed_on};
 use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
@@ -71,10 +71,16 @@ pub struct Context {
 impl Context {
     /// Run work in a task of its own that the request merely awaits: a hang-up or a time-out does not cancel
     /// it, and the process does not end before it.
+    ///
+    /// Refusals: `service_unavailable` where too many requests have such work already; nothing of it has begun.
     pub async fn in_own_task<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
+        if !goes_on() {
+            metrics::counter!("card_payments_shed_total", "what" => "task").increment(1);
+            return Err(ErrorCode::ServiceUnavailable.into());
+        }
         let task = self.tasks.spawn(handed_on(work));
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
     }

@@ -14,7 +14,7 @@ use sea_orm::{
 };
 use tokio::time::sleep;
 
-use super::accounts::wipe;
+use super::accounts::{keys, wipe};
 use super::context::{Account, Context, Ctx};
 use super::data_keys::rotate;
 use super::due_work::{DueWork, Ran, Reach, Subject};
@@ -71,6 +71,7 @@ pub static KINDS: &[Kind] = &[
     Kind::of_accounts::<retention::Purge>(),
     Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
     Kind { name: "stale_wallet_payload", run: forget_payloads, backlog: stale_payloads, ahead: None },
+    Kind { name: "ended_api_key", run: forget_api_keys, backlog: ended_api_keys, ahead: None },
     Kind { name: "deleted_plan", run: sweep_plans, backlog: deleted_plans, ahead: None },
     Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
     Kind { name: "stray_blob", run: sweep_blobs, backlog: stray_blobs, ahead: None },
@@ -303,6 +304,14 @@ fn forget_keys(ctx: &Ctx) -> Doing<'_, usize> {
 
 fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [idempotency::due(ctx.clock.now())]).boxed()
+}
+
+fn forget_api_keys(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, keys::ended(ctx.clock.now()), |key| keys::forget(ctx, key)).boxed()
+}
+
+fn ended_api_keys(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [keys::ended(ctx.clock.now())]).boxed()
 }
 
 fn forget_payloads(ctx: &Ctx) -> Doing<'_, usize> {

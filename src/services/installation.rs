@@ -44,23 +44,13 @@ pub async fn claim(store: &Store, environment: Environment) -> Result<(), Instal
             .boxed()
         })
         .await?;
-    refuse_other(found, environment)
+    refuse_other(found.as_ref().map(|found| found.value.as_str()), environment)
 }
 
-/// Refuse a database of the other environment. One that is nobody's yet stays so.
-pub async fn check(store: &Store, environment: Environment) -> Result<(), InstallationError> {
-    let found = installation::Entity::find_by_id(ENVIRONMENT).one(store.read()).await.map_err(Error::from)?;
-    refuse_other(found, environment)
-}
-
-fn refuse_other(
-    found: Option<installation::Model>,
-    environment: Environment,
-) -> Result<(), InstallationError> {
+/// Refuse a database of the other environment, before anything of it is touched. One that is nobody's yet stays so.
+pub fn refuse_other(found: Option<&str>, environment: Environment) -> Result<(), InstallationError> {
     match found {
-        Some(found) if found.value != environment.name() => {
-            Err(ConnectError::Environment(found.value).into())
-        }
+        Some(found) if found != environment.name() => Err(ConnectError::Environment(found.into()).into()),
         Some(_) | None => Ok(()),
     }
 }

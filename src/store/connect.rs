@@ -166,8 +166,20 @@ pub(super) fn sqlite(url: &str, connections: u32) -> ConnectOptions {
     options
 }
 
+/// What serves requests waits for nobody for ever: somebody's lock, a statement that does not end, or a copy that stopped in
+/// its transaction. All of it ends before the time-out of a request.
+const PATIENCE: [(&str, &str); 3] =
+    [("lock_timeout", "10s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
+
 pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
-    Ok(Database::connect(options(url, POSTGRES_CONNECTIONS)).await?)
+    let mut options = options(url, POSTGRES_CONNECTIONS);
+    options.map_sqlx_postgres_opts(|postgres| postgres.options(PATIENCE));
+    Ok(Database::connect(options).await?)
+}
+
+/// A connection that waits for as long as it takes.
+pub(super) async fn patient(url: &str) -> Result<DatabaseConnection, ConnectError> {
+    Ok(Database::connect(options(url, 1)).await?)
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
@@ -175,14 +187,19 @@ pub(super) async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError>
     if !path.exists() {
         return Ok(());
     }
-    let looker = Database::connect(options(&format!("sqlite://{}?mode=rw", path.display()), 1)).await?;
+    let looker = looker(path).await?;
     let refused = refuse_foreign(&looker).await;
     looker.close().await?;
     refused
 }
 
+/// A connection to a file that is there, which turns nothing on.
+pub(super) async fn looker(path: &Path) -> Result<DatabaseConnection, ConnectError> {
+    Ok(Database::connect(options(&format!("sqlite://{}?mode=rw", path.display()), 1)).await?)
+}
+
 /// A database with tables, none of them our record of migrations, is somebody else's.
-async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
+pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<(), ConnectError> {
     let backend = connection.get_database_backend();
     let sql = if backend == DbBackend::Postgres {
         "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours

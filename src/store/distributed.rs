@@ -74,7 +74,7 @@ impl Place {
 /// Servers must be stopped meanwhile: half of the tables would not find the other half.
 pub async fn distribute(location: &Location) -> Result<Vec<String>, NotDistributed> {
     let Location::Postgres { url } = location else { return Err(NotDistributed::Sqlite) };
-    let database = connect::postgres(url).await?;
+    let database = connect::patient(url).await?;
     if !has_citus(&database).await? {
         return Err(NotDistributed::NoCitus);
     }

@@ -7,6 +7,7 @@ mod backup;
 mod begun;
 mod connect;
 mod distributed;
+mod look;
 mod postgres;
 mod rows;
 mod sqlite;
@@ -29,6 +30,7 @@ pub use appended::WordTable;
 pub use backup::{BackupError, backup};
 pub use connect::{ConnectError, Location};
 pub use distributed::{NotDistributed, Place, distribute};
+pub use look::{Found, FoundKey, look};
 pub use rows::about;
 pub use statements::{Counts, Statements};
 pub use tx::Tx;
@@ -52,6 +54,9 @@ pub struct Store {
     statements: Arc<Statements>,
     hand_off: HandOff,
 }
+
+/// In PostgreSQL's transaction.
+const AS_LONG_AS_IT_TAKES: &str = "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)";
 
 /// SQLite has one writer, which groups what waits; PostgreSQL has as many as its pool.
 enum Writer {
@@ -84,7 +89,9 @@ impl Store {
         let pool = self.reader.inner();
         if self.backend() == DbBackend::Postgres {
             let level = Some(IsolationLevel::RepeatableRead);
-            return pool.begin_with_config(level, Some(AccessMode::ReadOnly)).await;
+            let snapshot = pool.begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
+            snapshot.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
+            return Ok(snapshot);
         }
         let snapshot = pool.begin().await?;
         // Requests sort little and do it in memory; what sorts everything needs the disk.

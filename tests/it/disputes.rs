@@ -146,6 +146,31 @@ rules! {
         assert_eq!(app.number("SELECT SUM(amount) FROM postings WHERE book = 'disputes'").await, settled);
     }
 
+    async fn a_dispute_that_was_won_takes_in_arbitration_no_more_than_refunds_have_left(app) {
+        let client = app.client();
+        // In USD and THB, of whose cents many settle for halves.
+        for (currency, amount, disputed) in [("USD", 101, 1), ("USD", 400, 33), ("USD", 402, 201), ("USD", 999, 500), ("THB", 2_000, 11), ("THB", 4_019, 2_009), ("THB", 5_000, 2_489)] {
+            let asked = charge_with(amount, json!({ "currency": currency }));
+            let charge = token_of(&client.post("/1/charges", &asked).await.ok(201));
+            let dispute = token_of(&client.post(PATH, &json!({ "charge_token": charge, "amount": disputed })).await.ok(201));
+            for status in ["evidence_under_review", "won"] {
+                client.decide(&dispute, status).await.ok(200);
+            }
+            // In two parts, each of which is rounded.
+            let part = (amount - disputed) / 2;
+            for part in [part, amount - disputed - part] {
+                client.refund(&charge, part).await.ok(201);
+            }
+            for status in ["arbitration_under_review", "arbitration_lost"] {
+                client.decide(&dispute, status).await.ok(200);
+            }
+        }
+        let taken = "SELECT COUNT(*) FROM charges WHERE settlement_refunded + settlement_disputed > settlement_amount";
+        assert_eq!(app.number(taken).await, 0);
+        let halves = "SELECT COUNT(*) FROM charges WHERE settlement_refunded + settlement_disputed = settlement_amount";
+        assert!(app.number(halves).await > 0, "none takes all");
+    }
+
     async fn the_dispute_card_and_the_sandbox_header_open_a_dispute_once_the_charge_is_captured(app) {
         let client = app.client();
         let by_card = charge_with(400, json!({ "card": card(DISPUTED) }));

@@ -269,18 +269,22 @@ fn peak(pid: u32) -> Option<u64> {
     Some(of("VmHWM:")? - of("RssFile:")?)
 }
 
+/// The head of an upload of so many bytes.
+fn head(key: &str, bytes: usize) -> String {
+    format!(
+        "POST /1/files HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Basic {}\r\n\
+         Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {bytes}\r\n\r\n",
+        STANDARD.encode(format!("{key}:"))
+    )
+}
+
 #[test]
 fn twenty_large_uploads_at_once_take_little_memory() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
     let (key, _) = server.keys();
     let body = multipart("a.pdf", &large(10 * MIB));
-    let head = format!(
-        "POST /1/files HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Basic {}\r\n\
-         Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {}\r\n\r\n",
-        STANDARD.encode(format!("{key}:")),
-        body.len()
-    );
+    let head = head(&key, body.len());
     std::thread::scope(|scope| {
         for _ in 0..20 {
             scope.spawn(|| {
@@ -300,4 +304,74 @@ fn twenty_large_uploads_at_once_take_little_memory() {
     }
     assert_eq!(std::fs::read_dir(data.path().join("files")).unwrap().count(), 20);
     server.stopped();
+}
+
+#[test]
+fn two_hundred_uploads_at_once_take_little_memory_whatever_they_bring() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_LOG", "error"));
+    let (key, _) = server.keys();
+    let part = |name: &str| format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"");
+    let (garbage, text) =
+        ("g".repeat(5 * MIB), format!("{}\r\n\r\n{}\r\n", part("a"), "t".repeat(MIB - 1024)));
+    // No boundary ever, a head of a part that does not end, and texts instead of files.
+    for (body, status) in [
+        (garbage.clone(), "400"),
+        (format!("{}\r\nX-Long: {garbage}", part("file")), "400"),
+        (text.repeat(5), "413"),
+    ] {
+        let head = head(&key, body.len());
+        let answers = at_once_from(&server, 200, |mut stream| {
+            stream.write_all(head.as_bytes()).unwrap();
+            // It is answered before all of it is sent.
+            let _ = stream.write_all(body.as_bytes());
+            stream
+        });
+        for answer in answers {
+            assert!(
+                answer.starts_with(&format!("HTTP/1.1 {status}")) || answer.starts_with("HTTP/1.1 503"),
+                "{answer}"
+            );
+        }
+    }
+    // Files of which the last bytes do not come before all others have been sent.
+    let whole = multipart("a.pdf", &large(MIB));
+    let (most, last) = whole.split_at(whole.len() - 100);
+    let (head, sent) = (head(&key, whole.len()), std::sync::Barrier::new(200));
+    let answers = at_once_from(&server, 200, |mut stream| {
+        stream.write_all(head.as_bytes()).unwrap();
+        let all = stream.write_all(most);
+        sent.wait();
+        let _ = all.and_then(|()| stream.write_all(last));
+        stream
+    });
+    let kept = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 200")).count();
+    let refused = answers.iter().filter(|answer| answer.starts_with("HTTP/1.1 503")).count();
+    assert_eq!((kept + refused, kept >= 128), (200, true), "{kept} kept, {refused} refused");
+    assert_eq!(std::fs::read_dir(data.path().join("files")).unwrap().count(), kept);
+    if let Some(peak) = peak(server.id()) {
+        println!("at most {} MiB", peak / 1024);
+        assert!(peak < 256 * 1024, "{peak} KiB");
+    }
+    server.stopped();
+}
+
+/// What so many connections are answered, on each of which `sends` sends a request.
+fn at_once_from(
+    server: &Process,
+    connections: usize,
+    sends: impl Fn(TcpStream) -> TcpStream + Sync,
+) -> Vec<String> {
+    let asks = || {
+        let stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+        let mut answer = Vec::new();
+        // What is closed before all of it was sent may be reset behind the answer.
+        let _ = sends(stream).read_to_end(&mut answer);
+        String::from_utf8(answer).unwrap()
+    };
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..connections).map(|_| scope.spawn(asks)).collect();
+        asked.into_iter().map(|one| one.join().unwrap()).collect()
+    })
 }

@@ -90,6 +90,21 @@ rules! {
         assert_eq!(app.number("SELECT COUNT(*) FROM api_keys WHERE valid_until IS NULL").await, 2);
     }
 
+    async fn keys_that_have_ended_go_and_those_that_may_still_work_stay(app) {
+        let keys = async || app.number("SELECT COUNT(*) FROM api_keys").await;
+        let second = rotate(app, DAY).await;
+        app.do_due_work().await;
+        assert_eq!(keys().await, 4, "their day is not over");
+        app.clock.advance(DAY);
+        app.do_due_work().await;
+        assert_eq!(keys().await, 2);
+        assert!(!works(app, app.secret_key()).await && works(app, second.secret.expose()).await);
+        // What is configured once more is as if it were new.
+        accounts::first(app.ctx(), Some(app.secret_key().into()), None).await.unwrap();
+        app.do_due_work().await;
+        assert!(works(app, app.secret_key()).await && keys().await == 3);
+    }
+
     async fn a_key_that_is_configured_again_works_again(app) {
         let (secret, publishable) = (app.secret_key().to_owned(), app.publishable_key().to_owned());
         app.clock.advance(Span::seconds(1));

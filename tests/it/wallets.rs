@@ -7,6 +7,7 @@ use card_payments::services::wallets::{Provider, Wallets};
 use card_payments::vault::OperatorKeys;
 use card_payments::wallet::Issuer;
 use card_payments::wallet::certificate::MerchantKey;
+use futures::executor::block_on;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -370,7 +371,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             data_dir: folder.path().into(),
             environment: Environment::Live,
         };
-        Parts::configured(&options, &database, &secrets).err().map(|error| error.to_string())
+        block_on(Parts::configured(&options, &database, &secrets)).err().map(|error| error.to_string())
     };
     let (roots, garbage, no_certificate, no_key) = (
         file("roots.json", &Issuer::of("operator").published().to_string()),

@@ -5,21 +5,25 @@ use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
 use bytes::Bytes;
-use http_body_util::Limited;
+use futures::StreamExt;
+use http_body_util::{BodyExt, Limited};
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::body::{NO_MULTIPART, essence, with_query};
 use super::form::Form;
-use super::{CUT_OFF, Input, content_type, refusal, refuse_announced};
+use super::{Input, content_type, refusal, refuse_announced};
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::http::Site;
-use crate::limits::{BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE};
+use crate::limits::{
+    FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE, UPLOAD_TEXTS_BYTES_MAX,
+};
 use crate::under_way;
 
 /// The part that is the file.
 const FILE: &str = "file";
+const BROKEN: &str = "The body was cut off or is not valid multipart/form-data";
 
 /// Receives parameters and file; the parameter of the file is its digest and its name, so that an Idempotency-Key knows
 /// it again. Of two files the last stays; what is no multipart body is read as everywhere.
@@ -34,11 +38,11 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
         return Ok((Input::from_request(request, site).await?, None));
     }
     refuse_announced(request.headers(), UPLOAD_BYTES_MAX)?;
+    let _room = site.gate.upload().await?;
     // It takes as long as the caller's line does.
     under_way::gives_way();
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let request = request.map(|body| Body::new(Limited::new(body, UPLOAD_BYTES_MAX)));
-    let parts = Multipart::from_request(request, site).await;
+    let parts = Multipart::from_request(request.map(piece_by_piece), site).await;
     let (mut parts, mut form, mut upload) =
         (parts.map_err(|_| refusal(NO_MULTIPART))?, Form::default(), None);
     let mut text_bytes = 0;
@@ -63,6 +67,19 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
     Ok((Input { tree, _room: None }, upload))
 }
 
+/// A body that is cut off where too much of it belongs to no part's content: the reader of parts holds all of that.
+fn piece_by_piece(body: Body) -> Body {
+    let mut came: u64 = 0;
+    let pieces = Limited::new(body, UPLOAD_BYTES_MAX).into_data_stream().map(move |piece| {
+        if came.saturating_sub(under_way::received()) > UPLOAD_AHEAD_BYTES_MAX {
+            return Err(BROKEN.into());
+        }
+        came += piece.as_ref().map_or(0, |piece| piece.len() as u64);
+        piece
+    });
+    Body::from_stream(pieces)
+}
+
 async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {
     let failed = |error: std::io::Error| {
         tracing::error!(%error, "an upload cannot be written");
@@ -75,12 +92,12 @@ async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Uplo
     Ok(upload)
 }
 
-/// All texts together are as long as the body of any other request at most.
+/// All texts together are short.
 async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> {
     let mut text = Vec::new();
     while let Some(bytes) = piece(&mut part).await? {
         *so_far += bytes.len();
-        if *so_far > BODY_BYTES_MAX {
+        if *so_far > UPLOAD_TEXTS_BYTES_MAX {
             return Err(ErrorCode::PayloadTooLarge.into());
         }
         text.extend_from_slice(&bytes);
@@ -104,7 +121,7 @@ async fn in_time<T>(
         Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
             Err(ErrorCode::PayloadTooLarge.into())
         }
-        Ok(Err(_)) => Err(Error::explained(ErrorCode::BadRequest, CUT_OFF)),
+        Ok(Err(_)) => Err(Error::explained(ErrorCode::BadRequest, BROKEN)),
         Err(_) => Err(ErrorCode::GatewayTimeout.into()),
     }
 }

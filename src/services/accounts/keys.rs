@@ -4,7 +4,7 @@ use entity::api_key::{self, Column};
 use entity::{AccountToken, Span, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::{Keys, key_context, key_rows, settings};
 use crate::error::Error;
@@ -55,6 +55,26 @@ pub(super) async fn revive(tx: &Tx, row: &api_key::Model) -> Result<(), Error> {
         .filter(Column::Hash.eq(row.hash.as_slice()));
     revived.exec(tx).await?;
     Ok(())
+}
+
+/// Keys whose end is past, by the wall clock.
+pub fn ended(wall: Timestamp) -> Select<api_key::Entity> {
+    api_key::Entity::find().filter(Column::ValidUntil.lte(wall)).order_by_asc(Column::ValidUntil)
+}
+
+/// Forget a key that opens nothing any more. One that was configured anew meanwhile stays.
+pub async fn forget(ctx: &Context, key: api_key::Model) -> Result<(), Error> {
+    let unit = ctx.store.write(key, |tx, key| {
+        async move {
+            let same = Column::ValidUntil.eq(key.valid_until);
+            let gone =
+                api_key::Entity::delete_many().filter(Column::Hash.eq(key.hash.as_slice())).filter(same);
+            gone.exec(tx).await?;
+            Ok(())
+        }
+        .boxed()
+    });
+    unit.await
 }
 
 impl Sealed for api_key::Entity {

@@ -18,7 +18,7 @@ use super::context::Context;
 use super::installation::InstallationError;
 use crate::clock::Ids;
 use crate::error::Error;
-use crate::store::Store;
+use crate::store::{FoundKey, Store};
 use crate::vault::{DataKeys, HashKeys, Key, OperatorKeys, Purpose, Vault, VaultError, Wrapped};
 
 /// Marks that the database has its keys: of two copies that start at once, one makes them.
@@ -63,6 +63,14 @@ pub async fn open(
     };
     let data_keys = data_keys(operator, &rows)?.ok_or(InstallationError::KeyMissing)?;
     Ok(Vault::new(data_keys, hash_keys))
+}
+
+/// Refuse a database whose keys the operator's do not open, before anything of it is touched.
+pub fn refuse_closed(found: &[FoundKey], operator: &OperatorKeys) -> Result<(), InstallationError> {
+    for key in found {
+        operator.unwrap(&context(key.id, &key.purpose), &key.wrapped)?;
+    }
+    Ok(())
 }
 
 /// Read the data keys again: another process may have rotated them.

@@ -89,24 +89,49 @@ pub(super) async fn decided(
 ) -> Result<Dispute, Error> {
     let mut row = held(tx, account, id).await?;
     row.status = standing(now, &row);
-    if row.status == DisputeStatus::Won
-        && to == DisputeStatus::ArbitrationUnderReview
-        && !leaves_its_amount(tx, &row).await?
-    {
-        return Err(ErrorCode::InvalidState.into());
+    if row.status == DisputeStatus::Won && to == DisputeStatus::ArbitrationUnderReview {
+        let left = left_after_winning(tx, &row).await?.ok_or(ErrorCode::InvalidState)?;
+        take_less(tx, &mut row, left).await?;
     }
     moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
 }
 
-/// Whether refunds and the disputes that stand leave the amount of this one, which was won: nobody gets back more than
-/// was charged.
-async fn leaves_its_amount(tx: &Tx, row: &dispute::Model) -> Result<bool, Error> {
+/// What refunds and the disputes that stand leave of the charge's settlement amount, if they leave the amount of this
+/// dispute, which was won: nobody gets back more than was charged.
+async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Option<i64>, Error> {
     let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
     let disputes = dispute::Entity::owned_by(row.account_id).filter(Column::ChargeId.eq(row.charge_id));
-    let standing = disputes.all(tx).await?.into_iter().filter(|other| other.status.is_standing());
-    let taken = charge.amount_refunded + standing.map(|other| other.amount).sum::<i64>();
-    Ok(taken + row.amount <= charge.amount)
+    let mut standing = disputes.all(tx).await?;
+    standing.retain(|other| other.status.is_standing());
+    let taken = charge.amount_refunded + standing.iter().map(|other| other.amount).sum::<i64>();
+    if taken + row.amount > charge.amount {
+        return Ok(None);
+    }
+    let settled = standing.iter().map(|other| other.settlement_amount).sum::<i64>();
+    Ok(Some(Ord::max(0, charge.settlement_amount - charge.settlement_refunded - settled)))
+}
+
+/// Refunds of a charge in another currency are rounded for themselves, and may have taken a cent that the dispute had before
+/// it was won.
+async fn take_less(tx: &Tx, row: &mut dispute::Model, left: i64) -> Result<(), Error> {
+    let less = row.settlement_amount - left;
+    if less <= 0 {
+        return Ok(());
+    }
+    row.settlement_amount = left;
+    let dispute = dispute::Entity::update_many()
+        .filter(Column::AccountId.eq(row.account_id))
+        .filter(Column::Id.eq(row.id))
+        .col_expr(Column::SettlementAmount, Expr::value(left));
+    dispute.exec(tx).await?;
+    let disputed = charge::Column::SettlementDisputed;
+    let charge = charge::Entity::update_many()
+        .filter(charge::Column::AccountId.eq(row.account_id))
+        .filter(charge::Column::Id.eq(row.charge_id))
+        .col_expr(disputed, Expr::col(disputed).sub(less));
+    charge.exec(tx).await?;
+    Ok(())
 }
 
 /// Disputes that nobody has answered in time expire.

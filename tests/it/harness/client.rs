@@ -92,9 +92,14 @@ impl Client {
 
     /// What lies at a path beside the API: status, headers, bytes.
     pub async fn bytes(&self, path: &str) -> (u16, HeaderMap, Vec<u8>) {
-        let request = self.request(Method::GET, path).body(Body::empty()).unwrap();
-        let (parts, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let (parts, body) = self.unread(path).await.into_parts();
         (parts.status.as_u16(), parts.headers, body.collect().await.unwrap().to_bytes().to_vec())
+    }
+
+    /// An answer of which nothing is read yet.
+    pub async fn unread(&self, path: &str) -> http::Response<Body> {
+        let request = self.request(Method::GET, path).body(Body::empty()).unwrap();
+        self.router.clone().oneshot(request).await.unwrap()
     }
 
     /// Send a request to where the document says nothing: pages, unknown routes, JSONP.

@@ -99,7 +99,8 @@ impl Installed {
         connection.close().await.unwrap();
     }
 
-    async fn connected(&self) -> sea_orm::DatabaseConnection {
+    /// A connection of somebody else.
+    pub async fn connected(&self) -> sea_orm::DatabaseConnection {
         let file = self.data.path().join("card-payments.db");
         let url = match &self.postgres {
             Some(postgres) => postgres.url().to_owned(),

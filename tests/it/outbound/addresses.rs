@@ -4,6 +4,7 @@ use card_payments::app::Parts;
 use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
 use card_payments::outbound::{Allowed, Outbound, Reach, Unreached};
 use card_payments::vault::OperatorKeys;
+use futures::executor::block_on;
 use url::Url;
 
 use super::call;
@@ -305,7 +306,7 @@ fn the_environment_decides_and_the_operator_adds() {
         let database = DatabaseOptions { database_url: None, data_dir: data.path().into(), environment };
         let vault_key = Some(OperatorKeys::generate("own").to_text());
         let secrets = Secrets { vault_key, ..Secrets::default() };
-        Parts::configured(&options, &database, &secrets).unwrap().outbound.reach().clone()
+        block_on(Parts::configured(&options, &database, &secrets)).unwrap().outbound.reach().clone()
     };
     let test = reach(Environment::Test, &[]);
     assert!(permits(&test, "127.0.0.1") && permits(&test, "10.1.0.1"));

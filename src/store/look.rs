@@ -1,0 +1,72 @@
+//! What a database says of itself before anything of it is touched: whoever has no business with it finds out in time.
+
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
+use uuid::Uuid;
+
+use super::connect::{self, ConnectError, Location};
+use crate::vault::Wrapped;
+
+/// What an installed database, of any release, says of itself. An empty one says nothing.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The environment it belongs to.
+    pub environment: Option<String>,
+    /// Its keys, wrapped by the operator's.
+    pub keys: Vec<FoundKey>,
+}
+
+/// One of its keys.
+#[derive(Debug)]
+pub struct FoundKey {
+    /// Its id.
+    pub id: Uuid,
+    /// What it is for.
+    pub purpose: String,
+    /// Itself.
+    pub wrapped: Wrapped,
+}
+
+/// Look, and change nothing.
+pub async fn look(location: &Location) -> Result<Found, ConnectError> {
+    let looker = match location {
+        Location::Sqlite { path } if !path.exists() => return Ok(Found::default()),
+        Location::Sqlite { path } => connect::looker(path).await?,
+        Location::Postgres { url } => connect::patient(url).await?,
+    };
+    let found = found(&looker).await;
+    looker.close().await?;
+    found
+}
+
+async fn found(looker: &impl ConnectionTrait) -> Result<Found, ConnectError> {
+    connect::refuse_foreign(looker).await?;
+    if !is_installed(looker).await? {
+        return Ok(Found::default());
+    }
+    // Columns of the first step, which every release has.
+    let sql = "SELECT value FROM installation WHERE name = 'environment'";
+    let environment = looker.query_one_raw(statement(looker, sql)).await?;
+    let environment = environment.map(|row| row.try_get("", "value")).transpose()?;
+    let keys =
+        looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
+    let keys = keys.await?.into_iter().map(|row| {
+        let wrapped = Wrapped { by: row.try_get("", "wrapped_by")?, bytes: row.try_get("", "wrapped")? };
+        Ok(FoundKey { id: row.try_get("", "id")?, purpose: row.try_get("", "purpose")?, wrapped })
+    });
+    Ok(Found { environment, keys: keys.collect::<Result<_, DbErr>>()? })
+}
+
+/// A first migration that was killed may have left nothing but its record.
+async fn is_installed(looker: &impl ConnectionTrait) -> Result<bool, DbErr> {
+    let sql = if looker.get_database_backend() == DbBackend::Postgres {
+        "SELECT count(*) AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('installation', 'vault_keys')"
+    } else {
+        "SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name IN ('installation', 'vault_keys')"
+    };
+    let row = looker.query_one_raw(statement(looker, sql)).await?;
+    Ok(row.map(|row| row.try_get::<i64>("", "n")).transpose()? == Some(2))
+}
+
+fn statement(looker: &impl ConnectionTrait, sql: &str) -> Statement {
+    Statement::from_string(looker.get_database_backend(), sql)
+}

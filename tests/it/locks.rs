@@ -1,0 +1,36 @@
+//! Somebody else's lock on our PostgreSQL: nobody waits for it for ever.
+
+use sea_orm::{ConnectionTrait, TransactionTrait};
+
+use crate::harness::process::PAYMENT;
+use crate::harness::{Database, Installed, eventually};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_that_somebody_else_has_locked_costs_each_caller_a_503_and_the_server_nothing() {
+    let Some(installed) = Installed::on(Database::Postgres).await else { return };
+    let server = installed.serve();
+    let (key, _) = server.keys();
+    server.pay(&key).ok(201);
+    let somebody = installed.connected().await;
+    let lock = somebody.begin().await.unwrap();
+    lock.execute_unprepared("LOCK TABLE charges IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let ask = |method, form| server.ask(method, "/1/charges", Some(&key), form);
+    // More than there are connections to the database.
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..24)
+            .map(|n| scope.spawn(move || if n % 3 == 0 { ask("GET", "") } else { ask("POST", PAYMENT) }))
+            .collect();
+        asked.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    for answer in answers {
+        assert_eq!((answer.status, answer.json()["error"].as_str()), (503, Some("service_unavailable")));
+        assert_eq!(answer.headers["retry-after"], "1");
+    }
+    lock.rollback().await.unwrap();
+    eventually(async || server.pay(&key).status == 201).await;
+    // Nothing was charged of what was refused.
+    assert_eq!(ask("GET", "").json()["count"], 2);
+    assert_eq!(installed.number("SELECT COUNT(*) FROM charges").await, 2);
+    assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
+    server.stopped();
+}
