@@ -83,7 +83,14 @@ impl Payment {
     }
 
     /// Payments a second that pgbench writes from so many connections, each as two statements that are a transaction each.
-    pub fn on_postgres(&self, pgbench: &Path, folder: &Path, url: &str, connections: usize, span: Duration) -> Result<u64> {
+    pub fn on_postgres(
+        &self,
+        pgbench: &Path,
+        folder: &Path,
+        url: &str,
+        connections: usize,
+        span: Duration,
+    ) -> Result<u64> {
         let script = folder.join("payment.sql");
         std::fs::write(&script, self.script())?;
         let said = Command::new(pgbench)
@@ -95,7 +102,8 @@ impl Payment {
             .args([script.as_os_str(), url.as_ref()])
             .output()?;
         let (out, err) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
-        let rate = out.lines().find_map(|line| line.strip_prefix("tps = ")?.split(['.', ' ']).next()?.parse().ok());
+        let rate =
+            out.lines().find_map(|line| line.strip_prefix("tps = ")?.split(['.', ' ']).next()?.parse().ok());
         rate.filter(|_| said.status.success()).ok_or_else(|| format!("pgbench: {out}{err}").into())
     }
 
@@ -103,7 +111,9 @@ impl Payment {
         let mut script = String::from("\\set n :n + 1\n");
         // In the order of time; told apart by caller and by place.
         let id = |place: usize| {
-            format!("(lpad(to_hex(n), 12, '0') || '7' || lpad(to_hex(caller), 3, '0') || '8000' || lpad(to_hex({place}), 12, '0'))::uuid AS id{place}")
+            format!(
+                "(lpad(to_hex(n), 12, '0') || '7' || lpad(to_hex(caller), 3, '0') || '8000' || lpad(to_hex({place}), 12, '0'))::uuid AS id{place}"
+            )
         };
         let ids = (0..self.ids.len()).map(id).collect::<Vec<_>>().join(", ");
         for commit in &self.commits {

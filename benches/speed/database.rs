@@ -55,7 +55,8 @@ impl Database {
                 let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
                 let mut statement = connection.prepare(sql)?;
                 let columns = statement.column_count();
-                let rows = statement.query_map([], |row| (0..columns).map(|column| row.get(column)).collect())?;
+                let rows =
+                    statement.query_map([], |row| (0..columns).map(|column| row.get(column)).collect())?;
                 Ok(rows.collect::<rusqlite::Result<_>>()?)
             }
             Self::Postgres { admin, .. } => {
@@ -77,7 +78,9 @@ impl Database {
     /// How many bytes it takes.
     pub async fn size(&self) -> Result<u64> {
         let sql = match self {
-            Self::Sqlite(_) => "SELECT CAST(page_count * page_size AS TEXT) FROM pragma_page_count, pragma_page_size",
+            Self::Sqlite(_) => {
+                "SELECT CAST(page_count * page_size AS TEXT) FROM pragma_page_count, pragma_page_size"
+            }
             Self::Postgres { .. } => "SELECT pg_database_size(current_database())::text",
         };
         Ok(self.numbers(sql).await?.into_iter().sum())
@@ -86,16 +89,20 @@ impl Database {
     /// How long processors have worked for each of the database's own processes; SQLite has none.
     pub async fn cpu(&self) -> Result<BTreeMap<u64, Duration>> {
         let Self::Postgres { .. } = self else { return Ok(BTreeMap::new()) };
-        let pids = self.numbers("SELECT pid::text FROM pg_stat_activity WHERE pid <> pg_backend_pid()").await?;
+        let pids =
+            self.numbers("SELECT pid::text FROM pg_stat_activity WHERE pid <> pg_backend_pid()").await?;
         // One that has ended since is not to be found.
-        Ok(pids.into_iter().filter_map(|pid| Some((pid, usage::cpu(u32::try_from(pid).ok()?).ok()?))).collect())
+        Ok(pids
+            .into_iter()
+            .filter_map(|pid| Some((pid, usage::cpu(u32::try_from(pid).ok()?).ok()?)))
+            .collect())
     }
 
-    /// How many of its sessions wait for another one's lock.
-    pub async fn waiting(&self) -> Result<u64> {
-        let Self::Postgres { .. } = self else { return Ok(0) };
-        let sql = "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-        Ok(self.numbers(sql).await?.into_iter().sum())
+    /// What locks its sessions wait for.
+    pub async fn waiting(&self) -> Result<Vec<String>> {
+        let Self::Postgres { .. } = self else { return Ok(vec![]) };
+        let sql = "SELECT wait_event FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+        Ok(self.rows(sql).await?.into_iter().flatten().flatten().collect())
     }
 
     /// An empty database beside it, where databases are made by a statement.

@@ -1,16 +1,20 @@
 //! What is wanted.
 
 use super::database::Kind;
-use super::lines::{ALONE, BARE, CHARGE, COPIES, CUSTOMER, EMPTY_ROUTE, FLUSH, IDLE, LOCK_WAITS, START, BINARY};
-use super::report::{Figure, Report};
+use super::lines::{
+    ALONE, BARE, BINARY, CHARGE, COPIES, CUSTOMER, EMPTY_ROUTE, FLUSH, IDLE, LOCK_WAITS, START,
+};
 use super::report::Wanted::{AtLeast, AtMost};
+use super::report::{Figure, Report};
 
 /// Say of each goal whose figures were taken whether it is met.
 pub fn judge(kind: Kind, report: &mut Report) {
     let on = kind.name();
     let is_sqlite = kind == Kind::Sqlite;
     let share = if is_sqlite { 60 } else { 70 };
-    for (name, of, share) in [(CHARGE, BARE[0], Some(share)), (CUSTOMER, BARE[1], None), ("get", EMPTY_ROUTE, Some(40))] {
+    for (name, of, share) in
+        [(CHARGE, BARE[0], Some(share)), (CUSTOMER, BARE[1], None), ("get", EMPTY_ROUTE, Some(40))]
+    {
         if let Some(is) = report.is_part(on, name, of)
             && let Some(share) = share
         {
@@ -33,7 +37,13 @@ pub fn judge(kind: Kind, report: &mut Report) {
     }
     for (name, search) in searches {
         if let (Some(search), Some(get)) = (search, &get) {
-            report.goal(on, format!("search by {name}, p99"), search.p99_us, AtMost(2 * get.p99_us), "us: two of get");
+            report.goal(
+                on,
+                format!("search by {name}, p99"),
+                search.p99_us,
+                AtMost(2 * get.p99_us),
+                "us: two of get",
+            );
         }
     }
     if let (Some(alone), Some(flush)) = (alone, flush) {

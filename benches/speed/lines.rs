@@ -69,27 +69,26 @@ pub async fn measure(kind: Kind, options: &Options, report: &mut Report) -> Resu
 
 /// From the start of the program to `Listening on`, on nothing and on a database that is there, and what it then has.
 async fn start(site: &Site, options: &Options, report: &mut Report) -> Result<()> {
-    const STARTS: usize = 5;
     let on = site.database.kind().name();
-    let mut took = [Vec::new(), Vec::new()];
-    for n in 0..STARTS {
+    let (mut first, mut again) = (Vec::new(), Vec::new());
+    for n in 0..2 * options.rounds {
         let folder = site.folder().join(format!("start{n}"));
         let url = site.database.another(&format!("start{n}")).await?;
-        for took in &mut took {
+        for took in [&mut first, &mut again] {
             let began = Instant::now();
             let server = site.start_on(&folder, url.as_deref());
             took.push(began.elapsed());
-            if took.len() == STARTS {
-                pause(Duration::from_secs(1));
-                report.fact(on, IDLE, kilobytes(usage::memory(server.id())?), "kB");
-            }
             server.stopped();
         }
     }
-    for (took, name) in took.iter_mut().zip([START, "start again"]) {
+    for (mut took, name) in [(first, START), (again, "start again")] {
         took.sort_unstable();
-        report.fact(on, name, micros(took[STARTS / 2]) / 1000, "ms");
+        report.fact(on, name, micros(took[took.len() / 2]) / 1000, "ms");
     }
+    let server = site.start_on(&site.folder().join("idle"), site.database.another("idle").await?.as_deref());
+    pause(Duration::from_secs(1));
+    report.fact(on, IDLE, kilobytes(usage::memory(server.id())?), "kB");
+    server.stopped();
     report.fact(on, BINARY, kilobytes(options.binary.metadata()?.len()), "kB");
     Ok(())
 }
@@ -102,8 +101,10 @@ async fn fill(site: &Site, account: &Account<'_>, options: &Options, report: &mu
     let before = site.database.size().await?;
     let common = account.request("POST", "/1/charges", PAYMENT);
     let mut requests = vec![common; (options.charges / FOUND).max(1)];
-    requests[0] = account.request("POST", "/1/charges", &PAYMENT.replace("description=Test", "description=A+needle"));
-    let run = load::run(&[account.server.address], CONNECTIONS, &requests, Stop::Count(options.charges)).await?;
+    requests[0] =
+        account.request("POST", "/1/charges", &PAYMENT.replace("description=Test", "description=A+needle"));
+    let run =
+        load::run(&[account.server.address], CONNECTIONS, &requests, Stop::Count(options.charges)).await?;
     report.note(&run);
     let bytes = (site.database.size().await?).saturating_sub(before) / u64::try_from(options.charges.max(1))?;
     report.fact(site.database.kind().name(), "growth a charge", bytes, "bytes");
@@ -111,13 +112,25 @@ async fn fill(site: &Site, account: &Account<'_>, options: &Options, report: &mu
 }
 
 /// The lines that a load is put on, and their requests.
-async fn lines(account: &Account<'_>, by_customer: &str, options: &Options) -> Result<Vec<(&'static str, Vec<Vec<u8>>)>> {
+async fn lines(
+    account: &Account<'_>,
+    by_customer: &str,
+    options: &Options,
+) -> Result<Vec<(&'static str, Vec<Vec<u8>>)>> {
     const TOKENS: usize = 500;
     let list = account.ask("GET", &format!("/1/charges?per_page={TOKENS}"), "").await?;
-    let tokens = list.as_array().into_iter().flatten().map(|charge| text(&charge["token"])).collect::<Result<Vec<_>>>()?;
+    let tokens = list
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|charge| text(&charge["token"]))
+        .collect::<Result<Vec<_>>>()?;
     let get = |path: &str| account.request("GET", path, "");
     let each = |path: &str| tokens.iter().map(|token| get(&format!("{path}{token}"))).collect();
     let keyed = |n| account.repeatable("POST", "/1/charges", Some(&format!("speed-{n}")), PAYMENT);
+    let keyed: Vec<_> = (0..CONNECTIONS).map(keyed).collect();
+    // Each is answered for the first time here.
+    load::run(&[account.server.address], CONNECTIONS, &keyed, Stop::Count(CONNECTIONS)).await?;
     let mut lines = vec![
         (CHARGE, vec![account.request("POST", "/1/charges", PAYMENT)]),
         (CUSTOMER, vec![account.request("POST", "/1/charges", by_customer)]),
@@ -126,7 +139,7 @@ async fn lines(account: &Account<'_>, by_customer: &str, options: &Options) -> R
         ("list", vec![get("/1/charges?per_page=25")]),
         ("word", vec![get("/1/charges/search?query=needle")]),
         ("token", each("/1/charges/search?query=")),
-        ("replay", (0..CONNECTIONS).map(keyed).collect()),
+        ("replay", keyed),
     ];
     // Of the empty route everything is a part.
     lines.retain(|(name, _)| *name == EMPTY_ROUTE || options.wants(name));
@@ -168,7 +181,8 @@ async fn rounds(
         }
     }
     if may_be_shared {
-        report.fact(on, LOCK_WAITS, site.waits.get(), "sessions seen");
+        let waits = site.waits.borrow();
+        report.fact(on, LOCK_WAITS, waits.values().sum(), format!("sessions seen {waits:?}"));
     }
     Ok(())
 }
@@ -184,7 +198,13 @@ impl Bare {
     fn new(site: &Site, payments: [Payment; 2]) -> Result<Self> {
         let copy = site.folder().join("bare.db");
         if let Database::Sqlite(file) = &site.database {
-            std::fs::copy(file, &copy)?;
+            // A server that was stopped may leave a part of its file in the log.
+            for end in ["", "-wal"] {
+                let of = |file: &PathBuf| PathBuf::from(format!("{}{end}", file.display()));
+                if of(file).exists() {
+                    std::fs::copy(of(file), of(&copy))?;
+                }
+            }
         }
         Ok(Self { payments, copy })
     }
@@ -195,7 +215,9 @@ impl Bare {
             return payment.on_sqlite(&self.copy, u64::try_from(CONNECTIONS)?, span).map(Some);
         };
         let pgbench = cluster.program("pgbench");
-        pgbench.map(|pgbench| payment.on_postgres(&pgbench, site.folder(), &cluster.url(), CONNECTIONS, span)).transpose()
+        pgbench
+            .map(|pgbench| payment.on_postgres(&pgbench, site.folder(), &cluster.url(), CONNECTIONS, span))
+            .transpose()
     }
 }
 
@@ -215,7 +237,12 @@ async fn alone(site: &Site, account: &Account<'_>, options: &Options, report: &m
 }
 
 /// From a charge's answer to the first byte of its webhook.
-async fn hand_off(account: &Account<'_>, on: &'static str, options: &Options, report: &mut Report) -> Result<()> {
+async fn hand_off(
+    account: &Account<'_>,
+    on: &'static str,
+    options: &Options,
+    report: &mut Report,
+) -> Result<()> {
     let receiver = Receiver::start().await?;
     account.ask("POST", "/1/webhook_endpoints", &format!("url=http://{}/hook", receiver.address)).await?;
     let charge = account.request("POST", "/1/charges", PAYMENT);
@@ -229,9 +256,11 @@ async fn hand_off(account: &Account<'_>, on: &'static str, options: &Options, re
 async fn renewals(site: &Site, account: &Account<'_>, options: &Options, report: &mut Report) -> Result<()> {
     let customer = account.customer().await?;
     // Nothing is charged before the clock is moved.
-    let plan = "name=Coffee&amount=1000&interval=1&interval_unit=month&trial_interval=1&trial_interval_unit=day";
+    let plan =
+        "name=Coffee&amount=1000&interval=1&interval_unit=month&trial_interval=1&trial_interval_unit=day";
     let plan = text(&account.ask("POST", "/1/plans", plan).await?["token"])?;
-    let subscribe = account.request("POST", "/1/subscriptions", &format!("plan_token={plan}&customer_token={customer}"));
+    let subscribe =
+        account.request("POST", "/1/subscriptions", &format!("plan_token={plan}&customer_token={customer}"));
     let subscriptions = Stop::Count((options.charges / 10).clamp(1, 1000));
     report.note(&load::run(&[account.server.address], CONNECTIONS, &[subscribe], subscriptions).await?);
 

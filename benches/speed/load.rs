@@ -46,7 +46,8 @@ pub fn whole(message: &[u8]) -> Result<Option<usize>> {
     const LENGTH: &[u8] = b"content-length: ";
     let Some(end) = message.windows(4).position(|four| four == b"\r\n\r\n") else { return Ok(None) };
     let length = message[..end].windows(LENGTH.len()).position(|name| name == LENGTH);
-    let digits = length.map(|at| message[at + LENGTH.len()..end].iter().take_while(|byte| byte.is_ascii_digit()));
+    let digits =
+        length.map(|at| message[at + LENGTH.len()..end].iter().take_while(|byte| byte.is_ascii_digit()));
     let length = digits.ok_or_else(|| Error::new(ErrorKind::InvalidData, "a message without a length"))?;
     let length = length.fold(0, |length, digit| length * 10 + usize::from(digit - b'0'));
     Ok((message.len() >= end + 4 + length).then_some(end + 4))
@@ -87,7 +88,12 @@ pub fn per_second(count: usize, took: Duration) -> u64 {
 }
 
 /// Ask for one after the other of these, from so many connections at once, and begin again after the last one.
-pub async fn run(addresses: &[SocketAddr], connections: usize, requests: &[Vec<u8>], stop: Stop) -> Result<Run> {
+pub async fn run(
+    addresses: &[SocketAddr],
+    connections: usize,
+    requests: &[Vec<u8>],
+    stop: Stop,
+) -> Result<Run> {
     let mut callers = Vec::with_capacity(connections);
     for address in addresses.iter().cycle().take(connections) {
         callers.push(Caller::connect(*address).await?);

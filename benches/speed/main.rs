@@ -95,7 +95,9 @@ fn main() -> Result<ExitCode> {
     for kind in options.database.clone() {
         runtime.block_on(measure(kind, &options, &mut report))?;
     }
-    if options.json {
+    if is_test {
+        println!("{} lines are measured", report.figures.len());
+    } else if options.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         report.print();

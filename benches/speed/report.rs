@@ -35,7 +35,8 @@ pub struct Cpu {
 
 impl Figure {
     pub fn new(on: &'static str, name: &'static str, run: &Run, cpu: &Cpu) -> Self {
-        let each = |cpu: Duration| micros(cpu) / u64::try_from(run.latencies.len().max(1)).unwrap_or(u64::MAX);
+        let each =
+            |cpu: Duration| micros(cpu) / u64::try_from(run.latencies.len().max(1)).unwrap_or(u64::MAX);
         Self {
             on,
             name,
@@ -57,7 +58,7 @@ pub struct Fact {
     pub on: &'static str,
     pub name: &'static str,
     pub value: u64,
-    pub unit: &'static str,
+    pub unit: String,
 }
 
 /// What is wanted of a number.
@@ -93,9 +94,12 @@ impl Report {
     /// A figure; of several of the same name the fastest one.
     pub fn best(&mut self, figure: Figure, run: &Run) {
         self.note(run);
-        let former = self.figures.iter_mut().find(|former| (former.on, former.name) == (figure.on, figure.name));
+        let former =
+            self.figures.iter_mut().find(|former| (former.on, former.name) == (figure.on, figure.name));
         match former {
-            Some(former) if (figure.per_second, former.p50_us) > (former.per_second, figure.p50_us) => *former = figure,
+            Some(former) if (figure.per_second, former.p50_us) > (former.per_second, figure.p50_us) => {
+                *former = figure
+            }
             Some(_) => {}
             None => self.figures.push(figure),
         }
@@ -103,14 +107,22 @@ impl Report {
 
     /// Whether a run's requests succeeded.
     pub fn note(&mut self, run: &Run) {
-        self.failures.extend(run.failure.as_ref().map(|failure| format!("{} requests failed: {failure}", run.failed)));
+        self.failures
+            .extend(run.failure.as_ref().map(|failure| format!("{} requests failed: {failure}", run.failed)));
     }
 
-    pub fn fact(&mut self, on: &'static str, name: &'static str, value: u64, unit: &'static str) {
-        self.facts.push(Fact { on, name, value, unit });
+    pub fn fact(&mut self, on: &'static str, name: &'static str, value: u64, unit: impl Into<String>) {
+        self.facts.push(Fact { on, name, value, unit: unit.into() });
     }
 
-    pub fn goal(&mut self, on: &'static str, name: impl Into<String>, is: u64, wanted: Wanted, unit: &'static str) {
+    pub fn goal(
+        &mut self,
+        on: &'static str,
+        name: impl Into<String>,
+        is: u64,
+        wanted: Wanted,
+        unit: &'static str,
+    ) {
         let met = match wanted {
             Wanted::AtLeast(least) => is >= least,
             Wanted::AtMost(most) => is <= most,
@@ -140,24 +152,56 @@ impl Report {
     pub fn print(&self) {
         let heads = ["", "", "a second", "p50 us", "p99 us", "CPU us", "database's", "client's", "of", "%"];
         let number = |number: u64| if number == 0 { String::new() } else { number.to_string() };
-        table(heads, self.figures.iter().map(|figure| {
-            let Figure { on, name, per_second, ceiling, share, .. } = figure;
-            let times = [figure.p50_us, figure.p99_us, figure.cpu_us, figure.database_cpu_us, figure.client_cpu_us];
-            let [p50, p99, cpu, database, client] = times.map(number);
-            let share = share.map(number).unwrap_or_default();
-            [(*on).into(), (*name).into(), number(*per_second), p50, p99, cpu, database, client, ceiling.unwrap_or_default().into(), share]
-        }));
-        table(["", "", "is", ""], self.facts.iter().map(|Fact { on, name, value, unit }| {
-            [(*on).into(), (*name).into(), value.to_string(), (*unit).into()]
-        }));
-        table(["", "goal", "is", "wanted", ""], self.goals.iter().map(|goal| {
-            let wanted = match goal.wanted {
-                Wanted::AtLeast(least) => format!("at least {least}"),
-                Wanted::AtMost(most) => format!("at most {most}"),
-            };
-            let met = if goal.met { "met" } else { "MISSED" };
-            [goal.on.into(), goal.name.clone(), goal.is.to_string(), format!("{wanted} {}", goal.unit), met.into()]
-        }));
+        table(
+            heads,
+            self.figures.iter().map(|figure| {
+                let Figure { on, name, per_second, ceiling, share, .. } = figure;
+                let times = [
+                    figure.p50_us,
+                    figure.p99_us,
+                    figure.cpu_us,
+                    figure.database_cpu_us,
+                    figure.client_cpu_us,
+                ];
+                let [p50, p99, cpu, database, client] = times.map(number);
+                let share = share.map(number).unwrap_or_default();
+                [
+                    (*on).into(),
+                    (*name).into(),
+                    number(*per_second),
+                    p50,
+                    p99,
+                    cpu,
+                    database,
+                    client,
+                    ceiling.unwrap_or_default().into(),
+                    share,
+                ]
+            }),
+        );
+        table(
+            ["", "", "is", ""],
+            self.facts.iter().map(|Fact { on, name, value, unit }| {
+                [(*on).into(), (*name).into(), value.to_string(), unit.clone()]
+            }),
+        );
+        table(
+            ["", "goal", "is", "wanted", ""],
+            self.goals.iter().map(|goal| {
+                let wanted = match goal.wanted {
+                    Wanted::AtLeast(least) => format!("at least {least}"),
+                    Wanted::AtMost(most) => format!("at most {most}"),
+                };
+                let met = if goal.met { "met" } else { "MISSED" };
+                [
+                    goal.on.into(),
+                    goal.name.clone(),
+                    goal.is.to_string(),
+                    format!("{wanted} {}", goal.unit),
+                    met.into(),
+                ]
+            }),
+        );
     }
 }
 
@@ -167,7 +211,8 @@ fn table<const N: usize>(heads: [&str; N], rows: impl Iterator<Item = [String; N
     if rows.len() == 1 {
         return;
     }
-    let widths: [usize; N] = std::array::from_fn(|at| rows.iter().map(|row| row[at].len()).max().unwrap_or(0));
+    let widths: [usize; N] =
+        std::array::from_fn(|at| rows.iter().map(|row| row[at].len()).max().unwrap_or(0));
     for row in &rows {
         let cells = row.iter().zip(widths).map(|(cell, width)| {
             if cell.parse::<u64>().is_ok() { format!("{cell:>width$}") } else { format!("{cell:<width$}") }

@@ -1,6 +1,7 @@
 //! A server that is measured, the database under it, and what it is asked.
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -26,8 +27,8 @@ pub struct Site {
     folder: TempDir,
     pub cluster: Option<Cluster>,
     pub database: Database,
-    /// How often a session was seen waiting for a lock.
-    pub waits: Cell<u64>,
+    /// How often a session was seen waiting for a lock, by what of.
+    pub waits: RefCell<BTreeMap<String, u64>>,
 }
 
 impl Site {
@@ -43,7 +44,7 @@ impl Site {
             }
         };
         let program = options.binary.clone();
-        Ok(Some(Self { program, folder, cluster, database, waits: Cell::default() }))
+        Ok(Some(Self { program, folder, cluster, database, waits: RefCell::default() }))
     }
 
     pub fn folder(&self) -> &Path {
@@ -81,9 +82,14 @@ impl Site {
     }
 
     /// What some work costs.
-    pub async fn costs<T>(&self, servers: &[&Process], work: impl Future<Output = Result<T>>) -> Result<(T, Cpu)> {
+    pub async fn costs<T>(
+        &self,
+        servers: &[&Process],
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<(T, Cpu)> {
         let used = async || -> Result<_> {
-            let servers = servers.iter().map(|server| usage::cpu(server.id())).sum::<std::io::Result<Duration>>()?;
+            let servers =
+                servers.iter().map(|server| usage::cpu(server.id())).sum::<std::io::Result<Duration>>()?;
             Ok((servers, self.database.cpu().await?, usage::cpu(std::process::id())?))
         };
         let before = used().await?;
@@ -92,7 +98,9 @@ impl Site {
             error = self.look_for_locks() => return Err(error),
         };
         let after = used().await?;
-        let grown = |(pid, used): (&u64, &Duration)| used.saturating_sub(before.1.get(pid).copied().unwrap_or_default());
+        let grown = |(pid, used): (&u64, &Duration)| {
+            used.saturating_sub(before.1.get(pid).copied().unwrap_or_default())
+        };
         let cpu = Cpu {
             server: after.0 - before.0,
             database: after.1.iter().map(grown).sum(),
@@ -106,7 +114,10 @@ impl Site {
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
             match self.database.waiting().await {
-                Ok(waiting) => self.waits.update(|waits| waits + waiting),
+                Ok(waiting) => {
+                    let mut waits = self.waits.borrow_mut();
+                    waiting.into_iter().for_each(|lock| *waits.entry(lock).or_default() += 1);
+                }
                 Err(error) => return error,
             }
         }
@@ -162,7 +173,9 @@ impl<'a> Account<'a> {
 
     /// The same, under an Idempotency-Key.
     pub fn repeatable(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Vec<u8> {
-        repeatable_request(method, path, Some(&self.secret), key, form).replace("Connection: close\r\n", "").into()
+        repeatable_request(method, path, Some(&self.secret), key, form)
+            .replace("Connection: close\r\n", "")
+            .into()
     }
 
     /// The whole answer to a single request, which must succeed.
@@ -183,7 +196,9 @@ impl<'a> Account<'a> {
     /// The token of a new customer.
     pub async fn customer(&self) -> Result<String> {
         let (_, card) = PAYMENT.split_once("&card").ok_or("a payment without a card")?;
-        text(&self.ask("POST", "/1/customers", &format!("email=roland@example.com&card{card}")).await?["token"])
+        text(
+            &self.ask("POST", "/1/customers", &format!("email=roland@example.com&card{card}")).await?["token"],
+        )
     }
 
     /// How many charges there are.

@@ -19,6 +19,7 @@ pub fn cpu(pid: u32) -> Result<Duration> {
 /// Bytes of memory that a process has.
 pub fn memory(pid: u32) -> Result<u64> {
     let status = read_to_string(format!("/proc/{pid}/status"))?;
-    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
+    let kilobytes =
+        status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
     kilobytes.map(|kilobytes: u64| kilobytes * 1024).ok_or(ErrorKind::InvalidData.into())
 }

@@ -34,7 +34,12 @@ impl Receiver {
     }
 
     /// Charge one after the other, and wait for their webhooks: how long each took, shortest first.
-    pub async fn hand_offs(&self, address: SocketAddr, charge: &[u8], span: Duration) -> Result<Vec<Duration>> {
+    pub async fn hand_offs(
+        &self,
+        address: SocketAddr,
+        charge: &[u8],
+        span: Duration,
+    ) -> Result<Vec<Duration>> {
         const PATIENCE: Duration = Duration::from_secs(30);
         let mut caller = Caller::connect(address).await?;
         let (began, mut hand_offs) = (Instant::now(), Vec::new());
@@ -69,7 +74,10 @@ async fn converse(mut stream: TcpStream, received: Received) -> Result<()> {
             }
             stream.read_buf(&mut message).await?;
         };
-        received.lock().unwrap_or_else(PoisonError::into_inner).insert(token(&message[body..]).to_vec(), came);
+        received
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(token(&message[body..]).to_vec(), came);
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await?;
         message.clear();
     }

@@ -64,14 +64,19 @@ impl Picture {
                 return Err("a column without a name".into());
             };
             let column = Column { name, kind: kind.unwrap_or_default(), in_key: key.is_some() };
-            tables.entry(table).or_insert_with(|| Table { columns: vec![], rows: BTreeMap::new() }).columns.push(column);
+            tables
+                .entry(table)
+                .or_insert_with(|| Table { columns: vec![], rows: BTreeMap::new() })
+                .columns
+                .push(column);
         }
         for (name, table) in &mut tables {
             let list = |columns: Vec<&str>| {
                 let cells = columns.into_iter().map(|column| format!("{quoted}{column})"));
                 format!("CAST({array}{}) AS TEXT)", joined(", ", cells))
             };
-            let mut key: Vec<_> = table.columns.iter().filter(|column| column.in_key).map(|column| &*column.name).collect();
+            let mut key: Vec<_> =
+                table.columns.iter().filter(|column| column.in_key).map(|column| &*column.name).collect();
             if key.is_empty() {
                 key.push("rowid");
             }
@@ -86,21 +91,21 @@ impl Picture {
     }
 }
 
-/// One row that is written.
+/// Rows of a table that are written by one statement.
 #[derive(Debug, Clone)]
 struct Write {
     table: String,
     columns: Vec<Column>,
-    row: Vec<Cell>,
+    rows: Vec<Vec<Cell>>,
     how: How,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum How {
     Insert,
     /// To the row that is there, if it is, these are added.
     Add,
-    /// Of the row that is there, these columns are set.
+    /// Of the only row, which is there, these columns are set.
     Update(Vec<usize>),
 }
 
@@ -111,15 +116,19 @@ pub struct Commit(Vec<Write>);
 impl Commit {
     /// None where nothing was written.
     pub fn between(before: &Picture, after: &Picture) -> Result<Option<Self>> {
-        let mut writes = Vec::new();
+        let mut writes = Vec::<Write>::new();
         for (name, table) in &after.0 {
             let former = &before.0.get(name).ok_or("a table has appeared")?.rows;
             if let Some(gone) = former.keys().find(|key| !table.rows.contains_key(*key)) {
                 return Err(format!("a row of {name} has gone: {gone:?}").into());
             }
             for (key, row) in table.rows.iter().filter(|(key, row)| former.get(*key) != Some(*row)) {
-                let former = former.get(key);
-                writes.push(Write::new(name, &table.columns, former, row)?);
+                let (how, row) = How::of(&table.columns, former.get(key), row)?;
+                let columns = table.columns.clone();
+                match writes.last_mut() {
+                    Some(write) if write.table == *name && write.how == how && how.is_of_many() => write.rows.push(row),
+                    _ => writes.push(Write { table: name.clone(), columns, rows: vec![row], how }),
+                }
             }
         }
         Ok((!writes.is_empty()).then_some(Self(writes)))
@@ -127,8 +136,12 @@ impl Commit {
 
     /// The ids of the rows that are added: each charge has its own.
     pub fn ids(&self) -> BTreeSet<String> {
-        let inserts = self.0.iter().filter(|write| matches!(write.how, How::Insert));
-        inserts.filter_map(|write| write.columns.iter().zip(&write.row).find(|(column, _)| column.name == "id")?.1.clone()).collect()
+        let inserts = self.0.iter().filter(|write| write.how == How::Insert);
+        let ids = inserts.filter_map(|write| {
+            let at = write.columns.iter().position(|column| column.name == "id")?;
+            Some(write.rows.iter().filter_map(move |row| row[at].clone()))
+        });
+        ids.flatten().collect()
     }
 
     /// A statement for each row, in which `cell` says how a value is written, and `from` where such values come from.
@@ -137,39 +150,54 @@ impl Commit {
     }
 }
 
-impl Write {
-    fn new(table: &str, columns: &[Column], former: Option<&Vec<Cell>>, row: &[Cell]) -> Result<Self> {
+impl How {
+    /// Whether one statement does it to several rows.
+    fn is_of_many(&self) -> bool {
+        match self {
+            Self::Insert | Self::Add => true,
+            Self::Update(_) => false,
+        }
+    }
+
+    /// How a row is written that was another one, or none; and what of it.
+    fn of(columns: &[Column], former: Option<&Vec<Cell>>, row: &[Cell]) -> Result<(Self, Vec<Cell>)> {
         let mut row = row.to_vec();
-        let how = if columns.iter().any(Column::is_slot) {
+        if columns.iter().any(Column::is_slot) {
             let number = |cell: &Cell| cell.as_deref().unwrap_or("0").parse::<i64>();
             for at in (0..columns.len()).filter(|at| !columns[*at].in_key) {
                 let was = former.map_or(Ok(0), |former| number(&former[at]))?;
                 row[at] = Some((number(&row[at])? - was).to_string());
             }
-            How::Add
-        } else if let Some(former) = former {
-            How::Update((0..columns.len()).filter(|at| former[*at] != row[*at]).collect())
-        } else {
-            How::Insert
-        };
-        Ok(Self { table: table.into(), columns: columns.into(), row, how })
+            return Ok((Self::Add, row));
+        }
+        let Some(former) = former else { return Ok((Self::Insert, row)) };
+        Ok((Self::Update((0..columns.len()).filter(|at| former[*at] != row[*at]).collect()), row))
     }
+}
 
+impl Write {
     fn statement(&self, from: Option<&str>, cell: impl Fn(&Column, &Cell) -> String) -> String {
-        let Self { table, columns, row, how } = self;
-        let value = |at: usize| cell(&columns[at], &row[at]);
-        let equals = |at: usize| format!("{} = {}", columns[at].name, value(at));
+        let Self { table, columns, rows, how } = self;
+        let value = |row: &Vec<Cell>, at: usize| cell(&columns[at], &row[at]);
+        let equals = |at: usize| format!("{} = {}", columns[at].name, value(&rows[0], at));
         let of_key = |in_key: bool| (0..columns.len()).filter(move |at| columns[*at].in_key == in_key);
         if let How::Update(changed) = how {
             let set = joined(", ", changed.iter().copied().map(equals));
             let from = from.map(|from| format!(" FROM {from}")).unwrap_or_default();
-            return format!("UPDATE {table} SET {set}{from} WHERE {}", joined(" AND ", of_key(true).map(equals)));
+            return format!(
+                "UPDATE {table} SET {set}{from} WHERE {}",
+                joined(" AND ", of_key(true).map(equals))
+            );
         }
         let all = joined(", ", columns.iter().map(|column| &*column.name));
-        let values = joined(", ", (0..columns.len()).map(value));
-        let rows = from.map_or_else(|| format!("VALUES ({values})"), |from| format!("SELECT {values} FROM {from}"));
-        let mut sql = format!("INSERT INTO {table} ({all}) {rows}");
-        if matches!(how, How::Add) {
+        let values = |row| format!("({})", joined(", ", (0..columns.len()).map(|at| value(row, at))));
+        let values = format!("VALUES {}", joined(", ", rows.iter().map(values)));
+        let values = from.map_or_else(
+            || values.clone(),
+            |from| format!("SELECT written.* FROM {from} CROSS JOIN LATERAL ({values}) AS written"),
+        );
+        let mut sql = format!("INSERT INTO {table} ({all}) {values}");
+        if *how == How::Add {
             let key = joined(", ", of_key(true).map(|at| &*columns[at].name));
             let sum = |at: usize| format!("{0} = {table}.{0} + excluded.{0}", columns[at].name);
             sql += &format!(" ON CONFLICT ({key}) DO UPDATE SET {}", joined(", ", of_key(false).map(sum)));
