@@ -4,6 +4,8 @@
 pub mod app;
 pub mod chance;
 pub mod client;
+#[expect(dead_code, reason = "shared with the benches, which want more of it")]
+pub mod cluster;
 pub mod contract;
 pub mod given;
 pub mod installed;

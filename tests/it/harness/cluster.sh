@@ -1,7 +1,7 @@
 # Runs a throwaway PostgreSQL for as long as somebody holds our standard input. The kernel closes that pipe however the
 # test process ends, so neither a panic nor a kill leaves a server or its files behind.
 #
-# $1 is the folder of the programs, $2 is fast or durable, the other arguments are ports to try. Standard output gets
+# $1 is the folder of the programs, $2 is fast, durable or measured, the other arguments are ports to try. Standard output gets
 # "ready PORT", or the reasons why there is none. For each line on standard input the server is killed with all its
 # processes and started again, and there is one more "ready PORT".
 set -u
@@ -30,10 +30,12 @@ init() {
 # Not every system has C.UTF-8, and under C pg_trgm sees ASCII letters only.
 init C.UTF-8 || init C || { cat "$dir/log"; exit 1; }
 
-# Nothing of a fast one outlives a process, so nothing is flushed. The odd time zone finds SQL that relies on the server's.
 cat >>"$dir/data/postgresql.conf" <<CONF
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
+CONF
+# The odd time zone finds SQL that relies on the server's. What is measured has PostgreSQL's own settings.
+[ "$kind" = measured ] || cat >>"$dir/data/postgresql.conf" <<CONF
 max_connections = 400
 shared_buffers = 64MB
 wal_level = minimal
@@ -44,7 +46,8 @@ autovacuum = off
 jit = off
 timezone = 'Pacific/Auckland'
 CONF
-[ "$kind" = durable ] || cat >>"$dir/data/postgresql.conf" <<CONF
+# Nothing of a fast one outlives a process, so nothing is flushed.
+[ "$kind" != fast ] || cat >>"$dir/data/postgresql.conf" <<CONF
 fsync = off
 synchronous_commit = off
 full_page_writes = off

@@ -1,0 +1,134 @@
+//! A throwaway PostgreSQL, made from installed programs; `cluster.sh` says how it lives and ends. The benches run theirs
+//! by this file, too.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// A running throwaway server. It stops when this value, or the process that holds it, is gone.
+pub struct Cluster {
+    pub port: u16,
+    programs: PathBuf,
+    pub watcher: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Cluster {
+    /// A server that flushes nothing. None where PostgreSQL is not installed.
+    pub fn fast() -> Result<Option<Self>, String> {
+        Self::of_kind("fast", None)
+    }
+
+    /// A server that a test may kill: what it has committed is on disk. None where PostgreSQL is not installed.
+    pub fn durable() -> Option<Self> {
+        Self::of_kind("durable", None).unwrap_or_else(|reason| panic!("PostgreSQL: {reason}"))
+    }
+
+    /// A server with its own settings and its files below this folder, which its user must be able to write to. None
+    /// where PostgreSQL is not installed.
+    pub fn measured(folder: &Path) -> Result<Option<Self>, String> {
+        Self::of_kind("measured", Some(folder))
+    }
+
+    fn of_kind(kind: &str, folder: Option<&Path>) -> Result<Option<Self>, String> {
+        let programs = programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/"));
+        programs.map(|programs| Self::start(programs, kind, folder)).transpose()
+    }
+
+    /// Another program that came with the server.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        Some(self.programs.join(name)).filter(|program| program.is_file())
+    }
+
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Kill the server with all its processes, and start it again.
+    pub fn crash(&mut self) {
+        self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").expect("its watcher");
+        let mut ready = String::new();
+        self.said.read_line(&mut ready).expect("its watcher");
+        assert!(ready.starts_with("ready "), "{ready}");
+    }
+
+    fn start(programs: PathBuf, kind: &str, folder: Option<&Path>) -> Result<Self, String> {
+        let ports = free_ports().map_err(|fault| format!("no free port: {fault}"))?;
+        let mut watcher = Command::new("sh");
+        watcher
+            .args(["-c", include_str!("cluster.sh"), "cluster.sh"])
+            .arg(&programs)
+            .arg(kind)
+            .args(ports.iter().map(ToString::to_string))
+            // Our own folder may be closed to the user below.
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        if let Some(folder) = folder {
+            watcher.env("TMPDIR", folder);
+        }
+        if is_root() {
+            let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+            let (uid, gid) =
+                unprivileged(&accounts).ok_or("refuses root, and neither postgres nor nobody exists")?;
+            watcher.uid(uid).gid(gid);
+        }
+        let mut watcher = watcher.spawn().map_err(|fault| format!("sh: {fault}"))?;
+        let mut said = BufReader::new(watcher.stdout.take().expect("piped"));
+        let (mut reasons, mut line) = (String::new(), String::new());
+        while said.read_line(&mut line).map_err(|fault| fault.to_string())? > 0 {
+            if let Some(port) = line.trim_end().strip_prefix("ready ") {
+                let port = port.parse().map_err(|_| format!("an odd port: {port}"))?;
+                return Ok(Self { port, programs, watcher, said });
+            }
+            reasons += &std::mem::take(&mut line);
+        }
+        Err(format!("{} does not start a server:\n{reasons}", programs.display()))
+    }
+}
+
+/// Several, because another process may take one before the server does.
+fn free_ports() -> std::io::Result<Vec<u16>> {
+    let taken: Vec<_> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    taken.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
+}
+
+fn is_root() -> bool {
+    // Whoever makes a file owns it; std has no other word for the effective user.
+    tempfile::tempfile().and_then(|file| file.metadata()).is_ok_and(|file| file.uid() == 0)
+}
+
+/// User and group of the account that runs the server for root.
+pub fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
+    ["postgres", "nobody"].iter().find_map(|name| {
+        let mut fields =
+            accounts.lines().map(|line| line.split(':')).find(|line| line.clone().next() == Some(name))?;
+        Some((fields.nth(2)?.parse().ok()?, fields.next()?.parse().ok()?))
+    })
+}
+
+/// The folder of the server's programs: first PATH, then where packages put them outside of it, newest version first.
+pub fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
+    let complete = |folder: &Path| {
+        // PATH may hold links to some of the programs only.
+        let home = folder.join("initdb").canonicalize().ok()?.parent()?.to_owned();
+        ["initdb", "pg_ctl", "postgres"].iter().all(|name| home.join(name).is_file()).then_some(home)
+    };
+    let mut packaged: Vec<PathBuf> = ["usr/lib/postgresql", "opt/homebrew/opt", "usr/local/opt", "usr"]
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(root.join(folder)).ok())
+        .flat_map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path().join("bin"))))
+        .collect();
+    packaged.sort_by_key(|folder| std::cmp::Reverse(version(folder)));
+    std::env::split_paths(path).chain(packaged).find_map(|folder| complete(&folder))
+}
+
+/// The number in `/usr/lib/postgresql/15/bin`.
+fn version(programs: &Path) -> Option<u32> {
+    let folder = programs.parent()?.file_name()?.to_str()?;
+    folder.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().ok()
+}
