@@ -29,6 +29,9 @@ mod cluster;
 #[path = "../../tests/it/harness/process.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "shared with the tests, which want more of it")]
 mod process;
+#[path = "../../tests/it/harness/skipped.rs"]
+#[expect(dead_code, reason = "shared with the tests, which want more of it")]
+mod skipped;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

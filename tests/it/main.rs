@@ -50,6 +50,7 @@ mod ledger;
 mod limits;
 mod live;
 mod locks;
+mod lost_answers;
 mod merchant_moves;
 mod merchants;
 mod migrations;

@@ -1,5 +1,5 @@
-//! A throwaway PostgreSQL, made from installed programs; `cluster.sh` says how it lives and ends. The benches run theirs
-//! by this file, too.
+//! A throwaway PostgreSQL server, made from installed programs and gone with this process (`cluster.sh`). The benches run
+//! theirs by this file, too.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -9,39 +9,47 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use super::skipped::skipped;
+
+const MISSING: &str = "PostgreSQL is not installed, so the tests on it are skipped: apt-get install postgresql \
+                       (brew install postgresql), or name a server in CARD_PAYMENTS_TEST_POSTGRES_URL.\n";
+
 /// A running throwaway server. It stops when this value, or the process that holds it, is gone.
 pub struct Cluster {
     pub port: u16,
     programs: PathBuf,
-    pub watcher: Child,
+    watcher: Child,
     said: BufReader<ChildStdout>,
 }
 
 impl Cluster {
     /// A server that flushes nothing. None where PostgreSQL is not installed.
     pub fn fast() -> Result<Option<Self>, String> {
-        Self::of_kind("fast", None)
+        Self::installed("fast", None)
     }
 
-    /// A server that a test may kill: what it has committed is on disk. None where PostgreSQL is not installed.
-    pub fn durable() -> Option<Self> {
-        Self::of_kind("durable", None).unwrap_or_else(|reason| panic!("PostgreSQL: {reason}"))
+    /// A server that may be killed: what it has committed is on disk, in a folder that everybody may write to. None where
+    /// PostgreSQL is not installed.
+    pub fn durable(folder: Option<&Path>) -> Option<Self> {
+        Self::installed("durable", folder).unwrap_or_else(|reason| panic!("PostgreSQL: {reason}"))
     }
 
     /// A server with its own settings and its files below this folder, which its user must be able to write to. None
     /// where PostgreSQL is not installed.
     pub fn measured(folder: &Path) -> Result<Option<Self>, String> {
-        Self::of_kind("measured", Some(folder))
-    }
-
-    fn of_kind(kind: &str, folder: Option<&Path>) -> Result<Option<Self>, String> {
-        let programs = programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/"));
-        programs.map(|programs| Self::start(programs, kind, folder)).transpose()
+        Self::installed("measured", Some(folder))
     }
 
     /// Another program that came with the server.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         Some(self.programs.join(name)).filter(|program| program.is_file())
+    }
+
+    fn installed(kind: &str, folder: Option<&Path>) -> Result<Option<Self>, String> {
+        match programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/")) {
+            Some(programs) => Self::start(programs, kind, folder).map(Some),
+            None => skipped(MISSING).map(|()| None),
+        }
     }
 
     pub fn url(&self) -> String {
@@ -50,9 +58,9 @@ impl Cluster {
 
     /// Kill the server with all its processes, and start it again.
     pub fn crash(&mut self) {
-        self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").expect("its watcher");
+        self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").unwrap();
         let mut ready = String::new();
-        self.said.read_line(&mut ready).expect("its watcher");
+        self.said.read_line(&mut ready).unwrap();
         assert!(ready.starts_with("ready "), "{ready}");
     }
 
@@ -103,7 +111,7 @@ fn is_root() -> bool {
 }
 
 /// User and group of the account that runs the server for root.
-pub fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
+fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
     ["postgres", "nobody"].iter().find_map(|name| {
         let mut fields =
             accounts.lines().map(|line| line.split(':')).find(|line| line.clone().next() == Some(name))?;
@@ -112,7 +120,7 @@ pub fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
 }
 
 /// The folder of the server's programs: first PATH, then where packages put them outside of it, newest version first.
-pub fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
+fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
     let complete = |folder: &Path| {
         // PATH may hold links to some of the programs only.
         let home = folder.join("initdb").canonicalize().ok()?.parent()?.to_owned();
@@ -131,4 +139,50 @@ pub fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
 fn version(programs: &Path) -> Option<u32> {
     let folder = programs.parent()?.file_name()?.to_str()?;
     folder.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().ok()
+}
+
+mod tests {
+    use super::*;
+    use std::net::TcpStream;
+
+    #[test]
+    fn a_cluster_ends_when_its_pipe_closes() {
+        let Some(programs) = programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/")) else {
+            return;
+        };
+        let mut cluster = Cluster::start(programs, "fast", None).unwrap();
+        let address = ("127.0.0.1", cluster.port);
+        assert!(TcpStream::connect(address).is_ok());
+        drop(cluster.watcher.stdin.take());
+        assert!(cluster.watcher.wait().unwrap().success());
+        assert!(TcpStream::connect(address).is_err());
+    }
+
+    #[test]
+    fn the_programs_are_found_on_path_and_where_packages_put_them() {
+        let root = tempfile::tempdir().unwrap();
+        let install = |folder: &str, names: &[&str]| {
+            let folder = root.path().join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            for name in names {
+                std::fs::write(folder.join(name), "").unwrap();
+            }
+            folder
+        };
+        assert_eq!(programs(OsStr::new(""), root.path()), None);
+        install("usr/lib/postgresql/9/bin", &["initdb", "pg_ctl", "postgres"]);
+        let newest = install("usr/lib/postgresql/17/bin", &["initdb", "pg_ctl", "postgres"]);
+        install("usr/lib/postgresql/18/bin", &["initdb"]);
+        assert_eq!(programs(OsStr::new(""), root.path()), Some(newest.canonicalize().unwrap()));
+        let own = install("own", &["initdb", "pg_ctl", "postgres"]);
+        assert_eq!(programs(own.as_os_str(), root.path()), Some(own.canonicalize().unwrap()));
+    }
+
+    #[test]
+    fn root_hands_the_server_to_postgres_or_else_to_nobody() {
+        let accounts = "root:x:0:0::/:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n";
+        assert_eq!(unprivileged(accounts), Some((65534, 65533)));
+        assert_eq!(unprivileged(&format!("{accounts}postgres:x:101:104::/:/bin/sh\n")), Some((101, 104)));
+        assert_eq!(unprivileged("root:x:0:0::/:/bin/sh\n"), None);
+    }
 }

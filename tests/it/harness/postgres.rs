@@ -7,7 +7,6 @@
 //! `CARD_PAYMENTS_TEST_CITUS_URL` names the coordinator of a Citus cluster instead. Copying a database leaves its shards
 //! behind there, and workers know the one database only, so each test has a schema of its own in it, prepared anew.
 
-use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,12 +14,11 @@ use std::time::Duration;
 use sea_orm::{ConnectOptions, ConnectionTrait, DatabaseConnection, DbErr};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 
-pub use super::cluster::Cluster;
+use super::cluster::Cluster;
+pub use super::skipped::skipped;
 
 const URL_VARIABLE: &str = "CARD_PAYMENTS_TEST_POSTGRES_URL";
 const CITUS_VARIABLE: &str = "CARD_PAYMENTS_TEST_CITUS_URL";
-const MISSING: &str = "PostgreSQL is not installed, so the tests on it are skipped: apt-get install postgresql \
-                       (brew install postgresql), or name a server in CARD_PAYMENTS_TEST_POSTGRES_URL.\n";
 /// All databases of a test process start with this, so that a later process can tell left ones from those in use.
 const PREFIX: &str = "card_payments_test_";
 
@@ -122,10 +120,7 @@ impl Server {
         if let Some(url) = std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty()) {
             return Self::connect(&url, None).map(Some);
         }
-        let Some(cluster) = Cluster::fast()? else {
-            skipped(MISSING)?;
-            return Ok(None);
-        };
+        let Some(cluster) = Cluster::fast()? else { return Ok(None) };
         Self::connect(&cluster.url(), Some(cluster)).map(Some)
     }
 
@@ -230,25 +225,7 @@ async fn sweep(admin: &DatabaseConnection) {
     }
 }
 
-/// Say what is not installed, and which tests therefore have nothing to do; where CI runs that is a failure.
-pub fn skipped(missing: &'static str) -> Result<(), String> {
-    let notice = without(missing, std::env::var("CI").ok().as_deref())?;
-    // Not eprintln: the test runner swallows that when the test passes.
-    std::io::stderr().write_all(notice.as_bytes()).map_err(|fault| fault.to_string())
-}
-
-fn without(missing: &'static str, ci: Option<&str>) -> Result<&'static str, String> {
-    if ci == Some("true") {
-        return Err(missing.replace("so the tests on it are skipped", "and CI=true wants the tests on it"));
-    }
-    Ok(missing)
-}
-
 mod tests {
-    use std::ffi::OsStr;
-    use std::net::TcpStream;
-
-    use super::super::cluster::{programs, unprivileged};
     use super::*;
 
     static NOTES: Template = Template::new("notes");
@@ -305,53 +282,5 @@ mod tests {
         sweep(&connection).await;
         assert_eq!(count(&connection, &format!("pg_database WHERE datname = '{PREFIX}left_7'")).await, 0);
         assert_eq!(count(&connection, "notes").await, 0);
-    }
-
-    #[test]
-    fn a_cluster_ends_when_its_pipe_closes() {
-        let Some(mut cluster) = Cluster::fast().unwrap() else { return };
-        let address = ("127.0.0.1", cluster.port);
-        assert!(TcpStream::connect(address).is_ok());
-        drop(cluster.watcher.stdin.take());
-        assert!(cluster.watcher.wait().unwrap().success());
-        assert!(TcpStream::connect(address).is_err());
-    }
-
-    #[test]
-    fn the_programs_are_found_on_path_and_where_packages_put_them() {
-        let root = tempfile::tempdir().unwrap();
-        let install = |folder: &str, names: &[&str]| {
-            let folder = root.path().join(folder);
-            std::fs::create_dir_all(&folder).unwrap();
-            for name in names {
-                std::fs::write(folder.join(name), "").unwrap();
-            }
-            folder
-        };
-        assert_eq!(programs(OsStr::new(""), root.path()), None);
-        install("usr/lib/postgresql/9/bin", &["initdb", "pg_ctl", "postgres"]);
-        let newest = install("usr/lib/postgresql/17/bin", &["initdb", "pg_ctl", "postgres"]);
-        install("usr/lib/postgresql/18/bin", &["initdb"]);
-        assert_eq!(programs(OsStr::new(""), root.path()), Some(newest.canonicalize().unwrap()));
-        let own = install("own", &["initdb", "pg_ctl", "postgres"]);
-        assert_eq!(programs(own.as_os_str(), root.path()), Some(own.canonicalize().unwrap()));
-    }
-
-    #[test]
-    fn root_hands_the_server_to_postgres_or_else_to_nobody() {
-        let accounts = "root:x:0:0::/:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n";
-        assert_eq!(unprivileged(accounts), Some((65534, 65533)));
-        assert_eq!(unprivileged(&format!("{accounts}postgres:x:101:104::/:/bin/sh\n")), Some((101, 104)));
-        assert_eq!(unprivileged("root:x:0:0::/:/bin/sh\n"), None);
-    }
-
-    #[test]
-    fn a_missing_postgresql_is_a_failure_in_ci_only() {
-        assert!(
-            without(MISSING, Some("true"))
-                .unwrap_err()
-                .contains("and CI=true wants the tests on it: apt-get")
-        );
-        assert!(without(MISSING, None).is_ok());
     }
 }

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::given::eventually;
+use super::eventually::eventually;
 
 /// What the receiver does with a request that it has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
