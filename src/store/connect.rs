@@ -133,8 +133,14 @@ async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
 const SQLITE_READERS: u32 = 4;
 /// Measured: eight connections to two database cores were as fast as thirty-two; the rest waits more fairly here.
 const POSTGRES_CONNECTIONS: u32 = 16;
+/// Of these, the ones for statements; the others are for long looks.
+pub(super) const POSTGRES_STATEMENTS: usize = 12;
+/// Texts: all that a server sends, so that none is parsed twice on a connection.
+const POSTGRES_CACHED: usize = 512;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A round trip a request saved; a dead connection is noticed by its first statement.
+pub(super) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
 
 fn options(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
@@ -146,8 +152,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
         .idle_timeout(None::<Duration>)
         .sqlx_logging(false)
         .record_stmt_in_spans(false)
-        // A round trip a request saved; a dead connection is noticed by its first statement.
-        .test_before_acquire_if_idle_for(Duration::from_secs(30));
+        .test_before_acquire_if_idle_for(TESTED_AFTER_IDLE);
     options
 }
 
@@ -167,7 +172,9 @@ pub(super) fn sqlite(url: &str, connections: u32) -> ConnectOptions {
 }
 
 pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
-    Ok(Database::connect(options(url, POSTGRES_CONNECTIONS)).await?)
+    let mut options = options(url, POSTGRES_CONNECTIONS);
+    options.map_sqlx_postgres_opts(|postgres| postgres.statement_cache_capacity(POSTGRES_CACHED));
+    Ok(Database::connect(options).await?)
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
@@ -200,7 +207,7 @@ async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectEr
 }
 
 /// Whether this is a PostgreSQL.
-pub(super) fn is_postgres(connection: &DatabaseConnection) -> bool {
+pub(super) fn is_postgres(connection: &impl ConnectionTrait) -> bool {
     connection.get_database_backend() == DbBackend::Postgres
 }
 
