@@ -11,6 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 tokio::task_local! {
     static UNDER_WAY: Arc<UnderWay>;
+    /// There is one where a task goes on whether or not anybody waits for it.
+    static HANDED_ON: ();
 }
 
 /// A request under way.
@@ -87,7 +89,12 @@ pub async fn keep<F: Future>(request: Arc<UnderWay>, work: F) -> F::Output {
 /// Run on, in a task of its own, work that a request began: its time still counts for the request.
 pub fn handed_on<F: Future>(work: F) -> impl Future<Output = F::Output> {
     let request = UNDER_WAY.try_with(Arc::clone).unwrap_or_default();
-    UNDER_WAY.scope(request, work)
+    HANDED_ON.scope((), UNDER_WAY.scope(request, work))
+}
+
+/// Whether this is work that goes on whether or not anybody waits for it.
+pub fn is_handed_on() -> bool {
+    HANDED_ON.try_with(|()| ()).is_ok()
 }
 
 /// Count the time of one wait.

@@ -171,19 +171,19 @@ fn context(row: &card::Model, what: Kept) -> Vec<u8> {
 /// Hold an unused token for an attempt. False where it is not unused any more, or has expired.
 pub async fn reserve(tx: &Tx, account: AccountToken, id: CardToken, now: Timestamp) -> Result<bool, Error> {
     let unused = from(account, id, CardState::Unused).filter(Column::ExpiresAt.gt(now));
-    moved(tx, unused.col_expr(Column::State, state(CardState::Reserved))).await
+    Ok(tx.guard(unused.col_expr(Column::State, state(CardState::Reserved))).await?)
 }
 
 /// The acquirer has answered: the token is spent and its digits go.
-pub async fn consume(tx: &Tx, account: AccountToken, id: CardToken) -> Result<bool, Error> {
-    let spent =
-        erased(from(account, id, CardState::Reserved)).col_expr(Column::State, state(CardState::Used));
-    moved(tx, spent).await
+pub async fn consume(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
+    let spent = erased(from(account, id, CardState::Reserved));
+    Ok(tx.change(spent.col_expr(Column::State, state(CardState::Used))).await?)
 }
 
 /// Nothing was charged: the token may be used after all.
-pub async fn release(tx: &Tx, account: AccountToken, id: CardToken) -> Result<bool, Error> {
-    moved(tx, from(account, id, CardState::Reserved).col_expr(Column::State, state(CardState::Unused))).await
+pub async fn release(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
+    let free = from(account, id, CardState::Reserved).col_expr(Column::State, state(CardState::Unused));
+    Ok(tx.change(free).await?)
 }
 
 /// Give an unused token to a customer. It keeps its number, never its cvc nor a wallet's proof. False as for [`reserve`].
@@ -201,7 +201,7 @@ pub async fn attach(
         .col_expr(Column::CvcSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::NetworkSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
-    moved(tx, attached).await
+    Ok(tx.guard(attached).await?)
 }
 
 /// Delete a customer's card, or all of them. A subscription that named one falls back to the primary card (decisions 6).
@@ -233,8 +233,8 @@ pub async fn delete_of_customer(
 
 /// Delete the copy of a payment that waits no more.
 pub async fn delete_copy(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
-    card::Entity::delete_by_id((account, id)).exec(tx).await?;
-    Ok(())
+    let copy = card::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(id));
+    Ok(tx.change(copy).await?)
 }
 
 /// A card inside a unit of work.
@@ -264,8 +264,4 @@ fn erased(update: UpdateMany<card::Entity>) -> UpdateMany<card::Entity> {
 
 fn state(state: CardState) -> sea_orm::sea_query::SimpleExpr {
     Expr::value(sea_orm::ActiveEnum::into_value(state))
-}
-
-async fn moved(tx: &Tx, update: UpdateMany<card::Entity>) -> Result<bool, Error> {
-    Ok(update.exec(tx).await?.rows_affected > 0)
 }

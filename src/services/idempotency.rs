@@ -124,8 +124,7 @@ pub fn keep(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8], answer: 
 
 /// Give a key back whose request has come to nothing.
 pub async fn free(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
-    claimed(account, hash).exec(tx).await?;
-    Ok(())
+    Ok(tx.change(claimed(account, hash)).await?)
 }
 
 /// Keys whose day is over, by the wall clock. One without an answer is in flight, however old.

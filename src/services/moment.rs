@@ -108,7 +108,7 @@ impl Stop {
             .col_expr(Column::MovingUntil, Expr::value(self.moving_until.map(Timestamp::millis)))
             .filter(Column::Id.eq(self.account))
             .filter(Column::ClockMoves.eq(self.number));
-        if set.exec(tx).await?.rows_affected == 0 {
+        if !tx.guard(set).await? {
             return Err(ErrorCode::ClockMoving.into());
         }
         Ok(())

@@ -120,11 +120,14 @@ pub(super) fn insert_webhooks(
 }
 
 /// PostgreSQL: count what the statement has written as `told`.
-pub(super) fn count_told(sql: &mut String, slot: i32, conflict: &str) {
+pub(super) fn count_told(sql: &mut String, values: &mut Vec<Value>, slot: i32, conflict: &str) {
+    // Never a part of the text: that would be another one for each slot, for the database to parse and plan.
+    values.push(slot.into());
     let _ = write!(
         sql,
         "INSERT INTO counters (account_id, kind, slot, n) \
-         SELECT account_id, 'webhooks', {slot}, COUNT(*) FROM told GROUP BY account_id{conflict}"
+         SELECT account_id, 'webhooks', ${}, COUNT(*) FROM told GROUP BY account_id{conflict}",
+        values.len()
     );
 }
 

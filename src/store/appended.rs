@@ -10,6 +10,7 @@ use sea_orm::{DbBackend, EntityName, EntityTrait, IdenStatic, Iterable, ModelTra
 use uuid::Uuid;
 
 use super::announced::{Announcement, count_apart, count_told, insert_webhooks};
+use super::guards::Held;
 use super::rows::value_rows;
 
 /// A table of SQLite's in which words are looked up; PostgreSQL indexes the row's own column.
@@ -134,16 +135,18 @@ impl Appended {
         self.claims.extend(other.claims);
     }
 
-    /// The statement that writes everything, each row of a count or balance in `slot`, webhooks leased or free. On
-    /// SQLite it is several in one text, for a transaction to be put around them.
+    /// The statement that writes everything, after the changes that are `held` on PostgreSQL, each row of a count or
+    /// balance in `slot`, webhooks leased or free. On SQLite it is several in one text, for a transaction to be put
+    /// around them.
     pub fn into_statement(
         mut self,
         backend: DbBackend,
+        held: Held,
         slot: i32,
         leased_until: Option<Timestamp>,
     ) -> Option<Statement> {
         if self.is_empty() {
-            return None;
+            return (!held.is_empty()).then(|| held.into_statement());
         }
         for ((account_id, kind), n) in std::mem::take(&mut self.counts) {
             self.upsert(&counter::Model { account_id, kind, slot, n }, COUNT_CONFLICT);
@@ -153,7 +156,7 @@ impl Appended {
         }
         let Self { tables, announced, .. } = &self;
         Some(if backend == DbBackend::Postgres {
-            as_one(tables, announced, leased_until, slot)
+            as_one(held, tables, announced, leased_until, slot)
         } else {
             as_one_text(tables, announced, leased_until)
         })
@@ -220,27 +223,30 @@ fn chunks<T>(mut rest: &[T]) -> impl Iterator<Item = &[T]> {
 
 /// PostgreSQL: everything in one statement, because round trips decide throughput there.
 fn as_one(
+    held: Held,
     tables: &[Table],
     announced: &[Announcement],
     leased_until: Option<Timestamp>,
     slot: i32,
 ) -> Statement {
-    let (mut sql, mut values) = (String::new(), Vec::new());
+    let (mut sql, mut values, end) = held.into_parts();
+    let named = |sql: &mut String, name: &str| {
+        let _ = write!(sql, "{} {name} AS (", if sql.is_empty() { "WITH" } else { "," });
+    };
     for (n, table) in tables.iter().enumerate() {
-        // All but the last part are named; writing to a String cannot fail.
-        let named = n + 1 < tables.len() || !announced.is_empty();
-        if named {
-            let _ = write!(sql, "{} w{n} AS (", if n == 0 { "WITH" } else { "," });
-        }
+        named(&mut sql, &format!("w{n}"));
         insert(&mut sql, &mut values, table, &table.rows, DbBackend::Postgres);
-        sql.push_str(if named { ") " } else { "" });
+        sql.push(')');
     }
     if !announced.is_empty() {
-        sql.push_str(if tables.is_empty() { "WITH told AS (" } else { ", told AS (" });
+        named(&mut sql, "told");
         insert_webhooks(&mut sql, &mut values, announced, leased_until, DbBackend::Postgres);
-        sql.push_str(") ");
-        count_told(&mut sql, slot, COUNT_CONFLICT);
+        sql.push(')');
+        named(&mut sql, "counted");
+        count_told(&mut sql, &mut values, slot, COUNT_CONFLICT);
+        sql.push(')');
     }
+    sql.push_str(&end);
     Statement::from_sql_and_values(DbBackend::Postgres, sql, values)
 }
 

@@ -1,8 +1,10 @@
 //! A transaction that has begun, on either database.
 
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, Statement, TransactionTrait};
+use sea_orm::{ConnectionTrait, DbErr, Statement};
 
 use super::connect::{answered, is_postgres};
+use super::connections::Transaction;
+use super::engine::Engine;
 
 /// A transaction that has begun.
 ///
@@ -12,7 +14,7 @@ pub(super) enum Begun {
     /// On the only connection of the writer's pool.
     Sqlite,
     /// On a connection that the transaction holds.
-    Postgres(DatabaseTransaction),
+    Postgres(Transaction),
 }
 
 /// Why a transaction is not known to be committed.
@@ -26,9 +28,9 @@ pub(super) enum Uncommitted {
 
 impl Begun {
     /// Begin.
-    pub async fn begin(pool: &DatabaseConnection) -> Result<Self, DbErr> {
-        if is_postgres(pool) {
-            return pool.begin().await.map(Self::Postgres);
+    pub async fn begin(pool: &Engine) -> Result<Self, DbErr> {
+        if let Engine::Postgres(connections) = pool {
+            return connections.begin().await.map(Self::Postgres);
         }
         // A deferred transaction that reads first fails under load, whatever the busy time-out.
         pool.execute_unprepared("BEGIN IMMEDIATE").await?;
@@ -36,11 +38,7 @@ impl Begun {
     }
 
     /// Write what was appended, and commit.
-    pub async fn commit(
-        self,
-        pool: &DatabaseConnection,
-        appended: Option<Statement>,
-    ) -> Result<(), Uncommitted> {
+    pub async fn commit(self, pool: &Engine, appended: Option<Statement>) -> Result<(), Uncommitted> {
         match self {
             Self::Postgres(transaction) => {
                 if let Some(appended) = appended {
@@ -59,7 +57,7 @@ impl Begun {
     }
 
     /// A transaction of nothing but what was appended.
-    pub async fn alone(pool: &DatabaseConnection, appended: Statement) -> Result<(), Uncommitted> {
+    pub async fn alone(pool: &Engine, appended: Statement) -> Result<(), Uncommitted> {
         if is_postgres(pool) {
             // A single statement is a transaction of its own.
             return pool.execute_raw(appended).await.map(drop).map_err(uncommitted);
@@ -69,7 +67,7 @@ impl Begun {
     }
 
     /// Undo everything.
-    pub async fn rollback(self, pool: &DatabaseConnection) {
+    pub async fn rollback(self, pool: &Engine) {
         match self {
             // A connection that cannot roll back is dropped, which rolls back.
             Self::Postgres(transaction) => drop(transaction.rollback().await),
@@ -84,7 +82,7 @@ fn around(before: &str, mut statement: Statement, after: &str) -> Statement {
 }
 
 /// SQLite: whatever failed, the connection is out of its transaction afterwards.
-async fn rolled_back(pool: &DatabaseConnection, commit: Result<(), DbErr>) -> Result<(), Uncommitted> {
+async fn rolled_back(pool: &Engine, commit: Result<(), DbErr>) -> Result<(), Uncommitted> {
     let Err(error) = commit else { return Ok(()) };
     // It fails where the transaction has ended already, which is as well.
     let _ = pool.execute_unprepared("ROLLBACK").await;

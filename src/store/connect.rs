@@ -138,8 +138,14 @@ async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
 const SQLITE_READERS: u32 = 4;
 /// Measured: eight connections to two database cores were as fast as thirty-two; the rest waits more fairly here.
 const POSTGRES_CONNECTIONS: u32 = 16;
+/// Of these, the ones for statements; the others are for long looks.
+pub(super) const POSTGRES_STATEMENTS: usize = 12;
+/// Texts: all that a server sends, so that none is parsed twice on a connection.
+const POSTGRES_CACHED: usize = 512;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A round trip a request saved; a dead connection is noticed by its first statement.
+pub(super) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
 
 fn options(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
@@ -151,8 +157,7 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
         .idle_timeout(None::<Duration>)
         .sqlx_logging(false)
         .record_stmt_in_spans(false)
-        // A round trip a request saved; a dead connection is noticed by its first statement.
-        .test_before_acquire_if_idle_for(Duration::from_secs(30));
+        .test_before_acquire_if_idle_for(TESTED_AFTER_IDLE);
     options
 }
 
@@ -178,7 +183,9 @@ const PATIENCE: [(&str, &str); 3] =
 
 pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
     let mut options = options(url, POSTGRES_CONNECTIONS);
-    options.map_sqlx_postgres_opts(|postgres| postgres.options(PATIENCE));
+    options.map_sqlx_postgres_opts(|postgres| {
+        postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED)
+    });
     Ok(Database::connect(options).await?)
 }
 
@@ -222,7 +229,7 @@ pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<
 }
 
 /// Whether this is a PostgreSQL.
-pub(super) fn is_postgres(connection: &DatabaseConnection) -> bool {
+pub(super) fn is_postgres(connection: &impl ConnectionTrait) -> bool {
     connection.get_database_backend() == DbBackend::Postgres
 }
 

@@ -6,7 +6,10 @@ mod appended;
 mod backup;
 mod begun;
 mod connect;
+mod connections;
 mod distributed;
+mod engine;
+mod guards;
 mod look;
 mod postgres;
 mod rows;
@@ -21,8 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
 use sea_orm::{
-    AccessMode, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, IsolationLevel,
-    TransactionTrait,
+    AccessMode, ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, IsolationLevel, TransactionTrait,
 };
 use tokio::sync::mpsc;
 
@@ -41,12 +43,14 @@ use crate::clock::{Clock, Ids};
 use crate::error::{Error, ErrorCode};
 use crate::under_way::{Wait, waiting};
 use announced::HandOff;
+use connections::Connections;
+use engine::Engine;
 use statements::Counting;
 use tx::Begin;
 use watched::watched;
 
 /// What reads run on.
-pub type Reader = Counting<DatabaseConnection>;
+pub type Reader = Counting<Engine>;
 
 /// The door.
 pub struct Store {
@@ -72,9 +76,18 @@ impl Store {
     pub async fn open(location: &Location, ids: Arc<Ids>) -> Result<Self, ConnectError> {
         let pools = connect::open(location).await?;
         let statements = Arc::new(Statements::default());
-        let reader = Counting::new(watched(pools.read), Arc::clone(&statements));
+        let (read, write) = match location {
+            Location::Sqlite { .. } => {
+                (Engine::Sqlite(watched(pools.read)), Engine::Sqlite(watched(pools.write)))
+            }
+            Location::Postgres { .. } => {
+                let both = Connections::new(watched(pools.write), connect::POSTGRES_STATEMENTS);
+                (Engine::Postgres(both.clone()), Engine::Postgres(both))
+            }
+        };
+        let reader = Counting::new(read, Arc::clone(&statements));
         let hand_off = HandOff::default();
-        let begin = Begin::new(watched(pools.write), ids, Arc::clone(&statements), hand_off.clone());
+        let begin = Begin::new(write, ids, Arc::clone(&statements), hand_off.clone());
         let writer = match location {
             Location::Sqlite { .. } => Writer::Sqlite(sqlite::Writer::start(begin)),
             Location::Postgres { .. } => Writer::Postgres(begin),
@@ -89,7 +102,7 @@ impl Store {
 
     /// A read transaction: all queries on it see the same committed state. For long looks at everything.
     pub async fn snapshot(&self) -> Result<DatabaseTransaction, DbErr> {
-        let pool = self.reader.inner();
+        let pool = self.reader.inner().pool();
         if self.backend() == DbBackend::Postgres {
             let level = Some(IsolationLevel::RepeatableRead);
             let snapshot = pool.begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
@@ -164,13 +177,15 @@ impl Store {
 
     /// Connections of the read pool: open, and idle among them.
     pub fn pool(&self) -> (u32, usize) {
-        let pool = self.reader.inner();
-        if self.backend() == DbBackend::Postgres {
-            let pool = pool.get_postgres_connection_pool();
-            (pool.size(), pool.num_idle())
-        } else {
-            let pool = pool.get_sqlite_connection_pool();
-            (pool.size(), pool.num_idle())
+        match self.reader.inner() {
+            Engine::Postgres(connections) => {
+                let pool = connections.pool().get_postgres_connection_pool();
+                (pool.size(), pool.num_idle() + connections.idle())
+            }
+            Engine::Sqlite(pool) => {
+                let pool = pool.get_sqlite_connection_pool();
+                (pool.size(), pool.num_idle())
+            }
         }
     }
 }

@@ -8,20 +8,24 @@ use sea_orm::DbErr;
 
 use super::begun::Uncommitted;
 use super::connect::answered;
+use super::guards::has_lost;
 use super::tx::{Begin, Tx};
 use super::unit::{self, in_doubt, uncommitted};
 use crate::error::{Error, ErrorCode};
-use crate::under_way::handed_on;
+use crate::under_way::{handed_on, is_handed_on};
 
 const TRIES_MAX: u32 = 10;
 
-/// Run a unit in a task of its own: a caller that goes away does not stop it half-way.
+/// Run a unit in a task of its own, unless its caller is one: whoever goes away does not stop it half-way.
 pub(super) async fn run<D, T, F>(begin: Begin, data: D, unit: F) -> Result<T, Error>
 where
     D: Send + Sync + 'static,
     T: Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
 {
+    if is_handed_on() {
+        return repeated(&begin, &data, &unit).await;
+    }
     let task = tokio::spawn(handed_on(async move { repeated(&begin, &data, &unit).await }));
     task.await.unwrap_or_else(|_| Err(Error::internal("a unit's task ended")))
 }
@@ -30,35 +34,53 @@ async fn repeated<D, T, F>(begin: &Begin, data: &D, unit: &F) -> Result<T, Error
 where
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>>,
 {
+    let mut guesses = true;
     for attempt in 1..=TRIES_MAX {
-        match once(begin, data, unit).await {
-            Err(Error::Database(error)) if collided(&error) => {
+        let tx = if guesses { begin.guessing() } else { begin.tx() };
+        match once(tx, data, unit).await {
+            Err(Failed::Guessed) => guesses = false,
+            Err(Failed::Error(Error::Database(error))) if collided(&error) => {
                 tracing::debug!(%error, attempt, "a unit is run again");
                 tokio::time::sleep(Duration::from_millis(u64::from(attempt * attempt))).await;
             }
-            result => return result,
+            Err(Failed::Error(error)) => return Err(error),
+            Ok(answer) => return Ok(answer),
         }
     }
     Err(ErrorCode::ServiceUnavailable.into())
 }
 
-async fn once<D, T, F>(begin: &Begin, data: &D, unit: &F) -> Result<T, Error>
+/// Why a run has come to nothing.
+enum Failed {
+    /// It went on from a guard of which nobody knows that it won.
+    Guessed,
+    /// It refused, or the database did.
+    Error(Error),
+}
+
+impl From<DbErr> for Failed {
+    fn from(error: DbErr) -> Self {
+        if has_lost(&error) { Self::Guessed } else { Self::Error(uncommitted(error)) }
+    }
+}
+
+async fn once<D, T, F>(tx: Tx, data: &D, unit: &F) -> Result<T, Failed>
 where
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>>,
 {
-    let tx = begin.tx();
     match unit::run(&tx, data, unit).await {
         Ok(answer) => {
             tx.keep_unit();
             match tx.commit().await {
                 Ok(()) => Ok(answer),
-                Err(Uncommitted::Failed(error)) => Err(uncommitted(error)),
-                Err(Uncommitted::InDoubt(error)) => Err(in_doubt(&error)),
+                Err(Uncommitted::Failed(error)) => Err(error.into()),
+                Err(Uncommitted::InDoubt(error)) => Err(Failed::Error(in_doubt(&error))),
             }
         }
         Err(error) => {
+            let guessed = tx.has_guessed();
             tx.rollback().await;
-            Err(error)
+            Err(if guessed { Failed::Guessed } else { Failed::Error(error) })
         }
     }
 }

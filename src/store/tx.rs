@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use entity::counter::Counted;
 use entity::{AccountToken, Day, EventToken, Timestamp, Token, account, idempotency_key};
-use sea_orm::sea_query::{LockType, OnConflict};
+use sea_orm::sea_query::{LockType, OnConflict, QueryStatementBuilder};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel,
-    ModelTrait, QueryResult, QuerySelect, Statement,
+    ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel, ModelTrait, QueryResult,
+    QuerySelect, QueryTrait, Statement, StatementBuilder, UpdateMany,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -17,30 +17,30 @@ use uuid::Uuid;
 use super::announced::{Announcement, HandOff};
 use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
+use super::engine::Engine;
+use super::guards::{Change, Held};
 use super::statements::Statements;
 use crate::clock::Ids;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{DEBIT_SLOT, SLOTS};
+use crate::random::random;
 
 /// What it takes to begin a transaction.
 #[derive(Clone)]
 pub(super) struct Begin {
-    pool: DatabaseConnection,
+    pool: Engine,
     ids: Arc<Ids>,
     statements: Arc<Statements>,
-    /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput.
+    /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput. Each
+    /// server begins anywhere, so that two do not keep in step.
     turn: Arc<AtomicI32>,
     hand_off: HandOff,
 }
 
 impl Begin {
-    pub fn new(
-        pool: DatabaseConnection,
-        ids: Arc<Ids>,
-        statements: Arc<Statements>,
-        hand_off: HandOff,
-    ) -> Self {
-        Self { pool, ids, statements, turn: Arc::default(), hand_off }
+    pub fn new(pool: Engine, ids: Arc<Ids>, statements: Arc<Statements>, hand_off: HandOff) -> Self {
+        let turn = Arc::new(AtomicI32::new(i32::from_le_bytes(random())));
+        Self { pool, ids, statements, turn, hand_off }
     }
 
     pub fn tx(&self) -> Tx {
@@ -49,8 +49,14 @@ impl Begin {
             begun: OnceCell::new(),
             unit: Mutex::default(),
             batch: Mutex::default(),
+            held: None,
             wrote: AtomicBool::new(false),
         }
+    }
+
+    /// One whose guards are answered before they are sent.
+    pub fn guessing(&self) -> Tx {
+        Tx { held: Some(Mutex::default()), ..self.tx() }
     }
 }
 
@@ -65,6 +71,8 @@ pub struct Tx {
     unit: Mutex<Appended>,
     /// Appended by the units of this batch that are done.
     batch: Mutex<Appended>,
+    /// Guards that wait; where there is no place for any, they are sent at once.
+    held: Option<Mutex<Held>>,
     /// Whether the unit that runs now has sent a statement that writes.
     wrote: AtomicBool,
 }
@@ -111,8 +119,44 @@ impl Tx {
         self.write_at_once(alone, 0).await
     }
 
+    /// A compare-and-set on whose success the unit goes on: whether it has changed a row.
+    ///
+    /// On PostgreSQL it may be held and answered with yes; where the answer turns out to be wrong, nothing was written and
+    /// the unit runs again. So several guards, and what is appended after them, are one statement.
+    pub async fn guard<E: EntityTrait>(&self, update: UpdateMany<E>) -> Result<bool, DbErr> {
+        let update = update.into_query();
+        if self.hold(Change::Decides, &update) {
+            return Ok(true);
+        }
+        Ok(self.execute(&update).await?.rows_affected() > 0)
+    }
+
+    /// Change what is there, if anything is: nobody looks at it before the commit.
+    pub async fn change<Q: QueryTrait>(&self, change: Q) -> Result<(), DbErr>
+    where
+        Q::QueryStatement: StatementBuilder + QueryStatementBuilder,
+    {
+        let change = change.into_query();
+        if !self.hold(Change::Follows, &change) {
+            self.execute(&change).await?;
+        }
+        Ok(())
+    }
+
+    /// Keep a change for later, as long as nothing was sent.
+    fn hold(&self, change: Change, statement: &impl QueryStatementBuilder) -> bool {
+        let held = self.held.as_ref().filter(|_| !self.begun.initialized());
+        held.inspect(|held| lock(held).add(change, statement)).is_some()
+    }
+
+    /// Whether the unit has been told of a guard that it won, and nobody knows yet.
+    pub(super) fn has_guessed(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| !self.begun.initialized() && lock(held).has_guessed())
+    }
+
     async fn write_at_once(&self, rows: Appended, slot: i32) -> Result<(), DbErr> {
-        if let Some(statement) = rows.into_statement(self.get_database_backend(), slot, None) {
+        if let Some(statement) = rows.into_statement(self.get_database_backend(), Held::default(), slot, None)
+        {
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -176,15 +220,25 @@ impl Tx {
     }
 
     fn unit(&self) -> MutexGuard<'_, Appended> {
-        self.unit.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.unit)
     }
 
     fn batch(&self) -> MutexGuard<'_, Appended> {
-        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.batch)
     }
 
+    /// What is held goes before the first statement.
     async fn begun(&self) -> Result<&Begun, DbErr> {
-        self.begun.get_or_try_init(|| Begun::begin(&self.begin.pool)).await
+        let begin = async || {
+            let begun = Begun::begin(&self.begin.pool).await?;
+            let held = self.held.as_ref().map(|held| lock(held).clone()).filter(|held| !held.is_empty());
+            if let (Begun::Postgres(transaction), Some(held)) = (&begun, held) {
+                self.begin.statements.wrote();
+                transaction.execute_raw(held.into_statement()).await?;
+            }
+            Ok(begun)
+        };
+        self.begun.get_or_try_init(begin).await
     }
 
     /// Where a statement that may write runs.
@@ -217,8 +271,11 @@ impl Tx {
     /// Write what the units appended, and commit.
     pub(super) async fn commit(self) -> Result<(), Uncommitted> {
         let appended = std::mem::take(&mut *self.batch());
+        // Once something was sent, what was held has been sent before it.
+        let held = self.held.as_ref().filter(|_| !self.begun.initialized());
+        let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
         let backend = self.get_database_backend();
-        if appended.is_empty() && !self.begun.initialized() {
+        if appended.is_empty() && held.is_empty() && !self.begun.initialized() {
             return Ok(());
         }
         let slot = if backend == DbBackend::Postgres {
@@ -229,7 +286,7 @@ impl Tx {
         let announced = appended.announced().to_vec();
         let places = self.begin.hand_off.places(announced.len());
         let leased_until = places.as_ref().map(|places| places.leased_until);
-        let appended = appended.into_statement(backend, slot, leased_until);
+        let appended = appended.into_statement(backend, held, slot, leased_until);
         if appended.is_some() {
             self.begin.statements.wrote();
         }
@@ -290,4 +347,8 @@ impl ConnectionTrait for Tx {
             Begun::Postgres(transaction) => transaction.query_all_raw(statement).await,
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

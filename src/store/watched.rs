@@ -12,6 +12,13 @@ pub fn watch(watcher: fn(&Statement)) {
     WATCHER.get_or_init(|| watcher);
 }
 
+/// Let whoever watches see a statement.
+pub(super) fn show(statement: &Statement) {
+    if let Some(watcher) = WATCHER.get() {
+        watcher(statement);
+    }
+}
+
 /// The connection, seen by whoever watches.
 pub(super) fn watched(mut connection: DatabaseConnection) -> DatabaseConnection {
     if let Some(&watcher) = WATCHER.get() {

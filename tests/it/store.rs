@@ -10,7 +10,8 @@ use entity::installation;
 use futures::FutureExt;
 use futures::future::{join_all, join3};
 use http::{Method, header};
-use sea_orm::{ConnectionTrait, EntityTrait};
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -101,6 +102,52 @@ async fn only_the_good_are_kept(app: &App, units: &[Ends]) {
     assert_eq!(kept(app).await, good.map(|(n, _)| format!("unit {n}")).collect::<Vec<_>>());
 }
 
+/// Intent and outcome of a payment, in statements: the outcome has a guard.
+fn of_one_payment(app: &App) -> u64 {
+    match app.database {
+        Database::Sqlite => 3,
+        Database::Postgres => 2,
+    }
+}
+
+/// Two units with a guard each.
+fn of_two_units(app: &App) -> u64 {
+    match app.database {
+        Database::Sqlite => 4,
+        Database::Postgres => 2,
+    }
+}
+
+/// Take a row that nobody has taken, with a row of one's own; or say who has it.
+async fn take(tx: &Tx, who: &str) -> Result<String, Error> {
+    let free = installation::Entity::update_many()
+        .filter(installation::Column::Name.eq("prize"))
+        .filter(installation::Column::Value.eq("free"))
+        .col_expr(installation::Column::Value, Expr::value(who));
+    if tx.guard(free).await? {
+        tx.append(&installation::Model { name: who.into(), value: "unit".into() });
+        return Ok(who.to_owned());
+    }
+    let prize = installation::Entity::find_by_id("prize").one(tx).await?;
+    Ok(prize.unwrap().value)
+}
+
+async fn offer_prize(app: &App) {
+    let unit = app.ctx().store.write((), |tx, ()| {
+        async move {
+            tx.append(&installation::Model { name: "prize".into(), value: "free".into() });
+            Ok(())
+        }
+        .boxed()
+    });
+    unit.await.unwrap();
+}
+
+async fn takes(app: &App, who: &str) -> String {
+    let unit = app.ctx().store.write(who.to_owned(), |tx, who| async move { take(tx, who).await }.boxed());
+    unit.await.unwrap()
+}
+
 fn since(before: Counts, after: Counts) -> (u64, u64, u64) {
     (after.reads - before.reads, after.writes - before.writes, after.commits - before.commits)
 }
@@ -189,6 +236,67 @@ rules! {
         assert!((expected..=expected + 2).contains(&runs), "{runs}");
     }
 
+    async fn of_many_units_with_one_guard_one_goes_on_and_the_others_find_out(app) {
+        offer_prize(app).await;
+        let winners = join_all((0..16).map(|n| async move { takes(app, &format!("taker {n}")).await })).await;
+        assert!(winners.iter().all(|winner| *winner == winners[0]), "{winners:?}");
+        assert_eq!(kept(app).await, [winners[0].clone()]);
+    }
+
+    async fn a_guard_that_lost_costs_its_unit_a_second_run_where_it_was_held(app) {
+        offer_prize(app).await;
+        let mut costs = Vec::new();
+        for who in ["first", "second"] {
+            let before = app.ctx().store.statements();
+            assert_eq!(takes(app, who).await, "first");
+            costs.push(since(before, app.ctx().store.statements()));
+        }
+        // On PostgreSQL guard and row are one statement; then that statement in vain, the guard alone, and the look.
+        let expected = match app.database {
+            Database::Sqlite => [(0, 2, 1), (0, 2, 1)],
+            Database::Postgres => [(0, 1, 1), (0, 3, 2)],
+        };
+        assert_eq!(costs, expected);
+        assert_eq!(kept(app).await, ["first"]);
+    }
+
+    // The guard may have been answered before it was sent: a refusal that rests on it counts only if it was right.
+    async fn a_unit_refuses_by_what_its_guard_found(app) {
+        offer_prize(app).await;
+        assert_eq!(takes(app, "first").await, "first");
+        let refuses = app.ctx().store.write((), |tx, ()| async move {
+            if take(tx, "second").await? == "second" { Err(ErrorCode::BadRequest.into()) } else { Ok("lost") }
+        }.boxed());
+        assert_eq!(refuses.await.unwrap(), "lost");
+        assert_eq!(kept(app).await, ["first"]);
+    }
+
+    async fn several_guards_are_won_together_or_not_at_all(app) {
+        offer_prize(app).await;
+        let both = |first: &'static str| app.ctx().store.write(first, |tx, first| async move {
+            let is = |name: &'static str| installation::Entity::update_many()
+                .filter(installation::Column::Name.eq(name))
+                .col_expr(installation::Column::Value, Expr::value("both"));
+            let won = tx.guard(is(first)).await? && tx.guard(is("nobody")).await?;
+            tx.change(installation::Entity::delete_many().filter(installation::Column::Name.eq("prize"))).await?;
+            if won { Ok(()) } else { Err(ErrorCode::BadRequest.into()) }
+        }.boxed());
+        assert_eq!(both("prize").await.unwrap_err().code(), ErrorCode::BadRequest);
+        assert_eq!(takes(app, "after all").await, "after all");
+    }
+
+    async fn units_that_end_badly_leave_sound_connections(app) {
+        for _ in 0..50 {
+            let panics = app.ctx().store.write((), |tx, ()| act(tx, "gone", Ends::Panicking).boxed());
+            assert_eq!(panics.await.unwrap_err().code(), ErrorCode::InternalError);
+            let looks = installation::Entity::find_by_id("x").one(app.ctx().store.read());
+            // Whoever reads may go away at any moment.
+            drop(futures::poll!(Box::pin(looks)));
+        }
+        assert!(kept(app).await.is_empty());
+        app.client().captured(400).await;
+    }
+
     // These numbers decide the throughput. They may fall; whoever lets one rise must say why.
     async fn a_charge_costs_so_many_statements_and_commits(app) {
         let client = app.client();
@@ -207,10 +315,27 @@ rules! {
             client.post("/1/charges", &parameters).await;
             costs.push((payer, since(before, app.ctx().store.statements())));
         }
-        // Reads, statements in units of work, commits. What is appended goes as one, on SQLite with its commit.
-        let expected =
-            [("inline", (1, 3, 2)), ("stored", (2, 5, 2)), ("customer", (2, 3, 2)), ("declined", (1, 3, 2))];
+        // Reads, statements in units of work, commits. What is appended goes as one, on SQLite with its commit, on
+        // PostgreSQL with the guards before it.
+        let expected = match app.database {
+            Database::Sqlite =>
+                [("inline", (1, 3, 2)), ("stored", (2, 5, 2)), ("customer", (2, 3, 2)), ("declined", (1, 3, 2))],
+            Database::Postgres =>
+                [("inline", (1, 2, 2)), ("stored", (2, 2, 2)), ("customer", (2, 2, 2)), ("declined", (1, 2, 2))],
+        };
         assert_eq!(costs, expected);
+    }
+
+    async fn a_capture_and_a_void_cost_as_much_as_a_charge(app) {
+        let client = app.client();
+        for verb in ["capture", "void"] {
+            let charge = client.post("/1/charges", &charge_with(400, json!({ "capture": false }))).await.ok(201);
+            let path = format!("/1/charges/{}/{verb}", charge["token"].as_str().unwrap());
+            let before = app.ctx().store.statements();
+            client.put(&path, &json!({})).await.ok(200);
+            let (reads, writes, commits) = since(before, app.ctx().store.statements());
+            assert_eq!((writes, commits), (of_two_units(app), 2), "{verb}, {reads} reads");
+        }
     }
 
     async fn a_refund_costs_so_many_statements_and_one_commit(app) {
@@ -230,7 +355,7 @@ rules! {
         }
         let before = app.ctx().store.statements();
         client.captured(400).await;
-        assert_eq!(since(before, app.ctx().store.statements()), (1, 3, 2));
+        assert_eq!(since(before, app.ctx().store.statements()), (1, of_one_payment(app), 2));
         assert_eq!(app.number("SELECT COUNT(*) FROM webhooks").await, 5);
         // The page, and the URLs of the endpoints.
         let before = app.ctx().store.statements();
@@ -246,7 +371,7 @@ rules! {
         let request = client.request(Method::POST, "/1/charges").header("Idempotency-Key", "fresh");
         let request = request.header(header::CONTENT_TYPE, "application/json");
         client.send(request.body(Body::from(charge(400).to_string())).unwrap()).await.ok(201);
-        assert_eq!(since(before, app.ctx().store.statements()), (1, 3, 2));
+        assert_eq!(since(before, app.ctx().store.statements()), (1, of_one_payment(app), 2));
     }
 
     async fn reading_costs_one_statement_besides_the_account_and_one_for_transfers(app) {

@@ -192,7 +192,7 @@ pub async fn attach(
         .filter(Column::ExpiresAt.gt(now))
         .col_expr(Column::State, Expr::value(ActiveEnum::into_value(BankAccountState::Attached)))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
-    Ok(attached.exec(tx).await?.rows_affected > 0)
+    Ok(tx.guard(attached).await?)
 }
 
 /// A recipient has another one now: transfers keep what they show.

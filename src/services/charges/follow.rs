@@ -135,7 +135,7 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<(charge::Model, Move,
         .col_expr(charge::Column::SettlementAmount, Expr::value(row.settlement_amount))
         .col_expr(charge::Column::Fees, Expr::value(row.fees))
         .col_expr(charge::Column::Entitlement, Expr::value(row.entitlement));
-    if sea_orm::UpdateMany::exec(update, tx).await?.rows_affected > 0 {
+    if tx.guard(update).await? {
         let fares = faults::draw(tx, account).await?;
         crash::point(call_name(row.state), "intent.before");
         return Ok((row, step, fares));

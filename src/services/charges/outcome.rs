@@ -253,7 +253,7 @@ async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<boo
         .col_expr(Column::AcquirerReference, Expr::value(row.acquirer_reference.clone()))
         .col_expr(Column::CapturedAt, Expr::value(row.captured_at.map(Timestamp::millis)))
         .col_expr(Column::VoidedAt, Expr::value(row.voided_at.map(Timestamp::millis)));
-    Ok(update.exec(tx).await?.rows_affected > 0)
+    Ok(tx.guard(update).await?)
 }
 
 /// The charge as long as it stands where it was seen.

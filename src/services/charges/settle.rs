@@ -185,7 +185,7 @@ impl Claim {
         let update = held(&self.seen)
             .col_expr(Column::Attempt, Expr::value(row.attempt))
             .col_expr(Column::SettleAfter, Expr::value(self.settle_after.millis()));
-        if update.exec(tx).await?.rows_affected == 0 {
+        if !tx.guard(update).await? {
             return Ok(None);
         }
         self.mark.set(tx).await?;

@@ -53,7 +53,7 @@ async fn postpone(ctx: &Context, seen: stray_blob::Model, to: Timestamp) -> Resu
                 .filter(Column::Id.eq(seen.id))
                 .filter(Column::RemoveAt.eq(seen.remove_at))
                 .col_expr(Column::RemoveAt, Expr::value(to.millis()));
-            Ok(later.exec(tx).await?.rows_affected > 0)
+            Ok(tx.guard(later).await?)
         }
         .boxed()
     });

@@ -128,7 +128,7 @@ impl Claim {
             .filter(Column::Attempt.eq(self.seen.attempt))
             .col_expr(Column::Attempt, Expr::value(row.attempt))
             .col_expr(Column::SubmitAfter, Expr::value(self.submit_after.millis()));
-        if claim.exec(tx).await?.rows_affected == 0 {
+        if !tx.guard(claim).await? {
             return Ok(None);
         }
         self.mark.set(tx).await?;

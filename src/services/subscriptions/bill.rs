@@ -144,7 +144,7 @@ impl Claim {
             .filter(same_card)
             .col_expr(Column::Attempt, Expr::value(seen.attempt + 1))
             .col_expr(Column::ChargeId, Expr::value(self.intent.row.id));
-        if claim.exec(tx).await?.rows_affected == 0 {
+        if !tx.guard(claim).await? {
             return Ok(None);
         }
         self.mark.set(tx).await?;

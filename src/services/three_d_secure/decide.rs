@@ -156,7 +156,7 @@ async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Resul
         .filter(Column::State.eq(seen.state))
         .col_expr(Column::State, Expr::value(ActiveEnum::into_value(to)))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
-    if ended.exec(tx).await?.rows_affected == 0 {
+    if !tx.guard(ended).await? {
         return Ok(false);
     }
     cards::delete_copy(tx, seen.account_id, seen.card_id).await?;
@@ -165,7 +165,7 @@ async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Resul
         let page = challenge_page::Entity::delete_many()
             .filter(challenge_page::Column::AccountId.eq(seen.account_id))
             .filter(challenge_page::Column::SessionId.eq(seen.id));
-        page.exec(tx).await?;
+        tx.change(page).await?;
     }
     Ok(true)
 }
@@ -217,7 +217,7 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Option<(charge::Model
         .col_expr(charge::Column::Call, Expr::value(row.call))
         .col_expr(charge::Column::ExpiresAt, Expr::value(row.expires_at.millis()))
         .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
-    if update.exec(tx).await?.rows_affected == 0 {
+    if !tx.guard(update).await? {
         return Err(Error::internal("a pending charge moved without its session"));
     }
     let fares = faults::draw(tx, &intent.account).await?;

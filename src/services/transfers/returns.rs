@@ -66,7 +66,7 @@ impl Return {
             .filter(Column::Status.eq(row.status))
             .col_expr(Column::Status, Expr::value(ActiveEnum::into_value(step.to)))
             .col_expr(Column::ReturnsAt, Expr::value(None::<i64>));
-        if failed.exec(tx).await?.rows_affected == 0 {
+        if !tx.guard(failed).await? {
             return Ok(Ran::Nothing);
         }
         row.status = step.to;
