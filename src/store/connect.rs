@@ -10,6 +10,10 @@ use sea_orm::{
     sqlx,
 };
 
+use super::either::{Either, Origin, Reading};
+use super::sqlite::{self, Connection, Door, Readers, Writing};
+use super::watched::watched;
+
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
@@ -43,6 +47,9 @@ pub enum ConnectError {
     /// The file's folder cannot be used.
     #[error("{0}: {1}")]
     Folder(PathBuf, std::io::Error),
+    /// The system has no thread for the writer.
+    #[error("the thread that writes cannot be started: {0}")]
+    Thread(std::io::Error),
     /// The database says no.
     #[error("the database cannot be opened: {0}")]
     Database(#[from] DbErr),
@@ -82,33 +89,27 @@ impl Location {
     }
 }
 
-pub(super) struct Pools {
-    pub read: DatabaseConnection,
-    pub write: DatabaseConnection,
-}
-
-pub(super) async fn open(location: &Location) -> Result<Pools, ConnectError> {
-    let pools = match location {
+pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), ConnectError> {
+    match location {
         Location::Sqlite { path } => {
             refuse_foreign_file(path).await?;
-            let url = format!("sqlite://{}?mode=rwc", path.display());
-            // The writer first: it makes the file and turns on the write-ahead log.
-            let write = Database::connect(sqlite(&url, 1)).await?;
-            Pools { read: Database::connect(sqlite(&url, SQLITE_READERS)).await?, write }
+            // It makes the file and turns on the write-ahead log.
+            let writing = Writing::on(Connection::open(path)?);
+            sqlite::migrate(&writing).await?;
+            Ok((Either::Sqlite(Door(Readers::new(path))), Either::Sqlite(Door(writing))))
         }
         Location::Postgres { url } => {
-            let pool = postgres(url).await?;
-            Pools { read: pool.clone(), write: pool }
+            let pool = watched(postgres(url).await?);
+            prepare(&pool).await?;
+            Ok((Either::Postgres(pool.clone()), Either::Postgres(pool)))
         }
-    };
-    prepare(&pools.write).await?;
-    Ok(pools)
+    }
 }
 
-/// Make sure that the database is ours, and bring its schema up to date.
-pub(super) async fn prepare(connection: &DatabaseConnection) -> Result<(), ConnectError> {
-    refuse_foreign(connection).await?;
-    Ok(migrate(connection).await?)
+/// Make sure that a PostgreSQL database is ours, and bring its schema up to date.
+pub(super) async fn prepare(pool: &DatabaseConnection) -> Result<(), ConnectError> {
+    refuse_foreign(pool).await?;
+    Ok(migrate(pool).await?)
 }
 
 /// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
@@ -129,45 +130,22 @@ async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
     Migrator::run(connection).await
 }
 
-/// Two cores read about as fast with four as with more.
-const SQLITE_READERS: u32 = 4;
 /// Measured: eight connections to two database cores were as fast as thirty-two; the rest waits more fairly here.
 const POSTGRES_CONNECTIONS: u32 = 16;
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 
-fn options(url: &str, connections: u32) -> ConnectOptions {
+pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
     let mut options = ConnectOptions::new(url);
     options
-        .max_connections(connections)
+        .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        // SQLite's writer is in a transaction between two statements; its connection must not be exchanged.
         .max_lifetime(None::<Duration>)
         .idle_timeout(None::<Duration>)
         .sqlx_logging(false)
         .record_stmt_in_spans(false)
         // A round trip a request saved; a dead connection is noticed by its first statement.
         .test_before_acquire_if_idle_for(Duration::from_secs(30));
-    options
-}
-
-pub(super) fn sqlite(url: &str, connections: u32) -> ConnectOptions {
-    let mut options = options(url, connections);
-    options.map_sqlx_sqlite_opts(|sqlite| {
-        sqlite
-            .busy_timeout(BUSY_TIMEOUT)
-            .statement_cache_capacity(100)
-            .pragma("journal_mode", "wal")
-            // An acknowledged payment survives a power cut.
-            .pragma("synchronous", "FULL")
-            .pragma("cache_size", "-16384")
-            .pragma("temp_store", "memory")
-    });
-    options
-}
-
-pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectError> {
-    Ok(Database::connect(options(url, POSTGRES_CONNECTIONS)).await?)
+    Ok(Database::connect(options).await?)
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
@@ -175,14 +153,11 @@ pub(super) async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError>
     if !path.exists() {
         return Ok(());
     }
-    let looker = Database::connect(options(&format!("sqlite://{}?mode=rw", path.display()), 1)).await?;
-    let refused = refuse_foreign(&looker).await;
-    looker.close().await?;
-    refused
+    refuse_foreign(&Door(Writing::on(Connection::to_look_at(path)?))).await
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.
-async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectError> {
+async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<(), ConnectError> {
     let backend = connection.get_database_backend();
     let sql = if backend == DbBackend::Postgres {
         "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours
@@ -197,11 +172,6 @@ async fn refuse_foreign(connection: &DatabaseConnection) -> Result<(), ConnectEr
         None => (0, 0),
     };
     if tables > 0 && ours == 0 { Err(ConnectError::Foreign) } else { Ok(()) }
-}
-
-/// Whether this is a PostgreSQL.
-pub(super) fn is_postgres(connection: &DatabaseConnection) -> bool {
-    connection.get_database_backend() == DbBackend::Postgres
 }
 
 /// The code of an error that the database itself answered with.

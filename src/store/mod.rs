@@ -7,6 +7,7 @@ mod backup;
 mod begun;
 mod connect;
 mod distributed;
+mod either;
 mod postgres;
 mod rows;
 mod sqlite;
@@ -18,10 +19,7 @@ mod watched;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use sea_orm::{
-    AccessMode, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, IsolationLevel,
-    TransactionTrait,
-};
+use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
 use tokio::sync::mpsc;
 
 pub use announced::Announcement;
@@ -29,6 +27,7 @@ pub use appended::WordTable;
 pub use backup::{BackupError, backup};
 pub use connect::{ConnectError, Location};
 pub use distributed::{NotDistributed, Place, distribute};
+pub use either::Snapshot;
 pub use rows::about;
 pub use statements::{Counts, Statements};
 pub use tx::Tx;
@@ -38,12 +37,13 @@ use crate::clock::{Clock, Ids};
 use crate::error::Error;
 use crate::under_way::{Wait, waiting};
 use announced::HandOff;
+use either::{Either, Reading};
+use sqlite::Look;
 use statements::Counting;
 use tx::Begin;
-use watched::watched;
 
 /// What reads run on.
-pub type Reader = Counting<DatabaseConnection>;
+pub type Reader = Counting<Reading>;
 
 /// The door.
 pub struct Store {
@@ -62,13 +62,15 @@ enum Writer {
 impl Store {
     /// Open the database at `location` and bring its schema up to date.
     pub async fn open(location: &Location, ids: Arc<Ids>) -> Result<Self, ConnectError> {
-        let pools = connect::open(location).await?;
+        let (reading, origin) = connect::open(location).await?;
         let statements = Arc::new(Statements::default());
-        let reader = Counting::new(watched(pools.read), Arc::clone(&statements));
+        let reader = Counting::new(reading, Arc::clone(&statements));
         let hand_off = HandOff::default();
-        let begin = Begin::new(watched(pools.write), ids, Arc::clone(&statements), hand_off.clone());
+        let begin = Begin::new(origin, ids, Arc::clone(&statements), hand_off.clone());
         let writer = match location {
-            Location::Sqlite { .. } => Writer::Sqlite(sqlite::Writer::start(begin)),
+            Location::Sqlite { .. } => {
+                Writer::Sqlite(sqlite::Writer::start(begin).map_err(ConnectError::Thread)?)
+            }
             Location::Postgres { .. } => Writer::Postgres(begin),
         };
         Ok(Self { reader, writer, statements, hand_off })
@@ -80,16 +82,14 @@ impl Store {
     }
 
     /// A read transaction: all queries on it see the same committed state. For long looks at everything.
-    pub async fn snapshot(&self) -> Result<DatabaseTransaction, DbErr> {
-        let pool = self.reader.inner();
-        if self.backend() == DbBackend::Postgres {
-            let level = Some(IsolationLevel::RepeatableRead);
-            return pool.begin_with_config(level, Some(AccessMode::ReadOnly)).await;
+    pub async fn snapshot(&self) -> Result<Snapshot, DbErr> {
+        match self.reader.inner() {
+            Either::Sqlite(readers) => Ok(Snapshot::Sqlite(Look::at(&readers.0).await?)),
+            Either::Postgres(pool) => {
+                let level = Some(IsolationLevel::RepeatableRead);
+                Ok(Snapshot::Postgres(pool.begin_with_config(level, Some(AccessMode::ReadOnly)).await?))
+            }
         }
-        let snapshot = pool.begin().await?;
-        // Requests sort little and do it in memory; what sorts everything needs the disk.
-        snapshot.execute_unprepared("PRAGMA temp_store = FILE").await?;
-        Ok(snapshot)
     }
 
     /// Run a unit of work: all of it is committed, or nothing.
@@ -139,15 +139,14 @@ impl Store {
         }
     }
 
-    /// Connections of the read pool: open, and idle among them.
-    pub fn pool(&self) -> (u32, usize) {
-        let pool = self.reader.inner();
-        if self.backend() == DbBackend::Postgres {
-            let pool = pool.get_postgres_connection_pool();
-            (pool.size(), pool.num_idle())
-        } else {
-            let pool = pool.get_sqlite_connection_pool();
-            (pool.size(), pool.num_idle())
+    /// Connections that read: open, and idle among them.
+    pub fn pool(&self) -> (usize, usize) {
+        match self.reader.inner() {
+            Either::Sqlite(readers) => readers.0.connections(),
+            Either::Postgres(pool) => {
+                let pool = pool.get_postgres_connection_pool();
+                (pool.size() as usize, pool.num_idle())
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use entity::counter::Counted;
 use entity::{AccountToken, Day, EventToken, Timestamp, Token, account, idempotency_key};
 use sea_orm::sea_query::{LockType, OnConflict};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel,
+    ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel,
     ModelTrait, QueryResult, QuerySelect, Statement,
 };
 use tokio::sync::OnceCell;
@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::announced::{Announcement, HandOff};
 use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
+use super::either::Origin;
 use super::statements::Statements;
 use crate::clock::Ids;
 use crate::error::{Error, ErrorCode};
@@ -25,7 +26,7 @@ use crate::limits::{DEBIT_SLOT, SLOTS};
 /// What it takes to begin a transaction.
 #[derive(Clone)]
 pub(super) struct Begin {
-    pool: DatabaseConnection,
+    origin: Origin,
     ids: Arc<Ids>,
     statements: Arc<Statements>,
     /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput.
@@ -35,12 +36,12 @@ pub(super) struct Begin {
 
 impl Begin {
     pub fn new(
-        pool: DatabaseConnection,
+        origin: Origin,
         ids: Arc<Ids>,
         statements: Arc<Statements>,
         hand_off: HandOff,
     ) -> Self {
-        Self { pool, ids, statements, turn: Arc::default(), hand_off }
+        Self { origin, ids, statements, turn: Arc::default(), hand_off }
     }
 
     pub fn tx(&self) -> Tx {
@@ -112,7 +113,7 @@ impl Tx {
     }
 
     async fn write_at_once(&self, rows: Appended, slot: i32) -> Result<(), DbErr> {
-        if let Some(statement) = rows.into_statement(self.get_database_backend(), slot, None) {
+        for statement in rows.into_statements(self.get_database_backend(), slot, None) {
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -184,7 +185,7 @@ impl Tx {
     }
 
     async fn begun(&self) -> Result<&Begun, DbErr> {
-        self.begun.get_or_try_init(|| Begun::begin(&self.begin.pool)).await
+        self.begun.get_or_try_init(|| Begun::begin(&self.begin.origin)).await
     }
 
     /// Where a statement that may write runs.
@@ -229,15 +230,14 @@ impl Tx {
         let announced = appended.announced().to_vec();
         let places = self.begin.hand_off.places(announced.len());
         let leased_until = places.as_ref().map(|places| places.leased_until);
-        let appended = appended.into_statement(backend, slot, leased_until);
-        if appended.is_some() {
+        let appended = appended.into_statements(backend, slot, leased_until);
+        if !appended.is_empty() {
             self.begin.statements.wrote();
         }
         self.begin.statements.committed();
-        match (self.begun.into_inner(), appended) {
-            (Some(begun), appended) => begun.commit(&self.begin.pool, appended).await?,
-            (None, Some(appended)) => Begun::alone(&self.begin.pool, appended).await?,
-            (None, None) => {}
+        match self.begun.into_inner() {
+            Some(begun) => begun.commit(appended).await?,
+            None => Begun::alone(&self.begin.origin, appended).await?,
         }
         if let Some(places) = places {
             places.fill(announced);
@@ -248,7 +248,7 @@ impl Tx {
     /// Undo everything.
     pub(super) async fn rollback(self) {
         if let Some(begun) = self.begun.into_inner() {
-            begun.rollback(&self.begin.pool).await;
+            begun.rollback().await;
         }
     }
 }
@@ -256,14 +256,11 @@ impl Tx {
 #[async_trait]
 impl ConnectionTrait for Tx {
     fn get_database_backend(&self) -> DbBackend {
-        self.begin.pool.get_database_backend()
+        self.begin.origin.get_database_backend()
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        let done = match self.writing().await? {
-            Begun::Sqlite => self.begin.pool.execute_raw(statement).await?,
-            Begun::Postgres(transaction) => transaction.execute_raw(statement).await?,
-        };
+        let done = self.writing().await?.execute_raw(statement).await?;
         // A compare-and-set that lost has changed nothing, so its unit may still refuse.
         self.wrote.fetch_or(done.rows_affected() > 0, Ordering::Relaxed);
         Ok(done)
@@ -271,23 +268,14 @@ impl ConnectionTrait for Tx {
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.wrote.store(true, Ordering::Relaxed);
-        match self.writing().await? {
-            Begun::Sqlite => self.begin.pool.execute_unprepared(sql).await,
-            Begun::Postgres(transaction) => transaction.execute_unprepared(sql).await,
-        }
+        self.writing().await?.execute_unprepared(sql).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        match self.reading(&statement.sql).await? {
-            Begun::Sqlite => self.begin.pool.query_one_raw(statement).await,
-            Begun::Postgres(transaction) => transaction.query_one_raw(statement).await,
-        }
+        self.reading(&statement.sql).await?.query_one_raw(statement).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        match self.reading(&statement.sql).await? {
-            Begun::Sqlite => self.begin.pool.query_all_raw(statement).await,
-            Begun::Postgres(transaction) => transaction.query_all_raw(statement).await,
-        }
+        self.reading(&statement.sql).await?.query_all_raw(statement).await
     }
 }

@@ -12,7 +12,14 @@ pub fn watch(watcher: fn(&Statement)) {
     WATCHER.get_or_init(|| watcher);
 }
 
-/// The connection, seen by whoever watches.
+/// A statement is about to be sent to SQLite.
+pub(super) fn shown(statement: &Statement) {
+    if let Some(watcher) = WATCHER.get() {
+        watcher(statement);
+    }
+}
+
+/// The connection to PostgreSQL, seen by whoever watches.
 pub(super) fn watched(mut connection: DatabaseConnection) -> DatabaseConnection {
     if let Some(&watcher) = WATCHER.get() {
         connection.set_metric_callback(move |sent| watcher(sent.statement));

@@ -8,6 +8,7 @@ pub mod contract;
 pub mod given;
 pub mod installed;
 pub mod line;
+pub mod outside;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
@@ -24,6 +25,7 @@ pub use given::{
 pub use installed::Installed;
 pub(crate) use installed::operated;
 pub use line::{Line, Proof};
+pub use outside::Outside;
 pub use receiver::{Behaviour, Received, Receiver};
 pub use stored::{fields, token, with};
 

@@ -70,6 +70,7 @@ mod sandbox_refunds;
 mod secrets;
 mod settlement;
 mod site;
+mod sqlite;
 mod statements;
 mod store;
 mod subscriptions;
