@@ -71,7 +71,7 @@ impl Metrics {
             metrics::gauge!(DUE, "kind" => kind.name).set(as_float(kind.backlog(ctx).await?));
         }
         let (open, idle) = ctx.store.pool();
-        metrics::gauge!(POOL, "state" => "open").set(f64::from(open));
+        metrics::gauge!(POOL, "state" => "open").set(number(open));
         metrics::gauge!(POOL, "state" => "idle").set(number(idle));
         self.0.run_upkeep();
         Ok(self.0.render())

@@ -123,16 +123,16 @@ impl Item {
 pub async fn first(ctx: &Context, reach: Reach) -> Result<Option<Item>, Error> {
     // One statement for the instants of all kinds, however many there will be.
     let kinds: Vec<_> = KINDS.iter().filter_map(|kind| kind.ahead).collect();
-    let mut firsts = kinds.iter().zip(0_i32..).map(|(kind, place)| {
+    let mut firsts = kinds.iter().zip(0_i64..).map(|(kind, place)| {
         let first = (kind.at)(reach);
-        Query::select().expr(Expr::cust(place.to_string())).column(AT).from_subquery(first, "first").take()
+        Query::select().expr(Expr::cust(format!("CAST({place} AS BIGINT)"))).column(AT).from_subquery(first, "first").take()
     });
     let Some(mut all) = firsts.next() else { return Ok(None) };
     all.unions(firsts.map(|first| (UnionType::All, first)));
     loop {
         let found = ctx.store.read().query_all(&all).await?;
         let places =
-            found.iter().map(|row| Ok((row.try_get_by_index::<i64>(1)?, row.try_get_by_index::<i32>(0)?)));
+            found.iter().map(|row| Ok((row.try_get_by_index::<i64>(1)?, row.try_get_by_index::<i64>(0)?)));
         let first = places.collect::<Result<Vec<_>, DbErr>>()?.into_iter().min();
         let kind = first.and_then(|(_, place)| kinds.get(usize::try_from(place).ok()?));
         let Some(kind) = kind else { return Ok(None) };

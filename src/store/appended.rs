@@ -135,18 +135,17 @@ impl Appended {
         self.claims.extend(other.claims);
     }
 
-    /// The statement that writes everything, after the changes that are `held` on PostgreSQL, each row of a count or
-    /// balance in `slot`, webhooks leased or free. On SQLite it is several in one text, for a transaction to be put
-    /// around them.
-    pub fn into_statement(
+    /// The statements that write everything, after the changes that are `held` on PostgreSQL, each row of a count or
+    /// balance in `slot`, webhooks leased or free: on PostgreSQL one or none.
+    pub fn into_statements(
         mut self,
         backend: DbBackend,
         held: Held,
         slot: i32,
         leased_until: Option<Timestamp>,
-    ) -> Option<Statement> {
+    ) -> Vec<Statement> {
         if self.is_empty() {
-            return (!held.is_empty()).then(|| held.into_statement());
+            return (!held.is_empty()).then(|| held.into_statement()).into_iter().collect();
         }
         for ((account_id, kind), n) in std::mem::take(&mut self.counts) {
             self.upsert(&counter::Model { account_id, kind, slot, n }, COUNT_CONFLICT);
@@ -155,11 +154,11 @@ impl Appended {
             self.upsert(&balance::Model { account_id, available_on, slot, amount }, CREDIT_CONFLICT);
         }
         let Self { tables, announced, .. } = &self;
-        Some(if backend == DbBackend::Postgres {
-            as_one(held, tables, announced, leased_until, slot)
+        if backend == DbBackend::Postgres {
+            vec![as_one(held, tables, announced, leased_until, slot)]
         } else {
-            as_one_text(tables, announced, leased_until)
-        })
+            one_by_one(tables, announced, leased_until)
+        }
     }
 
     fn upsert<M: ModelTrait>(&mut self, row: &M, conflict: &'static str) {
@@ -191,22 +190,29 @@ const CREDIT_CONFLICT: &str =
     " ON CONFLICT (account_id, available_on, slot) DO UPDATE SET amount = balances.amount + excluded.amount";
 
 /// SQLite: an INSERT a table and chunk.
-fn as_one_text(tables: &[Table], announced: &[Announcement], leased_until: Option<Timestamp>) -> Statement {
-    let (mut sql, mut values) = (String::new(), Vec::new());
+fn one_by_one(
+    tables: &[Table],
+    announced: &[Announcement],
+    leased_until: Option<Timestamp>,
+) -> Vec<Statement> {
+    let statement = |write: &dyn Fn(&mut String, &mut Vec<Value>)| {
+        let (mut sql, mut values) = (String::new(), Vec::new());
+        write(&mut sql, &mut values);
+        Statement::from_sql_and_values(DbBackend::Sqlite, sql, values)
+    };
+    let mut statements = Vec::new();
     for table in tables {
         for chunk in chunks(&table.rows) {
-            insert(&mut sql, &mut values, table, chunk, DbBackend::Sqlite);
-            sql.push_str("; ");
+            statements.push(statement(&|sql, values| insert(sql, values, table, chunk, DbBackend::Sqlite)));
         }
     }
     for chunk in chunks(announced) {
-        insert_webhooks(&mut sql, &mut values, chunk, leased_until, DbBackend::Sqlite);
-        sql.push_str("; ");
-        count_apart(&mut sql, &mut values, chunk, COUNT_CONFLICT);
-        sql.push_str("; ");
+        statements.push(statement(&|sql, values| {
+            insert_webhooks(sql, values, chunk, leased_until, DbBackend::Sqlite);
+        }));
+        statements.push(statement(&|sql, values| count_apart(sql, values, chunk, COUNT_CONFLICT)));
     }
-    sql.truncate(sql.trim_end_matches("; ").len());
-    Statement::from_sql_and_values(DbBackend::Sqlite, sql, values)
+    statements
 }
 
 /// Chunks whose sizes are powers of two, so that the statement cache sees few different texts however many units a

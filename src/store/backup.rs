@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use sea_orm::{ConnectionTrait, Database, DatabaseConnection, DbErr, Statement};
+use sea_orm::{DbBackend, DbErr, Statement};
 use tempfile::NamedTempFile;
 
-use super::connect::{ConnectError, Location, refuse_foreign_file, sqlite};
+use super::connect::{ConnectError, Location, refuse_foreign_file};
+use super::sqlite::Connection;
 
 /// Why there is no copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -46,17 +47,12 @@ pub async fn backup(location: &Location, environment: &str, file: &Path) -> Resu
         return Err(BackupError::Exists(file.into()));
     }
     refuse_foreign_file(path).await?;
-    let url = format!("sqlite://{}?mode=rw", path.display());
-    let database = Database::connect(sqlite(&url, 1)).await?;
-    let copied = copy(&database, environment, file).await;
-    database.close().await?;
-    copied
+    copy(&Connection::open(path)?, environment, file)
 }
 
-async fn copy(database: &DatabaseConnection, environment: &str, file: &Path) -> Result<u64, BackupError> {
-    let backend = database.get_database_backend();
+fn copy(database: &Connection, environment: &str, file: &Path) -> Result<u64, BackupError> {
     let whose = "SELECT value FROM installation WHERE name = 'environment'";
-    if let Some(row) = database.query_one_raw(Statement::from_string(backend, whose)).await? {
+    if let Some(row) = database.query_one(&Statement::from_string(DbBackend::Sqlite, whose))? {
         let whose: String = row.try_get("", "value")?;
         if whose != environment {
             return Err(ConnectError::Environment(whose).into());
@@ -67,7 +63,7 @@ async fn copy(database: &DatabaseConnection, environment: &str, file: &Path) -> 
     // Only its owner reads it; if it is not finished, it goes.
     let copy = NamedTempFile::new_in(folder).map_err(failed)?;
     let name = copy.path().to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;
-    database.execute_raw(Statement::from_sql_and_values(backend, "VACUUM INTO ?", [name.into()])).await?;
+    database.execute(&Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]))?;
     // Opened anew: what the database wrote, not what was opened before.
     File::open(copy.path()).and_then(|written| written.sync_all()).map_err(failed)?;
     let bytes = copy.path().metadata().map_err(failed)?.len();

@@ -2,20 +2,14 @@
 
 use sea_orm::{ConnectionTrait, DbErr, Statement};
 
-use super::connect::{answered, is_postgres};
+use super::connect::answered;
 use super::connections::Transaction;
-use super::engine::Engine;
+use super::either::{Either, Origin};
+use super::sqlite::Writing;
 
-/// A transaction that has begun.
-///
-/// On SQLite it is the state of the writer's only connection, begun and ended by statements: every statement costs
-/// two thread switches there, so what can go together goes together.
-pub(super) enum Begun {
-    /// On the only connection of the writer's pool.
-    Sqlite,
-    /// On a connection that the transaction holds.
-    Postgres(Transaction),
-}
+/// A transaction that has begun: on SQLite the state of the writer's only connection, on PostgreSQL a connection that
+/// it holds.
+pub(super) type Begun = Either<Writing, Transaction>;
 
 /// Why a transaction is not known to be committed.
 #[derive(Debug)]
@@ -28,65 +22,67 @@ pub(super) enum Uncommitted {
 
 impl Begun {
     /// Begin.
-    pub async fn begin(pool: &Engine) -> Result<Self, DbErr> {
-        if let Engine::Postgres(connections) = pool {
-            return connections.begin().await.map(Self::Postgres);
+    pub(super) async fn begin(origin: &Origin) -> Result<Self, DbErr> {
+        match origin {
+            Either::Sqlite(writing) => {
+                // A deferred transaction that reads first fails under load, whatever the busy time-out.
+                writing.0.say("BEGIN IMMEDIATE")?;
+                Ok(Self::Sqlite(writing.clone()))
+            }
+            Either::Postgres(connections) => connections.begin().await.map(Self::Postgres),
         }
-        // A deferred transaction that reads first fails under load, whatever the busy time-out.
-        pool.execute_unprepared("BEGIN IMMEDIATE").await?;
-        Ok(Self::Sqlite)
     }
 
     /// Write what was appended, and commit.
-    pub async fn commit(self, pool: &Engine, appended: Option<Statement>) -> Result<(), Uncommitted> {
+    pub(super) async fn commit(self, appended: Vec<Statement>) -> Result<(), Uncommitted> {
+        let written = write(&self, appended).await;
         match self {
-            Self::Postgres(transaction) => {
-                if let Some(appended) = appended {
-                    transaction.execute_raw(appended).await.map_err(Uncommitted::Failed)?;
-                }
-                transaction.commit().await.map_err(uncommitted)
+            Self::Sqlite(writing) => {
+                let committed = written.and_then(|()| writing.0.say("COMMIT"));
+                committed.map_err(|error| {
+                    roll_back(&writing.0);
+                    uncommitted(error)
+                })
             }
-            Self::Sqlite => {
-                let commit = match appended {
-                    Some(appended) => pool.execute_raw(around("", appended, "; COMMIT")).await.map(drop),
-                    None => pool.execute_unprepared("COMMIT").await.map(drop),
-                };
-                rolled_back(pool, commit).await
+            Self::Postgres(transaction) => {
+                written.map_err(Uncommitted::Failed)?;
+                transaction.commit().await.map_err(uncommitted)
             }
         }
     }
 
     /// A transaction of nothing but what was appended.
-    pub async fn alone(pool: &Engine, appended: Statement) -> Result<(), Uncommitted> {
-        if is_postgres(pool) {
+    pub(super) async fn alone(origin: &Origin, appended: Vec<Statement>) -> Result<(), Uncommitted> {
+        match origin {
+            Either::Sqlite(_) => {
+                Self::begin(origin).await.map_err(uncommitted)?.commit(appended).await
+            }
             // A single statement is a transaction of its own.
-            return pool.execute_raw(appended).await.map(drop).map_err(uncommitted);
+            Either::Postgres(pool) => write(pool, appended).await.map_err(uncommitted),
         }
-        let whole = around("BEGIN IMMEDIATE; ", appended, "; COMMIT");
-        rolled_back(pool, pool.execute_raw(whole).await.map(drop)).await
     }
 
     /// Undo everything.
-    pub async fn rollback(self, pool: &Engine) {
+    pub(super) async fn rollback(self) {
         match self {
+            Self::Sqlite(writing) => roll_back(&writing.0),
             // A connection that cannot roll back is dropped, which rolls back.
             Self::Postgres(transaction) => drop(transaction.rollback().await),
-            Self::Sqlite => drop(rolled_back(pool, Err(DbErr::Custom("refused".into()))).await),
         }
     }
 }
 
-fn around(before: &str, mut statement: Statement, after: &str) -> Statement {
-    statement.sql = format!("{before}{}{after}", statement.sql);
-    statement
+async fn write(connection: &impl ConnectionTrait, appended: Vec<Statement>) -> Result<(), DbErr> {
+    for statement in appended {
+        connection.execute_raw(statement).await?;
+    }
+    Ok(())
 }
 
-/// SQLite: whatever failed, the connection is out of its transaction afterwards.
-async fn rolled_back(pool: &Engine, commit: Result<(), DbErr>) -> Result<(), Uncommitted> {
-    let Err(error) = commit else { return Ok(()) };
+/// Whatever failed, the connection is out of its transaction afterwards.
+fn roll_back(writing: &Writing) {
     // It fails where the transaction has ended already, which is as well.
-    let _ = pool.execute_unprepared("ROLLBACK").await;
-    Err(uncommitted(error))
+    let _ = writing.say("ROLLBACK");
 }
 
 /// A database that answers did not commit; a broken connection or disk leaves a doubt.

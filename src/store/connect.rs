@@ -10,6 +10,10 @@ use sea_orm::{
     sqlx,
 };
 
+use super::either::{Either, Origin, Reading};
+use super::connections::Connections;
+use super::sqlite::{self, Connection, Door, Readers, Writing};
+use super::watched::watched;
 use crate::folder;
 
 /// Where the data is.
@@ -45,6 +49,9 @@ pub enum ConnectError {
     /// The file's folder cannot be used.
     #[error("{0}: {1}")]
     Folder(PathBuf, std::io::Error),
+    /// The system has no thread for the writer.
+    #[error("the thread that writes cannot be started: {0}")]
+    Thread(std::io::Error),
     /// The database says no.
     #[error("the database cannot be opened: {0}")]
     Database(#[from] DbErr),
@@ -84,36 +91,32 @@ impl Location {
     }
 }
 
-pub(super) struct Pools {
-    pub read: DatabaseConnection,
-    pub write: DatabaseConnection,
-}
-
-pub(super) async fn open(location: &Location) -> Result<Pools, ConnectError> {
-    let pools = match location {
+pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), ConnectError> {
+    match location {
         Location::Sqlite { path } => {
             refuse_foreign_file(path).await?;
-            let url = format!("sqlite://{}?mode=rwc", path.display());
-            // The writer first: it makes the file and turns on the write-ahead log.
-            let write = Database::connect(sqlite(&url, 1)).await?;
+            // It makes the file and turns on the write-ahead log.
+            let connection = Connection::open(path)?;
             // What a killed server wrote to the log and did not flush is found again, for the system's cache has it. It
             // has to be on the disk before anybody is told of it: whoever is told may rely on it.
-            write.execute_unprepared("PRAGMA wal_checkpoint").await?;
-            Pools { read: Database::connect(sqlite(&url, SQLITE_READERS)).await?, write }
+            connection.execute_all("PRAGMA wal_checkpoint")?;
+            let writing = Writing::on(connection);
+            sqlite::migrate(&writing).await?;
+            Ok((Either::Sqlite(Door(Readers::new(path))), Either::Sqlite(Door(writing))))
         }
         Location::Postgres { url } => {
-            let pool = postgres(url).await?;
-            Pools { read: pool.clone(), write: pool }
+            let pool = watched(postgres(url).await?);
+            prepare(&pool).await?;
+            let both = Connections::new(pool, POSTGRES_STATEMENTS);
+            Ok((Either::Postgres(both.clone()), Either::Postgres(both)))
         }
-    };
-    prepare(&pools.write).await?;
-    Ok(pools)
+    }
 }
 
-/// Make sure that the database is ours, and bring its schema up to date.
-pub(super) async fn prepare(connection: &DatabaseConnection) -> Result<(), ConnectError> {
-    refuse_foreign(connection).await?;
-    Ok(migrate(connection).await?)
+/// Make sure that a PostgreSQL database is ours, and bring its schema up to date.
+pub(super) async fn prepare(pool: &DatabaseConnection) -> Result<(), ConnectError> {
+    refuse_foreign(pool).await?;
+    Ok(migrate(pool).await?)
 }
 
 /// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
@@ -134,15 +137,12 @@ async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
     Migrator::run(connection).await
 }
 
-/// Two cores read about as fast with four as with more.
-const SQLITE_READERS: u32 = 4;
 /// Measured: eight connections to two database cores were as fast as thirty-two; the rest waits more fairly here.
 const POSTGRES_CONNECTIONS: u32 = 16;
 /// Of these, the ones for statements; the others are for long looks.
-pub(super) const POSTGRES_STATEMENTS: usize = 12;
+const POSTGRES_STATEMENTS: usize = 12;
 /// Texts: all that a server sends, so that none is parsed twice on a connection.
 const POSTGRES_CACHED: usize = 512;
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A round trip a request saved; a dead connection is noticed by its first statement.
 pub(super) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
@@ -152,27 +152,11 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
     options
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        // SQLite's writer is in a transaction between two statements; its connection must not be exchanged.
         .max_lifetime(None::<Duration>)
         .idle_timeout(None::<Duration>)
         .sqlx_logging(false)
         .record_stmt_in_spans(false)
         .test_before_acquire_if_idle_for(TESTED_AFTER_IDLE);
-    options
-}
-
-pub(super) fn sqlite(url: &str, connections: u32) -> ConnectOptions {
-    let mut options = options(url, connections);
-    options.map_sqlx_sqlite_opts(|sqlite| {
-        sqlite
-            .busy_timeout(BUSY_TIMEOUT)
-            .statement_cache_capacity(100)
-            .pragma("journal_mode", "wal")
-            // An acknowledged payment survives a power cut.
-            .pragma("synchronous", "FULL")
-            .pragma("cache_size", "-16384")
-            .pragma("temp_store", "memory")
-    });
     options
 }
 
@@ -199,15 +183,12 @@ pub(super) async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError>
     if !path.exists() {
         return Ok(());
     }
-    let looker = looker(path).await?;
-    let refused = refuse_foreign(&looker).await;
-    looker.close().await?;
-    refused
+    refuse_foreign(&looker(path)?).await
 }
 
 /// A connection to a file that is there, which turns nothing on.
-pub(super) async fn looker(path: &Path) -> Result<DatabaseConnection, ConnectError> {
-    Ok(Database::connect(options(&format!("sqlite://{}?mode=rw", path.display()), 1)).await?)
+pub(super) fn looker(path: &Path) -> Result<Door<Writing>, ConnectError> {
+    Ok(Door(Writing::on(Connection::to_look_at(path)?)))
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.
@@ -226,11 +207,6 @@ pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<
         None => (0, 0),
     };
     if tables > 0 && ours == 0 { Err(ConnectError::Foreign) } else { Ok(()) }
-}
-
-/// Whether this is a PostgreSQL.
-pub(super) fn is_postgres(connection: &impl ConnectionTrait) -> bool {
-    connection.get_database_backend() == DbBackend::Postgres
 }
 
 /// The code of an error that the database itself answered with.

@@ -28,14 +28,16 @@ pub struct FoundKey {
 
 /// Look, and change nothing.
 pub async fn look(location: &Location) -> Result<Found, ConnectError> {
-    let looker = match location {
-        Location::Sqlite { path } if !path.exists() => return Ok(Found::default()),
-        Location::Sqlite { path } => connect::looker(path).await?,
-        Location::Postgres { url } => connect::patient(url).await?,
-    };
-    let found = found(&looker).await;
-    looker.close().await?;
-    found
+    match location {
+        Location::Sqlite { path } if !path.exists() => Ok(Found::default()),
+        Location::Sqlite { path } => found(&connect::looker(path)?).await,
+        Location::Postgres { url } => {
+            let looker = connect::patient(url).await?;
+            let found = found(&looker).await;
+            looker.close().await?;
+            found
+        }
+    }
 }
 
 async fn found(looker: &impl ConnectionTrait) -> Result<Found, ConnectError> {

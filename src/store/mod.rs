@@ -8,7 +8,7 @@ mod begun;
 mod connect;
 mod connections;
 mod distributed;
-mod engine;
+mod either;
 mod guards;
 mod look;
 mod postgres;
@@ -23,9 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
-use sea_orm::{
-    AccessMode, ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, IsolationLevel, TransactionTrait,
-};
+use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
 use tokio::sync::mpsc;
 
 pub use announced::Announcement;
@@ -33,6 +31,7 @@ pub use appended::WordTable;
 pub use backup::{BackupError, backup};
 pub use connect::{ConnectError, Location};
 pub use distributed::{NotDistributed, Place, distribute};
+pub use either::Snapshot;
 pub use look::{Found, FoundKey, look};
 pub use rows::about;
 pub use statements::{Counts, Statements};
@@ -43,14 +42,13 @@ use crate::clock::{Clock, Ids};
 use crate::error::{Error, ErrorCode};
 use crate::under_way::{Wait, waiting};
 use announced::HandOff;
-use connections::Connections;
-use engine::Engine;
+use either::{Either, Reading};
+use sqlite::Look;
 use statements::Counting;
 use tx::Begin;
-use watched::watched;
 
 /// What reads run on.
-pub type Reader = Counting<Engine>;
+pub type Reader = Counting<Reading>;
 
 /// The door.
 pub struct Store {
@@ -74,22 +72,15 @@ enum Writer {
 impl Store {
     /// Open the database at `location` and bring its schema up to date.
     pub async fn open(location: &Location, ids: Arc<Ids>) -> Result<Self, ConnectError> {
-        let pools = connect::open(location).await?;
+        let (reading, origin) = connect::open(location).await?;
         let statements = Arc::new(Statements::default());
-        let (read, write) = match location {
-            Location::Sqlite { .. } => {
-                (Engine::Sqlite(watched(pools.read)), Engine::Sqlite(watched(pools.write)))
-            }
-            Location::Postgres { .. } => {
-                let both = Connections::new(watched(pools.write), connect::POSTGRES_STATEMENTS);
-                (Engine::Postgres(both.clone()), Engine::Postgres(both))
-            }
-        };
-        let reader = Counting::new(read, Arc::clone(&statements));
+        let reader = Counting::new(reading, Arc::clone(&statements));
         let hand_off = HandOff::default();
-        let begin = Begin::new(write, ids, Arc::clone(&statements), hand_off.clone());
+        let begin = Begin::new(origin, ids, Arc::clone(&statements), hand_off.clone());
         let writer = match location {
-            Location::Sqlite { .. } => Writer::Sqlite(sqlite::Writer::start(begin)),
+            Location::Sqlite { .. } => {
+                Writer::Sqlite(sqlite::Writer::start(begin).map_err(ConnectError::Thread)?)
+            }
             Location::Postgres { .. } => Writer::Postgres(begin),
         };
         Ok(Self { reader, writer, statements, hand_off, unwritable: AtomicBool::default() })
@@ -101,18 +92,16 @@ impl Store {
     }
 
     /// A read transaction: all queries on it see the same committed state. For long looks at everything.
-    pub async fn snapshot(&self) -> Result<DatabaseTransaction, DbErr> {
-        let pool = self.reader.inner().pool();
-        if self.backend() == DbBackend::Postgres {
-            let level = Some(IsolationLevel::RepeatableRead);
-            let snapshot = pool.begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
-            snapshot.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
-            return Ok(snapshot);
+    pub async fn snapshot(&self) -> Result<Snapshot, DbErr> {
+        match self.reader.inner() {
+            Either::Sqlite(readers) => Ok(Snapshot::Sqlite(Look::at(&readers.0).await?)),
+            Either::Postgres(connections) => {
+                let level = Some(IsolationLevel::RepeatableRead);
+                let snapshot = connections.pool().begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
+                snapshot.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
+                Ok(Snapshot::Postgres(snapshot))
+            }
         }
-        let snapshot = pool.begin().await?;
-        // Requests sort little and do it in memory; what sorts everything needs the disk.
-        snapshot.execute_unprepared("PRAGMA temp_store = FILE").await?;
-        Ok(snapshot)
     }
 
     /// Run a unit of work: all of it is committed, or nothing.
@@ -175,16 +164,13 @@ impl Store {
         }
     }
 
-    /// Connections of the read pool: open, and idle among them.
-    pub fn pool(&self) -> (u32, usize) {
+    /// Connections that read: open, and idle among them.
+    pub fn pool(&self) -> (usize, usize) {
         match self.reader.inner() {
-            Engine::Postgres(connections) => {
+            Either::Sqlite(readers) => readers.0.connections(),
+            Either::Postgres(connections) => {
                 let pool = connections.pool().get_postgres_connection_pool();
-                (pool.size(), pool.num_idle() + connections.idle())
-            }
-            Engine::Sqlite(pool) => {
-                let pool = pool.get_sqlite_connection_pool();
-                (pool.size(), pool.num_idle())
+                (pool.size() as usize, pool.num_idle() + connections.idle())
             }
         }
     }

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::announced::{Announcement, HandOff};
 use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
-use super::engine::Engine;
+use super::either::{Either, Origin};
 use super::guards::{Change, Held};
 use super::statements::Statements;
 use crate::clock::Ids;
@@ -28,7 +28,7 @@ use crate::random::random;
 /// What it takes to begin a transaction.
 #[derive(Clone)]
 pub(super) struct Begin {
-    pool: Engine,
+    origin: Origin,
     ids: Arc<Ids>,
     statements: Arc<Statements>,
     /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput. Each
@@ -38,9 +38,9 @@ pub(super) struct Begin {
 }
 
 impl Begin {
-    pub fn new(pool: Engine, ids: Arc<Ids>, statements: Arc<Statements>, hand_off: HandOff) -> Self {
+    pub fn new(origin: Origin, ids: Arc<Ids>, statements: Arc<Statements>, hand_off: HandOff) -> Self {
         let turn = Arc::new(AtomicI32::new(i32::from_le_bytes(random())));
-        Self { pool, ids, statements, turn, hand_off }
+        Self { origin, ids, statements, turn, hand_off }
     }
 
     pub fn tx(&self) -> Tx {
@@ -155,8 +155,7 @@ impl Tx {
     }
 
     async fn write_at_once(&self, rows: Appended, slot: i32) -> Result<(), DbErr> {
-        if let Some(statement) = rows.into_statement(self.get_database_backend(), Held::default(), slot, None)
-        {
+        for statement in rows.into_statements(self.get_database_backend(), Held::default(), slot, None) {
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -230,9 +229,9 @@ impl Tx {
     /// What is held goes before the first statement.
     async fn begun(&self) -> Result<&Begun, DbErr> {
         let begin = async || {
-            let begun = Begun::begin(&self.begin.pool).await?;
+            let begun = Begun::begin(&self.begin.origin).await?;
             let held = self.held.as_ref().map(|held| lock(held).clone()).filter(|held| !held.is_empty());
-            if let (Begun::Postgres(transaction), Some(held)) = (&begun, held) {
+            if let (Either::Postgres(transaction), Some(held)) = (&begun, held) {
                 self.begin.statements.wrote();
                 transaction.execute_raw(held.into_statement()).await?;
             }
@@ -286,15 +285,14 @@ impl Tx {
         let announced = appended.announced().to_vec();
         let places = self.begin.hand_off.places(announced.len());
         let leased_until = places.as_ref().map(|places| places.leased_until);
-        let appended = appended.into_statement(backend, held, slot, leased_until);
-        if appended.is_some() {
+        let appended = appended.into_statements(backend, held, slot, leased_until);
+        if !appended.is_empty() {
             self.begin.statements.wrote();
         }
         self.begin.statements.committed();
-        match (self.begun.into_inner(), appended) {
-            (Some(begun), appended) => begun.commit(&self.begin.pool, appended).await?,
-            (None, Some(appended)) => Begun::alone(&self.begin.pool, appended).await?,
-            (None, None) => {}
+        match self.begun.into_inner() {
+            Some(begun) => begun.commit(appended).await?,
+            None => Begun::alone(&self.begin.origin, appended).await?,
         }
         if let Some(places) = places {
             places.fill(announced);
@@ -305,7 +303,7 @@ impl Tx {
     /// Undo everything.
     pub(super) async fn rollback(self) {
         if let Some(begun) = self.begun.into_inner() {
-            begun.rollback(&self.begin.pool).await;
+            begun.rollback().await;
         }
     }
 }
@@ -313,14 +311,11 @@ impl Tx {
 #[async_trait]
 impl ConnectionTrait for Tx {
     fn get_database_backend(&self) -> DbBackend {
-        self.begin.pool.get_database_backend()
+        self.begin.origin.get_database_backend()
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        let done = match self.writing().await? {
-            Begun::Sqlite => self.begin.pool.execute_raw(statement).await?,
-            Begun::Postgres(transaction) => transaction.execute_raw(statement).await?,
-        };
+        let done = self.writing().await?.execute_raw(statement).await?;
         // A compare-and-set that lost has changed nothing, so its unit may still refuse.
         self.wrote.fetch_or(done.rows_affected() > 0, Ordering::Relaxed);
         Ok(done)
@@ -328,24 +323,15 @@ impl ConnectionTrait for Tx {
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.wrote.store(true, Ordering::Relaxed);
-        match self.writing().await? {
-            Begun::Sqlite => self.begin.pool.execute_unprepared(sql).await,
-            Begun::Postgres(transaction) => transaction.execute_unprepared(sql).await,
-        }
+        self.writing().await?.execute_unprepared(sql).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        match self.reading(&statement.sql).await? {
-            Begun::Sqlite => self.begin.pool.query_one_raw(statement).await,
-            Begun::Postgres(transaction) => transaction.query_one_raw(statement).await,
-        }
+        self.reading(&statement.sql).await?.query_one_raw(statement).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        match self.reading(&statement.sql).await? {
-            Begun::Sqlite => self.begin.pool.query_all_raw(statement).await,
-            Begun::Postgres(transaction) => transaction.query_all_raw(statement).await,
-        }
+        self.reading(&statement.sql).await?.query_all_raw(statement).await
     }
 }
 

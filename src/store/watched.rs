@@ -19,7 +19,7 @@ pub(super) fn show(statement: &Statement) {
     }
 }
 
-/// The connection, seen by whoever watches.
+/// PostgreSQL's pool, seen by whoever watches.
 pub(super) fn watched(mut connection: DatabaseConnection) -> DatabaseConnection {
     if let Some(&watcher) = WATCHER.get() {
         connection.set_metric_callback(move |sent| watcher(sent.statement));

@@ -11,6 +11,7 @@ pub mod eventually;
 pub mod given;
 pub mod installed;
 pub mod line;
+pub mod outside;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
@@ -29,6 +30,7 @@ pub use given::{
 pub use installed::Installed;
 pub(crate) use installed::operated;
 pub use line::{Line, Proof};
+pub use outside::Outside;
 pub use receiver::{Behaviour, Received, Receiver};
 pub use stored::{fields, token, with};
 

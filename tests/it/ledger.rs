@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use sea_orm::{ConnectionTrait, Database};
 use serde_json::{Value, json};
 
 use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, program};
-use crate::harness::{App, card, charge_with, rules, token, token_of};
+use crate::harness::{App, Outside, card, charge_with, rules, token, token_of};
 
 /// A payment of each kind that the books know.
 async fn trade(app: &App) -> String {
@@ -221,9 +220,8 @@ async fn proves_the_books_beside_a_server(data: &Path, url: Option<&str>, databa
     assert_eq!(verify(data, url, &[]), right);
     assert_eq!(verify(data, url, &["--json"]), (Some(0), String::new(), String::new()));
 
-    let outside = Database::connect(database).await.unwrap();
-    outside.execute_unprepared("UPDATE postings SET amount = 36 WHERE book = 'fees'").await.unwrap();
-    outside.close().await.unwrap();
+    let outside = Outside::connect(database).await;
+    outside.execute("UPDATE postings SET amount = 36 WHERE book = 'fees'").await;
     let (code, stdout, stderr) = verify(data, url, &["--json"]);
     assert_eq!((code, stderr.as_str()), (Some(1), "error: the books do not balance: 3 differences\n"));
     let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -250,7 +248,7 @@ async fn proves_the_books_beside_a_server(data: &Path, url: Option<&str>, databa
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_command_proves_the_books_of_a_sqlite_file() {
     let data = folder();
-    let database = format!("sqlite://{}?mode=rw", data.path().join("card-payments.db").display());
+    let database = format!("sqlite:{}", data.path().join("card-payments.db").display());
     proves_the_books_beside_a_server(data.path(), None, &database).await;
 }
 

@@ -75,6 +75,7 @@ mod sandbox_refunds;
 mod secrets;
 mod settlement;
 mod site;
+mod sqlite;
 mod statements;
 mod store;
 mod subscriptions;

@@ -10,6 +10,7 @@ use card_payments::vault::OperatorKeys;
 use sea_orm::{ConnectionTrait, Database};
 use serde_json::{Value, json};
 
+use crate::harness::Outside;
 use crate::harness::postgres::Template;
 use crate::harness::process::{PAYMENT, Process, ask, heard, output, program, request};
 
@@ -42,9 +43,8 @@ fn vault_key() -> String {
 
 /// A SQLite file with a table of somebody else's.
 async fn foreign(path: &Path) {
-    let database = Database::connect(format!("sqlite://{}?mode=rwc", path.display())).await.unwrap();
-    database.execute_unprepared("CREATE TABLE theirs (id INTEGER)").await.unwrap();
-    database.close().await.unwrap();
+    let theirs = Outside::connect(&format!("sqlite:{}", path.display())).await;
+    theirs.execute("CREATE TABLE theirs (id INTEGER)").await;
 }
 
 #[test]

@@ -8,7 +8,7 @@ use entity::{
 };
 use futures::TryStreamExt;
 use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult, StreamTrait};
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, QueryResult};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -75,8 +75,8 @@ pub async fn report(
     mut tell: impl FnMut(&Row) -> Result<(), std::io::Error>,
 ) -> Result<(), Error> {
     let snapshot = store.snapshot().await?;
-    let query = ConnectionTrait::get_database_backend(&snapshot).build(&rows(extent));
-    let mut rows = snapshot.stream_raw(query).await?;
+    let query = snapshot.get_database_backend().build(&rows(extent));
+    let mut rows = snapshot.stream(query).await?;
     while let Some(row) = rows.try_next().await? {
         tell(&read(&row)?).map_err(|error| Error::internal(error.to_string()))?;
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use entity::{AccountToken, account};
 use futures::TryStreamExt;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, Statement, StreamTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, Statement};
 use serde::Serialize;
 
 use super::proofs::proofs;
@@ -35,8 +35,8 @@ pub async fn verify(store: &Store, mut tell: impl FnMut(&Difference)) -> Result<
     let deleted = being_deleted(&snapshot).await?;
     let mut differences = 0;
     for proof in proofs() {
-        let query = Statement::from_string(ConnectionTrait::get_database_backend(&snapshot), proof.sql);
-        let mut rows = snapshot.stream_raw(query).await?;
+        let query = Statement::from_string(snapshot.get_database_backend(), proof.sql);
+        let mut rows = snapshot.stream(query).await?;
         while let Some(row) = rows.try_next().await? {
             let account = row.try_get("", "account_id")?;
             if deleted.contains(&account) {

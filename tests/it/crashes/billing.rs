@@ -7,12 +7,12 @@ use std::process::Command;
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
-use sea_orm::{ConnectionTrait, Database as Connect};
 use serde_json::Value;
 
 use super::number;
 use super::points::MOMENTS;
 use crate::harness::chance::Chance;
+use crate::harness::Outside;
 use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, pause, program, repeatable_request, try_to_ask};
 
@@ -173,10 +173,8 @@ fn many(server: &Process, secret: &str, renewals: u64) -> String {
 
 /// Let the clock of the one account stand so far ahead, as if days had gone by.
 async fn days_ahead(url: &str, days: i64) {
-    let database = Connect::connect(url).await.unwrap();
     let sql = format!("UPDATE accounts SET clock_offset = {}", days * 86_400_000);
-    database.execute_unprepared(&sql).await.unwrap();
-    database.close().await.unwrap();
+    Outside::connect(url).await.execute(&sql).await;
 }
 
 /// Each subscription was billed once, and nobody is asked any more.

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use sea_orm::{ConnectionTrait, Database as Connection, Statement};
 use serde_json::Value;
 
 use super::app::Database;
+use super::outside::Outside;
 use super::postgres::{self, Template};
 use super::process::{Process, output, program};
 
@@ -84,29 +84,23 @@ impl Installed {
 
     /// One number from the database.
     pub async fn number(&self, sql: &str) -> i64 {
-        let connection = self.connected().await;
-        let sql = format!("SELECT CAST(({sql}) AS BIGINT) AS n");
-        let row = connection.query_one_raw(Statement::from_string(connection.get_database_backend(), sql));
-        let number = row.await.unwrap().unwrap().try_get("", "n").unwrap();
-        connection.close().await.unwrap();
-        number
+        self.outside().await.number(sql).await
     }
 
     /// Change what no command can change.
     pub async fn execute(&self, sql: &str) {
-        let connection = self.connected().await;
-        connection.execute_unprepared(sql).await.unwrap();
-        connection.close().await.unwrap();
+        self.outside().await.execute(sql).await;
     }
 
     /// A connection of somebody else.
-    pub async fn connected(&self) -> sea_orm::DatabaseConnection {
-        let file = self.data.path().join("card-payments.db");
-        let url = match &self.postgres {
-            Some(postgres) => postgres.url().to_owned(),
-            None => format!("sqlite://{}?mode=rw", file.display()),
-        };
-        Connection::connect(url).await.unwrap()
+    pub async fn outside(&self) -> Outside {
+        match &self.postgres {
+            Some(postgres) => Outside::connect(postgres.url()).await,
+            None => {
+                let file = self.data.path().join("card-payments.db");
+                Outside::connect(&format!("sqlite:{}", file.display())).await
+            }
+        }
     }
 }
 

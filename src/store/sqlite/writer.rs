@@ -1,30 +1,67 @@
 //! SQLite's one writer. It takes what waits, runs it in one transaction, commits once and answers all, so
 //! that sixteen payments share one flush of the disk.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
 use futures::future::BoxFuture;
+use sea_orm::{DbBackend, DbErr, Statement};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::begun::Uncommitted;
-use super::tx::{Begin, Tx};
-use super::unit::{Ran, Unit, Waiting, in_doubt, uncommitted};
+use super::connection::{Connection, Run};
+use super::door::Doorway;
 use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
+use crate::store::begun::Uncommitted;
+use crate::store::tx::{Begin, Tx};
+use crate::store::unit::{Ran, Unit, Waiting, in_doubt, uncommitted};
+
+/// The connection that writes.
+#[derive(Clone)]
+pub struct Writing(Arc<Mutex<Connection>>);
+
+impl Writing {
+    pub(in crate::store) fn on(connection: Connection) -> Self {
+        Self(Arc::new(Mutex::new(connection)))
+    }
+
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Run a statement that takes no values, such as those around transactions.
+    pub(in crate::store) fn say(&self, sql: &str) -> Result<(), DbErr> {
+        self.connection().execute(&Statement::from_string(DbBackend::Sqlite, sql)).map(drop)
+    }
+}
+
+impl Doorway for Writing {
+    /// At once: whoever writes is on the writer's thread.
+    async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
+        run(&self.connection(), &statement)
+    }
+}
 
 type Batch = Vec<Box<dyn Unit>>;
 
-pub(super) struct Writer(mpsc::Sender<Box<dyn Unit>>);
+pub(in crate::store) struct Writer(mpsc::Sender<Box<dyn Unit>>);
 
 impl Writer {
-    pub fn start(begin: Begin) -> Self {
+    /// Start the thread that writes. Units are asynchronous, but what they wait for on SQLite is done when they ask for
+    /// it: a batch is one way to the thread and one back, however many statements it has.
+    pub fn start(begin: Begin) -> std::io::Result<Self> {
         let (sender, mut waiting) = mpsc::channel::<Box<dyn Unit>>(4 * BATCH_UNITS_MAX);
-        tokio::spawn(async move {
+        let runtime = Handle::current();
+        let write_all = async move {
             let mut batch = Batch::with_capacity(BATCH_UNITS_MAX);
             // No timer: an idle queue commits at once.
             while waiting.recv_many(&mut batch, BATCH_UNITS_MAX).await > 0 {
                 write(&begin, std::mem::take(&mut batch)).await;
             }
-        });
-        Self(sender)
+        };
+        thread::Builder::new().name("sqlite-writer".into()).spawn(move || runtime.block_on(write_all))?;
+        Ok(Self(sender))
     }
 
     /// How many units wait.

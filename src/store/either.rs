@@ -1,0 +1,83 @@
+//! A connection to one of the two databases.
+
+use async_trait::async_trait;
+use futures::stream::{BoxStream, StreamExt};
+use sea_orm::{
+    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult,
+    Statement, StreamTrait,
+};
+
+use super::connections::Connections;
+use super::sqlite::{Door, Look, Readers, Writing};
+
+/// One of both.
+#[derive(Clone)]
+pub enum Either<S, P> {
+    /// SQLite's.
+    Sqlite(Door<S>),
+    /// PostgreSQL's.
+    Postgres(P),
+}
+
+/// What reads run on.
+pub(super) type Reading = Either<Readers, Connections>;
+/// Where transactions begin.
+pub(super) type Origin = Either<Writing, Connections>;
+/// A transaction that reads: all queries on it see the same committed state.
+pub type Snapshot = Either<Look, DatabaseTransaction>;
+
+impl Snapshot {
+    /// The rows that a statement finds, however many there are; few are held at a time.
+    pub async fn stream(
+        &self,
+        statement: Statement,
+    ) -> Result<BoxStream<'_, Result<QueryResult, DbErr>>, DbErr> {
+        match self {
+            Self::Sqlite(look) => Ok(look.0.stream(statement)),
+            Self::Postgres(transaction) => Ok(transaction.stream_raw(statement).await?.boxed()),
+        }
+    }
+}
+
+#[async_trait]
+impl<S, P> ConnectionTrait for Either<S, P>
+where
+    S: Send + Sync,
+    Door<S>: ConnectionTrait,
+    P: ConnectionTrait,
+{
+    fn get_database_backend(&self) -> DbBackend {
+        match self {
+            Self::Sqlite(_) => DbBackend::Sqlite,
+            Self::Postgres(_) => DbBackend::Postgres,
+        }
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        match self {
+            Self::Sqlite(connection) => connection.execute_raw(statement).await,
+            Self::Postgres(connection) => connection.execute_raw(statement).await,
+        }
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        match self {
+            Self::Sqlite(connection) => connection.execute_unprepared(sql).await,
+            Self::Postgres(connection) => connection.execute_unprepared(sql).await,
+        }
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        match self {
+            Self::Sqlite(connection) => connection.query_one_raw(statement).await,
+            Self::Postgres(connection) => connection.query_one_raw(statement).await,
+        }
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        match self {
+            Self::Sqlite(connection) => connection.query_all_raw(statement).await,
+            Self::Postgres(connection) => connection.query_all_raw(statement).await,
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A connection to a SQLite file, and how a statement runs on it: at once, on the caller's thread.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::OpenFlags;
+use sea_orm::{DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
+
+use super::super::connect::answered;
+use super::fault::fault;
+use super::row::{Bound, Columns};
+
+/// How long a statement of another process may lock us out.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Texts of statements that stay prepared, a connection. There are more than a hundred; a batch of appended rows adds
+/// five for each table, one a size.
+const PREPARED_MAX: usize = 256;
+/// What is asked in haste is given up after so long: a worker of the runtime stands still meanwhile.
+const HASTE: Duration = Duration::from_millis(1);
+/// So many instructions of SQLite's machine run between two looks at the clock, some tens of microseconds.
+const INSTRUCTIONS: i32 = 1000;
+/// SQLITE_INTERRUPT.
+const GIVEN_UP: &str = "9";
+
+/// A connection.
+pub(in crate::store) struct Connection {
+    inner: rusqlite::Connection,
+    /// When the statement that runs is given up, if ever.
+    given_up_at: Arc<Mutex<Option<Instant>>>,
+}
+
+/// A way to run a statement.
+pub(super) type Run<T> = fn(&Connection, &Statement) -> Result<T, DbErr>;
+
+impl Connection {
+    /// Open a file that is there, as it is: whose it is is not known yet.
+    pub fn to_look_at(path: &Path) -> Result<Self, DbErr> {
+        Self::with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    /// Open a file that is ours, or is to be.
+    pub fn open(path: &Path) -> Result<Self, DbErr> {
+        let connection =
+            Self::with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+        // FULL: an acknowledged payment survives a power cut.
+        let settings = "PRAGMA journal_mode = wal; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+                        PRAGMA cache_size = -16384; PRAGMA temp_store = memory";
+        connection.execute_all(settings)?;
+        Ok(connection)
+    }
+
+    fn with_flags(path: &Path, flags: OpenFlags) -> Result<Self, DbErr> {
+        let open = || {
+            let inner =
+                rusqlite::Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+            inner.busy_timeout(BUSY_TIMEOUT)?;
+            inner.set_prepared_statement_cache_capacity(PREPARED_MAX);
+            let given_up_at = Arc::<Mutex<Option<Instant>>>::default();
+            let clock = Arc::clone(&given_up_at);
+            let is_over = move || locked(&clock).is_some_and(|instant| Instant::now() >= instant);
+            inner.progress_handler(INSTRUCTIONS, Some(is_over))?;
+            Ok(Self { inner, given_up_at })
+        };
+        open().map_err(|error| DbErr::Conn(fault(error)))
+    }
+
+    /// Run a statement, but give it up if it takes longer than a moment.
+    pub fn in_haste<T>(&self, statement: &Statement, run: Run<T>) -> Result<Option<T>, DbErr> {
+        *locked(&self.given_up_at) = Some(Instant::now() + HASTE);
+        let done = run(self, statement);
+        *locked(&self.given_up_at) = None;
+        match done {
+            Err(error) if answered(&error).is_some_and(|code| code == GIVEN_UP) => Ok(None),
+            done => done.map(Some),
+        }
+    }
+
+    /// Run a statement for what it changes.
+    pub fn execute(&self, statement: &Statement) -> Result<ExecResult, DbErr> {
+        let done = self.prepared(statement, |prepared| {
+            let mut rows = prepared.raw_query();
+            while rows.next()?.is_some() {}
+            Ok(())
+        });
+        done.map_err(|error| DbErr::Exec(fault(error))).map(|()| self.changed())
+    }
+
+    /// Run the statements of a text, none of which is likely to be seen again.
+    pub fn execute_all(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        let done = self.inner.execute_batch(sql);
+        done.map_err(|error| DbErr::Exec(fault(error))).map(|()| self.changed())
+    }
+
+    fn changed(&self) -> ExecResult {
+        ProxyExecResult::new(0, self.inner.changes()).into()
+    }
+
+    /// The first row that a statement finds.
+    pub fn query_one(&self, statement: &Statement) -> Result<Option<QueryResult>, DbErr> {
+        let mut first = None;
+        self.each(statement, |row| {
+            first = Some(row.into());
+            ControlFlow::Break(())
+        })?;
+        Ok(first)
+    }
+
+    /// All rows that a statement finds.
+    pub fn query_all(&self, statement: &Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let mut all = Vec::new();
+        self.each(statement, |row| {
+            all.push(row.into());
+            ControlFlow::Continue(())
+        })?;
+        Ok(all)
+    }
+
+    /// The rows that a statement finds, one by one, for as long as they are wanted.
+    pub fn each(
+        &self,
+        statement: &Statement,
+        mut tell: impl FnMut(ProxyRow) -> ControlFlow<()>,
+    ) -> Result<(), DbErr> {
+        let done = self.prepared(statement, |prepared| {
+            let columns = Columns::of(prepared);
+            let mut rows = prepared.raw_query();
+            while let Some(row) = rows.next()? {
+                if tell(columns.read(row)?).is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        done.map_err(|error| DbErr::Query(fault(error)))
+    }
+
+    fn prepared<T>(
+        &self,
+        statement: &Statement,
+        run: impl FnOnce(&mut rusqlite::Statement<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let mut prepared = self.inner.prepare_cached(&statement.sql)?;
+        for (n, value) in statement.values.iter().flat_map(|values| &values.0).enumerate() {
+            prepared.raw_bind_parameter(n + 1, Bound(value))?;
+        }
+        run(&mut prepared)
+    }
+}
+
+fn locked<T>(of_one_thread: &Mutex<T>) -> MutexGuard<'_, T> {
+    of_one_thread.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,18 @@
+//! SQLite, in this process: whoever asks runs the statement himself. A row by its key takes about as long as a thread
+//! needs to wake up, so nothing is handed to another thread but what may take longer.
+
+mod connection;
+mod door;
+mod fault;
+mod readers;
+mod row;
+mod schema;
+mod snapshot;
+mod writer;
+
+pub(super) use connection::Connection;
+pub use door::Door;
+pub use readers::Readers;
+pub(super) use schema::migrate;
+pub use snapshot::Look;
+pub(super) use writer::{Writer, Writing};

@@ -1,0 +1,108 @@
+//! From SQLite's values to sea-orm's and back.
+//!
+//! sea-orm reads a value of ours only as the very type that it is, and takes one of another type for NULL. SQLite has
+//! but one integer; which of Rust's is meant says the type that the column was declared with, the same on both databases.
+//! An expression is BIGINT. A blob of sixteen bytes is an id: what is hashed has thirty-two, what is sealed at least
+//! twenty-eight.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Row, Statement, ToSql};
+use sea_orm::{ProxyRow, Value};
+use uuid::Uuid;
+
+/// sea-orm reads tuples by position, of so many columns at most; everything else by name.
+const TUPLE_COLUMNS_MAX: usize = 12;
+
+/// What the integers of a column are.
+#[derive(Debug, Clone, Copy)]
+enum Integer {
+    Bool,
+    Int,
+    BigInt,
+}
+
+/// The columns of a query's rows.
+pub(super) struct Columns {
+    integers: Vec<Integer>,
+    /// The keys under which sea-orm finds a column, in their order, each with the column's position. It looks up a
+    /// position in the order of keys as well, so where it may, keys of positions stand in front of the names.
+    keys: Vec<(String, usize)>,
+}
+
+impl Columns {
+    pub fn of(statement: &Statement<'_>) -> Self {
+        let columns = statement.columns();
+        let integers = columns.iter().map(|column| Integer::declared(column.decl_type())).collect();
+        let names = columns.iter().enumerate().map(|(n, column)| (column.name().to_owned(), n));
+        let mut keys: Vec<_> = names.collect();
+        if keys.len() <= TUPLE_COLUMNS_MAX {
+            let positions = ('\0'..).zip(0..columns.len());
+            keys.extend(positions.map(|(before_names, n)| (before_names.to_string(), n)));
+        }
+        keys.sort_unstable();
+        Self { integers, keys }
+    }
+
+    pub fn read(&self, row: &Row<'_>) -> rusqlite::Result<ProxyRow> {
+        let value = |(key, n): &(String, usize)| Ok((key.clone(), self.integers[*n].read(row, *n)?));
+        let values = self.keys.iter().map(value).collect::<rusqlite::Result<BTreeMap<_, _>>>()?;
+        Ok(ProxyRow::new(values))
+    }
+}
+
+impl Integer {
+    fn declared(column: Option<&str>) -> Self {
+        match column {
+            Some(column) if column.eq_ignore_ascii_case("BOOLEAN") => Self::Bool,
+            Some(column) if column.eq_ignore_ascii_case("INTEGER") => Self::Int,
+            Some(_) | None => Self::BigInt,
+        }
+    }
+
+    fn read(self, row: &Row<'_>, n: usize) -> rusqlite::Result<Value> {
+        Ok(match row.get_ref(n)? {
+            // Of whichever type: nobody reads it as anything but NULL.
+            ValueRef::Null => Value::BigInt(None),
+            ValueRef::Integer(integer) => match self {
+                Self::Bool => (integer != 0).into(),
+                Self::Int => {
+                    let narrow = i32::try_from(integer);
+                    narrow.map_err(|_| rusqlite::Error::IntegralValueOutOfRange(n, integer))?.into()
+                }
+                Self::BigInt => integer.into(),
+            },
+            ValueRef::Real(real) => real.into(),
+            text @ ValueRef::Text(_) => text.as_str()?.into(),
+            ValueRef::Blob(bytes) => match Uuid::from_slice(bytes) {
+                Ok(id) => id.into(),
+                Err(_) => bytes.into(),
+            },
+        })
+    }
+}
+
+/// A value of sea-orm's, to be bound.
+pub(super) struct Bound<'v>(pub &'v Value);
+
+impl ToSql for Bound<'_> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "sea-orm knows many types; no column of ours is of others")]
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let value = match self.0 {
+            Value::Bool(value) => value.map(|value| ValueRef::Integer(value.into())),
+            Value::Int(value) => value.map(|value| ValueRef::Integer(value.into())),
+            Value::BigInt(value) => value.map(ValueRef::Integer),
+            Value::BigUnsigned(value) => {
+                let value = value.map(i64::try_from).transpose();
+                value.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?.map(ValueRef::Integer)
+            }
+            Value::Double(value) => value.map(ValueRef::Real),
+            Value::String(value) => value.as_ref().map(|value| ValueRef::Text(value.as_bytes())),
+            Value::Bytes(value) => value.as_deref().map(ValueRef::Blob),
+            Value::Uuid(value) => value.as_ref().map(|value| ValueRef::Blob(value.as_bytes())),
+            other => return Err(rusqlite::Error::ToSqlConversionFailure(format!("no column holds {other:?}").into())),
+        };
+        Ok(ToSqlOutput::Borrowed(value.unwrap_or(ValueRef::Null)))
+    }
+}

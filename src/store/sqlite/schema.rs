@@ -1,0 +1,48 @@
+//! Bringing the schema up to date, all steps in one transaction: a file that is new is flushed once, and a server that is
+//! killed meanwhile leaves it as it was.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use migration::Migrator;
+use sea_orm::{
+    Database, DbBackend, DbErr, ProxyDatabaseTrait, ProxyExecResult, ProxyRow, Statement,
+};
+
+use super::writer::Writing;
+
+/// Run the steps that the file has not seen.
+pub(in crate::store) async fn migrate(writing: &Writing) -> Result<(), DbErr> {
+    let steps = Database::connect_proxy(DbBackend::Sqlite, Arc::new(Box::new(Steps(writing.clone())))).await?;
+    writing.say("BEGIN IMMEDIATE")?;
+    let done = Migrator::run(&steps).await;
+    writing.say(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    done
+}
+
+/// The connection as the library of migrations wants it. The transactions that it believes in are ours.
+struct Steps(Writing);
+
+impl fmt::Debug for Steps {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Steps")
+    }
+}
+
+#[async_trait]
+impl ProxyDatabaseTrait for Steps {
+    async fn query(&self, statement: Statement) -> Result<Vec<ProxyRow>, DbErr> {
+        let mut all = Vec::new();
+        self.0.connection().each(&statement, |row| {
+            all.push(row);
+            ControlFlow::Continue(())
+        })?;
+        Ok(all)
+    }
+
+    async fn execute(&self, statement: Statement) -> Result<ProxyExecResult, DbErr> {
+        self.0.connection().execute(&statement).map(Into::into)
+    }
+}

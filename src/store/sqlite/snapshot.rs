@@ -1,0 +1,60 @@
+//! A long look at everything, as it was at one moment.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::stream::{self, BoxStream, StreamExt};
+use sea_orm::{DbErr, QueryResult, Statement};
+use tokio::sync::mpsc;
+
+use super::connection::{Connection, Run};
+use super::door::{Door, Doorway, aside};
+use super::readers::Readers;
+
+/// Rows that are read ahead of whoever looks at them.
+const ROWS_AHEAD_MAX: usize = 64;
+
+/// A connection of its own, in a transaction that reads.
+#[derive(Clone)]
+pub struct Look(Arc<Mutex<Connection>>);
+
+impl Look {
+    /// What `readers` would see now.
+    pub(in crate::store) async fn at(readers: &Readers) -> Result<Door<Self>, DbErr> {
+        let path = readers.path().to_owned();
+        aside(move || {
+            let connection = Connection::open(&path)?;
+            // Requests sort little and do it in memory; what sorts everything needs the disk.
+            connection.execute_all("PRAGMA temp_store = FILE; BEGIN")?;
+            Ok(Door(Self(Arc::new(Mutex::new(connection)))))
+        })
+        .await
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rows that a statement finds, read on a thread that waits where they are not taken.
+    pub(in crate::store) fn stream(&self, statement: Statement) -> BoxStream<'_, Result<QueryResult, DbErr>> {
+        let (rows, taken) = mpsc::channel(ROWS_AHEAD_MAX);
+        let look = self.clone();
+        let reading = aside(move || {
+            look.connection().each(&statement, |row| match rows.blocking_send(row.into()) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            })
+        });
+        let rows = stream::unfold(taken, async |mut taken| Some((Ok(taken.recv().await?), taken)));
+        // Whatever went wrong is told after the last row.
+        let end = stream::once(reading).filter_map(async |end| end.err().map(Err));
+        rows.chain(end).boxed()
+    }
+}
+
+impl Doorway for Look {
+    async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
+        let look = self.clone();
+        aside(move || run(&look.connection(), &statement)).await
+    }
+}

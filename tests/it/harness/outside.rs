@@ -1,0 +1,44 @@
+//! A database as an operator's own tools see it, beside the server.
+
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
+
+/// A connection that is closed when it is dropped.
+pub enum Outside {
+    Sqlite(rusqlite::Connection),
+    Postgres(DatabaseConnection),
+}
+
+impl Outside {
+    /// Connect to the database at an address as the server takes it.
+    pub async fn connect(url: &str) -> Self {
+        match url.strip_prefix("sqlite:") {
+            Some(path) => Self::Sqlite(rusqlite::Connection::open(path).unwrap()),
+            None => Self::Postgres(sea_orm::Database::connect(url).await.unwrap()),
+        }
+    }
+
+    /// Change what no request and no command can change.
+    pub async fn execute(self, sql: &str) {
+        match self {
+            Self::Sqlite(connection) => connection.execute_batch(sql).unwrap(),
+            Self::Postgres(connection) => {
+                connection.execute_unprepared(sql).await.unwrap();
+                connection.close().await.unwrap();
+            }
+        }
+    }
+
+    /// One number.
+    pub async fn number(self, sql: &str) -> i64 {
+        let sql = format!("SELECT CAST(({sql}) AS BIGINT) AS n");
+        match self {
+            Self::Sqlite(connection) => connection.query_row(&sql, [], |row| row.get(0)).unwrap(),
+            Self::Postgres(connection) => {
+                let row = connection.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await;
+                let number = row.unwrap().unwrap().try_get("", "n").unwrap();
+                connection.close().await.unwrap();
+                number
+            }
+        }
+    }
+}
