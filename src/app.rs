@@ -384,7 +384,7 @@ fn vault_key_file(data_dir: &Path, found: &Found) -> Result<OperatorKeys, StartE
         return Ok(config::read(&path)?.expose().parse()?);
     }
     if !found.keys.is_empty() {
-        return Err(StartError::VaultKeyLost(path.clone()));
+        return Err(StartError::VaultKeyLost(path));
     }
     folder::make(data_dir).map_err(failed)?;
     let keys = OperatorKeys::generate("local");

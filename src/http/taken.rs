@@ -23,12 +23,12 @@ impl<S> Taken<S> {
         Self { stream, patience, stalled: None }
     }
 
-    /// What a write comes to that came to this.
-    fn unless_stalled<T>(
+    /// The outcome of a write.
+    fn unless_stalled(
         &mut self,
         context: &mut Context<'_>,
-        written: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -64,13 +64,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.unless_stalled(context, flushed)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let ended = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.unless_stalled(context, ended)
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
 

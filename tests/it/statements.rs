@@ -17,10 +17,11 @@ const BY_HASH: [&str; 2] = ["api_keys", "challenge_pages"];
 const OF_NOBODY: [&str; 2] = ["installation", "vault_keys"];
 
 /// What is due by these is looked for among all accounts: a batch at a time, each item then claimed by its own key.
-const DUE_BY: [&str; 19] = [
+const DUE_BY: [&str; 20] = [
     "accounts.purge_at",
     "accounts.settles_at",
     "accounts.wipe_at",
+    "api_keys.valid_until",
     "bank_accounts.expires_at",
     "cards.expires_at",
     "charges.settle_after",
