@@ -71,7 +71,7 @@ pub async fn measure(kind: Kind, options: &Options, report: &mut Report) -> Resu
 async fn start(site: &Site, options: &Options, report: &mut Report) -> Result<()> {
     let on = site.database.kind().name();
     let (mut first, mut again) = (Vec::new(), Vec::new());
-    for n in 0..2 * options.rounds {
+    for n in 0..2 * options.rounds.get() {
         let folder = site.folder().join(format!("start{n}"));
         let url = site.database.another(&format!("start{n}")).await?;
         for took in [&mut first, &mut again] {
@@ -100,13 +100,14 @@ const FOUND: usize = 100;
 async fn fill(site: &Site, account: &Account<'_>, options: &Options, report: &mut Report) -> Result<()> {
     let before = site.database.size().await?;
     let common = account.request("POST", "/1/charges", PAYMENT);
-    let mut requests = vec![common; (options.charges / FOUND).max(1)];
+    let mut requests = vec![common; (options.charges.get() / FOUND).max(1)];
     requests[0] =
         account.request("POST", "/1/charges", &PAYMENT.replace("description=Test", "description=A+needle"));
     let run =
-        load::run(&[account.server.address], CONNECTIONS, &requests, Stop::Count(options.charges)).await?;
+        load::run(&[account.server.address], CONNECTIONS, &requests, Stop::Count(options.charges.get()))
+            .await?;
     report.note(&run);
-    let bytes = (site.database.size().await?).saturating_sub(before) / u64::try_from(options.charges.max(1))?;
+    let bytes = (site.database.size().await?).saturating_sub(before) / u64::try_from(options.charges.get())?;
     report.fact(site.database.kind().name(), "growth a charge", bytes, "bytes");
     Ok(())
 }
@@ -160,7 +161,7 @@ async fn rounds(
     let empty = Process::start(&mut empty_route()?);
     let may_be_shared = site.cluster.is_some();
     let other = (may_be_shared && options.wants(COPIES)).then(|| site.start());
-    for _ in 0..options.rounds {
+    for _ in 0..options.rounds.get() {
         for (name, requests) in &lines {
             let server = if *name == EMPTY_ROUTE { &empty } else { account.server };
             let (run, cpu) = site.measure(&[server], CONNECTIONS, requests, stop).await?;
@@ -226,7 +227,7 @@ async fn alone(site: &Site, account: &Account<'_>, options: &Options, report: &m
     const FLUSHES: usize = 200;
     let on = site.database.kind().name();
     let requests = [account.request("POST", "/1/charges", PAYMENT)];
-    for _ in 0..options.rounds {
+    for _ in 0..options.rounds.get() {
         let (run, cpu) = site.measure(&[account.server], 1, &requests, Stop::After(options.span())).await?;
         report.best(Figure::new(on, ALONE, &run, &cpu), &run);
         let latencies = flushes(site.folder(), FLUSHES)?;
@@ -261,7 +262,7 @@ async fn renewals(site: &Site, account: &Account<'_>, options: &Options, report:
     let plan = text(&account.ask("POST", "/1/plans", plan).await?["token"])?;
     let subscribe =
         account.request("POST", "/1/subscriptions", &format!("plan_token={plan}&customer_token={customer}"));
-    let subscriptions = Stop::Count((options.charges / 10).clamp(1, 1000));
+    let subscriptions = Stop::Count((options.charges.get() / 10).clamp(1, 1000));
     report.note(&load::run(&[account.server.address], CONNECTIONS, &[subscribe], subscriptions).await?);
 
     let charged = account.charges().await?;

@@ -126,7 +126,9 @@ impl Commit {
                 let (how, row) = How::of(&table.columns, former.get(key), row)?;
                 let columns = table.columns.clone();
                 match writes.last_mut() {
-                    Some(write) if write.table == *name && write.how == how && how.is_of_many() => write.rows.push(row),
+                    Some(write) if write.table == *name && write.how == how && how.is_of_many() => {
+                        write.rows.push(row)
+                    }
                     _ => writes.push(Write { table: name.clone(), columns, rows: vec![row], how }),
                 }
             }

@@ -1,15 +1,16 @@
 //! The Swagger page, which works offline.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, Path, Request, State};
 use axum::http::uri::Authority;
-use axum::http::{HeaderName, header};
-use axum::response::IntoResponse;
+use axum::http::{HeaderName, StatusCode, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
+use bytes::Bytes;
 use serde_json::{Value, json};
-use utoipa_swagger_ui::SwaggerUi;
 
 use super::Site;
 use crate::config::Environment;
@@ -18,9 +19,38 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 
 /// The page and what it reads; its first script is ours, for the sake of the key.
 pub fn routes(document: &Value) -> Router<Site> {
+    let document = Bytes::from(document.to_string());
+    let json = [(header::CONTENT_TYPE, "application/json")];
     Router::new()
+        .route("/docs", get(async || Redirect::to("/docs/")))
+        .route("/docs/", get(async || Html(PAGE)))
         .route("/docs/swagger-initializer.js", get(initializer))
-        .merge(SwaggerUi::new("/docs").external_url_unchecked("/openapi.json", document.clone()))
+        .route("/docs/{file}", get(file))
+        .route("/openapi.json", get(async move || (json, document)))
+}
+
+/// Readable without a browser: all else of the page is compressed.
+const PAGE: &str = r#"<!DOCTYPE html>
+<html lang="en">
+<meta charset="UTF-8">
+<title>Swagger UI</title>
+<link rel="stylesheet" href="swagger-ui.css">
+<link rel="stylesheet" href="index.css">
+<link rel="icon" type="image/png" href="favicon-32x32.png" sizes="32x32">
+<div id="swagger-ui"></div>
+<script src="swagger-ui-bundle.js"></script>
+<script src="swagger-ui-standalone-preset.js"></script>
+<script src="swagger-initializer.js"></script>
+</html>
+"#;
+
+/// A part of the page, as it lies in the program.
+async fn file(Path(name): Path<String>) -> Response {
+    let Ok(Some(file)) = utoipa_swagger_ui::serve(&name, Arc::default()) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let encoding = file.gzpipped.then_some([(header::CONTENT_ENCODING, "gzip")]);
+    ([(header::CONTENT_TYPE, file.content_type)], encoding, file.bytes.into_owned()).into_response()
 }
 
 /// No badge of somebody else's validator, deep links, and the test key for whoever sits at the server. In test the page is

@@ -12,7 +12,6 @@ mod bank_accounts;
 mod billing;
 mod billing_model;
 mod billing_races;
-mod billing_speed;
 mod browsers;
 mod buckets;
 mod cards;
