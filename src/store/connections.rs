@@ -111,11 +111,10 @@ async fn tested(
 }
 
 fn unacquired(error: sqlx::Error) -> DbErr {
-    match error {
-        sqlx::Error::PoolTimedOut => DbErr::ConnectionAcquire(ConnAcquireErr::Timeout),
-        sqlx::Error::PoolClosed => DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed),
-        error => DbErr::Conn(RuntimeErr::SqlxError(error.into())),
+    if matches!(error, sqlx::Error::PoolTimedOut) {
+        return DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
     }
+    DbErr::Conn(RuntimeErr::SqlxError(error.into()))
 }
 
 /// A connection in use.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::DbErr;
 
@@ -23,10 +24,11 @@ where
     T: Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
 {
+    let work = async move { repeated(&begin, &data, &unit).await }.boxed();
     if is_handed_on() {
-        return repeated(&begin, &data, &unit).await;
+        return work.await;
     }
-    let task = tokio::spawn(handed_on(async move { repeated(&begin, &data, &unit).await }));
+    let task = tokio::spawn(handed_on(work));
     task.await.unwrap_or_else(|_| Err(Error::internal("a unit's task ended")))
 }
 

@@ -31,16 +31,19 @@ pub(super) struct Begin {
     origin: Origin,
     ids: Arc<Ids>,
     statements: Arc<Statements>,
-    /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput. Each
-    /// server begins anywhere, so that two do not keep in step.
+    /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput.
     turn: Arc<AtomicI32>,
+    /// How many slots on the next turn is. Odd, so that all have their turn, and each server's own, so that two do not
+    /// follow each other around.
+    stride: i32,
     hand_off: HandOff,
 }
 
 impl Begin {
     pub fn new(origin: Origin, ids: Arc<Ids>, statements: Arc<Statements>, hand_off: HandOff) -> Self {
         let turn = Arc::new(AtomicI32::new(i32::from_le_bytes(random())));
-        Self { origin, ids, statements, turn, hand_off }
+        let stride = i32::from_le_bytes(random()) | 1;
+        Self { origin, ids, statements, turn, stride, hand_off }
     }
 
     pub fn tx(&self) -> Tx {
@@ -278,7 +281,7 @@ impl Tx {
             return Ok(());
         }
         let slot = if backend == DbBackend::Postgres {
-            self.begin.turn.fetch_add(1, Ordering::Relaxed).rem_euclid(i32::from(SLOTS))
+            self.begin.turn.fetch_add(self.begin.stride, Ordering::Relaxed).rem_euclid(i32::from(SLOTS))
         } else {
             0
         };
