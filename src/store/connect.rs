@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use migration::Migrator;
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, RuntimeErr, Statement,
-    sqlx,
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
+    Statement, sqlx,
 };
 
 use super::either::{Either, Origin, Reading};
@@ -92,15 +92,16 @@ impl Location {
 pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), ConnectError> {
     match location {
         Location::Sqlite { path } => {
-            refuse_foreign_file(path).await?;
+            refuse_foreign_file(path)?;
             // It makes the file and turns on the write-ahead log.
             let writing = Writing::on(Connection::open(path)?);
             sqlite::migrate(&writing).await?;
             Ok((Either::Sqlite(Door(Readers::new(path))), Either::Sqlite(Door(writing))))
         }
         Location::Postgres { url } => {
-            let pool = watched(postgres(url).await?);
+            let pool = postgres(url).await?;
             prepare(&pool).await?;
+            let pool = watched(pool);
             Ok((Either::Postgres(pool.clone()), Either::Postgres(pool)))
         }
     }
@@ -108,7 +109,7 @@ pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), Conne
 
 /// Make sure that a PostgreSQL database is ours, and bring its schema up to date.
 pub(super) async fn prepare(pool: &DatabaseConnection) -> Result<(), ConnectError> {
-    refuse_foreign(pool).await?;
+    refuse_foreign_database(pool).await?;
     Ok(migrate(pool).await?)
 }
 
@@ -149,25 +150,25 @@ pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectErr
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
-pub(super) async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
+pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
     }
-    refuse_foreign(&Door(Writing::on(Connection::to_look_at(path)?))).await
+    let tables = "SELECT count(*) AS tables, count(*) FILTER (WHERE name = 'seaql_migrations') AS ours
+                      FROM sqlite_master WHERE type = 'table'";
+    let tables = Statement::from_string(DbBackend::Sqlite, tables);
+    refuse_foreign(Connection::to_look_at(path)?.query_one(&tables)?)
+}
+
+async fn refuse_foreign_database(pool: &DatabaseConnection) -> Result<(), ConnectError> {
+    let tables = "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours
+                      FROM pg_tables WHERE schemaname = current_schema()";
+    refuse_foreign(pool.query_one_raw(Statement::from_string(DbBackend::Postgres, tables)).await?)
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.
-async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<(), ConnectError> {
-    let backend = connection.get_database_backend();
-    let sql = if backend == DbBackend::Postgres {
-        "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours
-             FROM pg_tables WHERE schemaname = current_schema()"
-    } else {
-        "SELECT count(*) AS tables, count(*) FILTER (WHERE name = 'seaql_migrations') AS ours
-             FROM sqlite_master WHERE type = 'table'"
-    };
-    let row = connection.query_one_raw(Statement::from_string(backend, sql)).await?;
-    let (tables, ours) = match row {
+fn refuse_foreign(tables: Option<QueryResult>) -> Result<(), ConnectError> {
+    let (tables, ours) = match tables {
         Some(row) => (row.try_get::<i64>("", "tables")?, row.try_get::<i64>("", "ours")?),
         None => (0, 0),
     };

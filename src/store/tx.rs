@@ -8,8 +8,8 @@ use entity::counter::Counted;
 use entity::{AccountToken, Day, EventToken, Timestamp, Token, account, idempotency_key};
 use sea_orm::sea_query::{LockType, OnConflict};
 use sea_orm::{
-    ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel,
-    ModelTrait, QueryResult, QuerySelect, Statement,
+    ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel, ModelTrait, QueryResult,
+    QuerySelect, Statement,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -35,12 +35,7 @@ pub(super) struct Begin {
 }
 
 impl Begin {
-    pub fn new(
-        origin: Origin,
-        ids: Arc<Ids>,
-        statements: Arc<Statements>,
-        hand_off: HandOff,
-    ) -> Self {
+    pub fn new(origin: Origin, ids: Arc<Ids>, statements: Arc<Statements>, hand_off: HandOff) -> Self {
         Self { origin, ids, statements, turn: Arc::default(), hand_off }
     }
 
