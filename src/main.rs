@@ -181,7 +181,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Dispute(On { command, database }) => commands::dispute::run(command, &database).await,
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
-        Command::Backup(command) => commands::backup::run(command).await,
+        Command::Backup(command) => commands::backup::run(command),
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -37,10 +37,10 @@ struct Made {
 }
 
 /// Run it.
-pub async fn run(command: Backup) -> Result<(), Box<dyn Error>> {
+pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let Backup { file, json, database } = command;
     let location: Location = database.url().parse()?;
-    let bytes = backup(&location, database.environment.name(), &file).await?;
+    let bytes = backup(&location, database.environment.name(), &file)?;
     let text = format!("{}: {bytes} bytes", file.display());
     tell(&Made { file, bytes }, &text, json)
 }

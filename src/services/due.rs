@@ -125,7 +125,11 @@ pub async fn first(ctx: &Context, reach: Reach) -> Result<Option<Item>, Error> {
     let kinds: Vec<_> = KINDS.iter().filter_map(|kind| kind.ahead).collect();
     let mut firsts = kinds.iter().zip(0_i64..).map(|(kind, place)| {
         let first = (kind.at)(reach);
-        Query::select().expr(Expr::cust(format!("CAST({place} AS BIGINT)"))).column(AT).from_subquery(first, "first").take()
+        Query::select()
+            .expr(Expr::cust(format!("CAST({place} AS BIGINT)")))
+            .column(AT)
+            .from_subquery(first, "first")
+            .take()
     });
     let Some(mut all) = firsts.next() else { return Ok(None) };
     all.unions(firsts.map(|first| (UnionType::All, first)));

@@ -38,7 +38,7 @@ impl From<DbErr> for BackupError {
 /// Copy what is committed at one moment into a file that is not there yet, and say how many bytes these are. Whoever
 /// writes to the database goes on meanwhile. The copy gets its name once all of it is on the disk. The schema is copied
 /// as it is, so an old database can be copied before it is brought up to date.
-pub async fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64, BackupError> {
+pub fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64, BackupError> {
     let Location::Sqlite { path } = location else { return Err(BackupError::Postgres) };
     if !path.is_file() {
         return Err(BackupError::Missing(path.clone()));

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use migration::Migrator;
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, RuntimeErr, Statement,
-    sqlx,
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
+    Statement, sqlx,
 };
 
 use super::either::{Either, Origin, Reading};
@@ -105,9 +105,9 @@ pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), Conne
             Ok((Either::Sqlite(Door(Readers::new(path))), Either::Sqlite(Door(writing))))
         }
         Location::Postgres { url } => {
-            let pool = watched(postgres(url).await?);
+            let pool = postgres(url).await?;
             prepare(&pool).await?;
-            let both = Connections::new(pool, POSTGRES_STATEMENTS);
+            let both = Connections::new(watched(pool), POSTGRES_STATEMENTS);
             Ok((Either::Postgres(both.clone()), Either::Postgres(both)))
         }
     }

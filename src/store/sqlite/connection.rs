@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rusqlite::OpenFlags;
 use sea_orm::{DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
@@ -17,18 +18,20 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Texts of statements that stay prepared, a connection. There are more than a hundred; a batch of appended rows adds
 /// five for each table, one a size.
 const PREPARED_MAX: usize = 256;
-/// What is asked in haste is given up after so long: a worker of the runtime stands still meanwhile.
-const HASTE: Duration = Duration::from_millis(1);
-/// So many instructions of SQLite's machine run between two looks at the clock, some tens of microseconds.
-const INSTRUCTIONS: i32 = 1000;
+/// What is asked in haste is given up after so many spans of SQLite's machine, one to three milliseconds of work: a worker
+/// of the runtime stands still meanwhile. Not after a time: on a busy machine that passes without any work.
+const HASTE: u32 = 50;
+const SPAN_INSTRUCTIONS: i32 = 1000;
+/// More than any statement takes.
+const PATIENCE: u32 = u32::MAX;
 /// SQLITE_INTERRUPT.
 const GIVEN_UP: &str = "9";
 
 /// A connection.
 pub(in crate::store) struct Connection {
     inner: rusqlite::Connection,
-    /// When the statement that runs is given up, if ever.
-    given_up_at: Arc<Mutex<Option<Instant>>>,
+    /// After how many spans the statement that runs is given up.
+    spans_left: Arc<AtomicU32>,
 }
 
 /// A way to run a statement.
@@ -53,24 +56,25 @@ impl Connection {
 
     fn with_flags(path: &Path, flags: OpenFlags) -> Result<Self, DbErr> {
         let open = || {
-            let inner =
-                rusqlite::Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+            let inner = rusqlite::Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
             inner.busy_timeout(BUSY_TIMEOUT)?;
             inner.set_prepared_statement_cache_capacity(PREPARED_MAX);
-            let given_up_at = Arc::<Mutex<Option<Instant>>>::default();
-            let clock = Arc::clone(&given_up_at);
-            let is_over = move || locked(&clock).is_some_and(|instant| Instant::now() >= instant);
-            inner.progress_handler(INSTRUCTIONS, Some(is_over))?;
-            Ok(Self { inner, given_up_at })
+            let spans_left = Arc::new(AtomicU32::new(PATIENCE));
+            let spans = Arc::clone(&spans_left);
+            let is_over = move || {
+                spans.load(Ordering::Relaxed) != PATIENCE && spans.fetch_sub(1, Ordering::Relaxed) <= 1
+            };
+            inner.progress_handler(SPAN_INSTRUCTIONS, Some(is_over))?;
+            Ok(Self { inner, spans_left })
         };
         open().map_err(|error| DbErr::Conn(fault(error)))
     }
 
-    /// Run a statement, but give it up if it takes longer than a moment.
+    /// Run a statement, but give it up if it turns out to be long.
     pub fn in_haste<T>(&self, statement: &Statement, run: Run<T>) -> Result<Option<T>, DbErr> {
-        *locked(&self.given_up_at) = Some(Instant::now() + HASTE);
+        self.spans_left.store(HASTE, Ordering::Relaxed);
         let done = run(self, statement);
-        *locked(&self.given_up_at) = None;
+        self.spans_left.store(PATIENCE, Ordering::Relaxed);
         match done {
             Err(error) if answered(&error).is_some_and(|code| code == GIVEN_UP) => Ok(None),
             done => done.map(Some),
@@ -147,8 +151,4 @@ impl Connection {
         }
         run(&mut prepared)
     }
-}
-
-fn locked<T>(of_one_thread: &Mutex<T>) -> MutexGuard<'_, T> {
-    of_one_thread.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -50,9 +50,10 @@ impl<D: Doorway> ConnectionTrait for Door<D> {
     }
 }
 
-/// Do on a thread that may wait what may take its time.
-pub(super) async fn aside<T: Send + 'static>(
+/// Begin on a thread that may wait what may take its time.
+pub(super) fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, DbErr> + Send + 'static,
-) -> Result<T, DbErr> {
-    spawn_blocking(work).await.map_err(|error| DbErr::Custom(error.to_string()))?
+) -> impl Future<Output = Result<T, DbErr>> + Send {
+    let begun = spawn_blocking(work);
+    async { begun.await.map_err(|error| DbErr::Custom(error.to_string()))? }
 }

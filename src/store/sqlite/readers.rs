@@ -1,5 +1,5 @@
 //! SQLite's readers. What is asked is tried at once, on the caller's thread, which is a worker of the runtime: most
-//! statements are done before another thread would have begun. What turns out to take longer than a moment is given up
+//! statements are done before another thread would have begun. What turns out to be long is given up
 //! and run anew on a thread that may wait, and on a connection of its own, so that it holds up nobody who asks for little.
 
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ impl Doorway for Readers {
     }
 }
 
-/// The index of words works long without running an instruction, so nobody would look at the clock.
+/// The index of words works long without running an instruction, so nobody would notice.
 fn looks_for_words(statement: &Statement) -> bool {
     statement.sql.contains(" MATCH ")
 }

@@ -87,7 +87,10 @@ impl Integer {
 pub(super) struct Bound<'v>(pub &'v Value);
 
 impl ToSql for Bound<'_> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "sea-orm knows many types; no column of ours is of others")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "sea-orm knows many types; no column of ours is of others"
+    )]
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         let value = match self.0 {
             Value::Bool(value) => value.map(|value| ValueRef::Integer(value.into())),
@@ -95,13 +98,19 @@ impl ToSql for Bound<'_> {
             Value::BigInt(value) => value.map(ValueRef::Integer),
             Value::BigUnsigned(value) => {
                 let value = value.map(i64::try_from).transpose();
-                value.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?.map(ValueRef::Integer)
+                value
+                    .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?
+                    .map(ValueRef::Integer)
             }
             Value::Double(value) => value.map(ValueRef::Real),
             Value::String(value) => value.as_ref().map(|value| ValueRef::Text(value.as_bytes())),
             Value::Bytes(value) => value.as_deref().map(ValueRef::Blob),
             Value::Uuid(value) => value.as_ref().map(|value| ValueRef::Blob(value.as_bytes())),
-            other => return Err(rusqlite::Error::ToSqlConversionFailure(format!("no column holds {other:?}").into())),
+            other => {
+                return Err(rusqlite::Error::ToSqlConversionFailure(
+                    format!("no column holds {other:?}").into(),
+                ));
+            }
         };
         Ok(ToSqlOutput::Borrowed(value.unwrap_or(ValueRef::Null)))
     }

@@ -7,15 +7,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use migration::Migrator;
-use sea_orm::{
-    Database, DbBackend, DbErr, ProxyDatabaseTrait, ProxyExecResult, ProxyRow, Statement,
-};
+use sea_orm::{Database, DbBackend, DbErr, ProxyDatabaseTrait, ProxyExecResult, ProxyRow, Statement};
 
 use super::writer::Writing;
 
 /// Run the steps that the file has not seen.
 pub(in crate::store) async fn migrate(writing: &Writing) -> Result<(), DbErr> {
-    let steps = Database::connect_proxy(DbBackend::Sqlite, Arc::new(Box::new(Steps(writing.clone())))).await?;
+    let steps =
+        Database::connect_proxy(DbBackend::Sqlite, Arc::new(Box::new(Steps(writing.clone())))).await?;
     writing.say("BEGIN IMMEDIATE")?;
     let done = Migrator::run(&steps).await;
     writing.say(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
