@@ -5,7 +5,7 @@ use crate::disk::{Order, Survives};
 use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::report::Report;
-use crate::trial::{PATIENCE, Trial};
+use crate::trial::Trial;
 
 const TROUBLES: [Order; 4] = [Order::BeFull, Order::FailToWrite, Order::FailToFlush, Order::BeReadOnly];
 
@@ -30,13 +30,13 @@ fn suffers(trial: &mut Trial, trouble: Order) {
     let errors = trial.server_errors();
     trial.installation.disk().order(trouble);
     trial.failed();
-    trial.waits_until(PATIENCE, |trial| trial.status("/readyz") == 503);
-    trial.waits_until(PATIENCE, |trial| trial.server_errors() > errors);
+    trial.waits_until(|trial| trial.status("/readyz") == 503);
+    trial.waits_until(|trial| trial.server_errors() > errors);
     assert_eq!(trial.status("/healthz"), 200, "{trouble:?}: it lives");
     assert_eq!(trial.status("/1/charges?per_page=1"), 200, "{trouble:?}: what is there can be read");
     trial.installation.disk().order(Order::Work);
-    trial.waits_until(PATIENCE, |trial| trial.status("/readyz") == 200);
+    trial.waits_until(|trial| trial.status("/readyz") == 200);
     let promises = trial.promises();
-    trial.waits_until(PATIENCE, |trial| trial.promises() > promises + 16);
+    trial.waits_until(|trial| trial.promises() > promises + 16);
     trial.look();
 }

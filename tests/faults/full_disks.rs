@@ -10,7 +10,7 @@ use crate::harness::process::pause;
 use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::report::Report;
-use crate::trial::{PATIENCE, Trial};
+use crate::trial::Trial;
 
 /// `full-disks`: the disk below the data becomes full, and then has room again. `--rounds` (1).
 pub fn run(options: &Options, on: Database) -> Option<Report> {
@@ -28,7 +28,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         let errors = trial.server_errors();
         disk.fill();
         trial.failed();
-        trial.waits_until(PATIENCE, |trial| trial.server_errors() > errors + 16);
+        trial.waits_until(|trial| trial.server_errors() > errors + 16);
         disk.empty();
         let promises = trial.promises();
         // A PostgreSQL that could not write its log has ended, and is its operator's to start.
@@ -41,7 +41,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         if on == Database::Postgres && trial.promises() <= promises + 16 {
             trial.installation.crash_database();
         }
-        trial.waits_until(PATIENCE, |trial| trial.promises() > promises + 16);
+        trial.waits_until(|trial| trial.promises() > promises + 16);
         trial.look();
     }
     Some(trial.end())

@@ -6,11 +6,7 @@
 pub mod chance;
 #[path = "../it/harness/cluster.rs"]
 pub mod cluster;
-#[path = "../it/harness/eventually.rs"]
-pub mod eventually;
 #[path = "../it/harness/process.rs"]
 pub mod process;
-#[path = "../it/harness/receiver.rs"]
-pub mod receiver;
 #[path = "../it/harness/skipped.rs"]
 pub mod skipped;

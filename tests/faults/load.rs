@@ -5,13 +5,15 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::harness::chance::Chance;
 use crate::harness::process::{Heard, PAYMENT, pause, repeatable_request, try_to_ask};
 
+/// What a loaded machine may take to notice a fault, and to recover.
+pub const PATIENCE: Duration = Duration::from_mins(1);
 /// Connections at once.
 const CLIENTS: usize = 16;
 /// Parameters of the customer whose card is always accepted.
@@ -32,10 +34,22 @@ impl Server {
         try_to_ask(address, request)
     }
 
+    /// The answer of a path, once there is one: what was killed takes a moment to come back.
+    pub fn shows(&self, path: &str) -> Heard {
+        let request = repeatable_request("GET", path, Some(&self.secret), None, "");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.ask(&request) {
+                Ok(heard) if heard.status != 503 => return heard,
+                answer => assert!(Instant::now() < deadline, "{path}: {answer:?}"),
+            }
+            pause(Duration::from_millis(100));
+        }
+    }
+
     /// What a path shows.
     pub fn get(&self, path: &str) -> Value {
-        let request = repeatable_request("GET", path, Some(&self.secret), None, "");
-        self.ask(&request).unwrap().ok(200)
+        self.shows(path).ok(200)
     }
 
     /// Every record of a list, newest first.

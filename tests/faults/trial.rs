@@ -7,16 +7,13 @@ use std::time::{Duration, Instant};
 use crate::harness::chance::Chance;
 use crate::harness::process::{Process, pause, repeatable_request};
 use crate::installation::Installation;
-use crate::load::{Load, Server};
+use crate::load::{Load, PATIENCE, Server};
 use crate::options::Options;
 use crate::report::Report;
 use crate::truth::{self, Wrong};
 
 const RECIPIENT: &str = "email=payee@example.com&bank_account[name]=Pay+Ee&bank_account[bsb]=736032\
     &bank_account[number]=987654321";
-
-/// What a loaded machine may take to notice a fault, and to recover.
-pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server under load.
 pub struct Trial {
@@ -87,8 +84,8 @@ impl Trial {
 
     /// Wait until something has come about.
     #[track_caller]
-    pub fn waits_until(&self, patience: Duration, is_so: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + patience;
+    pub fn waits_until(&self, is_so: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
         while !is_so(self) {
             assert!(Instant::now() < deadline, "it never came about");
             pause(Duration::from_millis(50));

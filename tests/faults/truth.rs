@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::harness::process::{pause, repeatable_request};
+use crate::harness::process::pause;
 use crate::load::{Acknowledged, Server, Verb};
 
 const OPENING: i64 = 100_000_000;
@@ -86,16 +86,12 @@ pub fn is_there(server: &Server, lately: &[Acknowledged], wrong: &mut Wrong) {
 
 /// Whether an upload is there with its content.
 fn is_stored(server: &Server, uploaded: &Acknowledged, wrong: &mut Wrong) {
-    let get = |path: &str| {
-        let secret = Some(server.secret.as_str());
-        server.ask(&repeatable_request("GET", path, secret, None, "")).unwrap()
-    };
-    let shown = get(&format!("/1/files/{}", uploaded.token()));
+    let shown = server.shows(&format!("/1/files/{}", uploaded.token()));
     if shown.status != 200 {
         return wrong.lost("a file", &uploaded.record["token"]);
     }
     let link = shown.json()["response"]["presigned_url"].as_str().unwrap().to_owned();
-    let content = get(&link[link.find("/files/").unwrap()..]);
+    let content = server.shows(&link[link.find("/files/").unwrap()..]);
     if content.status != 200 || content.body != uploaded.asked.body {
         wrong.lost("the content of a file", &uploaded.record["token"]);
     }

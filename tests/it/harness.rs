@@ -7,7 +7,6 @@ pub mod client;
 #[expect(dead_code, reason = "shared with the benches, which want more of it")]
 pub mod cluster;
 pub mod contract;
-pub mod eventually;
 pub mod given;
 pub mod installed;
 pub mod line;
@@ -23,9 +22,8 @@ pub mod wallets;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
-pub use eventually::eventually;
 pub use given::{
-    PASSWORD, PDF, application, at_once, bank_account, charge_with, multipart, rounds, token_of,
+    PASSWORD, PDF, application, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of,
 };
 pub use installed::Installed;
 pub(crate) use installed::operated;

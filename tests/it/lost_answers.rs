@@ -11,7 +11,7 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::harness::line::Carries;
-use crate::harness::{Answer, App, Client, Line, card, charge, charge_with, rules, token_of};
+use crate::harness::{Answer, App, Client, Line, charge_with, rules, token_of};
 use crate::three_d_secure::{pending, press};
 
 const CARD: &str = "4200000000000000";
@@ -140,11 +140,11 @@ async fn loses(app: &App, line: &Line, site: Site, round: usize) {
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         }
         Site::Capture(Origin::Authorisation) => {
-            let path = format!("/1/authorisations/{}/charges", authorised(client).await);
+            let path = format!("/1/authorisations/{}/charges", client.authorisation(400).await);
             follow_up(app, line, keyed(Method::POST, &path, json!({ "amount": 300 }))).await;
         }
         Site::Void(Origin::Authorisation) => {
-            let path = format!("/1/authorisations/{}/void", authorised(client).await);
+            let path = format!("/1/authorisations/{}/void", client.authorisation(400).await);
             follow_up(app, line, keyed(Method::PUT, &path, json!({}))).await;
         }
         Site::Capture(_) => {
@@ -197,10 +197,6 @@ async fn follow_up(app: &App, line: &Line, asked: Keyed<'_>) {
 async fn subscriber(client: &Client) -> (String, String) {
     let customer = token_of(&client.customer(CARD).await);
     (client.plan(&json!({})).await, customer)
-}
-
-async fn authorised(client: &Client) -> String {
-    token_of(&client.post("/1/authorisations", &charge(400)).await.ok(201))
 }
 
 rules! {

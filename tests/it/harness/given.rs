@@ -1,5 +1,7 @@
 //! What a test finds given before its rule begins.
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use http::{Method, header};
 use serde_json::{Value, json};
@@ -345,6 +347,17 @@ where
 /// How often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
 pub fn rounds() -> usize {
     std::env::var("CARD_PAYMENTS_RACE_ROUNDS").map_or(4, |rounds| rounds.parse().unwrap())
+}
+
+/// Wait for what somebody else's task is about to do.
+pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..500 {
+        if is_so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it never came about");
 }
 
 /// The token of a record.

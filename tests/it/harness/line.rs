@@ -18,7 +18,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 
 use super::app::{App, Database};
-use super::eventually::eventually;
+use super::given::eventually;
 
 /// What the line does with a call.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::eventually::eventually;
+use super::given::eventually;
 
 /// What the receiver does with a request that it has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
