@@ -18,6 +18,7 @@ use crate::blobs::{Blobs, Bucket, BucketError, Disk};
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
+use crate::folder;
 use crate::http::listen::Phase;
 use crate::http::{self, Gate, Index, Metrics, Rate, Site};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN};
@@ -176,8 +177,7 @@ impl App {
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
         let ctx = Box::pin(context(location, parts, &index.base_url)).await?;
         // Not before: a server that is refused leaves nothing behind.
-        std::fs::create_dir_all(&incoming)
-            .map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;
+        folder::make(&incoming).map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;
         let keys = match environment {
             Environment::Test => {
                 let keys = accounts::first(&ctx, secrets.secret_key, secrets.publishable_key).await;
@@ -364,7 +364,7 @@ fn wallets(
 fn vault_key_file(data_dir: &Path) -> Result<OperatorKeys, StartError> {
     let path = data_dir.join("vault.key");
     let failed = |error| ConfigError::File(path.display().to_string(), error);
-    std::fs::create_dir_all(data_dir).map_err(failed)?;
+    folder::make(data_dir).map_err(failed)?;
     if path.exists() {
         return Ok(config::read(&path)?.expose().parse()?);
     }

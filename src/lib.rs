@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod crash;
 pub mod error;
+pub mod folder;
 pub mod http;
 pub mod limits;
 pub mod outbound;

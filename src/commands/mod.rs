@@ -17,6 +17,7 @@ use card_payments::app;
 use card_payments::clock::{Clock, Ids, SystemClock};
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body};
+use card_payments::folder;
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, Location, Store};
 use entity::AccountToken;
@@ -45,9 +46,9 @@ pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Re
 fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     let location: Location = database.url().parse()?;
     if let Location::Sqlite { path } = &location
-        && let Some(folder) = path.parent()
+        && let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
     {
-        std::fs::create_dir_all(folder)?;
+        folder::make(parent)?;
     }
     Ok(location)
 }

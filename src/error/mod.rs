@@ -157,21 +157,26 @@ fn unavailable(error: &DbErr) -> bool {
         // Whatever is odd about a database before it takes a statement is its own: PostgreSQL that is being killed
         // answers the first byte of a connection in words that its driver does not expect.
         DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => true,
-        DbErr::Exec(SqlxError(error)) | DbErr::Query(SqlxError(error)) => {
-            match &**error {
-                Sqlx::Io(_) | Sqlx::Tls(_) | Sqlx::PoolTimedOut | Sqlx::PoolClosed | Sqlx::WorkerCrashed => {
-                    true
-                }
-                // SQLite: busy, locked. PostgreSQL: shutting down, starting, no connections left.
-                Sqlx::Database(answer) => answer.code().is_some_and(|code| {
-                    matches!(&*code, "5" | "6" | "57P01" | "57P02" | "57P03" | "53300")
-                        || code.starts_with("08")
-                }),
-                _ => false,
-            }
-        }
+        DbErr::Exec(SqlxError(error)) | DbErr::Query(SqlxError(error)) => match &**error {
+            Sqlx::Io(_) | Sqlx::Tls(_) | Sqlx::PoolTimedOut | Sqlx::PoolClosed | Sqlx::WorkerCrashed => true,
+            Sqlx::Database(answer) => answer.code().is_some_and(|code| out_of_order(&code)),
+            _ => false,
+        },
         _ => false,
     }
+}
+
+/// Whether this code of a database tells of its own condition, and not of a statement that it does not like.
+fn out_of_order(code: &str) -> bool {
+    // PostgreSQL's codes have five characters, SQLite's are shorter numbers with the plain code in their low byte.
+    if code.len() < 5 {
+        // Busy, locked, read-only, a disk that fails, a full one, a file that cannot be opened.
+        return code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14));
+    }
+    // Lost connections; no room, on the disk above all; shutting down, starting; a disk that fails; a replica.
+    code.starts_with("08")
+        || code.starts_with("53")
+        || matches!(code, "57P01" | "57P02" | "57P03" | "58030" | "25006")
 }
 
 /// The code a failed attempt answers with.
@@ -308,5 +313,17 @@ mod tests {
             assert_eq!(code_of(fault, broken()), ErrorCode::ServiceUnavailable);
         }
         assert_eq!(code_of(DbErr::Exec, Sqlx::ColumnNotFound("x".to_owned())), ErrorCode::InternalError);
+    }
+
+    #[test]
+    fn a_disk_that_is_full_or_fails_is_the_databases_condition_and_a_wrong_statement_is_not() {
+        // SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_READONLY_DBMOVED, SQLITE_BUSY_SNAPSHOT; disk_full, io_error.
+        for code in ["13", "1034", "1032", "517", "53100", "58030"] {
+            assert!(out_of_order(code), "{code}");
+        }
+        // SQLITE_ERROR, SQLITE_CONSTRAINT_UNIQUE; syntax_error, unique_violation, division_by_zero.
+        for code in ["1", "2067", "42601", "23505", "22012"] {
+            assert!(!out_of_order(code), "{code}");
+        }
     }
 }

@@ -64,7 +64,7 @@ async fn index(State(site): State<Site>) -> Html<String> {
     ))
 }
 
-/// Ready is who can ask the database and is not about to leave.
+/// Ready is who can ask the database, can write to it as far as anybody knows, and is not about to leave.
 async fn readyz(State(site): State<Site>) -> Result<&'static str, Error> {
     if *site.phase.borrow() > Phase::Serving {
         return Err(ErrorCode::ServiceUnavailable.into());

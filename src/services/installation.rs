@@ -2,7 +2,8 @@
 
 use entity::installation;
 use futures::FutureExt;
-use sea_orm::EntityTrait;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::context::Context;
 use crate::config::Environment;
@@ -65,8 +66,21 @@ fn refuse_other(
     }
 }
 
-/// Whether the database answers.
+/// Whether the database answers, and writes: if it could not lately, it is tried with a write that changes nothing.
 pub async fn answers(ctx: &Context) -> Result<(), Error> {
     installation::Entity::find_by_id(ENVIRONMENT).one(ctx.store.read()).await?;
-    Ok(())
+    if !ctx.store.is_unwritable() {
+        return Ok(());
+    }
+    let unit = ctx.store.write((), |tx, ()| {
+        async move {
+            let same = Expr::col(installation::Column::Value);
+            let rewrite =
+                installation::Entity::update_many().col_expr(installation::Column::Value, same.into());
+            rewrite.filter(installation::Column::Name.eq(ENVIRONMENT)).exec(tx).await?;
+            Ok(())
+        }
+        .boxed()
+    });
+    unit.await
 }

@@ -10,6 +10,8 @@ use sea_orm::{
     sqlx,
 };
 
+use crate::folder;
+
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
@@ -70,8 +72,8 @@ impl Location {
     pub fn lock(&self) -> Result<Option<File>, ConnectError> {
         let Self::Sqlite { path } = self else { return Ok(None) };
         let lock = path.with_added_extension("lock");
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| ConnectError::Folder(folder.into(), error))?;
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            folder::make(parent).map_err(|error| ConnectError::Folder(parent.into(), error))?;
         }
         let file = File::create(&lock).map_err(|error| ConnectError::Folder(lock, error))?;
         match file.try_lock() {
@@ -94,6 +96,9 @@ pub(super) async fn open(location: &Location) -> Result<Pools, ConnectError> {
             let url = format!("sqlite://{}?mode=rwc", path.display());
             // The writer first: it makes the file and turns on the write-ahead log.
             let write = Database::connect(sqlite(&url, 1)).await?;
+            // What a killed server wrote to the log and did not flush is found again, for the system's cache has it. It
+            // has to be on the disk before anybody is told of it: whoever is told may rely on it.
+            write.execute_unprepared("PRAGMA wal_checkpoint").await?;
             Pools { read: Database::connect(sqlite(&url, SQLITE_READERS)).await?, write }
         }
         Location::Postgres { url } => {

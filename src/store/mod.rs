@@ -16,6 +16,7 @@ mod unit;
 mod watched;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
 use sea_orm::{
@@ -35,7 +36,7 @@ pub use tx::Tx;
 pub use watched::watch;
 
 use crate::clock::{Clock, Ids};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::under_way::{Wait, waiting};
 use announced::HandOff;
 use statements::Counting;
@@ -51,6 +52,8 @@ pub struct Store {
     writer: Writer,
     statements: Arc<Statements>,
     hand_off: HandOff,
+    /// Whether the last unit that the database decided on could not be written.
+    unwritable: AtomicBool,
 }
 
 /// SQLite has one writer, which groups what waits; PostgreSQL has as many as its pool.
@@ -71,7 +74,7 @@ impl Store {
             Location::Sqlite { .. } => Writer::Sqlite(sqlite::Writer::start(begin)),
             Location::Postgres { .. } => Writer::Postgres(begin),
         };
-        Ok(Self { reader, writer, statements, hand_off })
+        Ok(Self { reader, writer, statements, hand_off, unwritable: AtomicBool::default() })
     }
 
     /// What reads run on.
@@ -106,13 +109,26 @@ impl Store {
         T: Send + 'static,
         F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
     {
-        waiting(Wait::Database, async {
+        let written = waiting(Wait::Database, async {
             match &self.writer {
                 Writer::Sqlite(writer) => writer.run(data, unit).await,
                 Writer::Postgres(begin) => postgres::run(begin.clone(), data, unit).await,
             }
         })
-        .await
+        .await;
+        match &written {
+            Ok(_) => self.unwritable.store(false, Ordering::Relaxed),
+            Err(error) if error.code() == ErrorCode::ServiceUnavailable => {
+                self.unwritable.store(true, Ordering::Relaxed);
+            }
+            Err(_) => {}
+        }
+        written
+    }
+
+    /// Whether the database could not write when it was last asked to: its disk is full, or fails.
+    pub fn is_unwritable(&self) -> bool {
+        self.unwritable.load(Ordering::Relaxed)
     }
 
     /// Hear of the events that this process commits from now on, at once and while there is room. Their webhooks

@@ -4,6 +4,7 @@
 pub mod app;
 pub mod chance;
 pub mod client;
+pub mod cluster;
 pub mod contract;
 pub mod given;
 pub mod installed;
@@ -13,6 +14,7 @@ pub mod process;
 pub mod receiver;
 pub mod records;
 pub mod sending;
+pub mod skipped;
 pub mod stored;
 pub mod wallets;
 

@@ -46,6 +46,7 @@ mod key_rotation;
 mod ledger;
 mod limits;
 mod live;
+mod lost_answers;
 mod merchant_moves;
 mod merchants;
 mod migrations;

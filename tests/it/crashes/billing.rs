@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use sea_orm::{ConnectionTrait, Database as Connect};
 use serde_json::Value;
 
-use super::load::Chance;
 use super::number;
 use super::points::MOMENTS;
+use crate::harness::chance::Chance;
 use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, pause, program, repeatable_request, try_to_ask};
 

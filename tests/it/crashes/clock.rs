@@ -8,8 +8,8 @@ use std::time::Duration;
 use chrono::{DateTime, Days, SecondsFormat, Utc};
 use serde_json::Value;
 
-use super::load::Chance;
 use super::number;
+use crate::harness::chance::Chance;
 use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, pause, program, repeatable_request, try_to_ask};
 

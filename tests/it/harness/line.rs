@@ -1,5 +1,6 @@
 //! The acquirer at the end of a line that loses what it should carry.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -54,6 +55,7 @@ pub struct Line {
     settles: Mutex<bool>,
     held: Semaphore,
     calls: Mutex<Vec<String>>,
+    done: Mutex<BTreeSet<String>>,
     settlings: AtomicUsize,
     references: Mutex<Vec<Option<String>>>,
     proofs: Mutex<Vec<Proof>>,
@@ -67,6 +69,7 @@ impl Default for Line {
             settles: Mutex::new(true),
             held: Semaphore::new(0),
             calls: Mutex::default(),
+            done: Mutex::default(),
             settlings: AtomicUsize::new(0),
             references: Mutex::default(),
             proofs: Mutex::default(),
@@ -100,6 +103,11 @@ impl Line {
         self.calls.lock().unwrap().clone()
     }
 
+    /// The keys of the calls that were done and not undone, whether or not their answer arrived.
+    pub fn done(&self) -> BTreeSet<String> {
+        self.done.lock().unwrap().clone()
+    }
+
     /// How many questions about lost calls were asked so far.
     pub fn settlings(&self) -> usize {
         self.settlings.load(Ordering::SeqCst)
@@ -128,10 +136,11 @@ impl Line {
 
     async fn carried<T>(
         &self,
+        key: CallKey,
         carries: Carries,
         call: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        match carries {
+        let answer = match carries {
             // The simulator was told to lose this answer.
             Carries::Both | Carries::Call => call.await,
             Carries::Nothing => Err(Failure::NoAnswer),
@@ -146,7 +155,12 @@ impl Line {
                 self.held.acquire().await.unwrap().forget();
                 answer
             }
+        };
+        let is_lost = carries == Carries::Call && matches!(answer, Err(Failure::NoAnswer));
+        if answer.is_ok() || is_lost {
+            self.done.lock().unwrap().insert(key.to_string());
         }
+        answer
     }
 
     fn answers(&self) -> bool {
@@ -189,26 +203,30 @@ impl Acquirer for Line {
         if carries == Carries::Call {
             call.forced = Some(Outcome::Fault(Fault::AnswerLost));
         }
-        self.carried(carries, self.simulator.authorise(call)).boxed()
+        self.carried(call.key.clone(), carries, self.simulator.authorise(call)).boxed()
     }
 
     fn capture(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
         let (carries, call) = self.lossy(call);
-        self.carried(carries, self.simulator.capture(call)).boxed()
+        self.carried(call.key.clone(), carries, self.simulator.capture(call)).boxed()
     }
 
     fn void(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
         let (carries, call) = self.lossy(call);
-        self.carried(carries, self.simulator.void(call)).boxed()
+        self.carried(call.key.clone(), carries, self.simulator.void(call)).boxed()
     }
 
     fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
         let (carries, call) = self.lossy(call);
-        self.carried(carries, self.simulator.refund(call)).boxed()
+        self.carried(call.key.clone(), carries, self.simulator.refund(call)).boxed()
     }
 
     fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
-        if self.answers() { self.simulator.reverse(key) } else { async { Err(NoAnswer) }.boxed() }
+        if !self.answers() {
+            return async { Err(NoAnswer) }.boxed();
+        }
+        self.done.lock().unwrap().remove(key.as_str());
+        self.simulator.reverse(key)
     }
 
     fn settle(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {

@@ -91,6 +91,12 @@ impl Process {
         (code, self.stderr.take().unwrap().join().unwrap())
     }
 
+    /// Kill it with SIGKILL; what it said on stderr.
+    pub fn killed(mut self) -> String {
+        self.child.kill().unwrap();
+        self.ended().1
+    }
+
     /// Ask it to end and see that it ends well; what it said on stderr.
     pub fn stopped(self) -> String {
         self.terminate();

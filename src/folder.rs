@@ -1,0 +1,21 @@
+//! Folders that outlive a power cut.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Make a folder, and those above it. The name of a new one is flushed: a file is lost with the name of its folder, even
+/// if the file itself was flushed.
+pub fn make(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let above = folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make(above)?;
+    match fs::create_dir(folder) {
+        // Of two processes that start at once, one makes it.
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    File::open(above)?.sync_all()
+}

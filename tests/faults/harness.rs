@@ -1,0 +1,12 @@
+//! What these programs share with the tests of the rules.
+
+#![expect(dead_code, unused_imports, reason = "the rules need more of it than the faults")]
+
+#[path = "../it/harness/chance.rs"]
+pub mod chance;
+#[path = "../it/harness/cluster.rs"]
+pub mod cluster;
+#[path = "../it/harness/process.rs"]
+pub mod process;
+#[path = "../it/harness/skipped.rs"]
+pub mod skipped;

@@ -1,0 +1,97 @@
+//! The program as it is installed, with what may fail below it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::disk::Disk;
+use crate::harness::cluster::Cluster;
+use crate::harness::process::{Process, output, program};
+use crate::options::Database;
+
+/// An installation.
+pub struct Installation {
+    folder: PathBuf,
+    /// The folder, if it goes with the installation.
+    _ours: Option<tempfile::TempDir>,
+    below: Below,
+}
+
+/// What its data is on.
+enum Below {
+    /// The machine's own disk.
+    Folder,
+    Postgres(Cluster),
+    /// A disk that may fail.
+    Disk(Disk),
+}
+
+impl Below {
+    /// None where it is not installed.
+    fn of(database: Database, folder: Option<&Path>) -> Option<Self> {
+        match database {
+            Database::Sqlite => Some(Self::Folder),
+            Database::Postgres => Cluster::durable(folder).map(Self::Postgres),
+        }
+    }
+}
+
+impl Installation {
+    /// On a database that may be killed. None where it is not installed.
+    pub fn on(database: Database) -> Option<Self> {
+        let ours = tempfile::tempdir().unwrap();
+        let below = Below::of(database, None)?;
+        Some(Self { folder: ours.path().to_owned(), _ours: Some(ours), below })
+    }
+
+    /// The same, with all that the database has in a folder that everybody may write to.
+    pub fn below(folder: &Path, database: Database) -> Option<Self> {
+        let below = Below::of(database, Some(folder))?;
+        Some(Self { folder: folder.to_owned(), _ours: None, below })
+    }
+
+    /// On SQLite, on a disk that may fail. None where there is no such disk.
+    pub fn on_a_disk() -> Option<Self> {
+        let ours = tempfile::tempdir().unwrap();
+        let below = Below::Disk(Disk::below(ours.path())?);
+        Some(Self { folder: ours.path().to_owned(), _ours: Some(ours), below })
+    }
+
+    /// The program.
+    pub fn program(&self) -> Command {
+        let mut command = program(&self.folder.join("data"));
+        command.env("CARD_PAYMENTS_LOG", "error");
+        match &self.below {
+            Below::Folder => {}
+            Below::Postgres(cluster) => {
+                command.env("CARD_PAYMENTS_DATABASE_URL", cluster.url());
+            }
+            Below::Disk(disk) => disk.lies_below(&mut command),
+        }
+        command
+    }
+
+    /// Its server.
+    pub fn start(&self) -> Process {
+        Process::start(&mut self.program())
+    }
+
+    /// `ledger verify`, also beside the server.
+    pub fn proves_its_books(&self) {
+        let (code, stdout, stderr) = output(self.program().args(["ledger", "verify"]));
+        assert_eq!(code, Some(0), "{stdout}{stderr}");
+    }
+
+    /// The disk that may fail.
+    #[track_caller]
+    pub fn disk(&self) -> &Disk {
+        let Below::Disk(disk) = &self.below else { panic!("no disk that may fail") };
+        disk
+    }
+
+    /// Kill PostgreSQL, and start it again.
+    #[track_caller]
+    pub fn crash_database(&mut self) {
+        let Below::Postgres(cluster) = &mut self.below else { panic!("no PostgreSQL") };
+        cluster.crash();
+    }
+}

@@ -1,0 +1,326 @@
+//! Clients that go on through every fault: whatever they asked for and got no definite answer to, they ask for again
+//! under the same Idempotency-Key.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::harness::chance::Chance;
+use crate::harness::process::{Heard, PAYMENT, pause, repeatable_request, try_to_ask};
+
+/// What a loaded machine may take to notice a fault, and to recover.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+/// Connections at once.
+const CLIENTS: usize = 16;
+/// Parameters of the customer whose card is always accepted.
+const CUSTOMER: &str = "email=roland@example.com&card[number]=4200000000000000&card[expiry_month]=5&card[expiry_year]=2030\
+    &card[cvc]=123&card[name]=Roland+Robot&card[address_line1]=42+Sevenoaks+St&card[address_city]=Lathlain&card[address_country]=AU";
+
+/// Where the server is at the moment.
+#[derive(Clone)]
+pub struct Server {
+    pub address: Arc<RwLock<SocketAddr>>,
+    pub secret: String,
+}
+
+impl Server {
+    /// One request to wherever it is; only a whole answer is one.
+    pub fn ask(&self, request: &str) -> std::io::Result<Heard> {
+        let address = *self.address.read().unwrap();
+        try_to_ask(address, request)
+    }
+
+    /// The answer of a path, once there is one: what was killed takes a moment to come back.
+    pub fn shows(&self, path: &str) -> Heard {
+        let request = repeatable_request("GET", path, Some(&self.secret), None, "");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.ask(&request) {
+                Ok(heard) if heard.status != 503 => return heard,
+                answer => assert!(Instant::now() < deadline, "{path}: {answer:?}"),
+            }
+            pause(Duration::from_millis(100));
+        }
+    }
+
+    /// What a path shows.
+    pub fn get(&self, path: &str) -> Value {
+        self.shows(path).ok(200)
+    }
+
+    /// Every record of a list, newest first.
+    pub fn all(&self, path: &str) -> Vec<Value> {
+        let pages = (1..).map(|page| self.get(&format!("{path}?per_page=500&page={page}")));
+        let pages = pages.map(|page| page.as_array().unwrap().clone());
+        pages.take_while(|page| !page.is_empty()).flatten().collect()
+    }
+}
+
+/// What a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// A charge, captured at once.
+    Charge,
+    /// A charge that is authorised only.
+    Authorise,
+    Capture,
+    Void,
+    /// A part of a captured charge, or all of it.
+    Refund(u64),
+    Customer,
+    /// Money to the recipient.
+    Transfer(u64),
+    Upload,
+}
+
+impl Verb {
+    /// Whether it makes a record of its own.
+    pub fn creates(self) -> bool {
+        !matches!(self, Self::Capture | Self::Void)
+    }
+}
+
+/// A request that is repeated until its outcome is known.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub verb: Verb,
+    pub key: String,
+    method: &'static str,
+    path: String,
+    /// A form, or the content of an upload.
+    pub body: String,
+}
+
+impl Asked {
+    fn text(&self, secret: &str) -> String {
+        let (secret, key) = (Some(secret), Some(self.key.as_str()));
+        if self.verb != Verb::Upload {
+            return repeatable_request(self.method, &self.path, secret, key, &self.body);
+        }
+        let form = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\ndispute_evidence\r\n--x\r\n\
+             Content-Disposition: form-data; name=\"file\"; filename=\"evidence.pdf\"\r\n\
+             Content-Type: application/pdf\r\n\r\n{}\r\n--x--\r\n",
+            self.body
+        );
+        repeatable_request(self.method, &self.path, secret, key, &form)
+            .replace("application/x-www-form-urlencoded", "multipart/form-data; boundary=x")
+    }
+}
+
+/// What was promised.
+#[derive(Debug, Clone)]
+pub struct Acknowledged {
+    pub asked: Asked,
+    /// The body of the first answer.
+    body: String,
+    pub record: Value,
+}
+
+impl Acknowledged {
+    pub fn token(&self) -> &str {
+        self.record["token"].as_str().unwrap()
+    }
+}
+
+/// What all clients were told.
+#[derive(Default)]
+pub struct Memory {
+    acknowledged: Mutex<Vec<Acknowledged>>,
+    /// Answers with 5xx.
+    pub server_errors: AtomicU64,
+}
+
+impl Memory {
+    /// What was acknowledged after the first so many promises.
+    pub fn since(&self, seen: usize) -> Vec<Acknowledged> {
+        self.acknowledged.lock().unwrap()[seen..].to_vec()
+    }
+
+    /// How many promises there were.
+    pub fn promises(&self) -> usize {
+        self.acknowledged.lock().unwrap().len()
+    }
+}
+
+/// Clients at work.
+pub struct Load {
+    pub memory: Arc<Memory>,
+    stop: Arc<AtomicBool>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// Begin; money goes to `recipient`.
+    pub fn on(server: &Server, recipient: &str, seed: u64) -> Self {
+        let (memory, stop) = <(Arc<Memory>, Arc<AtomicBool>)>::default();
+        let client = |name| Client {
+            server: server.clone(),
+            recipient: recipient.to_owned(),
+            memory: Arc::clone(&memory),
+            chance: Chance(seed ^ (name as u64) << 32),
+            name,
+            asked: 0,
+            authorised: Vec::new(),
+            captured: Vec::new(),
+            open: Vec::new(),
+        };
+        let clients = (0..CLIENTS).map(client).map(|client| {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || client.run(&stop))
+        });
+        let clients = clients.collect();
+        Self { memory, stop, clients }
+    }
+
+    /// Ask for nothing new, and go on until the outcome of everything that was asked is known.
+    pub fn end(self) -> Arc<Memory> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.clients.into_iter().for_each(|client| client.join().unwrap());
+        self.memory
+    }
+}
+
+/// One client.
+struct Client {
+    server: Server,
+    recipient: String,
+    memory: Arc<Memory>,
+    chance: Chance,
+    name: usize,
+    asked: usize,
+    /// Charges that can be captured or voided, and those that can be refunded.
+    authorised: Vec<String>,
+    captured: Vec<String>,
+    /// Under way when the server failed: their keys are in use until they are settled.
+    open: Vec<Asked>,
+}
+
+impl Client {
+    fn run(mut self, stop: &AtomicBool) {
+        while !stop.load(Ordering::Relaxed) {
+            self.step();
+        }
+        while let Some(asked) = self.open.pop() {
+            while !self.settles(&asked) {
+                pause(Duration::from_millis(200));
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        if self.chance.below(10) == 0 {
+            return self.repeats();
+        }
+        let asked = self.next();
+        for _ in 0..20 {
+            if self.settles(&asked) {
+                return;
+            }
+            pause(Duration::from_millis(50));
+        }
+        self.open.push(asked);
+    }
+
+    fn next(&mut self) -> Asked {
+        let (verb, charge) = match self.chance.below(10) {
+            0 | 1 => (Verb::Authorise, None),
+            2 => (Verb::Capture, self.authorised.pop()),
+            3 => (Verb::Void, self.authorised.pop()),
+            4 | 5 => (Verb::Refund(1 + self.chance.below(400)), self.captured.pop()),
+            6 => (Verb::Customer, None),
+            7 => (Verb::Transfer(1 + self.chance.below(400)), None),
+            8 => (Verb::Upload, None),
+            _ => (Verb::Charge, None),
+        };
+        self.asked += 1;
+        let key = format!("{}-{}", self.name, self.asked);
+        let (verb, method, path, body) = match (verb, charge) {
+            (Verb::Authorise, _) => {
+                (verb, "POST", "/1/charges".to_owned(), format!("{PAYMENT}&capture=false"))
+            }
+            (Verb::Customer, _) => (verb, "POST", "/1/customers".to_owned(), CUSTOMER.to_owned()),
+            (Verb::Transfer(amount), _) => {
+                let to = &self.recipient;
+                let form = format!("description=out&amount={amount}&currency=AUD&recipient={to}");
+                (verb, "POST", "/1/transfers".to_owned(), form)
+            }
+            // Each with a content of its own, over more than a page of the disk.
+            (Verb::Upload, _) => {
+                (verb, "POST", "/1/files".to_owned(), format!("%PDF-1.7\n{}", key.repeat(2_000)))
+            }
+            (Verb::Capture, Some(charge)) => {
+                (verb, "PUT", format!("/1/charges/{charge}/capture"), String::new())
+            }
+            (Verb::Void, Some(charge)) => (verb, "PUT", format!("/1/charges/{charge}/void"), String::new()),
+            (Verb::Refund(amount), Some(charge)) => {
+                (verb, "POST", format!("/1/charges/{charge}/refunds"), format!("amount={amount}"))
+            }
+            (Verb::Charge, _) | (Verb::Capture | Verb::Void | Verb::Refund(_), None) => {
+                (Verb::Charge, "POST", "/1/charges".to_owned(), PAYMENT.to_owned())
+            }
+        };
+        Asked { verb, key, method, path, body }
+    }
+
+    /// Ask. Whether the outcome is known by now.
+    fn settles(&mut self, asked: &Asked) -> bool {
+        let Some(heard) = self.ask(asked) else { return false };
+        match heard.status {
+            200 | 201 => {
+                let record = heard.json()["response"].clone();
+                let acknowledged = Acknowledged { asked: asked.clone(), body: heard.body, record };
+                match asked.verb {
+                    Verb::Authorise => self.authorised.push(acknowledged.token().to_owned()),
+                    Verb::Charge | Verb::Capture => self.captured.push(acknowledged.token().to_owned()),
+                    Verb::Void | Verb::Refund(_) | Verb::Customer | Verb::Transfer(_) | Verb::Upload => {}
+                }
+                self.memory.acknowledged.lock().unwrap().push(acknowledged);
+                true
+            }
+            // Nothing was done; or it is under way; or nobody can tell at the moment.
+            409 | 502 | 503 => false,
+            status => panic!("{asked:?}: {status} {}", heard.body),
+        }
+    }
+
+    /// What was acknowledged once is acknowledged again, in the same words.
+    fn repeats(&mut self) {
+        let known = self.memory.promises() as u64;
+        if known == 0 {
+            return;
+        }
+        let index = usize::try_from(self.chance.below(known)).unwrap();
+        let Acknowledged { asked, body, .. } = self.memory.acknowledged.lock().unwrap()[index].clone();
+        if let Some(heard) = self.ask(&asked).filter(|heard| heard.status < 500) {
+            assert_eq!(heard.body, body, "{asked:?}");
+            assert_eq!(heard.headers.get("idempotent-replayed").map(String::as_str), Some("true"));
+        }
+    }
+
+    fn ask(&self, asked: &Asked) -> Option<Heard> {
+        let heard = self.server.ask(&asked.text(&self.server.secret)).ok()?;
+        if heard.status >= 500 {
+            self.memory.server_errors.fetch_add(1, Ordering::Relaxed);
+            is_documented(&heard);
+        }
+        Some(heard)
+    }
+}
+
+/// Of all 5xx a fault may make two: a call of the acquirer that was lost, and a database that cannot be asked.
+fn is_documented(heard: &Heard) {
+    let error = heard.json()["error"].clone();
+    match heard.status {
+        502 => assert_eq!(error, "gateway_error", "{}", heard.body),
+        503 => {
+            assert_eq!(error, "service_unavailable", "{}", heard.body);
+            assert!(heard.headers.contains_key("retry-after"), "{heard:?}");
+        }
+        status => panic!("{status} {}", heard.body),
+    }
+}

@@ -1,0 +1,64 @@
+//! Servers, databases and disks that fail under load; what was acknowledged is there afterwards, once, with its money.
+//!
+//! `cargo test --test faults` runs the short form of each. `cargo test --test faults -- kills --rounds 100 --database
+//! sqlite` runs one of them for longer; `--seed` repeats a run. Each prints one line for each database, and the programs
+//! fail if anything was lost or done twice, or answered with a 5xx that is not documented.
+
+// Tells clippy that all of this is test code: unwrap is allowed.
+#![cfg(test)]
+
+mod disk;
+mod disks;
+mod full_disks;
+mod harness;
+mod installation;
+mod kills;
+mod load;
+mod options;
+mod power_cuts;
+mod report;
+mod trial;
+mod truth;
+
+use std::process::ExitCode;
+use std::thread::scope;
+
+use options::{Database, Options};
+use report::Report;
+
+/// A program.
+struct Fault {
+    name: &'static str,
+    on: &'static [Database],
+    run: fn(&Options, Database) -> Option<Report>,
+}
+
+const BOTH: &[Database] = &[Database::Sqlite, Database::Postgres];
+const SQLITE: &[Database] = &[Database::Sqlite];
+const POSTGRES: &[Database] = &[Database::Postgres];
+
+const FAULTS: &[Fault] = &[
+    Fault { name: "kills", on: BOTH, run: kills::servers },
+    Fault { name: "database-kills", on: POSTGRES, run: kills::databases },
+    Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run },
+    Fault { name: "disks", on: SQLITE, run: disks::run },
+    Fault { name: "full-disks", on: BOTH, run: full_disks::run },
+];
+
+/// All at once: most of their time they wait.
+fn main() -> ExitCode {
+    let options = &Options::of(std::env::args().skip(1));
+    let chosen = FAULTS.iter().filter(|fault| options.chooses(fault.name));
+    let runs = chosen.flat_map(|fault| fault.on.iter().map(move |on| (fault, *on)));
+    let runs = runs.filter(|(_, on)| options.is_on(*on));
+    let went_well = scope(|scope| {
+        let run = |(fault, on): (&'static Fault, Database)| {
+            scope.spawn(move || (fault.run)(options, on).is_none_or(|report| report.told(fault.name, on)))
+        };
+        let running: Vec<_> = runs.map(run).collect();
+        // Each is waited for, whatever became of the others.
+        let ended: Vec<_> = running.into_iter().map(|run| run.join().unwrap_or(false)).collect();
+        ended.into_iter().all(|well| well)
+    });
+    if went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

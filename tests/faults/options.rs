@@ -1,0 +1,72 @@
+//! What a program is asked for: its name, and `--name value` pairs.
+
+use std::collections::BTreeMap;
+
+/// Where the data is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Database {
+    Sqlite,
+    Postgres,
+}
+
+impl Database {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        }
+    }
+}
+
+/// The arguments.
+pub struct Options {
+    names: Vec<String>,
+    values: BTreeMap<String, String>,
+    seed: u64,
+}
+
+impl Options {
+    /// Flags without a value are the test runner's, and none of ours.
+    pub fn of(arguments: impl Iterator<Item = String>) -> Self {
+        let (mut names, mut values) = (Vec::new(), BTreeMap::new());
+        let mut arguments = arguments.peekable();
+        while let Some(argument) = arguments.next() {
+            match argument.strip_prefix("--") {
+                None if argument.starts_with('-') => {}
+                None => names.push(argument),
+                Some(name) => {
+                    if let Some(value) = arguments.next_if(|next| !next.starts_with('-')) {
+                        values.insert(name.to_owned(), value);
+                    }
+                }
+            }
+        }
+        let mut options = Self { names, values, seed: 0 };
+        options.seed = options.number("seed", getrandom::u64().unwrap() >> 1);
+        options
+    }
+
+    /// Whether a program is to run: the one that is named, or all.
+    pub fn chooses(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|named| named == name)
+    }
+
+    /// Whether it is to run on a database: the one that is named, or all that it is about.
+    pub fn is_on(&self, database: Database) -> bool {
+        self.text("database").is_none_or(|named| named == database.name())
+    }
+
+    /// What all chance of a run comes from.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub fn number(&self, name: &str, otherwise: u64) -> u64 {
+        self.text(name)
+            .map_or(otherwise, |value| value.parse().unwrap_or_else(|_| panic!("--{name} {value}")))
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+}

@@ -1,0 +1,77 @@
+//! The power is cut at random moments under load: whatever was not flushed is gone, or any part of it.
+
+use std::time::Duration;
+
+use crate::disk::{Order, Survives};
+use crate::harness::chance::Chance;
+use crate::harness::process::{PAYMENT, Process, pause, repeatable_request, try_to_ask};
+use crate::installation::Installation;
+use crate::options::{Database, Options};
+use crate::report::Report;
+use crate::trial::Trial;
+
+/// `power-cuts`: `--rounds` (4) under load, after a first start that was cut, and the cut of a commit that had been seen.
+pub fn run(options: &Options, _on: Database) -> Option<Report> {
+    let mut chance = Chance(options.seed());
+    first_starts(options.number("starts", 2), &mut chance)?;
+    what_was_seen_is_kept(&mut chance)?;
+    let mut trial = Trial::begin(Installation::on_a_disk()?, options);
+    for round in 0..options.number("rounds", 4) {
+        trial.go_on();
+        trial.kill();
+        let survives = if round % 2 == 0 { Survives::Nothing } else { Survives::Anything };
+        trial.installation.disk().cut(survives, &mut trial.chance);
+        trial.start();
+    }
+    Some(trial.end())
+}
+
+/// An installation that is cut during its first start, and again right after it: the keys that were told are kept.
+fn first_starts(times: u64, chance: &mut Chance) -> Option<()> {
+    for _ in 0..times {
+        let installation = Installation::on_a_disk()?;
+        let mut starting = installation.program().spawn().unwrap();
+        pause(Duration::from_millis(chance.below(500)));
+        starting.kill().unwrap();
+        starting.wait().unwrap();
+        installation.disk().cut(Survives::Anything, chance);
+        let server = installation.start();
+        let keys = server.keys();
+        drop(server);
+        installation.disk().cut(Survives::Nothing, chance);
+        assert_eq!(installation.start().keys(), keys);
+    }
+    Some(())
+}
+
+/// The process dies when its commit is written and not flushed yet. The next one finds it, for the page cache has it, and
+/// answers with it: from then on it must outlive the power, too.
+fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
+    let installation = Installation::on_a_disk()?;
+    let server = installation.start();
+    let (secret, _) = server.keys();
+    let request = repeatable_request("POST", "/1/charges", Some(&secret), Some("seen"), PAYMENT);
+    // The whole of a customer is one commit.
+    let customer = request.replace("/1/charges", "/1/customers");
+    installation.disk().order(Order::HangInFlush);
+    let address = server.address;
+    let asked = std::thread::spawn({
+        let customer = customer.clone();
+        move || try_to_ask(address, &customer)
+    });
+    pause(Duration::from_secs(1));
+    drop(server);
+    assert!(asked.join().unwrap().is_err(), "nothing was acknowledged");
+    installation.disk().order(Order::Work);
+    let server = installation.start();
+    let told = try_to_ask(server.address, &customer).unwrap();
+    assert_eq!(told.status, 201, "{}", told.body);
+    let replayed = |heard: &crate::harness::process::Heard| heard.headers.contains_key("idempotent-replayed");
+    assert!(replayed(&told), "it was seen");
+    drop::<Process>(server);
+    installation.disk().cut(Survives::Nothing, chance);
+    let server = installation.start();
+    let again = try_to_ask(server.address, &customer).unwrap();
+    assert!(replayed(&again) && again.body == told.body, "{} {}", told.body, again.body);
+    Some(())
+}

@@ -1,0 +1,122 @@
+//! A server under load that is made to fail, and is there again.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+use crate::harness::chance::Chance;
+use crate::harness::process::{Process, pause, repeatable_request};
+use crate::installation::Installation;
+use crate::load::{Load, PATIENCE, Server};
+use crate::options::Options;
+use crate::report::Report;
+use crate::truth::{self, Wrong};
+
+const RECIPIENT: &str = "email=payee@example.com&bank_account[name]=Pay+Ee&bank_account[bsb]=736032\
+    &bank_account[number]=987654321";
+
+/// A server under load.
+pub struct Trial {
+    pub installation: Installation,
+    pub server: Server,
+    pub chance: Chance,
+    process: Option<Process>,
+    load: Load,
+    /// So many promises have been looked at after a fault.
+    seen: usize,
+    wrong: Wrong,
+    report: Report,
+}
+
+impl Trial {
+    /// Start the server and the load.
+    pub fn begin(installation: Installation, options: &Options) -> Self {
+        let process = installation.start();
+        let (secret, _) = process.keys();
+        let server = Server { address: Arc::new(RwLock::new(process.address)), secret };
+        let made = process.ask("POST", "/1/recipients", Some(&server.secret), RECIPIENT).ok(201);
+        let load = Load::on(&server, made["token"].as_str().unwrap(), options.seed());
+        Self {
+            installation,
+            server,
+            chance: Chance(options.seed()),
+            process: Some(process),
+            load,
+            seen: 0,
+            wrong: Wrong::default(),
+            report: Report { seed: options.seed(), ..Report::default() },
+        }
+    }
+
+    /// Let the load go on for a moment.
+    pub fn go_on(&mut self) {
+        pause(Duration::from_millis(200 + self.chance.below(1_300)));
+        self.report.rounds += 1;
+    }
+
+    /// Kill the server with SIGKILL; what it said on stderr.
+    pub fn kill(&mut self) -> String {
+        self.report.faults += 1;
+        self.process.take().unwrap().killed()
+    }
+
+    /// Something else was made to fail.
+    pub fn failed(&mut self) {
+        self.report.faults += 1;
+    }
+
+    /// Start the server again, with the keys that it has told.
+    pub fn start(&mut self) {
+        let process = self.installation.start();
+        assert_eq!(process.keys().0, self.server.secret, "the keys are kept");
+        *self.server.address.write().unwrap() = process.address;
+        self.process = Some(process);
+        self.look();
+    }
+
+    /// What was acknowledged since the last look is there, and the books are right, while the load goes on.
+    pub fn look(&mut self) {
+        let lately = self.load.memory.since(self.seen);
+        self.seen += lately.len();
+        truth::is_there(&self.server, &lately, &mut self.wrong);
+        self.installation.proves_its_books();
+    }
+
+    /// Wait until something has come about.
+    #[track_caller]
+    pub fn waits_until(&self, is_so: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so(self) {
+            assert!(Instant::now() < deadline, "it never came about");
+            pause(Duration::from_millis(50));
+        }
+    }
+
+    /// How many promises there were so far.
+    pub fn promises(&self) -> usize {
+        self.load.memory.promises()
+    }
+
+    /// How a path is answered at this moment.
+    pub fn status(&self, path: &str) -> u16 {
+        let request = repeatable_request("GET", path, Some(&self.server.secret), None, "");
+        self.server.ask(&request).unwrap().status
+    }
+
+    /// How many answers with 5xx there were so far.
+    pub fn server_errors(&self) -> u64 {
+        self.load.memory.server_errors.load(Ordering::Relaxed)
+    }
+
+    /// End the load, and hold everything against what was acknowledged.
+    pub fn end(mut self) -> Report {
+        let memory = self.load.end();
+        let acknowledged = memory.since(0);
+        truth::is_whole(&self.server, &acknowledged, &mut self.wrong);
+        self.installation.proves_its_books();
+        let Wrong { lost, doubled } = self.wrong;
+        let server_errors = memory.server_errors.load(Ordering::Relaxed);
+        let besides = format!("{} acknowledged", acknowledged.len());
+        Report { lost, doubled, server_errors, besides, ..self.report }
+    }
+}

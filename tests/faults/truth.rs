@@ -1,0 +1,191 @@
+//! What the server shows, held against what was acknowledged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::harness::process::pause;
+use crate::load::{Acknowledged, Server, Verb};
+
+const OPENING: i64 = 100_000_000;
+/// What a transfer to a recipient costs.
+const TRANSFER_FEE: u64 = 30;
+
+/// What is wrong: how much is lost, and how much is there that should not be. Each is told on stderr.
+#[derive(Debug, Default)]
+pub struct Wrong {
+    pub lost: u64,
+    pub doubled: u64,
+}
+
+impl Wrong {
+    fn lost(&mut self, what: &str, record: &Value) {
+        self.lost += 1;
+        eprintln!("lost: {what} {record}");
+    }
+
+    fn doubled(&mut self, what: &str, record: &Value) {
+        self.doubled += 1;
+        eprintln!("doubled: {what} {record}");
+    }
+
+    /// Records are exactly those that were promised, and say the same.
+    fn compare(&mut self, what: &str, mut promised: BTreeMap<String, Value>, found: &[Value]) {
+        for record in found {
+            match promised.remove(token(record)) {
+                Some(promise) if promise == *record => {}
+                Some(promise) => self.lost(&format!("{what} {promise} is"), record),
+                None => self.doubled(what, record),
+            }
+        }
+        for promise in promised.values() {
+            self.lost(what, promise);
+        }
+    }
+}
+
+fn token(record: &Value) -> &str {
+    record["token"].as_str().unwrap()
+}
+
+/// The list that a record of such a request is in; a file is in none.
+fn list(verb: Verb) -> Option<&'static str> {
+    match verb {
+        Verb::Charge | Verb::Authorise | Verb::Capture | Verb::Void => Some("/1/charges"),
+        Verb::Refund(_) => Some("/1/refunds"),
+        Verb::Customer => Some("/1/customers"),
+        Verb::Transfer(_) => Some("/1/transfers"),
+        Verb::Upload => None,
+    }
+}
+
+/// Whether what was acknowledged lately is there. Lists are read as far as they must be, newest first.
+pub fn is_there(server: &Server, lately: &[Acknowledged], wrong: &mut Wrong) {
+    let mut sought: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for acknowledged in lately.iter().filter(|acknowledged| acknowledged.asked.verb.creates()) {
+        match list(acknowledged.asked.verb) {
+            Some(list) => sought.entry(list).or_default().push(acknowledged.token()),
+            None => is_stored(server, acknowledged, wrong),
+        }
+    }
+    for (list, mut tokens) in sought {
+        for page in 1.. {
+            let records = server.get(&format!("{list}?per_page=500&page={page}"));
+            let records = records.as_array().unwrap();
+            tokens.retain(|sought| records.iter().all(|record| token(record) != *sought));
+            if tokens.is_empty() || records.is_empty() {
+                break;
+            }
+        }
+        for token in tokens {
+            wrong.lost(list, &token.into());
+        }
+    }
+}
+
+/// Whether an upload is there with its content.
+fn is_stored(server: &Server, uploaded: &Acknowledged, wrong: &mut Wrong) {
+    let shown = server.shows(&format!("/1/files/{}", uploaded.token()));
+    if shown.status != 200 {
+        return wrong.lost("a file", &uploaded.record["token"]);
+    }
+    let link = shown.json()["response"]["presigned_url"].as_str().unwrap().to_owned();
+    let content = server.shows(&link[link.find("/files/").unwrap()..]);
+    if content.status != 200 || content.body != uploaded.asked.body {
+        wrong.lost("the content of a file", &uploaded.record["token"]);
+    }
+}
+
+/// What was acknowledged is there as it was acknowledged, with its money and its events, and there is nothing else.
+pub fn is_whole(server: &Server, acknowledged: &[Acknowledged], wrong: &mut Wrong) {
+    quiet(server);
+    let mut promised: BTreeMap<&str, BTreeMap<String, Value>> = BTreeMap::new();
+    let mut balance = OPENING;
+    for promise in acknowledged {
+        let Some(list) = list(promise.asked.verb) else { continue };
+        let record = promise.record.clone();
+        let known = promised.entry(list).or_default().insert(promise.token().to_owned(), record);
+        // What follows a charge shows it anew.
+        if known.is_some() == promise.asked.verb.creates() {
+            wrong.doubled("acknowledged", &promise.record);
+        }
+    }
+    let refunds = promised.remove("/1/refunds").unwrap_or_default();
+    let mut charges = promised.remove("/1/charges").unwrap_or_default();
+    for promise in acknowledged {
+        match promise.asked.verb {
+            Verb::Refund(amount) => {
+                balance -= i64::try_from(amount).unwrap();
+                if let Some(charge) = charges.get_mut(promise.record["charge"].as_str().unwrap()) {
+                    charge["amount_refunded"] = amount.into();
+                }
+            }
+            Verb::Transfer(amount) => balance -= i64::try_from(amount + TRANSFER_FEE).unwrap(),
+            Verb::Upload => is_stored(server, promise, wrong),
+            Verb::Charge | Verb::Authorise | Verb::Capture | Verb::Void | Verb::Customer => {}
+        }
+    }
+    balance += charges.values().filter_map(|charge| charge["merchant_entitlement"].as_i64()).sum::<i64>();
+    let found = server.all("/1/charges");
+    wrong.compare("a charge", charges, &found);
+    let settled = server.all("/1/refunds");
+    // It was still to be settled when it was acknowledged.
+    let refunds = refunds.into_iter().map(|(token, mut refund)| {
+        for field in ["success", "status_message", "error_message"] {
+            refund[field] = settled
+                .iter()
+                .find(|found| found["token"] == token.as_str())
+                .map_or(Value::Null, |found| found[field].clone());
+        }
+        (token, refund)
+    });
+    wrong.compare("a refund", refunds.collect(), &settled);
+    for (list, promised) in promised {
+        wrong.compare(list, promised, &server.all(list));
+    }
+    let amounts = server.get("/1/balance");
+    let amount = |list: &str| amounts[list][0]["amount"].as_i64().unwrap();
+    assert_eq!(amount("available") + amount("pending"), balance, "the balance is what was acknowledged");
+    happened_once(server, &found, &settled, wrong);
+}
+
+/// Wait until the workers have nothing left to settle: refunds ten seconds after they were made.
+fn quiet(server: &Server) {
+    let deadline = Instant::now() + Duration::from_mins(2);
+    while server.all("/1/refunds").iter().any(|refund| refund["success"].is_null()) {
+        assert!(Instant::now() < deadline, "refunds stay pending");
+        pause(Duration::from_millis(300));
+    }
+}
+
+/// Each thing has happened once, and nothing else has.
+fn happened_once(server: &Server, charges: &[Value], refunds: &[Value], wrong: &mut Wrong) {
+    let mut happened: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for event in server.all("/1/events") {
+        let kind = event["type"].as_str().unwrap().to_owned();
+        if !happened.entry(kind).or_default().insert(token(&event["data"]).to_owned()) {
+            wrong.doubled("an event", &event);
+        }
+    }
+    let with = |flag: &str| -> BTreeSet<String> {
+        let charges = charges.iter().filter(|charge| charge[flag] == true);
+        charges.map(|charge| token(charge).to_owned()).collect()
+    };
+    let refunds: BTreeSet<_> = refunds.iter().map(|refund| token(refund).to_owned()).collect();
+    let due = [
+        ("charge.captured", with("captured")),
+        ("charge.voided", with("authorisation_voided")),
+        ("refund.created", refunds.clone()),
+        ("refund.succeeded", refunds),
+    ];
+    for (kind, records) in due {
+        let told = happened.remove(kind).unwrap_or_default();
+        for record in records.difference(&told) {
+            wrong.lost(kind, &record.as_str().into());
+        }
+        for record in told.difference(&records) {
+            wrong.doubled(kind, &record.as_str().into());
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The acquirer does what it is asked, and its answer is lost: at every call site, over and over. Nothing is lost, and
+//! nothing happens twice. `CARD_PAYMENTS_LOST_ANSWERS` (3) says how often at each site.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use axum::body::Body;
+use entity::Span;
+use entity::charge::Origin;
+use http::{Method, header};
+use serde_json::{Value, json};
+
+use crate::harness::line::Carries;
+use crate::harness::{Answer, App, Client, Line, charge_with, rules, token_of};
+use crate::three_d_secure::{pending, press};
+
+const CARD: &str = "4200000000000000";
+
+/// Where the acquirer is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Site {
+    /// Money is wanted, by each who may ask for it.
+    Authorise(Origin),
+    /// A cancelled subscription goes on: the origin of its first charge, but another row to conclude.
+    Reactivation,
+    /// What was approved is followed up, under either name.
+    Capture(Origin),
+    Void(Origin),
+    Refund,
+}
+
+/// The files that call the acquirer, and what they want of it. [`sites`] has a site for each who comes there.
+const CALLS: [(&str, &str); 4] = [
+    ("charges/create.rs", "authorise"),
+    ("charges/follow.rs", "capture"),
+    ("charges/follow.rs", "void"),
+    ("refunds/submit.rs", "refund"),
+];
+
+fn sites() -> Vec<Site> {
+    let asks = |origin: Origin| match origin {
+        Origin::Payment
+        | Origin::Challenge
+        | Origin::Authorisation
+        | Origin::Subscription
+        | Origin::Renewal => true,
+        // The charge that is made of a captured authorisation: nobody asks anew.
+        Origin::Capture => false,
+    };
+    let mut sites: Vec<_> =
+        Origin::ALL.iter().copied().filter(|origin| asks(*origin)).map(Site::Authorise).collect();
+    sites.push(Site::Reactivation);
+    for origin in [Origin::Payment, Origin::Authorisation] {
+        sites.extend([Site::Capture(origin), Site::Void(origin)]);
+    }
+    sites.push(Site::Refund);
+    sites
+}
+
+/// A request under a key, as often as it is sent.
+struct Keyed<'c> {
+    client: &'c Client,
+    method: Method,
+    path: String,
+    body: Value,
+    key: String,
+}
+
+impl Keyed<'_> {
+    async fn sent(&self) -> Answer {
+        let request = self.client.request(self.method.clone(), &self.path);
+        let request =
+            request.header("Idempotency-Key", &self.key).header(header::CONTENT_TYPE, "application/json");
+        self.client.send(request.body(Body::from(self.body.to_string())).unwrap()).await
+    }
+
+    /// It is done by now, and stays done in the same words.
+    async fn is_done(&self) -> Value {
+        let (first, again) = (self.sent().await, self.sent().await);
+        assert_eq!((first.status, &first.text), (again.status, &again.text), "{} {}", self.method, self.path);
+        assert_eq!(again.headers["idempotent-replayed"], "true");
+        first.ok(if self.method == Method::POST { 201 } else { 200 })
+    }
+}
+
+/// Let one answer be lost there, and see what was asked come about.
+async fn loses(app: &App, line: &Line, site: Site, round: usize) {
+    let client = &app.client();
+    let keyed = |method: Method, path: &str, body: Value| Keyed {
+        client,
+        method,
+        path: path.to_owned(),
+        body,
+        key: format!("{site:?} {round}"),
+    };
+    let by_card = |parameters: Value| async move {
+        let token = client.card_token(CARD).await;
+        charge_with(400, json!({ "card": null, "card_token": token, "capture": parameters }))
+    };
+    match site {
+        Site::Authorise(Origin::Payment | Origin::Capture) => {
+            creation(line, keyed(Method::POST, "/1/charges", by_card(json!(true)).await)).await;
+        }
+        Site::Authorise(Origin::Authorisation) => {
+            creation(line, keyed(Method::POST, "/1/authorisations", by_card(Value::Null).await)).await;
+        }
+        Site::Authorise(Origin::Challenge) => {
+            let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
+            let (token, page) = pending(client, &charge_with(400, json!({ "three_d_secure": asks }))).await;
+            line.carry(Carries::Call);
+            assert_eq!(press(&app.anonymous(), &page, "decision=approve").await.status, 303);
+            line.carry(Carries::Both);
+            // Nobody was told that it failed, so what was done stands.
+            assert_eq!(client.charge(&token).await["captured"], true);
+        }
+        Site::Authorise(Origin::Subscription) => {
+            let (plan, customer) = subscriber(client).await;
+            let asked = json!({ "plan_token": plan, "customer_token": customer });
+            creation(line, keyed(Method::POST, "/1/subscriptions", asked)).await;
+            assert_eq!(client.charged(&customer).await.len(), 1);
+            client.delete(&format!("/1/customers/{customer}")).await.ok(204);
+        }
+        Site::Authorise(Origin::Renewal) => {
+            let (plan, customer) = subscriber(client).await;
+            client.subscribed(&plan, &customer).await;
+            line.carry(Carries::Call);
+            app.clock.advance(Span::days(31));
+            app.do_due_work().await;
+            line.carry(Carries::Both);
+            assert_eq!(client.charged(&customer).await.len(), 2);
+            client.delete(&format!("/1/customers/{customer}")).await.ok(204);
+        }
+        Site::Reactivation => {
+            let (plan, customer) = subscriber(client).await;
+            let path = format!("/1/subscriptions/{}", client.subscribed(&plan, &customer).await);
+            client.delete(&path).await.ok(200);
+            app.clock.advance(Span::days(40));
+            creation(line, keyed(Method::PUT, &format!("{path}/reactivate"), json!({}))).await;
+            assert_eq!(client.charged(&customer).await.len(), 2);
+            client.delete(&format!("/1/customers/{customer}")).await.ok(204);
+        }
+        Site::Capture(Origin::Authorisation) => {
+            let path = format!("/1/authorisations/{}/charges", client.authorisation(400).await);
+            follow_up(app, line, keyed(Method::POST, &path, json!({ "amount": 300 }))).await;
+        }
+        Site::Void(Origin::Authorisation) => {
+            let path = format!("/1/authorisations/{}/void", client.authorisation(400).await);
+            follow_up(app, line, keyed(Method::PUT, &path, json!({}))).await;
+        }
+        Site::Capture(_) => {
+            let path = format!("/1/charges/{}/capture", client.authorised(400).await);
+            follow_up(app, line, keyed(Method::PUT, &path, json!({}))).await;
+        }
+        Site::Void(_) => {
+            let path = format!("/1/charges/{}/void", client.authorised(400).await);
+            follow_up(app, line, keyed(Method::PUT, &path, json!({}))).await;
+        }
+        Site::Refund => {
+            let path = format!("/1/charges/{}/refunds", token_of(&client.captured(400).await));
+            let asked = keyed(Method::POST, &path, json!({ "amount": 100 }));
+            line.carry(Carries::Call);
+            let refund = asked.is_done().await;
+            app.do_due_work().await;
+            line.carry(Carries::Both);
+            // It is asked again under the acquirer's same key; ten seconds later it has succeeded.
+            for _ in 0..2 {
+                app.clock.advance(Span::seconds(40));
+                app.do_due_work().await;
+            }
+            assert_eq!(
+                client.get(&format!("/1/refunds/{}", token_of(&refund))).await.ok(200)["success"],
+                true
+            );
+        }
+    }
+}
+
+/// Nothing was charged, and the next attempt under the key is another call.
+async fn creation(line: &Line, asked: Keyed<'_>) {
+    line.carry(Carries::Call);
+    asked.sent().await.refused(502, "gateway_error");
+    line.carry(Carries::Both);
+    asked.is_done().await;
+}
+
+/// It is not known until a worker has asked, and then it was done.
+async fn follow_up(app: &App, line: &Line, asked: Keyed<'_>) {
+    line.carry(Carries::Call);
+    asked.sent().await.refused(502, "gateway_error");
+    line.carry(Carries::Both);
+    asked.sent().await.refused(409, "idempotency_key_in_use");
+    app.clock.advance(Span::seconds(31));
+    app.do_due_work().await;
+    asked.is_done().await;
+}
+
+async fn subscriber(client: &Client) -> (String, String) {
+    let customer = token_of(&client.customer(CARD).await);
+    (client.plan(&json!({})).await, customer)
+}
+
+rules! {
+    async fn an_answer_that_is_lost_loses_nothing_and_repeats_nothing(app, line) {
+        let rounds = std::env::var("CARD_PAYMENTS_LOST_ANSWERS").map_or(3, |rounds| rounds.parse().unwrap());
+        for round in 0..rounds {
+            for site in sites() {
+                loses(app, line, site, round).await;
+            }
+        }
+        let done = line.done();
+        let at_the_acquirer = |action: &str| {
+            done.iter().filter(|key| key.split(':').nth(1) == Some(action)).count()
+        };
+        // What stands there, and what we say that there is.
+        let kept = "SELECT COUNT(*) FROM charges WHERE origin <> 'capture' AND state IN ('authorised', 'captured', 'voided')";
+        let kept = usize::try_from(app.number(kept).await).unwrap();
+        let refunded = usize::try_from(app.number("SELECT COUNT(*) FROM refunds WHERE state = 'succeeded'").await).unwrap();
+        let pairs = [
+            (at_the_acquirer("charge"), kept), (at_the_acquirer("refund"), refunded),
+            (at_the_acquirer("capture"), 2 * rounds), (at_the_acquirer("void"), 2 * rounds),
+        ];
+        let lost: usize = pairs.iter().map(|(there, here)| there.saturating_sub(*here)).sum();
+        let doubled: usize = pairs.iter().map(|(there, here)| here.saturating_sub(*there)).sum();
+        let sites = sites().len();
+        println!(
+            "lost-answers on {:?}: {rounds} rounds, {} faults, {lost} lost, {doubled} doubled, {} 5xx",
+            app.database, rounds * sites, rounds * (sites - 3)
+        );
+        assert_eq!((lost, doubled), (0, 0), "{pairs:?}");
+    }
+}
+
+/// Every file below a folder, with its text.
+fn sources(folder: &Path) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                sources(&path)
+            } else {
+                vec![(path.display().to_string(), std::fs::read_to_string(&path).unwrap())]
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn no_call_of_the_acquirer_is_without_a_lost_answer() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let trait_of = std::fs::read_to_string(root.join("acquirer/mod.rs")).unwrap();
+    let methods: BTreeSet<_> = trait_of
+        .lines()
+        .filter(|line| line.ends_with("Failure>>;"))
+        .map(|line| line.trim().strip_prefix("fn ").unwrap().split('(').next().unwrap())
+        .collect();
+    assert_eq!(methods, CALLS.iter().map(|(_, method)| *method).collect());
+    let services = root.join("services");
+    let mut calls = BTreeSet::new();
+    for (file, text) in sources(&services) {
+        let file = Path::new(&file).strip_prefix(&services).unwrap().display().to_string();
+        let text: String = text.split_whitespace().collect();
+        for method in &methods {
+            let times = text.matches(&format!("acquirer.{method}(")).count();
+            assert!(times <= 1, "{file} calls {method} more than once");
+            if times == 1 {
+                calls.insert((file.clone(), (*method).to_owned()));
+            }
+        }
+    }
+    assert_eq!(
+        calls,
+        CALLS.iter().map(|(file, method)| ((*file).to_owned(), (*method).to_owned())).collect()
+    );
+}
