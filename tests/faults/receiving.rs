@@ -116,9 +116,7 @@ impl Shared {
     fn answer(&self, stream: &mut TcpStream, mood: u64) -> Option<()> {
         const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
         match mood {
-            0..120 => {
-                stream.write_all(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n").ok()
-            }
+            0..120 => stream.write_all(b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n").ok(),
             120..200 => {
                 // Only tokio's sockets can be told to end like this.
                 let _entered = self.runtime.enter();

@@ -228,16 +228,18 @@ impl Truth {
             let unheard = if path == "/dead" { self.before_the_dead } else { 0 };
             for event in &self.happened[unheard..] {
                 let event = text(event, "token");
-                let (tries, accepted) = tried.get(&(event.as_str(), path.as_str())).copied().unwrap_or_default();
+                let (tries, accepted) =
+                    tried.get(&(event.as_str(), path.as_str())).copied().unwrap_or_default();
                 repeated += accepted.saturating_sub(1);
-                let is_told = match rows.get(&(event, token.clone())).map(|row| (&row["status"], &row["retries"])) {
-                    Some((status, _)) if status == "completed" => accepted > 0,
-                    Some((status, retries)) if status == "failed" => {
-                        exhausted += 1;
-                        tries >= TRIES && retries == 8
-                    }
-                    _ => false,
-                };
+                let is_told =
+                    match rows.get(&(event, token.clone())).map(|row| (&row["status"], &row["retries"])) {
+                        Some((status, _)) if status == "completed" => accepted > 0,
+                        Some((status, retries)) if status == "failed" => {
+                            exhausted += 1;
+                            tries >= TRIES && retries == 8
+                        }
+                        _ => false,
+                    };
                 lost += usize::from(!is_told);
             }
         }

@@ -6,7 +6,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use crate::limits::{
-    DELIVERIES_MAX, DELIVERIES_UNPROVEN_MAX, ENDPOINT_REMEMBERED, WEBHOOKS_UNDER_WAY_MAX, WEBHOOKS_WAITING_MAX,
+    DELIVERIES_MAX, DELIVERIES_UNPROVEN_MAX, ENDPOINT_REMEMBERED, WEBHOOKS_UNDER_WAY_MAX,
+    WEBHOOKS_WAITING_MAX,
 };
 use crate::services::webhooks::Parcel;
 
@@ -76,8 +77,7 @@ impl Lane {
 
     /// How many more webhooks it takes. While it fails, few wait in memory.
     pub fn room(&self) -> usize {
-        let waiting_max =
-            if self.fails() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
+        let waiting_max = if self.fails() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
         (self.under_way_max() + waiting_max).saturating_sub(self.under_way + self.waiting.len())
     }
 }
