@@ -243,11 +243,14 @@ pub const WEBHOOKS_UNDER_WAY_MAX: usize = 16;
 pub const WEBHOOKS_WAITING_MAX: usize = 256;
 /// How many deliveries one process has under way, to whomever.
 pub const DELIVERIES_MAX: usize = 512;
+/// How many of these go to endpoints whose last delivery was not accepted, or that were sent nothing yet: each may take
+/// as long as an answer may, and the rest is kept for whoever is known to answer.
+pub const DELIVERIES_UNPROVEN_MAX: usize = 384;
 /// How many committed events wait for the delivery worker; the webhooks of more are found when they are looked for.
 pub const ANNOUNCEMENTS_WAITING_MAX: usize = 4096;
-/// How long an idle endpoint is remembered to have failed: it may have been deleted, which nobody tells the courier. One
-/// that is forgotten is sent some webhooks at a time again, until the first of them fails.
-pub const FAILING_REMEMBERED: Duration = Duration::from_hours(1);
+/// How long it is remembered whether an idle endpoint accepted its last delivery: it may have been deleted, which nobody
+/// tells the courier. One that is forgotten is sent some webhooks at a time again, until the first of them fails.
+pub const ENDPOINT_REMEMBERED: Duration = Duration::from_hours(1);
 /// How many webhooks are read, or their outcomes written, by one statement.
 pub const WEBHOOK_BATCH: usize = 64;
 

@@ -93,8 +93,9 @@ const V4: &[(Ipv4Net, Zone)] = &[
 /// The first that contains an address counts; only 2000::/3 is handed out, so what none contains is reserved.
 const V6: &[(Ipv6Net, Zone)] = &[
     (v6(0xfe80, 0, 0, 10), Zone::Forbidden),
-    // Metadata inside of unique local addresses: Amazon, Google, Oracle.
+    // Metadata inside of unique local addresses: Amazon, Scaleway, Google, Oracle.
     (v6(0xfd00, 0xec2, 0, 32), Zone::Forbidden),
+    (v6(0xfd00, 0x42, 0, 32), Zone::Forbidden),
     (v6(0xfd20, 0xce, 0, 32), Zone::Forbidden),
     (v6(0xfd00, 0xc1, 0, 32), Zone::Forbidden),
     // An IPv4 address is inside, where only the network's owner knows; Teredo.

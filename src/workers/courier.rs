@@ -4,22 +4,23 @@
 //! copy left) it looks for every second. Per endpoint some deliveries are under way and some webhooks wait in memory;
 //! the rest waits in the table, and the look leaves out the endpoints that have enough.
 
-use std::collections::{HashMap, VecDeque};
+mod pace;
+
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use entity::WebhookEndpointToken;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::error::Error;
-use crate::limits::{
-    DELIVERIES_MAX, FAILING_REMEMBERED, WEBHOOK_BATCH, WEBHOOKS_UNDER_WAY_MAX, WEBHOOKS_WAITING_MAX,
-};
+use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH};
 use crate::services::Ctx;
 use crate::services::webhooks::{self, Found, Outcome, Parcel};
 use crate::store::Announcement;
+use pace::{Lane, Last, Turns};
 
 const PAUSE: Duration = Duration::from_secs(1);
 /// Into how many parts the deliveries that may still begin are shared out.
@@ -49,7 +50,7 @@ pub fn start(ctx: &Ctx) -> Working {
     let courier = Arc::new(Courier {
         ctx: Ctx::clone(ctx),
         lanes: Mutex::default(),
-        turns: Semaphore::new(DELIVERIES_MAX),
+        turns: Turns::default(),
         outcomes,
         room: Notify::new(),
     });
@@ -63,41 +64,10 @@ pub fn start(ctx: &Ctx) -> Working {
 struct Courier {
     ctx: Ctx,
     lanes: Mutex<HashMap<WebhookEndpointToken, Lane>>,
-    /// Deliveries of all endpoints together.
-    turns: Semaphore,
+    turns: Turns,
     outcomes: mpsc::Sender<Outcome>,
     /// Rung when an endpoint that had enough has room again.
     room: Notify,
-}
-
-/// One endpoint's deliveries.
-#[derive(Default)]
-struct Lane {
-    under_way: usize,
-    waiting: VecDeque<Parcel>,
-    /// When the last delivery failed, if it did.
-    failed_at: Option<Instant>,
-    /// More of its webhooks are due than there was room for.
-    more: bool,
-}
-
-impl Lane {
-    /// An endpoint that fails is asked by one delivery at a time, until it accepts one.
-    fn under_way_max(&self) -> usize {
-        if self.failed_at.is_some() { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
-    }
-
-    /// Whether there is anything to know about the endpoint. One that was deleted while it failed is heard of no more.
-    fn is_needed(&self, now: Instant) -> bool {
-        self.under_way > 0 || self.failed_at.is_some_and(|at| now < at + FAILING_REMEMBERED)
-    }
-
-    /// How many more webhooks it takes. While it fails, few wait in memory.
-    fn room(&self) -> usize {
-        let waiting_max =
-            if self.failed_at.is_some() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
-        (self.under_way_max() + waiting_max).saturating_sub(self.under_way + self.waiting.len())
-    }
 }
 
 impl Courier {
@@ -200,7 +170,7 @@ impl Courier {
 
     /// How many deliveries an endpoint may have under way: fewer, the more all of them have together.
     fn share_of(&self, lane: &Lane) -> usize {
-        let fair = 1 + self.turns.available_permits() / SHARES;
+        let fair = 1 + self.turns.left() / SHARES;
         lane.under_way_max().min(fair)
     }
 
@@ -222,7 +192,8 @@ impl Courier {
 
     /// Whether it was accepted; `None` if it was not sent.
     async fn deliver(&self, parcel: Parcel) -> Option<bool> {
-        let _turn = self.turns.acquire().await;
+        let proven = self.lanes().get(&parcel.endpoint).is_some_and(Lane::is_proven);
+        let _turn = self.turns.take(proven).await;
         match webhooks::send(&self.ctx, parcel).await {
             Ok(Some(outcome)) => {
                 let accepted = outcome.accepted();
@@ -244,7 +215,7 @@ impl Courier {
         let mut lanes = self.lanes();
         let Some(lane) = lanes.get_mut(&endpoint) else { return Vec::new() };
         if let Some(accepted) = accepted {
-            lane.failed_at = (!accepted).then(Instant::now);
+            lane.last = Some(Last { accepted, at: Instant::now() });
         }
         lane.under_way -= 1;
         let mut next = Vec::new();
@@ -255,9 +226,6 @@ impl Courier {
         }
         if lane.waiting.is_empty() && std::mem::take(&mut lane.more) {
             self.room.notify_one();
-        }
-        if lane.under_way == 0 && lane.failed_at.is_none() {
-            lanes.remove(&endpoint);
         }
         next
     }
@@ -271,22 +239,5 @@ async fn record(ctx: Ctx, mut outcomes: mpsc::Receiver<Outcome>) {
             // They are delivered once more when their leases run out.
             tracing::error!(%error, "outcomes of webhooks were not recorded");
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_endpoint_that_failed_is_forgotten_once_nothing_was_sent_to_it_for_long() {
-        let failed = Instant::now();
-        let idle = Lane { failed_at: Some(failed), ..Lane::default() };
-        assert!(idle.is_needed(failed));
-        assert!(idle.is_needed(failed + FAILING_REMEMBERED - Duration::from_millis(1)));
-        assert!(!idle.is_needed(failed + FAILING_REMEMBERED));
-        let busy = Lane { under_way: 1, ..idle };
-        assert!(busy.is_needed(failed + FAILING_REMEMBERED * 2));
-        assert!(!Lane::default().is_needed(failed));
     }
 }

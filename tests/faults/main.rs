@@ -16,9 +16,12 @@ mod kills;
 mod load;
 mod options;
 mod power_cuts;
+mod receiving;
 mod report;
+mod soak;
 mod trial;
 mod truth;
+mod webhooks;
 
 use std::process::ExitCode;
 use std::thread::scope;
@@ -43,6 +46,8 @@ const FAULTS: &[Fault] = &[
     Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run },
     Fault { name: "disks", on: SQLITE, run: disks::run },
     Fault { name: "full-disks", on: BOTH, run: full_disks::run },
+    Fault { name: "webhooks", on: BOTH, run: webhooks::run },
+    Fault { name: "soak", on: BOTH, run: soak::run },
 ];
 
 /// All at once: most of their time they wait.

@@ -19,13 +19,13 @@ type Time = DateTime<Utc>;
 
 /// A plan as it is asked for.
 #[derive(Debug, Clone)]
-struct Plan {
-    amount: i64,
-    setup: i64,
-    trial_amount: i64,
-    every: (u32, &'static str),
-    intervals: usize,
-    trial: (u32, &'static str),
+pub struct Plan {
+    pub amount: i64,
+    pub setup: i64,
+    pub trial_amount: i64,
+    pub every: (u32, &'static str),
+    pub intervals: usize,
+    pub trial: (u32, &'static str),
 }
 
 /// What somebody does on the way.
@@ -41,7 +41,7 @@ enum Act {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+pub enum State {
     Trial,
     Active,
     Cancelling,
@@ -50,25 +50,25 @@ enum State {
 
 /// A subscription as the specification has it.
 #[derive(Debug)]
-struct Subscription {
-    plan: Plan,
+pub struct Subscription {
+    pub plan: Plan,
     /// Whether the customer's card is accepted; none is a deleted customer.
-    card: Option<bool>,
-    state: State,
+    pub card: Option<bool>,
+    pub state: State,
     /// How many intervals were billed; the trial is none.
-    billed: usize,
+    pub billed: usize,
     /// When interval `first` began, by which all later ones are counted.
-    anchor: Time,
-    first: usize,
+    pub anchor: Time,
+    pub first: usize,
     /// The present interval.
-    interval: (Time, Time),
-    setup_due: bool,
-    next_bill: Option<Time>,
-    ends: Option<Time>,
-    failures: Vec<Time>,
-    cancelled_at: Option<Time>,
+    pub interval: (Time, Time),
+    pub setup_due: bool,
+    pub next_bill: Option<Time>,
+    pub ends: Option<Time>,
+    pub failures: Vec<Time>,
+    pub cancelled_at: Option<Time>,
     /// Oldest first.
-    ledger: Vec<(Time, &'static str, i64)>,
+    pub ledger: Vec<(Time, &'static str, i64)>,
 }
 
 /// `count` units later: the same day of a later month, or its last one.
@@ -92,7 +92,7 @@ fn later(from: Time, (length, unit): (u32, &str), count: usize) -> Time {
 
 impl Subscription {
     /// None where the first charge is declined.
-    fn new(plan: &Plan, accepted: bool, include_setup: bool, now: Time) -> Option<Self> {
+    pub fn new(plan: &Plan, accepted: bool, include_setup: bool, now: Time) -> Option<Self> {
         let in_trial = plan.trial.0 > 0;
         let end = if in_trial { later(now, plan.trial, 1) } else { later(now, plan.every, 1) };
         let mut this = Self {
@@ -133,7 +133,7 @@ impl Subscription {
         true
     }
 
-    fn used_up(&self) -> bool {
+    pub fn used_up(&self) -> bool {
         self.plan.intervals > 0 && self.billed >= self.plan.intervals
     }
 
@@ -143,13 +143,13 @@ impl Subscription {
             if self.used_up() { (None, Some(self.interval.1)) } else { (Some(self.interval.1), None) };
     }
 
-    fn cancel(&mut self, now: Time) {
+    pub fn cancel(&mut self, now: Time) {
         self.state = State::Cancelled;
         self.cancelled_at = Some(now);
         (self.next_bill, self.ends) = (None, None);
     }
 
-    fn due(&self) -> Option<Time> {
+    pub fn due(&self) -> Option<Time> {
         self.next_bill.or(self.ends)
     }
 
@@ -173,25 +173,25 @@ impl Subscription {
         }
     }
 
-    fn step(&mut self, now: Time) {
+    pub fn step(&mut self, now: Time) {
         if self.next_bill.is_some() { self.bill(now) } else { self.cancel(now) }
     }
 
-    fn open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         matches!(self.state, State::Trial | State::Active)
     }
 
     /// The status of each verb's answer.
-    fn cancels(&mut self, now: Time) -> u16 {
-        if !self.open() {
+    pub fn cancels(&mut self, now: Time) -> u16 {
+        if !self.is_open() {
             return 400;
         }
         self.cancel(now);
         200
     }
 
-    fn unsubscribes(&mut self) -> u16 {
-        if !self.open() {
+    pub fn unsubscribes(&mut self) -> u16 {
+        if !self.is_open() {
             return 400;
         }
         self.state = State::Cancelling;
@@ -199,8 +199,8 @@ impl Subscription {
         200
     }
 
-    fn reactivates(&mut self, include_setup: bool, now: Time) -> u16 {
-        if self.open() || self.card.is_none() || self.used_up() {
+    pub fn reactivates(&mut self, include_setup: bool, now: Time) -> u16 {
+        if self.is_open() || self.card.is_none() || self.used_up() {
             return 400;
         }
         if now >= self.interval.1 {
@@ -384,7 +384,7 @@ impl World {
     }
 }
 
-fn plan(chance: &mut Chance) -> Plan {
+pub fn plan(chance: &mut Chance) -> Plan {
     let amount = |chance: &mut Chance| [0, 100, 250][usize::try_from(chance.below(3)).unwrap()];
     let length =
         |chance: &mut Chance, from: u64, to: u64| u32::try_from(from + chance.below(to - from + 1)).unwrap();

@@ -53,6 +53,7 @@ mod lost_answers;
 mod merchant_moves;
 mod merchants;
 mod migrations;
+mod model;
 mod money;
 mod money_sequences;
 mod operating;

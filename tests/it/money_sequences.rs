@@ -54,7 +54,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-const STATUSES: [&str; 10] = [
+pub const STATUSES: [&str; 10] = [
     "evidence_under_review",
     "accepted",
     "expired",
@@ -67,11 +67,11 @@ const STATUSES: [&str; 10] = [
     "arbitration_lost",
 ];
 /// In these nobody claims the money any more.
-const FORGIVEN: [&str; 4] = ["won", "cancelled", "resolved", "arbitration_won"];
-const CHARGEBACK_FEE: i64 = 2_500;
+pub const FORGIVEN: [&str; 4] = ["won", "cancelled", "resolved", "arbitration_won"];
+pub const CHARGEBACK_FEE: i64 = 2_500;
 
 /// Whether a status may follow (decisions 9).
-fn follows(from: &str, to: &str) -> bool {
+pub fn follows(from: &str, to: &str) -> bool {
     match from {
         "evidence_required" => &STATUSES[..5],
         "evidence_under_review" => &["won", "lost", "cancelled", "resolved", "arbitration_under_review"][..],

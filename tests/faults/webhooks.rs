@@ -1,0 +1,254 @@
+//! `webhooks`: events on their way to receivers that refuse, hang, reset, and answer half or late, from a server that is
+//! killed meanwhile. `--events` (300), `--kills` (2).
+//!
+//! Afterwards each event has a webhook for each endpoint; each webhook that is completed was accepted, each one
+//! that has failed was tried nine times, and no other is left; every request was signed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, RwLock};
+use std::thread::scope;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::harness::chance::Chance;
+use crate::harness::process::{Heard, PAYMENT, Process, pause, repeatable_request, try_to_ask};
+use crate::installation::Installation;
+use crate::options::{Database, Options};
+use crate::receiving::{Manners, Receiving};
+use crate::report::Report;
+
+/// Clients that pay at the same time.
+const CLIENTS: usize = 8;
+/// The tries of a webhook, the first and eight more (decisions 11).
+const TRIES: usize = 9;
+
+/// A server that dies and comes back at another address.
+struct Server {
+    installation: Installation,
+    process: Mutex<Option<Process>>,
+    address: RwLock<std::net::SocketAddr>,
+    secret: String,
+    server_errors: AtomicU64,
+    kills: AtomicU64,
+}
+
+impl Server {
+    fn start(installation: Installation) -> Self {
+        let process = installation.start();
+        let (address, secret) = (process.address, process.keys().0);
+        Self {
+            installation,
+            process: Mutex::new(Some(process)),
+            address: RwLock::new(address),
+            secret,
+            server_errors: AtomicU64::new(0),
+            kills: AtomicU64::new(0),
+        }
+    }
+
+    fn dies(&self) {
+        let mut process = self.process.lock().unwrap();
+        drop(process.take());
+        let next = self.installation.start();
+        *self.address.write().unwrap() = next.address;
+        *process = Some(next);
+        self.kills.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Option<Heard> {
+        let address = *self.address.read().unwrap();
+        let request = repeatable_request(method, path, Some(&self.secret), key, form);
+        let heard = try_to_ask(address, &request).ok()?;
+        self.server_errors.fetch_add(u64::from(heard.status >= 500), Ordering::Relaxed);
+        Some(heard)
+    }
+
+    /// Ask until there is an answer with this status.
+    fn insists(&self, method: &str, path: &str, key: Option<&str>, form: &str, status: u16) -> Value {
+        loop {
+            match self.ask(method, path, key, form) {
+                Some(heard) if heard.status == status => return heard.json()["response"].clone(),
+                // Nobody there, under way, or nobody knows at the moment.
+                None => {}
+                Some(heard) if matches!(heard.status, 409 | 502 | 503 | 504) => {}
+                Some(heard) => panic!("{method} {path}: {} {}", heard.status, heard.body),
+            }
+            pause(Duration::from_millis(100));
+        }
+    }
+
+    /// A list of the server's, oldest first.
+    fn all(&self, list: &str) -> Vec<Value> {
+        let mut all = Vec::new();
+        for page in 1.. {
+            let records = self.insists("GET", &format!("/1/{list}?per_page=500&page={page}"), None, "", 200);
+            let Value::Array(records) = records else { panic!("{records}") };
+            if records.is_empty() {
+                break;
+            }
+            all.extend(records);
+        }
+        all.reverse();
+        all
+    }
+
+    /// An endpoint with these manners, and its token.
+    fn tells(&self, receiving: &Receiving, path: &str, manners: Manners) -> (String, String) {
+        let url = format!("url={}", receiving.url(path));
+        let endpoint = self.insists("POST", "/1/webhook_endpoints", Some(path), &url, 201);
+        receiving.behave(path, manners, endpoint["key"].as_str().unwrap());
+        (endpoint["token"].as_str().unwrap().to_owned(), path.to_owned())
+    }
+
+    /// So many payments, some at a time, each until it is acknowledged; the tokens of their charges.
+    fn is_paid(&self, numbers: std::ops::Range<u64>) -> Vec<String> {
+        let next = AtomicU64::new(numbers.start);
+        let paid = Mutex::new(Vec::new());
+        let pay = || loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= numbers.end {
+                return;
+            }
+            let key = format!("payment-{number}");
+            let charge = self.insists("POST", "/1/charges", Some(&key), PAYMENT, 201);
+            paid.lock().unwrap().push(charge["token"].as_str().unwrap().to_owned());
+        };
+        scope(|scope| (0..CLIENTS).for_each(|_| drop(scope.spawn(pay))));
+        paid.into_inner().unwrap()
+    }
+
+    /// Whatever is due is delivered; then time passes, until nothing is to be tried any more. Kills what is left to kill.
+    fn delivers(&self, kills: u64, chance: &mut Chance) -> Vec<Value> {
+        loop {
+            let now = self.insists("GET", "/1/sandbox/clock", None, "", 200)["now"].clone();
+            let webhooks = self.all("webhooks");
+            let is_due = |webhook: &&Value| match webhook["status"].as_str().unwrap() {
+                "pending" => true,
+                "retrying" => webhook["next_run"].as_str().unwrap() <= now.as_str().unwrap(),
+                _ => false,
+            };
+            let due = webhooks.iter().filter(is_due).count();
+            let retrying = webhooks.iter().filter(|webhook| webhook["status"] == "retrying").count();
+            let left = kills.saturating_sub(self.kills.load(Ordering::Relaxed));
+            if due + retrying == 0 && left == 0 {
+                return webhooks;
+            }
+            if due == 0 {
+                // Longer than the longest pause.
+                self.insists("PUT", "/1/sandbox/clock", None, "advance=27h", 200);
+            }
+            pause(Duration::from_millis(200 + chance.below(400)));
+            if left > 0 && (due > 0 || retrying == 0) {
+                self.dies();
+            }
+        }
+    }
+}
+
+pub fn run(options: &Options, on: Database) -> Option<Report> {
+    let (events, kills) = (options.number("events", 300), options.number("kills", 2));
+    let mut chance = Chance(options.seed());
+    let receiving = Receiving::start(options.seed());
+    let server = Server::start(Installation::on(on)?);
+    let mut endpoints = vec![
+        server.tells(&receiving, "/well", Manners::Well),
+        server.tells(&receiving, "/moody", Manners::Moody),
+        server.tells(&receiving, "/moodier", Manners::Moody),
+    ];
+    // The dead one hears of the last few only: each is tried nine times.
+    let most = events - events.div_ceil(20);
+    let mut paid = Vec::new();
+    scope(|scope| {
+        let paying = scope.spawn(|| server.is_paid(0..most));
+        for _ in 0..kills.div_ceil(2) {
+            pause(Duration::from_millis(300 + chance.below(1_200)));
+            server.dies();
+        }
+        paid = paying.join().unwrap();
+    });
+    endpoints.push(server.tells(&receiving, "/dead", Manners::Dead));
+    let before_the_dead = server.all("events").len();
+    paid.extend(server.is_paid(most..events));
+    let webhooks = server.delivers(kills, &mut chance);
+    let happened: Vec<_> = server.all("events");
+    let truth = Truth { endpoints, before_the_dead, paid, happened, webhooks };
+    let report = Report {
+        rounds: events,
+        faults: server.kills.load(Ordering::Relaxed),
+        server_errors: server.server_errors.load(Ordering::Relaxed),
+        seed: options.seed(),
+        ..Report::default()
+    };
+    Some(truth.judged(&receiving, report))
+}
+
+/// What the server says at the end.
+struct Truth {
+    /// Token and path.
+    endpoints: Vec<(String, String)>,
+    before_the_dead: usize,
+    paid: Vec<String>,
+    happened: Vec<Value>,
+    webhooks: Vec<Value>,
+}
+
+impl Truth {
+    fn judged(&self, receiving: &Receiving, report: Report) -> Report {
+        let received = receiving.received();
+        assert!(received.iter().all(|it| it.signed), "a request without its signature");
+        // By event and path: how often it was tried, and how often accepted.
+        let mut tried: HashMap<(&str, &str), (usize, u64)> = HashMap::new();
+        for it in &received {
+            let (tries, accepted) = tried.entry((it.event.as_str(), it.endpoint.as_str())).or_default();
+            (*tries, *accepted) = (*tries + 1, *accepted + u64::from(it.accepted));
+        }
+        let (mut lost, mut doubled) = (0, 0);
+        let text = |record: &Value, field: &str| record[field].as_str().unwrap().to_owned();
+        let ids: BTreeSet<_> = self.happened.iter().map(|event| text(event, "token")).collect();
+        doubled += self.happened.len() - ids.len();
+        let mut captured: BTreeMap<String, usize> = BTreeMap::new();
+        for event in self.happened.iter().filter(|event| event["type"] == "charge.captured") {
+            *captured.entry(text(&event["data"], "token")).or_default() += 1;
+        }
+        for charge in &self.paid {
+            match captured.get(charge) {
+                None => lost += 1,
+                Some(times) => doubled += times - 1,
+            }
+        }
+        let mut rows: HashMap<(String, String), &Value> = HashMap::new();
+        for webhook in &self.webhooks {
+            let of = (text(webhook, "event_token"), text(webhook, "webhook_endpoint_token"));
+            doubled += usize::from(rows.insert(of, webhook).is_some());
+        }
+        let (mut exhausted, mut repeated) = (0, 0);
+        for (token, path) in &self.endpoints {
+            let unheard = if path == "/dead" { self.before_the_dead } else { 0 };
+            for event in &self.happened[unheard..] {
+                let event = text(event, "token");
+                let (tries, accepted) =
+                    tried.get(&(event.as_str(), path.as_str())).copied().unwrap_or_default();
+                repeated += accepted.saturating_sub(1);
+                let is_told =
+                    match rows.get(&(event, token.clone())).map(|row| (&row["status"], &row["retries"])) {
+                        Some((status, _)) if status == "completed" => accepted > 0,
+                        Some((status, retries)) if status == "failed" => {
+                            exhausted += 1;
+                            tries >= TRIES && retries == 8
+                        }
+                        _ => false,
+                    };
+                lost += usize::from(!is_told);
+            }
+        }
+        let besides = format!(
+            "{} events, {} deliveries, {} of them refused, {repeated} accepted again, {exhausted} webhooks exhausted",
+            self.happened.len(),
+            received.len(),
+            received.iter().filter(|it| !it.accepted).count(),
+        );
+        Report { lost: lost as u64, doubled: doubled as u64, besides, ..report }
+    }
+}

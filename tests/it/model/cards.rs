@@ -1,0 +1,280 @@
+//! Cards: their numbers, what is asked of them, what is shown of them.
+
+use chrono::Months;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::wire::Time;
+use super::world::{World, below, faulty, one_in, pick, said};
+use crate::harness::chance::Chance;
+use crate::harness::with;
+
+/// How attempts on a number end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    Approved,
+    RefundsFail,
+    /// Error and description.
+    Declined(&'static str, &'static str),
+    GatewayError,
+}
+
+/// What the specification knows of a number.
+#[derive(Debug, Clone, Copy)]
+pub struct Number {
+    pub digits: &'static str,
+    pub ends: Ends,
+    pub country: &'static str,
+}
+
+pub const GATEWAY_ERROR: &str =
+    "An upstream error occurred while processing the transaction. Please try again.";
+
+const fn of(digits: &'static str, ends: Ends, country: &'static str) -> Number {
+    Number { digits, ends, country }
+}
+
+const DECLINED: Ends = Ends::Declined("card_declined", "The card was declined");
+const FUNDS: Ends = Ends::Declined(
+    "insufficient_funds",
+    "There are not enough funds available to process the requested amount",
+);
+const CVV: Ends =
+    Ends::Declined("invalid_cvv", "The card verification code (cvc) was not in the correct format");
+const INVALID: Ends = Ends::Declined("invalid_card", "The card was invalid");
+const PROCESSING: Ends = Ends::Declined("processing_error", "An error occurred while processing the card");
+const FRAUD: Ends = Ends::Declined(
+    "suspected_fraud",
+    "The transaction was flagged as possibly fraudulent and subsequently declined",
+);
+const UNKNOWN: Ends =
+    Ends::Declined("unknown", "Sorry, an unknown error has occurred. This is being investigated");
+
+/// The first nine succeed.
+pub const NUMBERS: [Number; 25] = [
+    of("4200000000000000", Ends::Approved, "AU"),
+    of("5520000000000000", Ends::Approved, "AU"),
+    of("372000000000000", Ends::Approved, "AU"),
+    of("3528800000000000", Ends::Approved, "AU"),
+    of("6510000000000000", Ends::Approved, "AU"),
+    of("36400190000000", Ends::Approved, "NZ"),
+    of("372001800000000", Ends::Approved, "NZ"),
+    of("4242424242424242", Ends::Approved, "US"),
+    of("6011111111111117", Ends::Approved, "US"),
+    of("4200700000000013", Ends::RefundsFail, "AU"),
+    of("4100000000000001", DECLINED, "AU"),
+    of("3528300000000001", DECLINED, "AU"),
+    of("5510000000000002", FUNDS, "AU"),
+    of("6500000000000002", FUNDS, "AU"),
+    of("4900000000000003", CVV, "AU"),
+    of("379000000000003", CVV, "AU"),
+    of("36200000000004", INVALID, "AU"),
+    of("377000000000005", PROCESSING, "AU"),
+    of("4600000000000006", FRAUD, "AU"),
+    of("4300000000000009", Ends::GatewayError, "AU"),
+    of("5570000000000009", Ends::GatewayError, "AU"),
+    of("5530000000000099", UNKNOWN, "AU"),
+    of("4200600000000007", Ends::Declined("expired_card", "The card has expired"), "AU"),
+    of("5500300000000008", Ends::Declined("lost_card", "The card was reported lost"), "AU"),
+    of("4200400000000010", Ends::Declined("stolen_card", "The card was reported stolen"), "AU"),
+];
+
+impl Number {
+    pub fn any(chance: &mut Chance) -> Self {
+        let bound = if one_in(chance, 4) { NUMBERS.len() } else { 10 };
+        NUMBERS[below(chance, bound)]
+    }
+
+    pub fn scheme(&self) -> &'static str {
+        match &self.digits[..2] {
+            "37" => "american_express",
+            "35" => "jcb",
+            "36" | "30" => "diners_club",
+            "60" | "65" => "discover",
+            other if other.starts_with('4') => "visa",
+            _ => "master",
+        }
+    }
+
+    fn masked(&self) -> String {
+        let hidden = self.digits.len() - 4;
+        let mut masked = String::new();
+        for (n, digit) in self.digits.chars().enumerate() {
+            if n > 0 && (self.digits.len() - n) % 4 == 0 {
+                masked.push('-');
+            }
+            masked.push(if n < hidden { 'X' } else { digit });
+        }
+        masked
+    }
+}
+
+/// What becomes of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Its token may be used once, until it expires.
+    Unused,
+    Reserved,
+    Spent,
+    /// A customer's.
+    Owned(usize),
+    Gone,
+}
+
+pub struct Card {
+    pub number: Number,
+    pub made: Time,
+    pub fate: Fate,
+    /// The token of the payment source that it came as, which is used up with its own.
+    pub source: Option<Value>,
+    /// Without what depends on its owner.
+    shown: Value,
+}
+
+/// A card as it is sent, what would be shown of it, and what is wrong with it.
+pub struct Sent {
+    pub number: Number,
+    pub parameters: Value,
+    pub shown: Value,
+    faults: Vec<(&'static str, &'static str)>,
+}
+
+impl Sent {
+    /// Some card, hardly ever a faulty one.
+    pub fn any(chance: &mut Chance) -> Self {
+        let number = Number::any(chance);
+        let amex = number.scheme() == "american_express";
+        let mut parameters = json!({
+            "number": number.digits, "expiry_month": 5, "expiry_year": 2030, "cvc": if amex { "1234" } else { "123" },
+            "name": "Roland Robot", "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "AU",
+        });
+        if one_in(chance, 2) {
+            let more = [
+                json!({ "address_line2": "", "address_postcode": "6454", "address_state": "WA" }),
+                json!({ "name": "Jürgen Öz", "address_country": "Australia", "address_postcode": "" }),
+                json!({ "expiry_month": "05", "expiry_year": "31", "name": "Rosa" }),
+            ];
+            parameters = with(parameters, &more[below(chance, 3)]);
+        }
+        let text = |name: &str| parameters.get(name).cloned().unwrap_or_default();
+        let shown = json!({
+            "token": "?card_", "scheme": number.scheme(), "display_number": number.masked(),
+            "issuing_country": number.country, "expiry_month": 5,
+            "expiry_year": if text("expiry_year") == "31" { 2031 } else { 2030 },
+            "name": text("name"), "address_line1": text("address_line1"), "address_line2": text("address_line2"),
+            "address_city": text("address_city"), "address_postcode": text("address_postcode"),
+            "address_state": text("address_state"), "address_country": text("address_country"),
+            "network_type": null, "network_format": null, "customer_token": null, "primary": null,
+        });
+        let mut sent = Self { number, parameters, shown, faults: Vec::new() };
+        if one_in(chance, 10) {
+            sent.spoil(chance);
+        }
+        sent
+    }
+
+    fn spoil(&mut self, chance: &mut Chance) {
+        let (changes, faults): (Value, &[(&str, &str)]) = match chance.below(8) {
+            0 => (json!({ "number": "" }), &[("number", "number can't be blank")]),
+            1 => (json!({ "number": "4000056655665556" }), &[("number", "number is not valid")]),
+            2 => (json!({ "expiry_month": 13 }), &[("expiry_month", "expiry month must be at most 12")]),
+            3 => (
+                json!({ "expiry_year": 2026, "expiry_month": 1 }),
+                &[("expiry_month", "expiry month is expired"), ("expiry_year", "expiry year is expired")],
+            ),
+            4 => (json!({ "cvc": "12" }), &[("cvc", "cvc is not valid")]),
+            5 => (
+                json!({ "name": " ", "address_city": null }),
+                &[("name", "name can't be blank"), ("address_city", "address city can't be blank")],
+            ),
+            6 => (json!({ "address_country": "XX" }), &[("address_country", "address country is not valid")]),
+            _ => (
+                json!({ "expiry_year": "soon", "address_line1": "" }),
+                &[
+                    ("expiry_year", "expiry year is not a number"),
+                    ("address_line1", "address line1 can't be blank"),
+                ],
+            ),
+        };
+        self.parameters = with(self.parameters.clone(), &changes);
+        self.faults = faults.to_vec();
+    }
+
+    /// What is wrong with it, as parameters of that name, or by themselves.
+    pub fn faults(&self, of: &str) -> Vec<(String, String)> {
+        let nested = |(param, message): &(&str, &str)| {
+            let mut words = if of.is_empty() { (*message).to_owned() } else { format!("{of} {message}") };
+            words[..1].make_ascii_uppercase();
+            let param = if of.is_empty() { (*param).to_owned() } else { format!("{of}.{param}") };
+            (param, words)
+        };
+        self.faults.iter().map(nested).collect()
+    }
+}
+
+impl World {
+    /// A card of the model's for one that the server shows.
+    pub fn keeps_card(&mut self, number: Number, shown: &Value, fate: Fate) -> usize {
+        let shown = with(shown.clone(), &json!({ "customer_token": null, "primary": null }));
+        self.cards.push(Card { number, made: self.now, fate, source: None, shown });
+        self.cards.len() - 1
+    }
+
+    /// A card as it shows now.
+    pub fn card(&self, card: usize) -> Value {
+        let mut shown = self.cards[card].shown.clone();
+        if let Fate::Owned(owner) = self.cards[card].fate {
+            shown["customer_token"] = self.customers[owner].token.clone();
+            shown["primary"] = (self.customers[owner].primary == card).into();
+        }
+        shown
+    }
+
+    /// The token of a card that came inline is the server's to tell.
+    pub fn learns_card(&mut self, card: usize, record: &Value) {
+        self.cards[card].shown["token"] = record["token"].clone();
+    }
+
+    pub fn card_token(&self, card: usize) -> Value {
+        self.cards[card].shown["token"].clone()
+    }
+
+    /// An unused card expires on the same day of the next month.
+    pub fn expires(card: &Card) -> Time {
+        card.made + Months::new(1)
+    }
+
+    /// A card by itself, or as a payment source.
+    pub async fn stores_card(&mut self, chance: &mut Chance) {
+        let sent = Sent::any(chance);
+        let as_source = one_in(chance, 4);
+        let (path, parameters, of) = if as_source {
+            ("/1/payment_sources", json!({ "type": "card", "source": sent.parameters }), "source")
+        } else {
+            ("/1/cards", sent.parameters.clone(), "")
+        };
+        let answer = self.wire.change(chance, Method::POST, path, &[], &parameters).await;
+        let faults = sent.faults(of);
+        if !faults.is_empty() {
+            return faulty(&answer, &faults);
+        }
+        if !as_source {
+            let shown = said(&answer, 201, sent.shown);
+            self.keeps_card(sent.number, &shown, Fate::Unused);
+            return;
+        }
+        let expected = json!({ "token": "?ps_", "type": "card", "source": sent.shown });
+        let record = said(&answer, 201, expected);
+        let card = self.keeps_card(sent.number, &record["source"], Fate::Unused);
+        self.cards[card].source = Some(record["token"].clone());
+    }
+
+    pub async fn looks_at_card(&mut self, chance: &mut Chance) {
+        let Some(card) = pick(chance, self.cards.len()) else { return };
+        let answer = self.wire.get(&format!("/1/cards/{}", self.card_token(card).as_str().unwrap())).await;
+        if self.cards[card].fate == Fate::Gone {
+            return answer.not_found();
+        }
+        said(&answer, 200, self.card(card));
+    }
+}

@@ -1,0 +1,242 @@
+//! Disputes: how they arrive, what the network decides, and what it costs.
+
+use chrono::{Days, NaiveTime};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::charges::State;
+use super::wire::Time;
+use super::world::{World, below, fault, faulty, one_in, pick, said, shown};
+use crate::harness::chance::Chance;
+use crate::money_sequences::{CHARGEBACK_FEE, FORGIVEN, STATUSES, follows};
+
+pub struct Dispute {
+    token: Value,
+    pub charge: usize,
+    amount: i64,
+    status: &'static str,
+    received: Time,
+    pub required_by: Time,
+    /// Whether the cardholder has the money.
+    taken: bool,
+    evidence: Value,
+}
+
+impl Dispute {
+    pub fn is_active(&self) -> bool {
+        ["evidence_required", "evidence_under_review", "arbitration_under_review"].contains(&self.status)
+    }
+
+    pub fn is_forgiven(&self) -> bool {
+        FORGIVEN.contains(&self.status)
+    }
+
+    pub fn waits(&self) -> bool {
+        self.status == "evidence_required"
+    }
+
+    fn path(&self) -> String {
+        format!("/1/disputes/{}", self.token.as_str().unwrap())
+    }
+}
+
+const RELEVANT: [&str; 7] = [
+    "proof_of_delivery_or_service",
+    "invoice_or_receipt",
+    "invoice_showing_distinct_transactions",
+    "customer_communication",
+    "refund_or_cancellation_policy",
+    "recurring_transaction_agreement",
+    "additional_evidence",
+];
+
+impl World {
+    pub fn dispute(&self, dispute: &Dispute) -> Value {
+        json!({
+            "token": dispute.token, "category": "general", "status": dispute.status, "amount": dispute.amount,
+            "currency": self.charges[dispute.charge].currency.0, "charge": self.charge(dispute.charge),
+            "evidence_required_by": shown(dispute.required_by), "relevant_evidence": RELEVANT,
+            "received_at": shown(dispute.received),
+        })
+    }
+
+    /// What of a charge is neither refunded nor disputed.
+    fn disputable(&self, charge: usize) -> i64 {
+        let disputed: i64 = self.disputes.iter().filter(|it| it.charge == charge).map(|it| it.amount).sum();
+        self.charges[charge].amount - self.refunded(charge).0 - disputed
+    }
+
+    pub async fn disputes(&mut self, chance: &mut Chance) {
+        let aud: Vec<_> =
+            (0..self.charges.len()).filter(|it| self.charges[*it].currency.0 == "AUD").collect();
+        let Some(charge) = pick(chance, aud.len()).map(|n| aud[n]) else { return };
+        let left = self.disputable(charge);
+        let amount = match chance.below(4) {
+            0 => None,
+            1 => Some(left.max(0) + 1),
+            _ => Some(1 + i64::try_from(chance.below(left.max(1).unsigned_abs())).unwrap()),
+        };
+        let mut asked = json!({ "charge_token": self.charges[charge].token });
+        if let Some(amount) = amount {
+            asked["amount"] = amount.into();
+        }
+        let answer = self.wire.change(chance, Method::POST, "/1/sandbox/disputes", &[], &asked).await;
+        if self.charges[charge].state != State::Captured {
+            assert_eq!(answer.faults()[0].0, "charge_token", "{}", answer.text);
+            return;
+        }
+        if left == 0 {
+            return faulty(&answer, &fault("charge_token", "Charge token has nothing left to dispute"));
+        }
+        let amount = amount.unwrap_or(left);
+        if amount > left {
+            return faulty(&answer, &fault("amount", &format!("Amount must be at most {left}")));
+        }
+        let day = self.today() + Days::new(20);
+        self.disputes.push(Dispute {
+            token: "?dis_".into(),
+            charge,
+            amount,
+            status: "evidence_required",
+            received: self.now,
+            required_by: day.and_time(NaiveTime::MIN).and_utc(),
+            taken: true,
+            evidence: json!({}),
+        });
+        self.moves(-amount);
+        self.moves(-CHARGEBACK_FEE);
+        let n = self.disputes.len() - 1;
+        let record = said(&answer, 201, self.dispute(&self.disputes[n]));
+        self.disputes[n].token = record["token"].clone();
+        self.happens("dispute.evidence_required", record);
+    }
+
+    /// The dispute is in another status now, and its money with whom that status says.
+    fn becomes(&mut self, n: usize, status: &'static str) {
+        let dispute = &mut self.disputes[n];
+        dispute.status = status;
+        let taken = match status {
+            "evidence_under_review" | "arbitration_under_review" => dispute.taken,
+            other => !FORGIVEN.contains(&other),
+        };
+        let sign = i64::from(dispute.taken) - i64::from(taken);
+        let amount = dispute.amount;
+        dispute.taken = taken;
+        if sign != 0 {
+            self.moves(sign * amount);
+            self.moves(sign * CHARGEBACK_FEE);
+        }
+        let told = EVENTS.iter().find(|event| event.strip_prefix("dispute.") == Some(status)).unwrap();
+        self.happens(told, self.dispute(&self.disputes[n]));
+    }
+
+    pub fn dispute_expires(&mut self, n: usize) {
+        self.becomes(n, "expired");
+    }
+
+    /// Why evidence is not taken any more.
+    fn closed(&self, n: usize) -> Option<&'static str> {
+        match self.disputes[n].status {
+            "evidence_required" => None,
+            "evidence_under_review" | "arbitration_under_review" => Some("dispute_already_under_review"),
+            "cancelled" => Some("dispute_already_cancelled"),
+            _ => Some("dispute_already_resolved"),
+        }
+    }
+
+    pub async fn follows_dispute(&mut self, chance: &mut Chance) {
+        let Some(n) = pick(chance, self.disputes.len()) else { return };
+        let (path, closed) = (self.disputes[n].path(), self.closed(n));
+        match chance.below(9) {
+            0 => {
+                said(&self.wire.get(&path).await, 200, self.dispute(&self.disputes[n]));
+                said(
+                    &self.wire.get(&format!("{path}/evidence")).await,
+                    200,
+                    self.disputes[n].evidence.clone(),
+                );
+            }
+            1..=2 => {
+                let field = format!("{}_text", RELEVANT[below(chance, 7)]);
+                let text = ["it was delivered", "", &"x".repeat(501)][below(chance, 3)].to_owned();
+                let body = json!({ (field.clone()): text });
+                let answer =
+                    self.wire.change(chance, Method::PUT, &format!("{path}/evidence"), &[], &body).await;
+                if text.len() > 500 {
+                    let faults = answer.faults();
+                    assert_eq!(faults.len(), 1, "{}", answer.text);
+                    return assert_eq!(faults[0].0, field);
+                }
+                if let Some(code) = closed {
+                    answer.refused(400, code);
+                    return;
+                }
+                let batch = self.disputes[n].evidence.as_object_mut().unwrap();
+                if text.is_empty() {
+                    batch.remove(&field);
+                } else {
+                    batch.insert(field, text.into());
+                }
+                said(&answer, 200, self.disputes[n].evidence.clone());
+            }
+            3 => {
+                let answer = self
+                    .wire
+                    .change(chance, Method::POST, &format!("{path}/evidence"), &[], &json!({}))
+                    .await;
+                if let Some(code) = closed {
+                    answer.refused(400, code);
+                    return;
+                }
+                assert_eq!((answer.status, answer.text.as_str()), (200, ""));
+                self.becomes(n, "evidence_under_review");
+            }
+            4 => {
+                let answer =
+                    self.wire.change(chance, Method::POST, &format!("{path}/accept"), &[], &json!({})).await;
+                if let Some(code) = closed {
+                    answer.refused(400, code);
+                    return;
+                }
+                self.becomes(n, "accepted");
+                said(&answer, 200, self.dispute(&self.disputes[n]));
+            }
+            _ => self.decides(chance, n).await,
+        }
+    }
+
+    async fn decides(&mut self, chance: &mut Chance, n: usize) {
+        let from = self.disputes[n].status;
+        let legal: Vec<_> = STATUSES.into_iter().filter(|to| follows(from, to)).collect();
+        let to = match pick(chance, legal.len()).filter(|_| !one_in(chance, 4)) {
+            Some(legal_one) => legal[legal_one],
+            None => STATUSES[below(chance, STATUSES.len())],
+        };
+        let path = format!("/1/sandbox/disputes/{}", self.disputes[n].token.as_str().unwrap());
+        let answer = self.wire.change(chance, Method::PUT, &path, &[], &json!({ "status": to })).await;
+        // A dispute that was won goes to arbitration only as long as its amount is left.
+        let charge = self.disputes[n].charge;
+        let standing = self.disputes.iter().filter(|it| it.charge == charge && !it.is_forgiven());
+        let claimed: i64 = standing.map(|it| it.amount).sum::<i64>() + self.refunded(charge).0;
+        let over = claimed + self.disputes[n].amount > self.charges[charge].amount;
+        if !follows(from, to) || from == "won" && over {
+            answer.refused(400, "invalid_state");
+            return;
+        }
+        self.becomes(n, to);
+        said(&answer, 200, self.dispute(&self.disputes[n]));
+    }
+}
+
+const EVENTS: [&str; 10] = [
+    "dispute.evidence_under_review",
+    "dispute.accepted",
+    "dispute.expired",
+    "dispute.cancelled",
+    "dispute.resolved",
+    "dispute.won",
+    "dispute.lost",
+    "dispute.arbitration_under_review",
+    "dispute.arbitration_won",
+    "dispute.arbitration_lost",
+];

@@ -1,0 +1,278 @@
+//! Money out: bank accounts, recipients, transfers; and the deposits that bring some.
+
+use chrono::{Duration, Months};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::wire::Time;
+use super::world::{World, are, below, fault, faulty, is_refused, newest, one_in, pick, said, shown};
+use crate::harness::chance::Chance;
+
+pub struct Recipient {
+    pub shown: Value,
+    /// Whether its bank sends everything back.
+    returns: bool,
+}
+
+pub struct Transfer {
+    pub shown: Value,
+    /// When it comes back.
+    pub returns: Option<Time>,
+    to: Option<usize>,
+}
+
+impl Transfer {
+    pub fn settlement(shown: Value) -> Self {
+        Self { shown, returns: None, to: None }
+    }
+
+    pub fn is_settlement(&self) -> bool {
+        self.shown["description"] == "Settlement"
+    }
+}
+
+pub struct Deposit {
+    token: Value,
+    pub amount: i64,
+    narration: &'static str,
+    pub at: Time,
+}
+
+impl Deposit {
+    pub fn shown(&self) -> Value {
+        json!({
+            "token": self.token, "amount": self.amount.to_string(), "currency": "AUD", "narration": self.narration,
+            "available_at": shown(self.at),
+        })
+    }
+}
+
+/// What a transfer to somebody else costs.
+const FEE: i64 = 30;
+
+/// A bank account as it is sent, as it is shown, and whether it sends everything back.
+fn some_account(chance: &mut Chance) -> (Value, Value, bool) {
+    let (bsb, bank, branch) = [
+        ("736032", "Westpac Banking Corporation", "Perth"),
+        ("806015", "Cuscal Limited", "Perth"),
+        ("999001", "", ""),
+    ][below(chance, 3)];
+    let (number, mask) = [("987654321", "XXXXXX321"), ("123999", "XXX999"), ("007", "007")][below(chance, 3)];
+    let sent = json!({ "name": "Pay Ee", "bsb": bsb, "number": number });
+    let shown = json!({
+        "token": "?ba_", "name": "Pay Ee", "bsb": bsb, "number": mask, "bank_name": bank, "branch": branch,
+    });
+    (sent, shown, number == "123999")
+}
+
+/// The account's own, in which nobody has named a token yet.
+pub fn own_account() -> Value {
+    json!({
+        "token": "?ba_", "name": "Sandbox", "bsb": "806015", "number": "XXXXXX321", "bank_name": "Cuscal Limited",
+        "branch": "Perth",
+    })
+}
+
+impl World {
+    /// What a fresh account has: a deposit.
+    pub async fn opens(&mut self) {
+        let opening = Deposit {
+            token: "?dpo_".into(),
+            amount: 100_000_000,
+            narration: "Opening balance",
+            at: self.now,
+        };
+        let found = self.wire.get("/1/deposits").await.ok(200);
+        let record = said(
+            &self.wire.get(&format!("/1/deposits/{}", found[0]["token"].as_str().unwrap())).await,
+            200,
+            opening.shown(),
+        );
+        self.deposits.push(Deposit { token: record["token"].clone(), ..opening });
+    }
+
+    /// A bank account's token, or a recipient, new or changed.
+    pub async fn adds_recipient(&mut self, chance: &mut Chance) {
+        let (account, shows, returns) = some_account(chance);
+        if one_in(chance, 5) {
+            let answer = self.wire.change(chance, Method::POST, "/1/bank_accounts", &[], &account).await;
+            let record = said(&answer, 201, shows);
+            return self.bank_accounts.push((record, self.now, false));
+        }
+        let (mut parameters, mut faults, mut by_token) = (json!({}), Vec::new(), None);
+        let changed = pick(chance, self.recipients.len()).filter(|_| one_in(chance, 3));
+        if changed.is_none() || one_in(chance, 2) {
+            parameters["email"] = format!("payee{}@example.com", chance.below(3)).into();
+        }
+        if one_in(chance, 2) {
+            parameters["name"] = ["Mr Pay Ee", ""][below(chance, 2)].into();
+        }
+        match pick(chance, self.bank_accounts.len()).filter(|_| one_in(chance, 2)) {
+            Some(n) => {
+                let (record, made, used) = &self.bank_accounts[n];
+                parameters["bank_account_token"] = record["token"].clone();
+                by_token = Some(n);
+                if *used {
+                    faults = fault("bank_account_token", "Bank account token has already been used");
+                } else if self.now >= *made + Months::new(1) {
+                    faults = fault("bank_account_token", "Bank account token is not valid");
+                }
+            }
+            None if changed.is_none() || one_in(chance, 2) => {
+                parameters["bank_account"] = account;
+                if one_in(chance, 10) {
+                    parameters["bank_account"]["bsb"] = "123456".into();
+                    faults = fault("bank_account", "Bank account is invalid");
+                }
+            }
+            None => {}
+        }
+        let path = changed.map_or("/1/recipients".to_owned(), |n| self.recipients[n].path());
+        let method = if changed.is_some() { Method::PUT } else { Method::POST };
+        let answer = self.wire.change(chance, method, &path, &[], &parameters).await;
+        if !faults.is_empty() {
+            return faulty(&answer, &faults);
+        }
+        let mut recipient = match changed {
+            Some(n) => {
+                Recipient { shown: self.recipients[n].shown.clone(), returns: self.recipients[n].returns }
+            }
+            None => Recipient {
+                shown: json!({
+                    "token": "?rp_", "name": null, "email": null, "created_at": shown(self.now), "bank_account": null,
+                }),
+                returns,
+            },
+        };
+        for field in ["email", "name"] {
+            if let Some(value) = parameters.get(field) {
+                recipient.shown[field] = value.clone();
+            }
+        }
+        if let Some(n) = by_token {
+            self.bank_accounts[n].2 = true;
+            recipient.shown["bank_account"] = self.bank_accounts[n].0.clone();
+            recipient.returns = self.bank_accounts[n].0["number"] == "XXX999";
+        } else if parameters.get("bank_account").is_some() {
+            recipient.shown["bank_account"] = shows;
+            recipient.returns = returns;
+        }
+        let status = if changed.is_some() { 200 } else { 201 };
+        recipient.shown = said(&answer, status, recipient.shown);
+        let told = recipient.shown.clone();
+        match changed {
+            Some(n) => self.recipients[n] = recipient,
+            None => self.recipients.push(recipient),
+        }
+        self.happens(if changed.is_some() { "recipient.updated" } else { "recipient.created" }, told);
+    }
+
+    pub async fn transfers(&mut self, chance: &mut Chance) {
+        let to = pick(chance, self.recipients.len()).filter(|_| !one_in(chance, 3));
+        let available = self.available();
+        let amount = match chance.below(6) {
+            0 => 0,
+            1 => available + 1,
+            2 => available - FEE,
+            _ => i64::try_from(chance.below(50_000)).unwrap(),
+        };
+        let token = to.map_or(json!("self"), |n| self.recipients[n].shown["token"].clone());
+        let mut asked =
+            json!({ "description": "wages", "amount": amount, "currency": "aud", "recipient": token });
+        let mut faults = if amount < 0 {
+            fault("amount", "Amount must be greater than or equal to 0")
+        } else {
+            Vec::new()
+        };
+        if one_in(chance, 12) {
+            asked["recipient"] = "rp_AZqYv3rVcBKUQ1mHn7tKRw".into();
+            faults.extend(fault("recipient", "Recipient is not valid"));
+        }
+        let answer = self.wire.change(chance, Method::POST, "/1/transfers", &[], &asked).await;
+        if !faults.is_empty() {
+            return faulty(&answer, &faults);
+        }
+        let cost = amount + if to.is_some() { FEE } else { 0 };
+        if cost > 0 && cost > available {
+            return is_refused(&answer, 402, "insufficient_service_balance");
+        }
+        let account = to.map_or_else(own_account, |n| self.recipients[n].shown["bank_account"].clone());
+        let expected = json!({
+            "token": "?tfer_", "status": "succeeded", "currency": "AUD", "description": "wages", "amount": amount,
+            "total_debits": 0, "total_credits": amount, "created_at": shown(self.now), "paid_at": shown(self.now),
+            "reference": "Sandbox", "line_items_count": 1, "bank_account": account,
+            "recipient": to.map(|n| self.recipients[n].shown["token"].clone()),
+        });
+        let shown = said(&answer, 201, expected);
+        let returns = to.filter(|n| self.recipients[*n].returns).map(|_| self.now + Duration::days(1));
+        self.moves(-amount);
+        if to.is_some() {
+            self.moves(-FEE);
+        }
+        self.transfers.push(Transfer { shown: shown.clone(), returns, to });
+        self.happens("transfer.created", shown);
+    }
+
+    pub fn transfer_returns(&mut self, n: usize) {
+        self.transfers[n].returns = None;
+        self.transfers[n].shown["status"] = "failed".into();
+        self.moves(self.transfers[n].shown["amount"].as_i64().unwrap());
+        self.moves(FEE);
+        self.happens("transfer.failed", self.transfers[n].shown.clone());
+    }
+
+    pub async fn deposits(&mut self, chance: &mut Chance) {
+        let amount = 1 + i64::try_from(chance.below(10_000)).unwrap();
+        let at = self.now + Duration::hours([0, 5, 50][below(chance, 3)]);
+        let asked = json!({ "amount": amount, "available_at": shown(at) });
+        let answer = self.wire.change(chance, Method::POST, "/1/sandbox/deposits", &[], &asked).await;
+        let deposit = Deposit { token: "?dpo_".into(), amount, narration: "Deposit", at };
+        let record = said(&answer, 201, deposit.shown());
+        self.deposits.push(Deposit { token: record["token"].clone(), ..deposit });
+        self.happens("deposit.created", record);
+    }
+
+    /// Some list that lies below a record.
+    pub async fn looks_at_nested(&mut self, chance: &mut Chance) {
+        match chance.below(6) {
+            0 => self.looks_at_lines(chance).await,
+            1 => {
+                if let Some(customer) = pick(chance, self.customers.len()) {
+                    self.looks_at_customer(customer).await;
+                }
+            }
+            2 => {
+                if let Some(charge) = pick(chance, self.charges.len()) {
+                    self.looks_at_refunds(charge).await;
+                }
+            }
+            3 => {
+                if let Some(plan) = pick(chance, self.plans.len()) {
+                    self.looks_at_plan(plan).await;
+                }
+            }
+            _ => {
+                if let Some(recipient) = pick(chance, self.recipients.len()) {
+                    self.looks_at_recipient(recipient).await;
+                }
+            }
+        }
+    }
+
+    async fn looks_at_recipient(&mut self, recipient: usize) {
+        let path = self.recipients[recipient].path();
+        said(&self.wire.get(&path).await, 200, self.recipients[recipient].shown.clone());
+        let expected = newest(self.transfers.iter().filter(|it| it.to == Some(recipient)), |it| {
+            let mut shown = it.shown.clone();
+            shown.as_object_mut().unwrap().remove("line_items_count");
+            shown
+        });
+        are("transfers", &self.wire.all(&format!("{path}/transfers"), 2, true).await, &expected);
+    }
+}
+
+impl Recipient {
+    fn path(&self) -> String {
+        format!("/1/recipients/{}", self.shown["token"].as_str().unwrap())
+    }
+}

@@ -1,0 +1,97 @@
+//! Time: what is due comes about at its instant, in the order of decisions 13.
+
+use chrono::Duration;
+use http::Method;
+use serde_json::json;
+
+use super::cards::Fate;
+use super::charges::State;
+use super::wire::Time;
+use super::world::{World, below, shown};
+use crate::harness::chance::Chance;
+
+/// What may be due, in the order of what is due at the same instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Card(usize),
+    Session(usize),
+    Bill(usize),
+    End(usize),
+    Refund(usize),
+    Dispute(usize),
+    Return(usize),
+    Settlement,
+}
+
+/// How long a life lasts at most: events are kept for longer.
+const DAYS_MAX: i64 = 85;
+
+impl World {
+    pub async fn waits(&mut self, chance: &mut Chance) {
+        let span = [
+            Duration::seconds(9),
+            Duration::seconds(10),
+            Duration::minutes(31),
+            Duration::hours(7),
+            Duration::days(1),
+            Duration::days(3),
+            Duration::days(8),
+            Duration::days(32),
+        ][below(chance, 8)];
+        let to = self.now + span;
+        if to - self.began > Duration::days(DAYS_MAX) {
+            return;
+        }
+        let asked = json!({ "to": shown(to) });
+        let moved = loop {
+            let moved = self.wire.ask(Method::PUT, "/1/sandbox/clock", &[], &asked).await.ok(200);
+            if moved["complete"] == true {
+                break moved;
+            }
+        };
+        assert_eq!(moved["now"], shown(to));
+        while let Some((at, due)) = self.first_due().filter(|(at, _)| *at <= to) {
+            self.now = at;
+            self.comes_about(due);
+        }
+        self.now = to;
+        self.hears().await;
+    }
+
+    /// What is due first. What was due before now is due now.
+    fn first_due(&self) -> Option<(Time, Due)> {
+        let cards = self.cards.iter().enumerate().filter(|(_, card)| card.fate == Fate::Unused);
+        let sessions = self
+            .sessions
+            .iter()
+            .enumerate()
+            .filter(|(_, session)| self.charges[session.charge].state == State::Pending);
+        let subscriptions = self.subscriptions.iter().enumerate();
+        let refunds = self.refunds.iter().enumerate().filter(|(_, refund)| refund.success.is_none());
+        let disputes = self.disputes.iter().enumerate().filter(|(_, dispute)| dispute.waits());
+        let returns = self.transfers.iter().enumerate();
+        let all = cards
+            .map(|(n, card)| (Self::expires(card), Due::Card(n)))
+            .chain(sessions.map(|(n, session)| (session.made + Duration::minutes(30), Due::Session(n))))
+            .chain(subscriptions.filter(|(_, it)| self.plans[it.plan].is_there).filter_map(|(n, it)| {
+                it.due().map(|(at, bills)| (at, if bills { Due::Bill(n) } else { Due::End(n) }))
+            }))
+            .chain(refunds.map(|(n, refund)| (refund.made + Duration::seconds(10), Due::Refund(n))))
+            .chain(disputes.map(|(n, dispute)| (dispute.required_by, Due::Dispute(n))))
+            .chain(returns.filter_map(|(n, transfer)| transfer.returns.map(|at| (at, Due::Return(n)))))
+            .chain(self.settles_at.map(|at| (at, Due::Settlement)));
+        all.map(|(at, due)| (at.max(self.now), due)).min()
+    }
+
+    fn comes_about(&mut self, due: Due) {
+        match due {
+            Due::Card(n) => self.cards[n].fate = Fate::Gone,
+            Due::Session(n) => self.session_expires(n),
+            Due::Bill(n) | Due::End(n) => self.subscription_is_due(n),
+            Due::Refund(n) => self.refund_is_due(n),
+            Due::Dispute(n) => self.dispute_expires(n),
+            Due::Return(n) => self.transfer_returns(n),
+            Due::Settlement => self.settles(),
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! An account as the specification has it, and the server's account that should be like it.
+
+use chrono::{DateTime, NaiveDate, SecondsFormat};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::authorisations::Authorisation;
+use super::cards::Card;
+use super::charges::Charge;
+use super::customers::Customer;
+use super::disputes::Dispute;
+use super::payouts::{Deposit, Recipient, Transfer};
+use super::plans::Plan;
+use super::refunds::Refund;
+use super::settlement::Movement;
+use super::subscriptions::Subscription;
+use super::three_d_secure::Session;
+use super::webhooks::Endpoint;
+use super::wire::{Lines, Time, Wire, error, learn};
+use crate::harness::chance::Chance;
+use crate::harness::{Answer, Client};
+
+/// An event that should have been recorded.
+pub struct Event {
+    pub kind: &'static str,
+    pub at: Time,
+    pub data: Value,
+    /// The record whose token only this event tells.
+    pub teaches: Option<Teaches>,
+    pub token: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Teaches {
+    Charge(usize),
+    Transfer(usize),
+}
+
+/// All that an account has. Records are in the order in which they were made, which is that of their ids.
+pub struct World {
+    pub wire: Wire,
+    pub now: Time,
+    pub began: Time,
+    pub cards: Vec<Card>,
+    pub customers: Vec<Customer>,
+    pub charges: Vec<Charge>,
+    pub authorisations: Vec<Authorisation>,
+    pub refunds: Vec<Refund>,
+    pub sessions: Vec<Session>,
+    pub plans: Vec<Plan>,
+    pub subscriptions: Vec<Subscription>,
+    pub recipients: Vec<Recipient>,
+    /// Tokens of bank accounts, when they were made, and whether they were used.
+    pub bank_accounts: Vec<(Value, Time, bool)>,
+    pub transfers: Vec<Transfer>,
+    pub deposits: Vec<Deposit>,
+    pub disputes: Vec<Dispute>,
+    pub endpoints: Vec<Endpoint>,
+    /// The event and the endpoint of each webhook.
+    pub webhooks: Vec<(usize, usize)>,
+    pub events: Vec<Event>,
+    /// How many of the events were compared.
+    pub told: usize,
+    pub moved: Vec<Movement>,
+    pub schedule: &'static str,
+    pub settles_at: Option<Time>,
+}
+
+/// A time as the API shows it.
+pub fn shown(time: Time) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// The record of an answer, which is as expected; what only the server can know is filled in.
+#[track_caller]
+pub fn said(answer: &Answer, status: u16, mut expected: Value) -> Value {
+    assert_eq!(answer.status, status, "{}\nwhere {expected} was expected", answer.text);
+    let found = answer.json()["response"].clone();
+    if let Some(fault) = learn(&mut expected, &found) {
+        panic!("{fault}\nexpected {expected}\nfound {found}");
+    }
+    expected
+}
+
+/// A refusal for exactly these faults.
+#[track_caller]
+pub fn faulty(answer: &Answer, faults: &[(String, String)]) {
+    assert_eq!(answer.faults(), faults, "{}", answer.text);
+}
+
+/// A refusal with this code, whether its body is an object or in an array.
+#[track_caller]
+pub fn is_refused(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, error(answer).as_str()), (status, code), "{}", answer.text);
+}
+
+/// One fault, as texts.
+pub fn fault(param: &str, message: &str) -> Vec<(String, String)> {
+    vec![(param.to_owned(), message.to_owned())]
+}
+
+pub fn below(chance: &mut Chance, bound: usize) -> usize {
+    usize::try_from(chance.below(bound as u64)).unwrap()
+}
+
+pub fn one_in(chance: &mut Chance, many: u64) -> bool {
+    chance.below(many) == 0
+}
+
+/// One of these; more often one of the last.
+pub fn pick(chance: &mut Chance, count: usize) -> Option<usize> {
+    if count == 0 {
+        return None;
+    }
+    let recent = if one_in(chance, 2) { count.min(6) } else { count };
+    Some(count - 1 - below(chance, recent))
+}
+
+impl World {
+    pub async fn new(maker: &Client, lines: Lines) -> Self {
+        let made = maker.post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        let client = maker.keyed(made["secret_key"].as_str().unwrap());
+        let wire = Wire::new(client, lines);
+        let clock = wire.get("/1/sandbox/clock").await.ok(200);
+        let now = clock["now"].as_str().unwrap().parse::<DateTime<_>>().unwrap();
+        let mut world = Self {
+            wire,
+            now,
+            began: now,
+            cards: Vec::new(),
+            customers: Vec::new(),
+            charges: Vec::new(),
+            authorisations: Vec::new(),
+            refunds: Vec::new(),
+            sessions: Vec::new(),
+            plans: Vec::new(),
+            subscriptions: Vec::new(),
+            recipients: Vec::new(),
+            bank_accounts: Vec::new(),
+            transfers: Vec::new(),
+            deposits: Vec::new(),
+            disputes: Vec::new(),
+            endpoints: Vec::new(),
+            webhooks: Vec::new(),
+            events: Vec::new(),
+            told: 0,
+            moved: Vec::new(),
+            schedule: "manual",
+            settles_at: None,
+        };
+        world.opens().await;
+        world
+    }
+
+    /// One operation, as chance has it.
+    pub async fn does(&mut self, operation: u64) {
+        let chance = &mut Chance(operation);
+        match chance.below(100) {
+            0..=5 => self.stores_card(chance).await,
+            6..=7 => self.looks_at_card(chance).await,
+            8..=12 => self.adds_customer(chance).await,
+            13..=16 => self.changes_customer(chance).await,
+            17..=19 => self.adds_card_to_customer(chance).await,
+            20 => self.deletes_customer_card(chance).await,
+            21 => self.deletes_customer(chance).await,
+            22..=38 => self.charges(chance).await,
+            39..=43 => self.captures_or_voids(chance).await,
+            44..=46 => self.searches_charges(chance).await,
+            47..=52 => self.refunds(chance).await,
+            53 => self.decides_refund(chance).await,
+            54..=57 => self.authorises(chance).await,
+            58..=61 => self.follows_authorisation(chance).await,
+            62..=63 => self.adds_plan(chance).await,
+            64 => self.changes_plan(chance).await,
+            65..=68 => self.subscribes(chance).await,
+            69..=72 => self.changes_subscription(chance).await,
+            73..=75 => self.adds_recipient(chance).await,
+            76..=78 => self.transfers(chance).await,
+            79 if one_in(chance, 2) => self.schedules(chance).await,
+            79 => self.deposits(chance).await,
+            80..=82 => self.disputes(chance).await,
+            83..=86 => self.follows_dispute(chance).await,
+            87..=88 => self.changes_endpoints(chance).await,
+            89 => self.replays(chance).await,
+            90..=91 => self.asks_cardholder(chance).await,
+            92..=93 => self.looks_for_nothing(chance).await,
+            94..=95 => self.looks_at_nested(chance).await,
+            _ => self.waits(chance).await,
+        }
+    }
+
+    /// An event of now, with a webhook for each endpoint.
+    pub fn happens(&mut self, kind: &'static str, data: Value) {
+        self.happens_of(kind, data, None);
+    }
+
+    pub fn happens_of(&mut self, kind: &'static str, data: Value, teaches: Option<Teaches>) {
+        let event = self.events.len();
+        let endpoints = (0..self.endpoints.len()).filter(|endpoint| self.endpoints[*endpoint].is_there);
+        self.webhooks.extend(endpoints.map(|endpoint| (event, endpoint)));
+        self.events.push(Event { kind, at: self.now, data, teaches, token: "?evt_".into() });
+    }
+
+    pub fn today(&self) -> NaiveDate {
+        self.now.date_naive()
+    }
+
+    pub fn available(&self) -> i64 {
+        let today = self.today();
+        let booked = self.moved.iter().filter(|line| line.day <= today).map(|line| line.amount).sum::<i64>();
+        let arrived = self.deposits.iter().filter(|deposit| deposit.at <= self.now);
+        booked + arrived.map(|deposit| deposit.amount).sum::<i64>()
+    }
+
+    pub fn pending(&self) -> i64 {
+        let all: i64 = self.moved.iter().map(|line| line.amount).sum();
+        all + self.deposits.iter().map(|deposit| deposit.amount).sum::<i64>() - self.available()
+    }
+
+    /// What nobody has made is not found, under whatever code its chapter names.
+    async fn looks_for_nothing(&mut self, chance: &mut Chance) {
+        const GONE: &str = "AZqYv3rVcBKUQ1mHn7tKRw";
+        let (method, path, code) = [
+            (Method::GET, format!("/1/charges/ch_{GONE}"), "not_found"),
+            (Method::PUT, format!("/1/charges/ch_{GONE}/capture"), "not_found"),
+            (Method::PUT, format!("/1/charges/ch_{GONE}/void"), "not_found"),
+            (Method::POST, format!("/1/charges/ch_{GONE}/refunds"), "not_found"),
+            (Method::GET, format!("/1/cards/card_{GONE}"), "not_found"),
+            (Method::GET, format!("/1/customers/ch_{GONE}"), "not_found"),
+            (Method::DELETE, format!("/1/customers/cus_{GONE}"), "not_found"),
+            (Method::PUT, format!("/1/authorisations/auth_{GONE}/void"), "not_found"),
+            (Method::DELETE, format!("/1/plans/plan_{GONE}"), "not_found"),
+            (Method::GET, format!("/1/subscriptions/sub_{GONE}"), "not_found"),
+            (Method::PUT, format!("/1/subscriptions/sub_{GONE}/reactivate"), "not_found"),
+            (Method::GET, format!("/1/recipients/rp_{GONE}"), "not_found"),
+            (Method::GET, format!("/1/transfers/tfer_{GONE}/line_items"), "not_found"),
+            (Method::GET, format!("/1/disputes/dis_{GONE}"), "not_found"),
+            (Method::GET, format!("/1/events/evt_{GONE}"), "resource_not_found"),
+            (Method::GET, format!("/1/webhooks/whr_{GONE}"), "resource_not_found"),
+            (Method::DELETE, format!("/1/webhook_endpoints/whe_{GONE}"), "resource_not_found"),
+        ][below(chance, 17)]
+        .clone();
+        let body = if method == Method::GET { Value::Null } else { json!({}) };
+        let answer = self.wire.change(chance, method, &path, &[], &body).await;
+        is_refused(&answer, 404, code);
+    }
+
+    /// Every list, every count, every event and the balance are as they should be.
+    pub async fn agrees(&mut self) {
+        self.hears().await;
+        let per_page = [1, 3, 25, 500][self.events.len() % 4].max(self.charges.len() / 12 + 1);
+        let charges = self.listed_charges(|_| true);
+        let customers = newest(self.customers.iter().filter(|it| it.is_there), |it| self.customer(it));
+        let authorisations = newest(self.authorisations.iter(), |it| self.authorisation(it));
+        let refunds = newest(self.refunds.iter(), |it| self.refund(it));
+        let plans = newest(self.plans.iter().filter(|it| it.is_there), |it| self.plan(it));
+        let subscriptions = self.listed_subscriptions(|_| true);
+        let recipients = newest(self.recipients.iter(), |it| it.shown.clone());
+        let transfers = newest(self.transfers.iter(), |it| it.shown.clone());
+        let deposits = newest(self.deposits.iter(), Deposit::shown);
+        let disputes = newest(self.disputes.iter(), |it| self.dispute(it));
+        let endpoints = newest(self.endpoints.iter().filter(|it| it.is_there), |it| it.shown.clone());
+        for (list, long, expected) in [
+            ("charges", true, charges),
+            ("customers", true, customers),
+            ("authorisations", true, authorisations),
+            ("refunds", true, refunds),
+            ("plans", false, plans),
+            ("subscriptions", false, subscriptions),
+            ("recipients", true, recipients),
+            ("transfers", true, transfers),
+            ("deposits", true, deposits),
+            ("disputes", true, disputes),
+            ("webhook_endpoints", false, endpoints),
+        ] {
+            let found = self.wire.all(&format!("/1/{list}"), per_page, long).await;
+            are(list, &found, &expected);
+        }
+        self.webhooks_agree().await;
+        let (available, pending) = self.wire.client.balance().await;
+        assert_eq!((available, pending), (self.available(), self.pending()), "the balance");
+    }
+}
+
+/// Records as lists show them: the newest first.
+pub fn newest<T>(records: impl DoubleEndedIterator<Item = T>, show: impl FnMut(T) -> Value) -> Vec<Value> {
+    records.rev().map(show).collect()
+}
+
+/// What was found is what was expected, record by record.
+#[track_caller]
+pub fn are(list: &str, found: &[Value], expected: &[Value]) {
+    for (n, (found, expected)) in found.iter().zip(expected).enumerate() {
+        if let Some(fault) = learn(&mut expected.clone(), found) {
+            panic!("{list}, no. {n}: {fault}\nexpected {expected}\nfound {found}");
+        }
+    }
+    assert_eq!(found.len(), expected.len(), "how many {list}");
+}
