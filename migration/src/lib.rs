@@ -30,6 +30,7 @@ mod m0019_disputes;
 mod m0020_files;
 mod m0021_merchants;
 mod m0022_retired_data_keys;
+mod m0023_broad_searches;
 
 /// All steps in order.
 pub struct Migrator;
@@ -71,6 +72,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0020_files::Migration),
             Box::new(m0021_merchants::Migration),
             Box::new(m0022_retired_data_keys::Migration),
+            Box::new(m0023_broad_searches::Migration),
         ]
     }
 }
