@@ -210,10 +210,12 @@ impl Filling {
             ),
         ];
         for line in &self.lines {
-            let (id, amount, available) = match line.book {
-                Book::Merchant => ("c.charge", entitlement.as_str(), &available),
-                Book::Charges => ("c.taken", taken.as_str(), &day),
-                _ => ("c.fee", "t.amount", &day),
+            let (id, amount, available) = if line.book == Book::Merchant {
+                ("c.charge", entitlement.as_str(), &available)
+            } else if line.book == Book::Charges {
+                ("c.taken", taken.as_str(), &day)
+            } else {
+                ("c.fee", "t.amount", &day)
             };
             copies.push(copy::<posting::Entity>(
                 &named(line.id.id()),
