@@ -31,6 +31,7 @@ mod m0020_files;
 mod m0021_merchants;
 mod m0022_retired_data_keys;
 mod m0023_ended_api_keys;
+mod m0024_broad_searches;
 
 /// All steps in order.
 pub struct Migrator;
@@ -73,6 +74,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0021_merchants::Migration),
             Box::new(m0022_retired_data_keys::Migration),
             Box::new(m0023_ended_api_keys::Migration),
+            Box::new(m0024_broad_searches::Migration),
         ]
     }
 }

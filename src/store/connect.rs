@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use migration::Migrator;
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
-    Statement, sqlx,
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, RuntimeErr, Statement,
+    sqlx,
 };
 
 use super::either::{Either, Origin, Reading};

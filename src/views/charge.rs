@@ -1,8 +1,9 @@
 //! Charge (specification, Charge).
 
-use entity::charge::{self, ChargeState};
+use entity::charge::{self, ChargeState, Column};
 use entity::transfer::{self, TransferStatus};
-use entity::{AuthorisationToken, ChargeToken, Currency, JsonText, Timestamp, TransferToken};
+use entity::{AuthorisationToken, ChargeToken, Currency, FailureCode, JsonText, Timestamp, TransferToken};
+use sea_orm::FromQueryResult;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -88,6 +89,99 @@ pub struct Charge {
     platform_fees: Option<i64>,
 }
 
+/// What answers show of a charge: of its row, and of the transfer that has paid it out.
+#[derive(Debug, Clone, FromQueryResult)]
+#[expect(missing_docs, reason = "the columns of the tables, by their names")]
+pub struct ShownCharge {
+    pub id: ChargeToken,
+    pub state: ChargeState,
+    pub amount: i64,
+    pub currency: Currency,
+    pub description: String,
+    pub email: String,
+    pub ip_address: String,
+    pub metadata: JsonText,
+    pub card: JsonText,
+    pub failure: Option<FailureCode>,
+    pub expires_at: Timestamp,
+    pub captured_at: Option<Timestamp>,
+    pub fees: i64,
+    pub platform_adjustment: Option<i64>,
+    pub platform_fees: i64,
+    pub entitlement: i64,
+    pub amount_refunded: i64,
+    pub refunds_pending: i32,
+    pub authorisation_id: Option<AuthorisationToken>,
+    pub disputes_open: i32,
+    pub created_at: Timestamp,
+    pub transfer_id: Option<TransferToken>,
+    pub transfer_status: Option<TransferStatus>,
+    pub transfer_created_at: Option<Timestamp>,
+}
+
+impl ShownCharge {
+    /// Those of the charge's row.
+    pub const COLUMNS: [Column; 21] = [
+        Column::Id,
+        Column::State,
+        Column::Amount,
+        Column::Currency,
+        Column::Description,
+        Column::Email,
+        Column::IpAddress,
+        Column::Metadata,
+        Column::Card,
+        Column::Failure,
+        Column::ExpiresAt,
+        Column::CapturedAt,
+        Column::Fees,
+        Column::PlatformAdjustment,
+        Column::PlatformFees,
+        Column::Entitlement,
+        Column::AmountRefunded,
+        Column::RefundsPending,
+        Column::AuthorisationId,
+        Column::DisputesOpen,
+        Column::CreatedAt,
+    ];
+
+    fn transfer(&self) -> Option<ChargeTransfer> {
+        Some(ChargeTransfer::new(self.transfer_id?, self.transfer_status?, self.transfer_created_at?))
+    }
+}
+
+/// No transfer has paid it out.
+impl From<charge::Model> for ShownCharge {
+    fn from(row: charge::Model) -> Self {
+        Self {
+            id: row.id,
+            state: row.state,
+            amount: row.amount,
+            currency: row.currency,
+            description: row.description,
+            email: row.email,
+            ip_address: row.ip_address,
+            metadata: row.metadata,
+            card: row.card,
+            failure: row.failure,
+            expires_at: row.expires_at,
+            captured_at: row.captured_at,
+            fees: row.fees,
+            platform_adjustment: row.platform_adjustment,
+            platform_fees: row.platform_fees,
+            entitlement: row.entitlement,
+            amount_refunded: row.amount_refunded,
+            refunds_pending: row.refunds_pending,
+            authorisation_id: row.authorisation_id,
+            disputes_open: row.disputes_open,
+            created_at: row.created_at,
+            transfer_id: None,
+            transfer_status: None,
+            transfer_created_at: None,
+        }
+    }
+}
+
 /// A transfer that paid a charge out.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChargeTransfer {
@@ -102,13 +196,19 @@ pub struct ChargeTransfer {
     token: TransferToken,
 }
 
-impl From<&transfer::Model> for ChargeTransfer {
-    fn from(row: &transfer::Model) -> Self {
-        let state = match row.status {
+impl ChargeTransfer {
+    fn new(token: TransferToken, status: TransferStatus, paid_at: Timestamp) -> Self {
+        let state = match status {
             TransferStatus::Succeeded => "paid",
             TransferStatus::Failed => "failed",
         };
-        Self { state, paid_at: row.created_at, token: row.id }
+        Self { state, paid_at, token }
+    }
+}
+
+impl From<&transfer::Model> for ChargeTransfer {
+    fn from(row: &transfer::Model) -> Self {
+        Self::new(row.id, row.status, row.created_at)
     }
 }
 
@@ -140,8 +240,10 @@ impl Charge {
         self
     }
 
-    /// A charge as it stands at an instant of the account's clock; no transfer has paid it out.
-    pub fn at(now: Timestamp, row: charge::Model) -> Self {
+    /// A charge as it stands at an instant of the account's clock.
+    pub fn at(now: Timestamp, row: impl Into<ShownCharge>) -> Self {
+        let row = row.into();
+        let transfer = row.transfer();
         let shown = Shown::of(row.state);
         let captured = shown == Shown::Captured;
         let error_message = row.failure.map(failure_message);
@@ -162,7 +264,7 @@ impl Charge {
             },
             error_message,
             card: row.card,
-            transfer: Some(Vec::new()),
+            transfer: Some(transfer.into_iter().collect()),
             amount_refunded: row.amount_refunded,
             total_fees: captured.then_some(row.fees),
             merchant_entitlement: captured.then_some(row.entitlement),

@@ -62,6 +62,7 @@ mod overload;
 mod payment_sources;
 mod plans;
 mod process;
+mod query_plans;
 mod races;
 mod recipients;
 mod refund_races;

@@ -1,7 +1,7 @@
 //! Every statement starts from an account (design, Data and The store; docs/architecture.md). What the server sends
 //! while every operation of the document is asked for, and while time passes, is read word by word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,6 +9,7 @@ use card_payments::store;
 use sea_orm::{DbBackend, Statement};
 
 use crate::harness::{App, Database};
+use crate::query_plans;
 use crate::secrets::alone;
 
 /// Tables found by something else than an account: the key of a request, the secret of a page.
@@ -89,13 +90,14 @@ const AFTER_TABLES: [&str; 18] = [
 ];
 
 static RECORDS: AtomicBool = AtomicBool::new(false);
-static SENT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// By its text, the first of each.
+static SENT: Mutex<BTreeMap<String, Statement>> = Mutex::new(BTreeMap::new());
 
 fn record(statement: &Statement) {
     if RECORDS.load(Ordering::Relaxed) {
         let backend = if statement.db_backend == DbBackend::Postgres { "postgres" } else { "sqlite" };
         let text = format!("{backend}: {}", statement.sql);
-        SENT.lock().unwrap_or_else(PoisonError::into_inner).insert(text);
+        SENT.lock().unwrap_or_else(PoisonError::into_inner).entry(text).or_insert_with(|| statement.clone());
     }
 }
 
@@ -106,14 +108,20 @@ async fn every_statement_starts_from_an_account() {
         return;
     }
     store::watch(record);
+    let mut planned = Vec::new();
     for database in [Database::Sqlite, Database::Postgres] {
         let Some(app) = App::start(database).await else { continue };
         RECORDS.store(true, Ordering::Relaxed);
         app.whole_run().await;
+        query_plans::ask(&app).await;
         RECORDS.store(false, Ordering::Relaxed);
         app.check_books().await;
+        let sent: Vec<_> = SENT.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        planned.extend(query_plans::wrong_plans(&app, sent).await);
     }
+    assert!(planned.is_empty(), "{} plans:\n{}", planned.len(), planned.join("\n"));
     let sent = std::mem::take(&mut *SENT.lock().unwrap_or_else(PoisonError::into_inner));
+    let sent: BTreeSet<_> = sent.into_keys().collect();
     let wrong: Vec<_> = sent.iter().flat_map(|sql| wrong_with(sql)).collect();
     assert!(wrong.is_empty(), "{} of {} statements:\n{}", wrong.len(), sent.len(), wrong.join("\n"));
     assert!(sent.len() > 200, "{} statements were seen", sent.len());
@@ -126,7 +134,7 @@ async fn every_statement_starts_from_an_account() {
     }
 }
 
-fn may_look_at_all(text: &str) -> bool {
+pub fn may_look_at_all(text: &str) -> bool {
     let mut end = text.rsplit(' ').skip(1);
     let a_batch = text.starts_with("select ") && end.next() == Some("limit");
     a_batch && DUE_BY.iter().any(|column| text.contains(&format!("{column} < ")))
@@ -152,7 +160,7 @@ fn wrong_with(sent: &str) -> Vec<String> {
 }
 
 /// Lower-case words and marks, a space between any two.
-fn plain(sql: &str) -> String {
+pub fn plain(sql: &str) -> String {
     let mut words = Vec::<String>::new();
     let mut rest = sql.replace('"', "").to_lowercase();
     while let Some(first) = rest.trim_start().chars().next() {
@@ -335,7 +343,7 @@ impl<'a> Part<'a> {
 }
 
 /// Whether rows of the table belong to accounts, or are accounts: whatever this program's schema holds.
-fn is_owned(table: &str) -> bool {
+pub fn is_owned(table: &str) -> bool {
     !OF_NOBODY.contains(&table) && TABLES.contains(table)
 }
 

@@ -1,48 +1,37 @@
 //! Finding charges.
 
-use entity::charge::{self, ChargeState, Column};
+use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
 use entity::{ChargeToken, Owned};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::sea_query::IntoIden;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
+use crate::services::customers;
+use crate::services::ledger::lines;
 use crate::services::page::{List, Page};
-use crate::services::{customers, ledger};
-use crate::views::charge::Charge;
+use crate::views::charge::{Charge, ShownCharge};
 
 /// One charge, failed and pending ones included.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
-    let row = by_token(ctx.store.read(), account, token).await?;
-    Ok(shown(ctx, account, vec![row]).await?.remove(0))
+    let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let mut row = charge::Entity::owned_by(account.id())
+        .filter(Column::Id.eq(id))
+        .filter(Column::Origin.ne(Origin::Authorisation))
+        .select_only()
+        .columns(ShownCharge::COLUMNS);
+    lines::with_transfer(QueryTrait::query(&mut row), account.id(), &charge::Entity.into_iden());
+    let row = row.into_model::<ShownCharge>().one(ctx.store.read()).await?;
+    Ok(Charge::at(account.now, row.ok_or(ErrorCode::NotFound)?))
 }
 
-/// Charges as they stand, with the transfers that have paid them out.
-pub(in crate::services) async fn shown(
-    ctx: &Context,
-    account: &Account,
-    rows: Vec<charge::Model>,
-) -> Result<Vec<Charge>, Error> {
-    let captured = rows.iter().filter(|row| row.state == ChargeState::Captured).map(|row| row.id);
-    let transfers = ledger::lines::transfers_of(ctx.store.read(), account.id(), captured).await?;
-    let shown = |row: charge::Model| {
-        let transfer = transfers.get(&row.id);
-        Charge::at(account.now, row).paid_out_by(transfer)
-    };
-    Ok(rows.into_iter().map(shown).collect())
-}
-
-/// A page of them.
-pub(super) async fn shown_page(
-    ctx: &Context,
-    account: &Account,
-    page: Page<charge::Model>,
-) -> Result<Page<Charge>, Error> {
-    let Page { records, count, paging } = page;
-    Ok(Page { records: shown(ctx, account, records).await?, count, paging })
+/// A list of charges, of which no more is read than answers show.
+pub(super) fn listed(list: List<charge::Entity>) -> List<charge::Entity, ShownCharge> {
+    list.reading(&ShownCharge::COLUMNS, lines::with_transfer)
 }
 
 /// The row a token names.
@@ -60,8 +49,9 @@ pub(in crate::services) async fn by_token(
 /// The account's charges, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Charge>, Error> {
     let rows = charge::Entity::owned_by(account.id()).filter(charge::listed());
-    let page = List::newest_first(account.id(), rows).counted(ctx, Counted::Charges, paging).await?;
-    shown_page(ctx, account, page).await
+    let list = listed(List::newest_first(account.id(), rows));
+    let page = list.counted(ctx, Counted::Charges, paging).await?;
+    Ok(page.map(|row| Charge::at(account.now, row)))
 }
 
 /// A customer's charges, newest first.
@@ -77,6 +67,6 @@ pub async fn of_customer(
     let rows = charge::Entity::owned_by(account.id())
         .filter(Column::CustomerId.eq(customer.id))
         .filter(charge::listed());
-    let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
-    shown_page(ctx, account, page).await
+    let page = listed(List::newest_first(account.id(), rows)).ranged(ctx, paging.valid()?).await?;
+    Ok(page.map(|row| Charge::at(account.now, row)))
 }

@@ -1,13 +1,16 @@
 //! Searching charges (specification, GET /charges/search; decisions 1): words as a substring, the rest exact.
 
 use entity::charge::{self, Column};
+use entity::counter::Counted;
 use entity::{
     AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Owned, RefundToken, Timestamp, refund,
 };
-use sea_orm::sea_query::{Alias, Expr, ExprTrait, Query, SimpleExpr, UnionType};
-use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::sea_query::{Alias, Asterisk, Expr, ExprTrait, Query, SelectStatement, SimpleExpr, UnionType};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait, Select, Value,
+};
 
-use super::find::shown_page;
+use super::find::listed;
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
@@ -19,6 +22,9 @@ use crate::views::charge::Charge;
 /// What charges can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "amount"];
 
+/// Up to so many are found first and sorted afterwards. Of more than these, a walk in the order's index soon has a page.
+const FEW: u64 = 1_000;
+
 /// Search the account's charges.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<Page<Charge>, Error> {
     let mut rows = charge::Entity::owned_by(account.id()).filter(charge::listed());
@@ -28,20 +34,69 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
     if let Some(to) = search.to {
         rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
     }
-    if let Some(query) = &search.query {
-        let refunded = refunded_by(ctx, account, query).await?;
-        rows = rows.filter(matches(ctx.store.backend(), account.id(), query, refunded));
-    }
     let column = match search.sort {
         Some("amount") => Column::Amount,
         _ => Column::CreatedAt,
     };
-    let mut list = List::sorted(account.id(), rows, column, search.ascending);
-    if ctx.store.backend() != DbBackend::Postgres && search.query.as_deref().is_some_and(has_trigrams) {
-        list = list.found_first();
+    let list = |rows| listed(List::sorted(account.id(), rows, column, search.ascending));
+    let page = match &search.query {
+        Some(query) => {
+            let exactly = Exactly::new(query, refunded_by(ctx, account, query).await?);
+            let Found { rows, size, few } = found(ctx, account.id(), rows, query, &exactly).await?;
+            let list = if few { list(rows).found_first() } else { list(rows) };
+            match size {
+                Some(size) => list.of_size(ctx, size, search.paging).await?,
+                None => list.ranged(ctx, search.paging).await?,
+            }
+        }
+        None if search.from.or(search.to).is_some() => list(rows).ranged(ctx, search.paging).await?,
+        None => list(rows).counted(ctx, Counted::Charges, search.paging).await?,
+    };
+    Ok(page.map(|row| Charge::at(account.now, row)))
+}
+
+/// What a query has found.
+struct Found {
+    rows: Select<charge::Entity>,
+    /// How many these are, where they have been counted.
+    size: Option<u64>,
+    /// Whether they are at most [`FEW`].
+    few: bool,
+}
+
+/// Those of the rows that a query matches: words as a substring, the rest exactly.
+async fn found(
+    ctx: &Context,
+    account: AccountToken,
+    rows: Select<charge::Entity>,
+    query: &str,
+    exactly: &Exactly,
+) -> Result<Found, Error> {
+    let (db, backend) = (ctx.store.read(), ctx.store.backend());
+    if backend != DbBackend::Postgres && has_trigrams(query) && exactly.by_index() {
+        let ids = ids(account, &words::folded(query), exactly);
+        if count(db, &first_of(ids.clone(), FEW + 1)).await? <= FEW {
+            return Ok(Found { rows: rows.filter(Column::Id.in_subquery(ids)), size: None, few: true });
+        }
     }
-    let page = list.ranged(ctx, search.paging).await?;
-    shown_page(ctx, account, page).await
+    let matches = Condition::any().add(words::contains(backend, Column::SearchText.into_expr(), query));
+    let rows = rows.filter(exactly.conditions().into_iter().fold(matches, Condition::add));
+    // Any time: so SQLite looks in the index of times, which holds the words as well.
+    let at_any_time = rows.clone().filter(Column::CreatedAt.gte(Timestamp::from_millis(i64::MIN)));
+    let ids = at_any_time.clone().select_only().column(Column::Id).into_query();
+    let size = count(db, &ids).await?;
+    let few = size <= FEW;
+    Ok(Found { rows: if few { at_any_time } else { rows }, size: Some(size), few })
+}
+
+/// How many rows a query has.
+async fn count(db: &impl ConnectionTrait, query: &SelectStatement) -> Result<u64, Error> {
+    let count = Query::select()
+        .expr_as(Expr::col(Asterisk).count(), "found")
+        .from_subquery(query.clone(), "rows_found")
+        .take();
+    let count = db.query_one(&count).await?.map(|row| row.try_get::<i64>("", "found")).transpose()?;
+    Ok(u64::try_from(count.unwrap_or_default()).unwrap_or_default())
 }
 
 /// The charge of the refund whose token the query is: looked up before, so that the search keeps to its indexes.
@@ -51,32 +106,35 @@ async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Op
     Ok(refund.one(ctx.store.read()).await?.map(|refund| refund.charge_id))
 }
 
-/// What a query matches: words as a substring, the rest exactly.
-fn matches(
-    backend: DbBackend,
-    account: AccountToken,
-    query: &str,
-    refunded: Option<ChargeToken>,
-) -> Condition {
-    let exactly = exactly(query, refunded);
-    if backend != DbBackend::Postgres && has_trigrams(query) {
-        return found_by_id(account, &words::folded(query), exactly);
-    }
-    let words = words::contains(backend, Column::SearchText.into_expr(), query);
-    exactly.into_iter().fold(Condition::any().add(words), Condition::add)
+/// Amount, currency and tokens, as far as the query can be one.
+struct Exactly {
+    /// By indexes of charges.
+    values: Vec<(Column, Value)>,
+    currency: Option<Currency>,
 }
 
-/// Amount, currency and tokens, as far as the query can be one.
-fn exactly(query: &str, refunded: Option<ChargeToken>) -> Vec<SimpleExpr> {
-    let is = |column: Column, value: Option<SimpleExpr>| value.map(|value| Expr::col(column).eq(value));
-    let conditions = [
-        is(Column::Amount, query.parse::<i64>().ok().map(Expr::value)),
-        is(Column::Currency, Currency::parse(query).map(|currency| Expr::value(currency.code()))),
-        is(Column::Id, query.parse::<ChargeToken>().ok().or(refunded).map(Expr::value)),
-        is(Column::CardId, query.parse::<CardToken>().ok().map(Expr::value)),
-        is(Column::CustomerId, query.parse::<CustomerToken>().ok().map(Expr::value)),
-    ];
-    conditions.into_iter().flatten().collect()
+impl Exactly {
+    fn new(query: &str, refunded: Option<ChargeToken>) -> Self {
+        let values = [
+            (Column::Amount, query.parse::<i64>().ok().map(Value::from)),
+            (Column::Id, query.parse::<ChargeToken>().ok().or(refunded).map(Value::from)),
+            (Column::CardId, query.parse::<CardToken>().ok().map(Value::from)),
+            (Column::CustomerId, query.parse::<CustomerToken>().ok().map(Value::from)),
+        ];
+        let values = values.into_iter().filter_map(|(column, value)| Some((column, value?))).collect();
+        Self { values, currency: Currency::parse(query) }
+    }
+
+    /// Whether indexes find all of it. Of a currency there are many charges or none.
+    fn by_index(&self) -> bool {
+        self.currency.is_none()
+    }
+
+    fn conditions(&self) -> Vec<SimpleExpr> {
+        let values = self.values.iter().map(|(column, value)| Expr::col(*column).eq(value.clone()));
+        let currency = self.currency.map(|currency| Expr::col(Column::Currency).eq(currency.code()));
+        values.chain(currency).collect()
+    }
 }
 
 /// Trigrams find three characters and more; fewer scan the account.
@@ -84,9 +142,9 @@ fn has_trigrams(query: &str) -> bool {
     query.chars().count() >= 3
 }
 
-/// SQLite: the ids that the words' table knows and those that the charges' own indexes know, so that each finds by
-/// its own index; one condition with OR would walk the whole account.
-fn found_by_id(account: AccountToken, words: &str, exactly: Vec<SimpleExpr>) -> Condition {
+/// SQLite: the ids that the words' table knows and those that the charges' own indexes know, some of them twice; one
+/// condition with OR would walk the whole account.
+fn ids(account: AccountToken, words: &str, exactly: &Exactly) -> SelectStatement {
     let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let both = format!("{} AND {}", phrase(&WordTable::account_code(account)), phrase(words));
     let mut found = Query::select();
@@ -94,9 +152,13 @@ fn found_by_id(account: AccountToken, words: &str, exactly: Vec<SimpleExpr>) -> 
         .column(Alias::new("id"))
         .from(Alias::new(WordTable::Charges.name()))
         .and_where(Expr::cust_with_values("charges_search MATCH ?", [both]));
-    for condition in exactly {
+    for condition in exactly.conditions() {
         let exact = charge::Entity::owned_by(account).filter(charge::listed()).filter(condition);
-        found.union(UnionType::Distinct, exact.select_only().column(Column::Id).into_query());
+        found.union(UnionType::All, exact.select_only().column(Column::Id).into_query());
     }
-    Condition::all().add(Column::Id.in_subquery(found))
+    found
+}
+
+fn first_of(mut ids: SelectStatement, how_many: u64) -> SelectStatement {
+    ids.limit(how_many).take()
 }

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use entity::posting::{self, Column};
-use entity::{AccountToken, ChargeToken, Day, Owned, Token, TransferToken, transfer};
-use sea_orm::sea_query::{Asterisk, Expr, ExprTrait, SimpleExpr};
+use entity::{AccountToken, ChargeToken, Day, Owned, Token, TransferToken, charge, transfer};
+use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, SelectStatement, SimpleExpr};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
     UpdateMany,
@@ -83,6 +83,24 @@ pub async fn transfers_of(
         .await?;
     let paid = paid.into_iter().filter_map(|(line, transfer)| Some((Token::new(line.id.id()), transfer?)));
     Ok(paid.collect())
+}
+
+/// Beside each charge of a statement, the transfer that has paid it out: what `views::charge::ShownCharge` shows of it.
+pub fn with_transfer(statement: &mut SelectStatement, account: AccountToken, charges: &DynIden) {
+    let posting = |column: Column| Expr::col((posting::Entity, column));
+    let paid = |column: transfer::Column| Expr::col((transfer::Entity, column));
+    let line = posting(Column::AccountId)
+        .eq(account)
+        .and(posting(Column::Id).equals((charges.clone(), charge::Column::Id)));
+    let of_line = paid(transfer::Column::AccountId)
+        .eq(account)
+        .and(paid(transfer::Column::Id).equals((posting::Entity, Column::TransferId)));
+    statement
+        .left_join(posting::Entity, line)
+        .left_join(transfer::Entity, of_line)
+        .expr_as(paid(transfer::Column::Id), "transfer_id")
+        .expr_as(paid(transfer::Column::Status), "transfer_status")
+        .expr_as(paid(transfer::Column::CreatedAt), "transfer_created_at");
 }
 
 fn its_transfer() -> RelationDef {

@@ -3,7 +3,7 @@
 use entity::transfer::{self, Column};
 use entity::{AccountToken, Owned, RecipientToken, Timestamp, TransferToken, recipient};
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr, UnionType};
-use sea_orm::{ColumnTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, QueryTrait};
 
 use crate::error::Error;
 use crate::params::Search;
@@ -25,34 +25,45 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
         rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
     }
     if let Some(query) = &search.query {
-        rows = rows.filter(Column::Id.in_subquery(found(ctx.store.backend(), account.id(), query)));
+        let backend = ctx.store.backend();
+        rows = rows.filter(if backend == DbBackend::Postgres {
+            Condition::all().add(Column::Id.in_subquery(found(account.id(), query)))
+        } else {
+            matching(backend, account.id(), query).into_iter().fold(Condition::any(), Condition::add)
+        });
     }
     let list = List::sorted(account.id(), rows, Column::CreatedAt, search.ascending);
     Ok(list.ranged(ctx, search.paging).await?.map(Transfer::from))
 }
 
-/// The ids that each index finds: description, amount and token of transfers; name, e-mail address and token of
-/// recipients as they are now.
-fn found(backend: DbBackend, account: AccountToken, query: &str) -> SelectStatement {
-    let of = |condition: SimpleExpr| {
-        let transfers = transfer::Entity::owned_by(account).filter(condition);
-        transfers.select_only().column(Column::Id).into_query()
-    };
+/// Description, amount and token of transfers; name, e-mail address and token of recipients as they are now.
+fn matching(backend: DbBackend, account: AccountToken, query: &str) -> Vec<SimpleExpr> {
     let with_words = |text: SimpleExpr| words::contains(backend, text, query);
     let recipients = recipient::Entity::owned_by(account)
         .filter(with_words(recipient::Column::SearchText.into_expr()))
         .select_only()
         .column(recipient::Column::Id)
         .into_query();
-    let mut found = of(with_words(Column::SearchText.into_expr()));
     let is = |column: Column, value: Option<SimpleExpr>| value.map(|value| Expr::col(column).eq(value));
-    let exactly = [
+    let conditions = [
+        Some(with_words(Column::SearchText.into_expr())),
         Some(Expr::col(Column::RecipientId).in_subquery(recipients)),
         is(Column::Amount, query.parse::<i64>().ok().map(Expr::value)),
         is(Column::Id, query.parse::<TransferToken>().ok().map(Expr::value)),
         is(Column::RecipientId, query.parse::<RecipientToken>().ok().map(Expr::value)),
     ];
-    for condition in exactly.into_iter().flatten() {
+    conditions.into_iter().flatten().collect()
+}
+
+/// PostgreSQL: the ids that each index finds. SQLite walks in the index of times, which holds what is compared.
+fn found(account: AccountToken, query: &str) -> SelectStatement {
+    let of = |condition: SimpleExpr| {
+        let transfers = transfer::Entity::owned_by(account).filter(condition);
+        transfers.select_only().column(Column::Id).into_query()
+    };
+    let mut conditions = matching(DbBackend::Postgres, account, query).into_iter();
+    let mut found = conditions.next().map(of).unwrap_or_default();
+    for condition in conditions {
         found.union(UnionType::Distinct, of(condition));
     }
     found

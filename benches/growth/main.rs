@@ -1,0 +1,160 @@
+//! How costs grow with the tables: the same requests at 1 k, 10 k, 100 k and 1,000,000 charges of one account, each
+//! beside what it cost at the smallest size.
+//!
+//! `cargo bench --bench growth -- [--sizes 1000,10000] [--rounds 200] [--postgres URL] [--folder PATH] [--binary PATH]`
+//!
+//! On SQLite in a folder of its own, or in the empty database that URL names. The server makes one charge, which the
+//! database then copies (`fill.rs`); the books must hold afterwards. Of a request the median time is told, and the CPU of
+//! the server's process for one; settlement and the proof of the books are told for a thousand charges.
+
+mod fill;
+mod server;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use server::Server;
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+struct Options {
+    sizes: Vec<i64>,
+    rounds: u32,
+    postgres: Option<String>,
+    folder: PathBuf,
+    binary: PathBuf,
+}
+
+impl Options {
+    fn read() -> Fallible<Self> {
+        let mut options = Self {
+            sizes: vec![1_000, 10_000, 100_000, 1_000_000],
+            rounds: 200,
+            postgres: None,
+            folder: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("growth"),
+            binary: env!("CARGO_BIN_EXE_card-payments").into(),
+        };
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
+            match word.as_str() {
+                "--sizes" => options.sizes = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
+                "--rounds" => options.rounds = value()?.parse()?,
+                "--postgres" => options.postgres = Some(value()?),
+                "--folder" => options.folder = value()?.into(),
+                "--binary" => options.binary = value()?.into(),
+                // Cargo says so itself.
+                "--bench" => {}
+                other => return Err(format!("what is {other}?").into()),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// The address of each question, and how much of the rounds it is asked.
+const QUESTIONS: [(&str, &str, u32); 10] = [
+    ("GET one", "/1/charges/{charge}", 1),
+    ("page 1", "/1/charges", 1),
+    ("page 1,000", "/1/charges?page=1000", 4),
+    ("balance", "/1/balance", 1),
+    ("search by token", "/1/charges/search?query={charge}", 1),
+    ("search, 100 hits", "/1/charges/search?query={lot}", 1),
+    ("search, no hit", "/1/charges/search?query=nowhere", 1),
+    ("search, all hit", "/1/charges/search?query=roland", 20),
+    ("search, two letters", "/1/charges/search?query=ro", 20),
+    ("search, all hit, by amount", "/1/charges/search?query=roland&sort=amount", 20),
+];
+
+/// What something cost.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    median: Duration,
+    cpu: Duration,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Fallible<()> {
+    let options = Options::read()?;
+    let mut first = BTreeMap::new();
+    let place = fill::Place::new(&options.folder, options.postgres.clone())?;
+    for &size in &options.sizes {
+        let server = Server::start(&options.binary, &place)?;
+        if place.template().await?.is_none() {
+            server.charge(&fill::description("#n#", "#l#"))?;
+        }
+        let account = place.template().await?.ok_or("there is no charge to copy")?.account;
+        drop(server);
+        let began = Instant::now();
+        place.fill(size).await?;
+        println!("\n{size} charges, filled in {:.1?}", began.elapsed());
+
+        let began = Instant::now();
+        server::command(&options.binary, &place, &["ledger", "verify"])?;
+        let proof = began.elapsed() * 1_000 / u32::try_from(size)?;
+        server::command(
+            &options.binary,
+            &place,
+            &["account", "set", &account, "transfers_schedule", "daily"],
+        )?;
+
+        let server = Server::start(&options.binary, &place)?;
+        for (name, cost) in requests(&server, size, options.rounds)? {
+            tell(&mut first, name, cost);
+        }
+        let (lines, cost) = settled(&server)?;
+        let each = |of: Duration| of * 1_000 / u32::try_from(lines).unwrap_or(1).max(1);
+        tell(&mut first, "settlement, a thousand", Cost { median: each(cost.median), cpu: each(cost.cpu) });
+        tell(&mut first, "ledger verify, a thousand", Cost { median: proof, cpu: Duration::ZERO });
+    }
+    Ok(())
+}
+
+fn requests(server: &Server, size: i64, rounds: u32) -> Fallible<Vec<(&'static str, Cost)>> {
+    let charge = server.newest_charge()?;
+    let lot = fill::lot(size / 200);
+    let mut costs = Vec::new();
+    for (name, path, part) in QUESTIONS {
+        let path = path.replace("{charge}", &charge).replace("{lot}", &lot);
+        costs.push((name, measured(server, rounds.div_ceil(part), || server.get(&path).map(drop))?));
+    }
+    costs.push(("POST", measured(server, rounds, || server.charge("one more"))?));
+    Ok(costs)
+}
+
+/// Settle what waits, by a day of the clock: how many lines that were, and what it cost.
+fn settled(server: &Server) -> Fallible<(u64, Cost)> {
+    let cost = measured(server, 1, || server.a_day_passes())?;
+    let transfers = server.get("/1/transfers")?;
+    Ok((transfers["response"][0]["line_items_count"].as_u64().ok_or("nothing was settled")?, cost))
+}
+
+fn measured(server: &Server, rounds: u32, mut ask: impl FnMut() -> Fallible<()>) -> Fallible<Cost> {
+    let mut times = Vec::new();
+    let before = server.cpu()?;
+    for _ in 0..rounds {
+        let began = Instant::now();
+        ask()?;
+        times.push(began.elapsed());
+    }
+    let cpu = (server.cpu()? - before) / rounds;
+    times.sort();
+    Ok(Cost { median: times[times.len() / 2], cpu })
+}
+
+/// A line of the table, with how many times more it is than at the first size.
+fn tell(first: &mut BTreeMap<&'static str, Cost>, name: &'static str, cost: Cost) {
+    let before = first.entry(name).or_insert(cost);
+    let times = |now: Duration, then: Duration| {
+        if then.is_zero() { "-".into() } else { format!("{:.2}", now.as_secs_f64() / then.as_secs_f64()) }
+    };
+    println!(
+        "{name:<28} {:>9} us  x{:<7} cpu {:>9} us  x{}",
+        cost.median.as_micros(),
+        times(cost.median, before.median),
+        cost.cpu.as_micros(),
+        times(cost.cpu, before.cpu),
+    );
+}

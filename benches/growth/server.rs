@@ -1,0 +1,138 @@
+//! The server as a process of its own, asked over one connection.
+
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::Fallible;
+use crate::fill::Place;
+
+const KEY: &str = "sk_test_growth";
+const FORM: &str = "email=roland%40example.com&amount=400&ip_address=203.192.1.172&card[number]=4200000000000000\
+                    &card[expiry_month]=5&card[expiry_year]=2035&card[cvc]=123&card[name]=Roland+Robot\
+                    &card[address_line1]=42+Sevenoaks+St&card[address_city]=Lathlain&card[address_country]=Australia";
+
+/// A server; killed when it is dropped.
+pub struct Server {
+    child: Child,
+    connection: RefCell<BufReader<TcpStream>>,
+}
+
+/// The program on the database of a place.
+fn program(binary: &Path, place: &Place) -> Command {
+    let mut program = Command::new(binary);
+    program.env("CARD_PAYMENTS_DATA_DIR", place.folder()).env("CARD_PAYMENTS_LOG", "warn");
+    program.env("CARD_PAYMENTS_SECRET_KEY", KEY);
+    if let Some(url) = place.url() {
+        program.env("CARD_PAYMENTS_DATABASE_URL", url);
+    }
+    program
+}
+
+/// Run a command that operators run.
+pub fn command(binary: &Path, place: &Place, words: &[&str]) -> Fallible<()> {
+    let done = program(binary, place).args(words).output()?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let [out, err] = [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    Err(format!("{words:?}: {out}{err}").into())
+}
+
+impl Server {
+    /// Start it and wait until it listens.
+    pub fn start(binary: &Path, place: &Place) -> Fallible<Self> {
+        let mut child =
+            program(binary, place).args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn()?;
+        let out = BufReader::new(child.stdout.take().ok_or("no output")?);
+        let mut address = None;
+        for line in out.lines() {
+            if let Some((_, rest)) = line?.split_once("Listening on http://") {
+                address = rest.split([' ', '/']).next().map(str::to_owned);
+                break;
+            }
+        }
+        let connection = TcpStream::connect(address.ok_or("the server does not listen")?)?;
+        connection.set_nodelay(true)?;
+        Ok(Self { child, connection: RefCell::new(BufReader::new(connection)) })
+    }
+
+    /// CPU that its process has used so far. A tick of Linux is ten milliseconds.
+    pub fn cpu(&self) -> Fallible<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let ticks = fields.skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
+        Ok(Duration::from_millis(10 * ticks))
+    }
+
+    /// What it answers to a GET.
+    pub fn get(&self, path: &str) -> Fallible<Value> {
+        self.ask("GET", path, "")
+    }
+
+    /// Make a charge.
+    pub fn charge(&self, description: &str) -> Fallible<()> {
+        let description: String = url::form_urlencoded::byte_serialize(description.as_bytes()).collect();
+        self.ask("POST", "/1/charges", &format!("description={description}&{FORM}")).map(drop)
+    }
+
+    /// The token of the newest charge.
+    pub fn newest_charge(&self) -> Fallible<String> {
+        let newest = self.get("/1/charges?per_page=1")?;
+        Ok(newest["response"][0]["token"].as_str().ok_or("there is no charge")?.to_owned())
+    }
+
+    /// Move the account's clock, until it stands there.
+    pub fn a_day_passes(&self) -> Fallible<()> {
+        let mut moved = self.ask("PUT", "/1/sandbox/clock", "advance=1d")?;
+        while moved["response"]["complete"] == false {
+            moved = self.ask("PUT", "/1/sandbox/clock", "advance=0d")?;
+        }
+        Ok(())
+    }
+
+    fn ask(&self, method: &str, path: &str, form: &str) -> Fallible<Value> {
+        let mut connection = self.connection.borrow_mut();
+        let credentials = STANDARD.encode(format!("{KEY}:"));
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: growth\r\nAuthorization: Basic {credentials}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+            form.len()
+        );
+        connection.get_mut().write_all(request.as_bytes())?;
+        let (mut status, mut length) = (String::new(), 0);
+        connection.read_line(&mut status)?;
+        loop {
+            let mut line = String::new();
+            connection.read_line(&mut line)?;
+            let line = line.trim().to_ascii_lowercase();
+            if line.is_empty() {
+                break;
+            }
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse()?;
+            }
+        }
+        let mut body = vec![0; length];
+        connection.read_exact(&mut body)?;
+        if !status.starts_with("HTTP/1.1 2") {
+            return Err(format!("{method} {path}: {status}{}", String::from_utf8_lossy(&body)).into());
+        }
+        Ok(serde_json::from_slice(&body)?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It survives a kill at any time.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

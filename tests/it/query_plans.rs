@@ -1,0 +1,138 @@
+//! How the databases find what lists, searches and records ask for: by an index that begins with the account, in the
+//! order in which it is wanted. What `statements.rs` has seen of a whole run is explained on both databases.
+
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
+use serde_json::json;
+
+use crate::harness::{App, charge_with, token_of};
+use crate::statements::{is_owned, may_look_at_all, plain};
+
+/// What is small in any account: at most five endpoints, ten keys.
+const SMALL: [&str; 2] = ["webhook_endpoints", "api_keys"];
+
+/// Ask for what a whole run asks for in one way only: deep pages, and searches of every kind.
+pub async fn ask(app: &App) {
+    let client = app.client();
+    let charge = token_of(&client.post("/1/charges", &charge_with(401, json!({}))).await.ok(201));
+    for list in [
+        "authorisations",
+        "charges",
+        "customers",
+        "deposits",
+        "disputes",
+        "events",
+        "merchants",
+        "plans",
+        "recipients",
+        "refunds",
+        "subscriptions",
+        "transfers",
+        "webhooks",
+        "disputes/search?",
+        "merchants/search?",
+        "transfers/search?",
+        "charges/search?",
+        "disputes?sort=amount",
+        "charges/search?sort=amount",
+    ] {
+        let joint = if list.contains('?') { "&" } else { "?" };
+        client.get(&format!("/1/{list}{joint}page=1")).await.ok(200);
+        client.get(&format!("/1/{list}{joint}page=1000")).await.ok(200);
+    }
+    for query in [
+        "ro",
+        "roland",
+        "401",
+        "AUD",
+        &charge,
+        "nowhere&sort=amount",
+        "ro&sort=amount&direction=-1",
+        "roland&start_date=2026/01/01",
+    ] {
+        client.get(&format!("/1/charges/search?query={query}")).await.ok(200);
+    }
+    for query in ["self", "se", "400"] {
+        client.get(&format!("/1/transfers/search?query={query}")).await.ok(200);
+    }
+    client.get("/1/merchants/search?query=example&sort=name").await.ok(200);
+}
+
+/// What of these plans reads more than it must.
+pub async fn wrong_plans(app: &App, sent: Vec<Statement>) -> Vec<String> {
+    let backend = app.ctx().store.backend();
+    let queries = sent.into_iter().filter(|statement| statement.db_backend == backend);
+    let queries =
+        queries.filter(|statement| statement.sql.starts_with("SELECT") && !statement.sql.contains(" FOR "));
+    let mut wrong = Vec::new();
+    for query in queries {
+        let text = plain(&query.sql);
+        let plan = plan(app, query).await;
+        let faults =
+            if backend == DbBackend::Postgres { postgres_faults(&plan) } else { sqlite_faults(&plan) };
+        wrong.extend(
+            faults
+                .into_iter()
+                .filter(|_| !may_look_at_all(&text))
+                .map(|fault| format!("{fault}: {text}\n    {}", plan.join("\n    "))),
+        );
+    }
+    wrong
+}
+
+/// A line a step.
+async fn plan(app: &App, query: Statement) -> Vec<String> {
+    let backend = query.db_backend;
+    let explain = if backend == DbBackend::Postgres { "EXPLAIN (COSTS OFF)" } else { "EXPLAIN QUERY PLAN" };
+    let explained = Statement { sql: format!("{explain} {}", query.sql), ..query };
+    // One connection for both statements: tables as small as these would be read whole.
+    let snapshot = app.ctx().store.snapshot().await.unwrap();
+    if backend == DbBackend::Postgres {
+        snapshot.execute_unprepared("SET LOCAL enable_seqscan = off").await.unwrap();
+    }
+    let rows = snapshot.query_all_raw(explained).await.unwrap();
+    let column = if backend == DbBackend::Postgres { "QUERY PLAN" } else { "detail" };
+    rows.iter().map(|row| row.try_get::<String>("", column).unwrap()).collect()
+}
+
+/// Steps that read a table of accounts without an index that begins with the account, or sort all of an account.
+fn sqlite_faults(plan: &[String]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut whole_account = false;
+    for step in plan {
+        let words: Vec<_> = step.split(' ').collect();
+        if let ["SCAN", table, ..] = words[..] {
+            if is_owned(table) {
+                faults.push(format!("{table} is scanned"));
+            }
+            // A page, which was chosen before.
+            whole_account = false;
+        }
+        // What is asked for by more than its account is a part of it; what is asked for by its account comes in order.
+        if let ["SEARCH", table, ..] = words[..] {
+            whole_account = is_owned(table) && step.ends_with("(account_id=?)") && !SMALL.contains(&table);
+        }
+        if whole_account && step.starts_with("USE TEMP B-TREE FOR ORDER BY") {
+            faults.push("a whole account is sorted".into());
+        }
+    }
+    faults
+}
+
+/// The same for PostgreSQL: each step that reads a table says what it asks the index for.
+fn postgres_faults(plan: &[String]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (at, step) in plan.iter().enumerate() {
+        let Some((kind, rest)) = step.trim_start_matches([' ', '-', '>']).split_once(" on ") else {
+            continue;
+        };
+        let table = rest.split(' ').next().unwrap_or_default();
+        if !is_owned(table) || kind == "Bitmap Heap Scan" || kind.contains("Bitmap Index Scan") {
+            continue;
+        }
+        let asked = plan.get(at + 1).is_some_and(|next| next.contains("Index Cond"));
+        if !asked {
+            faults.push(format!("{table} is read by no index"));
+        }
+    }
+    faults
+}
