@@ -46,7 +46,7 @@ pub fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64
     if file.symlink_metadata().is_ok() {
         return Err(BackupError::Exists(file.into()));
     }
-    refuse_foreign_file(path).await?;
+    refuse_foreign_file(path)?;
     copy(&Connection::open(path)?, environment, file)
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use migration::Migrator;
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, RuntimeErr, Statement,
-    sqlx,
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
+    Statement, sqlx,
 };
 
 use super::either::{Either, Origin, Reading};
@@ -94,7 +94,7 @@ impl Location {
 pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), ConnectError> {
     match location {
         Location::Sqlite { path } => {
-            refuse_foreign_file(path).await?;
+            refuse_foreign_file(path)?;
             // It makes the file and turns on the write-ahead log.
             let connection = Connection::open(path)?;
             // What a killed server wrote to the log and did not flush is found again, for the system's cache has it. It
@@ -179,11 +179,11 @@ pub(super) async fn patient(url: &str) -> Result<DatabaseConnection, ConnectErro
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
-pub(super) async fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
+pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
     }
-    refuse_foreign(&looker(path)?).await
+    refuse_others(Connection::to_look_at(path)?.query_one(&whose_tables(DbBackend::Sqlite))?)
 }
 
 /// A connection to a file that is there, which turns nothing on.
@@ -193,7 +193,10 @@ pub(super) fn looker(path: &Path) -> Result<Door<Writing>, ConnectError> {
 
 /// A database with tables, none of them our record of migrations, is somebody else's.
 pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<(), ConnectError> {
-    let backend = connection.get_database_backend();
+    refuse_others(connection.query_one_raw(whose_tables(connection.get_database_backend())).await?)
+}
+
+fn whose_tables(backend: DbBackend) -> Statement {
     let sql = if backend == DbBackend::Postgres {
         "SELECT count(*) AS tables, count(*) FILTER (WHERE tablename = 'seaql_migrations') AS ours
              FROM pg_tables WHERE schemaname = current_schema()"
@@ -201,8 +204,11 @@ pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<
         "SELECT count(*) AS tables, count(*) FILTER (WHERE name = 'seaql_migrations') AS ours
              FROM sqlite_master WHERE type = 'table'"
     };
-    let row = connection.query_one_raw(Statement::from_string(backend, sql)).await?;
-    let (tables, ours) = match row {
+    Statement::from_string(backend, sql)
+}
+
+fn refuse_others(tables: Option<QueryResult>) -> Result<(), ConnectError> {
+    let (tables, ours) = match tables {
         Some(row) => (row.try_get::<i64>("", "tables")?, row.try_get::<i64>("", "ours")?),
         None => (0, 0),
     };

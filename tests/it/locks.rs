@@ -3,7 +3,7 @@
 use sea_orm::{ConnectionTrait, TransactionTrait};
 
 use crate::harness::process::PAYMENT;
-use crate::harness::{Database, Installed, eventually};
+use crate::harness::{Database, Installed, Outside, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_table_that_somebody_else_has_locked_costs_each_caller_a_503_and_the_server_nothing() {
@@ -11,7 +11,7 @@ async fn a_table_that_somebody_else_has_locked_costs_each_caller_a_503_and_the_s
     let server = installed.serve();
     let (key, _) = server.keys();
     server.pay(&key).ok(201);
-    let somebody = installed.outside().await;
+    let Outside::Postgres(somebody) = installed.outside().await else { return };
     let lock = somebody.begin().await.unwrap();
     lock.execute_unprepared("LOCK TABLE charges IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let ask = |method, form| server.ask(method, "/1/charges", Some(&key), form);
