@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use migration::Migrator;
-use sea_orm::{Database, DbBackend, DbErr, ProxyDatabaseTrait, ProxyExecResult, ProxyRow, Statement};
+use sea_orm::{Database, DbBackend, DbErr, ProxyDatabaseTrait, ProxyExecResult, ProxyRow, Statement, Value};
 
 use super::writer::Writing;
 
@@ -34,7 +34,13 @@ impl fmt::Debug for Steps {
 impl ProxyDatabaseTrait for Steps {
     async fn query(&self, statement: Statement) -> Result<Vec<ProxyRow>, DbErr> {
         let mut all = Vec::new();
-        self.0.connection().each(&statement, |row| {
+        self.0.connection().each(&statement, |mut row| {
+            // Its own table declares as INTEGER what it reads as a wide one.
+            for value in row.values.values_mut() {
+                if let Value::Int(Some(n)) = *value {
+                    *value = i64::from(n).into();
+                }
+            }
             all.push(row);
             ControlFlow::Continue(())
         })?;
