@@ -31,12 +31,11 @@
 
 struct range { off_t from, to; };
 
-/* What this process has written to a file since it was last flushed. What a process before it has left unflushed is never
- * flushed any more: that may have failed already, unnoticed. */
+/* What was written to a file since it was last flushed. */
 struct file {
     struct file *next;
     char id[64];
-    int whole;
+    int whole; /* All of it: a process that is dead may have left something, which a flush of ours takes along. */
     size_t ranges, room;
     struct range *range;
 };
@@ -101,6 +100,7 @@ static struct file *known(const char *id) {
         if (!strcmp(file->id, id)) return file;
     struct file *file = calloc(1, sizeof *file);
     strcpy(file->id, id);
+    file->whole = 1;
     file->next = files;
     return files = file;
 }

@@ -17,7 +17,7 @@ pub const PATIENCE: Duration = Duration::from_mins(1);
 /// Connections at once.
 const CLIENTS: usize = 16;
 /// Parameters of the customer whose card is always accepted.
-const CUSTOMER: &str = "email=roland@example.com&card[number]=4200000000000000&card[expiry_month]=5&card[expiry_year]=2030\
+pub const CUSTOMER: &str = "email=roland@example.com&card[number]=4200000000000000&card[expiry_month]=5&card[expiry_year]=2030\
     &card[cvc]=123&card[name]=Roland+Robot&card[address_line1]=42+Sevenoaks+St&card[address_city]=Lathlain&card[address_country]=AU";
 
 /// Where the server is at the moment.

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::disk::{Order, Survives};
 use crate::harness::chance::Chance;
-use crate::harness::process::{PAYMENT, Process, pause, repeatable_request, try_to_ask};
+use crate::harness::process::{Heard, pause, repeatable_request, try_to_ask};
 use crate::installation::Installation;
+use crate::load::CUSTOMER;
 use crate::options::{Database, Options};
 use crate::report::Report;
 use crate::trial::Trial;
@@ -50,9 +51,8 @@ fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
     let installation = Installation::on_a_disk()?;
     let server = installation.start();
     let (secret, _) = server.keys();
-    let request = repeatable_request("POST", "/1/charges", Some(&secret), Some("seen"), PAYMENT);
     // The whole of a customer is one commit.
-    let customer = request.replace("/1/charges", "/1/customers");
+    let customer = repeatable_request("POST", "/1/customers", Some(&secret), Some("seen"), CUSTOMER);
     installation.disk().order(Order::HangInFlush);
     let address = server.address;
     let asked = std::thread::spawn({
@@ -66,9 +66,9 @@ fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
     let server = installation.start();
     let told = try_to_ask(server.address, &customer).unwrap();
     assert_eq!(told.status, 201, "{}", told.body);
-    let replayed = |heard: &crate::harness::process::Heard| heard.headers.contains_key("idempotent-replayed");
+    let replayed = |heard: &Heard| heard.headers.contains_key("idempotent-replayed");
     assert!(replayed(&told), "it was seen");
-    drop::<Process>(server);
+    drop(server);
     installation.disk().cut(Survives::Nothing, chance);
     let server = installation.start();
     let again = try_to_ask(server.address, &customer).unwrap();

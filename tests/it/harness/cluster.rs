@@ -18,7 +18,7 @@ const MISSING: &str = "PostgreSQL is not installed, so the tests on it are skipp
 pub struct Cluster {
     pub port: u16,
     programs: PathBuf,
-    watcher: Child,
+    pub watcher: Child,
     said: BufReader<ChildStdout>,
 }
 
@@ -111,7 +111,7 @@ fn is_root() -> bool {
 }
 
 /// User and group of the account that runs the server for root.
-fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
+pub fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
     ["postgres", "nobody"].iter().find_map(|name| {
         let mut fields =
             accounts.lines().map(|line| line.split(':')).find(|line| line.clone().next() == Some(name))?;
@@ -120,7 +120,7 @@ fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
 }
 
 /// The folder of the server's programs: first PATH, then where packages put them outside of it, newest version first.
-fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
+pub fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
     let complete = |folder: &Path| {
         // PATH may hold links to some of the programs only.
         let home = folder.join("initdb").canonicalize().ok()?.parent()?.to_owned();
@@ -139,50 +139,4 @@ fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
 fn version(programs: &Path) -> Option<u32> {
     let folder = programs.parent()?.file_name()?.to_str()?;
     folder.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().ok()
-}
-
-mod tests {
-    use super::*;
-    use std::net::TcpStream;
-
-    #[test]
-    fn a_cluster_ends_when_its_pipe_closes() {
-        let Some(programs) = programs(&std::env::var_os("PATH").unwrap_or_default(), Path::new("/")) else {
-            return;
-        };
-        let mut cluster = Cluster::start(programs, "fast", None).unwrap();
-        let address = ("127.0.0.1", cluster.port);
-        assert!(TcpStream::connect(address).is_ok());
-        drop(cluster.watcher.stdin.take());
-        assert!(cluster.watcher.wait().unwrap().success());
-        assert!(TcpStream::connect(address).is_err());
-    }
-
-    #[test]
-    fn the_programs_are_found_on_path_and_where_packages_put_them() {
-        let root = tempfile::tempdir().unwrap();
-        let install = |folder: &str, names: &[&str]| {
-            let folder = root.path().join(folder);
-            std::fs::create_dir_all(&folder).unwrap();
-            for name in names {
-                std::fs::write(folder.join(name), "").unwrap();
-            }
-            folder
-        };
-        assert_eq!(programs(OsStr::new(""), root.path()), None);
-        install("usr/lib/postgresql/9/bin", &["initdb", "pg_ctl", "postgres"]);
-        let newest = install("usr/lib/postgresql/17/bin", &["initdb", "pg_ctl", "postgres"]);
-        install("usr/lib/postgresql/18/bin", &["initdb"]);
-        assert_eq!(programs(OsStr::new(""), root.path()), Some(newest.canonicalize().unwrap()));
-        let own = install("own", &["initdb", "pg_ctl", "postgres"]);
-        assert_eq!(programs(own.as_os_str(), root.path()), Some(own.canonicalize().unwrap()));
-    }
-
-    #[test]
-    fn root_hands_the_server_to_postgres_or_else_to_nobody() {
-        let accounts = "root:x:0:0::/:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n";
-        assert_eq!(unprivileged(accounts), Some((65534, 65533)));
-        assert_eq!(unprivileged(&format!("{accounts}postgres:x:101:104::/:/bin/sh\n")), Some((101, 104)));
-        assert_eq!(unprivileged("root:x:0:0::/:/bin/sh\n"), None);
-    }
 }

@@ -226,6 +226,11 @@ async fn sweep(admin: &DatabaseConnection) {
 }
 
 mod tests {
+    use std::ffi::OsStr;
+    use std::net::TcpStream;
+
+    use super::super::cluster::{programs, unprivileged};
+    use super::super::skipped::without;
     use super::*;
 
     static NOTES: Template = Template::new("notes");
@@ -282,5 +287,53 @@ mod tests {
         sweep(&connection).await;
         assert_eq!(count(&connection, &format!("pg_database WHERE datname = '{PREFIX}left_7'")).await, 0);
         assert_eq!(count(&connection, "notes").await, 0);
+    }
+
+    #[test]
+    fn a_cluster_ends_when_its_pipe_closes() {
+        let Some(mut cluster) = Cluster::fast().unwrap() else { return };
+        let address = ("127.0.0.1", cluster.port);
+        assert!(TcpStream::connect(address).is_ok());
+        drop(cluster.watcher.stdin.take());
+        assert!(cluster.watcher.wait().unwrap().success());
+        assert!(TcpStream::connect(address).is_err());
+    }
+
+    #[test]
+    fn the_programs_are_found_on_path_and_where_packages_put_them() {
+        let root = tempfile::tempdir().unwrap();
+        let install = |folder: &str, names: &[&str]| {
+            let folder = root.path().join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            for name in names {
+                std::fs::write(folder.join(name), "").unwrap();
+            }
+            folder
+        };
+        assert_eq!(programs(OsStr::new(""), root.path()), None);
+        install("usr/lib/postgresql/9/bin", &["initdb", "pg_ctl", "postgres"]);
+        let newest = install("usr/lib/postgresql/17/bin", &["initdb", "pg_ctl", "postgres"]);
+        install("usr/lib/postgresql/18/bin", &["initdb"]);
+        assert_eq!(programs(OsStr::new(""), root.path()), Some(newest.canonicalize().unwrap()));
+        let own = install("own", &["initdb", "pg_ctl", "postgres"]);
+        assert_eq!(programs(own.as_os_str(), root.path()), Some(own.canonicalize().unwrap()));
+    }
+
+    #[test]
+    fn root_hands_the_server_to_postgres_or_else_to_nobody() {
+        let accounts = "root:x:0:0::/:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n";
+        assert_eq!(unprivileged(accounts), Some((65534, 65533)));
+        assert_eq!(unprivileged(&format!("{accounts}postgres:x:101:104::/:/bin/sh\n")), Some((101, 104)));
+        assert_eq!(unprivileged("root:x:0:0::/:/bin/sh\n"), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_a_failure_in_ci_only() {
+        assert!(
+            without("no PostgreSQL, so the tests on it are skipped", Some("true"))
+                .unwrap_err()
+                .contains("and CI=true wants the tests on it")
+        );
+        assert!(without("no PostgreSQL, so the tests on it are skipped", None).is_ok());
     }
 }
