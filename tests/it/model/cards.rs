@@ -100,7 +100,7 @@ impl Number {
         let hidden = self.digits.len() - 4;
         let mut masked = String::new();
         for (n, digit) in self.digits.chars().enumerate() {
-            if n > 0 && (self.digits.len() - n) % 4 == 0 {
+            if n > 0 && (self.digits.len() - n).is_multiple_of(4) {
                 masked.push('-');
             }
             masked.push(if n < hidden { 'X' } else { digit });

@@ -83,8 +83,7 @@ impl World {
 
     fn some_card(&self, chance: &mut Chance) -> Named {
         match chance.below(5) {
-            0 | 1 => Named::Inline(Sent::any(chance)),
-            2..=3 => pick(chance, self.cards.len()).map_or(Named::Nothing, Named::Token),
+            0..=1 => pick(chance, self.cards.len()).map_or(Named::Nothing, Named::Token),
             _ => Named::Inline(Sent::any(chance)),
         }
     }
