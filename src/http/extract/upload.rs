@@ -1,12 +1,13 @@
 //! A multipart body that brings a file: received piece by piece, never whole in memory.
 
+use axum::BoxError;
 use axum::body::{Body, HttpBody};
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
 use bytes::Bytes;
 use futures::StreamExt;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::Limited;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -70,14 +71,15 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
 /// A body that is cut off where too much of it belongs to no part's content: the reader of parts holds all of that.
 fn piece_by_piece(body: Body) -> Body {
     let mut came: u64 = 0;
-    let pieces = Limited::new(body, UPLOAD_BYTES_MAX).into_data_stream().map(move |piece| {
+    let pieces = body.into_data_stream().map(move |piece| {
         if came.saturating_sub(under_way::received()) > UPLOAD_AHEAD_BYTES_MAX {
-            return Err(BROKEN.into());
+            return Err(BoxError::from(BROKEN));
         }
         came += piece.as_ref().map_or(0, |piece| piece.len() as u64);
-        piece
+        piece.map_err(BoxError::from)
     });
-    Body::from_stream(pieces)
+    // Outside, where the reader of parts looks for the error that says too long.
+    Body::new(Limited::new(Body::from_stream(pieces), UPLOAD_BYTES_MAX))
 }
 
 async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {
