@@ -18,13 +18,16 @@ struct Fault {
 }
 
 /// What became of a statement.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the library's own: a value that does not fit, a wrong number of parameters"
+)]
 pub(super) fn fault(error: rusqlite::Error) -> RuntimeErr {
     let (code, message) = match error {
         rusqlite::Error::SqliteFailure(error, message) => {
             (error.extended_code, message.unwrap_or_else(|| error.to_string()))
         }
         rusqlite::Error::SqlInputError { error, msg, .. } => (error.extended_code, msg),
-        // A value that does not fit, a number of parameters that is wrong: ours to mend.
         error => return RuntimeErr::Internal(error.to_string()),
     };
     let fault = Box::new(Fault { code, message });
