@@ -159,8 +159,7 @@ async fn rounds(
     let (on, stop) = (site.database.kind().name(), Stop::After(options.span()));
     let lines = lines(account, by_customer, options).await?;
     let empty = Process::start(&mut empty_route()?);
-    let may_be_shared = site.cluster.is_some();
-    let other = (may_be_shared && options.wants(COPIES)).then(|| site.start());
+    let other = (site.cluster.is_some() && options.wants(COPIES)).then(|| site.start());
     for _ in 0..options.rounds.get() {
         for (name, requests) in &lines {
             let server = if *name == EMPTY_ROUTE { &empty } else { account.server };
@@ -181,7 +180,7 @@ async fn rounds(
             }
         }
     }
-    if may_be_shared {
+    if other.is_some() {
         let waits = site.waits.borrow();
         report.fact(on, LOCK_WAITS, waits.values().sum(), format!("sessions seen {waits:?}"));
     }

@@ -98,7 +98,7 @@ impl Report {
             self.figures.iter_mut().find(|former| (former.on, former.name) == (figure.on, figure.name));
         match former {
             Some(former) if (figure.per_second, former.p50_us) > (former.per_second, figure.p50_us) => {
-                *former = figure
+                *former = figure;
             }
             Some(_) => {}
             None => self.figures.push(figure),

@@ -102,9 +102,9 @@ impl Site {
             used.saturating_sub(before.1.get(pid).copied().unwrap_or_default())
         };
         let cpu = Cpu {
-            server: after.0 - before.0,
+            server: after.0.saturating_sub(before.0),
             database: after.1.iter().map(grown).sum(),
-            client: after.2 - before.2,
+            client: after.2.saturating_sub(before.2),
         };
         Ok((done, cpu))
     }
@@ -116,7 +116,9 @@ impl Site {
             match self.database.waiting().await {
                 Ok(waiting) => {
                     let mut waits = self.waits.borrow_mut();
-                    waiting.into_iter().for_each(|lock| *waits.entry(lock).or_default() += 1);
+                    for lock in waiting {
+                        *waits.entry(lock).or_default() += 1;
+                    }
                 }
                 Err(error) => return error,
             }

@@ -2,6 +2,7 @@
 //! the request, while the acquirer thinks, and after. So a ceiling writes what the server writes, whatever that becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::Result;
 use super::database::{Database, Kind};
@@ -127,7 +128,7 @@ impl Commit {
                 let columns = table.columns.clone();
                 match writes.last_mut() {
                     Some(write) if write.table == *name && write.how == how && how.is_of_many() => {
-                        write.rows.push(row)
+                        write.rows.push(row);
                     }
                     _ => writes.push(Write { table: name.clone(), columns, rows: vec![row], how }),
                 }
@@ -202,7 +203,8 @@ impl Write {
         if *how == How::Add {
             let key = joined(", ", of_key(true).map(|at| &*columns[at].name));
             let sum = |at: usize| format!("{0} = {table}.{0} + excluded.{0}", columns[at].name);
-            sql += &format!(" ON CONFLICT ({key}) DO UPDATE SET {}", joined(", ", of_key(false).map(sum)));
+            let _ =
+                write!(sql, " ON CONFLICT ({key}) DO UPDATE SET {}", joined(", ", of_key(false).map(sum)));
         }
         sql
     }
