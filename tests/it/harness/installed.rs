@@ -94,13 +94,11 @@ impl Installed {
 
     /// A connection of somebody else.
     pub async fn outside(&self) -> Outside {
-        match &self.postgres {
-            Some(postgres) => Outside::connect(postgres.url()).await,
-            None => {
-                let file = self.data.path().join("card-payments.db");
-                Outside::connect(&format!("sqlite:{}", file.display())).await
-            }
+        if let Some(postgres) = &self.postgres {
+            return Outside::connect(postgres.url()).await;
         }
+        let file = self.data.path().join("card-payments.db");
+        Outside::connect(&format!("sqlite:{}", file.display())).await
     }
 }
 
