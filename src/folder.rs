@@ -14,7 +14,7 @@ pub fn make(folder: &Path) -> io::Result<()> {
     make(above)?;
     match fs::create_dir(folder) {
         // Of two processes that start at once, one makes it.
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => return Err(error),
         Ok(()) | Err(_) => {}
     }
     File::open(above)?.sync_all()

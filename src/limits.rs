@@ -115,8 +115,8 @@ pub const EVIDENCE_TEXT_CHARACTERS_MAX: usize = 500;
 pub const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 /// Decisions 9: the body that brings it.
 pub const UPLOAD_BYTES_MAX: usize = 11 * 1024 * 1024;
-/// What an upload may bring beside its file: a purpose.
-pub const UPLOAD_TEXTS_BYTES_MAX: usize = 16 * 1024;
+/// How much is kept of each text that an upload brings beside its file: a purpose.
+pub const UPLOAD_TEXT_BYTES_KEPT: usize = 16 * 1024;
 /// How much of an upload may be held that is no part's content: what stands before the first one, and all their heads. More
 /// than two pieces as they come from a connection.
 pub const UPLOAD_AHEAD_BYTES_MAX: u64 = 192 * 1024;

@@ -12,8 +12,8 @@ use card_payments::store::WordTable;
 use entity::posting::Book;
 use entity::{Token, card, charge, event, journal_entry, posting};
 use sea_orm::{
-    ColumnTrait, ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend,
-    EntityTrait, IdenStatic, Iterable, PaginatorTrait, QueryFilter, QueryOrder,
+    ColumnTrait, ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, EntityTrait,
+    IdenStatic, Iterable, PaginatorTrait, QueryFilter, QueryOrder,
 };
 use uuid::Uuid;
 

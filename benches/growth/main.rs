@@ -148,7 +148,8 @@ fn measured(server: &Server, rounds: u32, mut ask: impl FnMut() -> Fallible<()>)
 fn tell(first: &mut BTreeMap<&'static str, Cost>, name: &'static str, cost: Cost) {
     let before = first.entry(name).or_insert(cost);
     let times = |now: Duration, then: Duration| {
-        if then.is_zero() { "-".into() } else { format!("{:.2}", now.as_secs_f64() / then.as_secs_f64()) }
+        let hundredths = (now.as_nanos() * 100).checked_div(then.as_nanos());
+        hundredths.map_or_else(|| "-".into(), |n| format!("{}.{:02}", n / 100, n % 100))
     };
     println!(
         "{name:<28} {:>9} us  x{:<7} cpu {:>9} us  x{}",

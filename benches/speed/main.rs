@@ -31,7 +31,6 @@ mod cluster;
 #[expect(dead_code, clippy::unwrap_used, reason = "shared with the tests, which want more of it")]
 mod process;
 #[path = "../../tests/it/harness/skipped.rs"]
-#[expect(dead_code, reason = "shared with the tests, which want more of it")]
 mod skipped;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

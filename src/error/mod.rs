@@ -171,7 +171,9 @@ fn out_of_order(code: &str) -> bool {
     // PostgreSQL's codes have five characters, SQLite's are shorter numbers with the plain code in their low byte.
     if code.len() < 5 {
         // Busy, locked, read-only, a disk that fails, a full one, a file that cannot be opened.
-        return code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 8 | 10 | 13 | 14));
+        return code
+            .parse::<u32>()
+            .is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15));
     }
     // Lost connections; no room, on the disk above all; shutting down, starting; somebody else's lock, a statement or a
     // transaction that took too long; a disk that fails; a replica.
@@ -179,7 +181,17 @@ fn out_of_order(code: &str) -> bool {
         || code.starts_with("53")
         || matches!(
             code,
-            "57P01" | "57P02" | "57P03" | "55P03" | "57014" | "25P03" | "58030" | "25006"
+            "57P01"
+                | "57P02"
+                | "57P03"
+                | "57P04"
+                | "57P05"
+                | "55P03"
+                | "57014"
+                | "25P03"
+                | "25P04"
+                | "58030"
+                | "25006"
         )
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::BodyExt;
@@ -107,9 +108,10 @@ impl Gate {
     /// Hold an answer of so many bytes in memory for as long as its caller takes to read it.
     ///
     /// Refusals: `service_unavailable`.
-    async fn answer(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ErrorCode> {
+    fn answer(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ErrorCode> {
         let kibibytes = bytes.div_ceil(KIB).min(self.answers.all);
-        self.answers.several(kibibytes).await.inspect_err(|_| count_shed(Shed::Answer))
+        // Not waited for: it is others who have to read, and whoever waits keeps his own place.
+        self.answers.at_once(kibibytes).inspect_err(|_| count_shed(Shed::Answer))
     }
 }
 
@@ -132,23 +134,24 @@ impl Places {
         Arc::clone(&self.free).acquire_owned().await.ok()
     }
 
+    /// So many places, if they are free.
+    ///
+    /// Refusals: `service_unavailable`.
+    pub fn at_once(&self, places: usize) -> Result<OwnedSemaphorePermit, ErrorCode> {
+        let places = u32::try_from(places).unwrap_or(u32::MAX);
+        let free = Arc::clone(&self.free).try_acquire_many_owned(places);
+        free.map_err(|_| ErrorCode::ServiceUnavailable)
+    }
+
     /// A place, if one is free soon: a burst is no overload, unless others wait already.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn soon(&self) -> Result<OwnedSemaphorePermit, ErrorCode> {
-        self.several(1).await
-    }
-
-    /// The same for several at once.
-    ///
-    /// Refusals: `service_unavailable`.
-    pub async fn several(&self, places: usize) -> Result<OwnedSemaphorePermit, ErrorCode> {
-        let places = u32::try_from(places).unwrap_or(u32::MAX);
-        if let Ok(places) = Arc::clone(&self.free).try_acquire_many_owned(places) {
-            return Ok(places);
+        if let Ok(place) = self.at_once(1) {
+            return Ok(place);
         }
         let Ok(_turn) = self.queue.try_acquire() else { return Err(ErrorCode::ServiceUnavailable) };
-        let waiting = Arc::clone(&self.free).acquire_many_owned(places);
+        let waiting = Arc::clone(&self.free).acquire_owned();
         timeout(GATE_WAIT, waiting).await.ok().and_then(Result::ok).ok_or(ErrorCode::ServiceUnavailable)
     }
 }
@@ -160,12 +163,13 @@ pub async fn let_in(State(site): State<Site>, request: Request, next: Next) -> R
     if let Err(code) = site.gate.enter().await {
         return refused(code);
     }
-    let reads = request.method().is_safe();
+    // A document is the same bytes for all of its readers, and HEAD has none.
+    let keeps = request.method() == Method::GET && request.uri().path().starts_with("/1/");
     let response = next.run(request).await;
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
     match bytes {
         // What has changed something is said in any case, and never in as many words as a list.
-        Some(bytes) if bytes > SMALL_ANSWER_BYTES && reads => match site.gate.answer(bytes).await {
+        Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match site.gate.answer(bytes) {
             Ok(room) => kept(response, room).await,
             Err(code) => refused(code),
         },

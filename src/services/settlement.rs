@@ -78,6 +78,7 @@ impl Run {
         settled.filter(Column::SettlesAt.eq(self.due)).exec(tx).await?;
         let mut account = Account::new(row, self.now);
         account.now = self.now;
+        tx.take_time().await?;
         let paid = self.pay(tx, &account).await?;
         self.mark.set(tx).await?;
         crash::point("settlement", "outcome.before");

@@ -1,6 +1,6 @@
 //! A transaction that has begun, on either database.
 
-use sea_orm::{ConnectionTrait, DbErr, Statement};
+use sea_orm::{ConnectionTrait, DbErr, RuntimeErr, Statement};
 
 use super::connect::answered;
 use super::connections::Transaction;
@@ -87,6 +87,8 @@ fn roll_back(writing: &Writing) {
 fn uncommitted(error: DbErr) -> Uncommitted {
     const DISK: [&str; 2] = ["10", "13"];
     match answered(&error) {
+        // It was never sent: a value of ours that no column takes.
+        None if matches!(error, DbErr::Exec(RuntimeErr::Internal(_))) => Uncommitted::Failed(error),
         // SQLite's extended codes carry the plain one in their low byte.
         Some(code) if !DISK.contains(&plain(&code).as_str()) => Uncommitted::Failed(error),
         Some(_) | None => Uncommitted::InDoubt(error),

@@ -10,8 +10,8 @@ use sea_orm::{
     Statement, sqlx,
 };
 
-use super::either::{Either, Origin, Reading};
 use super::connections::Connections;
+use super::either::{Either, Origin, Reading};
 use super::sqlite::{self, Connection, Door, Readers, Writing};
 use super::watched::watched;
 use crate::folder;

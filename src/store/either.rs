@@ -3,8 +3,7 @@
 use async_trait::async_trait;
 use futures::stream::{BoxStream, StreamExt};
 use sea_orm::{
-    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult,
-    Statement, StreamTrait,
+    ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, Statement, StreamTrait,
 };
 
 use super::connections::Connections;

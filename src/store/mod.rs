@@ -97,7 +97,8 @@ impl Store {
             Either::Sqlite(readers) => Ok(Snapshot::Sqlite(Look::at(&readers.0).await?)),
             Either::Postgres(connections) => {
                 let level = Some(IsolationLevel::RepeatableRead);
-                let snapshot = connections.pool().begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
+                let snapshot =
+                    connections.pool().begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
                 snapshot.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
                 Ok(Snapshot::Postgres(snapshot))
             }

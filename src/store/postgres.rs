@@ -80,7 +80,9 @@ where
             }
         }
         Err(error) => {
-            let guessed = tx.has_guessed();
+            // A database that is away says nothing of a guess.
+            let away = matches!(&error, Error::Database(error) if !has_lost(error));
+            let guessed = tx.has_guessed() && !away;
             tx.rollback().await;
             Err(if guessed { Failed::Guessed } else { Failed::Error(error) })
         }

@@ -14,10 +14,11 @@ use sea_orm::{
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
+use super::AS_LONG_AS_IT_TAKES;
 use super::announced::{Announcement, HandOff};
 use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
-use super::either::{Either, Origin};
+use super::either::Origin;
 use super::guards::{Change, Held};
 use super::statements::Statements;
 use crate::clock::Ids;
@@ -196,6 +197,14 @@ impl Tx {
         Ok(())
     }
 
+    /// Let this unit take as long as it takes: it is about everything that waits for an account, however much that is.
+    pub async fn take_time(&self) -> Result<(), DbErr> {
+        if self.get_database_backend() == DbBackend::Postgres {
+            self.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
+        }
+        Ok(())
+    }
+
     /// Take money from the account's balance of a day, at once, so that the next look sees it.
     pub async fn debit(&self, account: AccountToken, available_on: Day, amount: i64) -> Result<(), DbErr> {
         let mut alone = Appended::default();
@@ -234,11 +243,16 @@ impl Tx {
         let begin = async || {
             let begun = Begun::begin(&self.begin.origin).await?;
             let held = self.held.as_ref().map(|held| lock(held).clone()).filter(|held| !held.is_empty());
-            if let (Either::Postgres(transaction), Some(held)) = (&begun, held) {
-                self.begin.statements.wrote();
-                transaction.execute_raw(held.into_statement()).await?;
+            let Some(held) = held else { return Ok(begun) };
+            self.begin.statements.wrote();
+            match begun.execute_raw(held.into_statement()).await {
+                Ok(_) => Ok(begun),
+                Err(error) => {
+                    // What is dropped within its transaction is not used again.
+                    begun.rollback().await;
+                    Err(error)
+                }
             }
-            Ok(begun)
         };
         self.begun.get_or_try_init(begin).await
     }

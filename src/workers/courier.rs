@@ -7,10 +7,12 @@
 mod pace;
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use entity::WebhookEndpointToken;
+use futures::FutureExt;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -183,7 +185,12 @@ impl Courier {
         let endpoint = parcel.endpoint;
         let mut next = Some(parcel);
         while let Some(parcel) = next {
-            let accepted = self.deliver(parcel).await;
+            // Whatever becomes of one delivery, its lane goes on.
+            let delivered = AssertUnwindSafe(self.deliver(parcel)).catch_unwind().await;
+            let accepted = delivered.unwrap_or_else(|_| {
+                tracing::error!("a delivery panicked");
+                None
+            });
             let mut after = self.after(endpoint, accepted).into_iter();
             next = after.next();
             after.for_each(|parcel| self.begin(parcel));

@@ -1,6 +1,6 @@
 //! What these programs share with the tests of the rules.
 
-#![expect(dead_code, unused_imports, reason = "the rules need more of it than the faults")]
+#![expect(dead_code, reason = "the rules need more of it than the faults")]
 
 #[path = "../it/harness/chance.rs"]
 pub mod chance;

@@ -122,6 +122,16 @@ rules! {
         leaves_nothing(app, raw(&client, texts)).await.refused(413, "payload_too_large");
     }
 
+    async fn a_long_text_beside_a_file_is_judged_like_any_other(app) {
+        let client = app.client();
+        let part = |head: &str, content: &str| format!("--x\r\nContent-Disposition: form-data; {head}\r\n\r\n{content}\r\n");
+        let (file, long) = (part("name=\"file\"; filename=\"a.pdf\"", "%PDF-1.7"), "t".repeat(20 * 1024));
+        let purpose = part("name=\"purpose\"", "dispute_evidence");
+        raw(&client, format!("{}{purpose}{file}--x--\r\n", part("name=\"note\"", &long))).await.ok(200);
+        let refused = raw(&client, format!("{}{file}--x--\r\n", part("name=\"purpose\"", &long)));
+        leaves_nothing(app, refused).await.faulty(&[("purpose", "Purpose is not included in the list")]);
+    }
+
     async fn an_upload_that_is_cut_off_leaves_nothing(app) {
         let client = app.client();
         let whole = multipart("a.pdf", &large(MIB));

@@ -174,7 +174,7 @@ rules! {
         let unread = client.unread(list).await;
         let (held, all) = answers.taken();
         assert!(held >= 96, "{held} KiB");
-        let rest = answers.several(all - held).await.unwrap();
+        let rest = answers.at_once(all - held).unwrap();
         told_to_wait(&client.get(list).await);
         // A short one needs none.
         client.get("/1/charges?per_page=1").await.ok(200);

@@ -1,6 +1,8 @@
 //! How the databases find what lists, searches and records ask for: by an index that begins with the account, in the
 //! order in which it is wanted. What `statements.rs` has seen of a whole run is explained on both databases.
 
+use std::collections::BTreeMap;
+
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde_json::json;
 
@@ -90,28 +92,43 @@ async fn plan(app: &App, query: Statement) -> Vec<String> {
         snapshot.execute_unprepared("SET LOCAL enable_seqscan = off").await.unwrap();
     }
     let rows = snapshot.query_all_raw(explained).await.unwrap();
-    let column = if backend == DbBackend::Postgres { "QUERY PLAN" } else { "detail" };
-    rows.iter().map(|row| row.try_get::<String>("", column).unwrap()).collect()
+    if backend == DbBackend::Postgres {
+        return rows.iter().map(|row| row.try_get("", "QUERY PLAN").unwrap()).collect();
+    }
+    // Steps below others are indented, as PostgreSQL does by itself.
+    let mut depths = BTreeMap::from([(0_i64, 0)]);
+    let steps = rows.iter().map(|row| {
+        let of = |column| row.try_get("", column).unwrap();
+        let depth = depths[&of("parent")];
+        depths.insert(of("id"), depth + 1);
+        format!("{}{}", " ".repeat(depth), row.try_get::<String>("", "detail").unwrap())
+    });
+    steps.collect()
 }
 
 /// Steps that read a table of accounts without an index that begins with the account, or sort all of an account.
 fn sqlite_faults(plan: &[String]) -> Vec<String> {
     let mut faults = Vec::new();
-    let mut whole_account = false;
-    for step in plan {
+    // Whether what was read last is a whole account, by depth: a sort is of what stands beside it.
+    let mut whole_account = BTreeMap::new();
+    for indented in plan {
+        let step = indented.trim_start();
+        let depth = indented.len() - step.len();
+        whole_account.retain(|below, _| *below <= depth);
         let words: Vec<_> = step.split(' ').collect();
         if let ["SCAN", table, ..] = words[..] {
             if is_owned(table) {
                 faults.push(format!("{table} is scanned"));
             }
             // A page, which was chosen before.
-            whole_account = false;
+            whole_account.insert(depth, false);
         }
         // What is asked for by more than its account is a part of it; what is asked for by its account comes in order.
         if let ["SEARCH", table, ..] = words[..] {
-            whole_account = is_owned(table) && step.ends_with("(account_id=?)") && !SMALL.contains(&table);
+            let whole = is_owned(table) && step.ends_with("(account_id=?)") && !SMALL.contains(&table);
+            whole_account.insert(depth, whole);
         }
-        if whole_account && step.starts_with("USE TEMP B-TREE FOR ORDER BY") {
+        if whole_account.get(&depth) == Some(&true) && step.starts_with("USE TEMP B-TREE FOR ORDER BY") {
             faults.push("a whole account is sorted".into());
         }
     }

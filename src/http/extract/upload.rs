@@ -18,7 +18,8 @@ use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::http::Site;
 use crate::limits::{
-    FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE, UPLOAD_TEXTS_BYTES_MAX,
+    BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE,
+    UPLOAD_TEXT_BYTES_KEPT,
 };
 use crate::under_way;
 
@@ -94,15 +95,21 @@ async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Uplo
     Ok(upload)
 }
 
-/// All texts together are short.
+/// All texts together are as long as the body of any other request at most, and of each only its beginning is kept: none
+/// that an upload may bring is longer, so what is cut is refused by its name, or it is nobody's.
 async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> {
-    let mut text = Vec::new();
+    let (mut text, mut is_cut) = (Vec::new(), false);
     while let Some(bytes) = piece(&mut part).await? {
         *so_far += bytes.len();
-        if *so_far > UPLOAD_TEXTS_BYTES_MAX {
+        if *so_far > BODY_BYTES_MAX {
             return Err(ErrorCode::PayloadTooLarge.into());
         }
-        text.extend_from_slice(&bytes);
+        let kept = UPLOAD_TEXT_BYTES_KEPT.saturating_sub(text.len()).min(bytes.len());
+        text.extend_from_slice(&bytes[..kept]);
+        is_cut |= kept < bytes.len();
+    }
+    if is_cut {
+        return Ok(String::from_utf8_lossy(&text).into_owned());
     }
     String::from_utf8(text).map_err(|_| refusal(NO_MULTIPART))
 }

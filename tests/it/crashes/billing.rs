@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::number;
 use super::points::MOMENTS;
-use crate::harness::chance::Chance;
 use crate::harness::Outside;
+use crate::harness::chance::Chance;
 use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, pause, program, repeatable_request, try_to_ask};
 
