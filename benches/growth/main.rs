@@ -139,7 +139,7 @@ fn measured(server: &Server, rounds: u32, mut ask: impl FnMut() -> Fallible<()>)
         ask()?;
         times.push(began.elapsed());
     }
-    let cpu = (server.cpu()? - before) / rounds;
+    let cpu = server.cpu()?.saturating_sub(before) / rounds;
     times.sort();
     Ok(Cost { median: times[times.len() / 2], cpu })
 }

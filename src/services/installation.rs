@@ -65,8 +65,7 @@ pub async fn answers(ctx: &Context) -> Result<(), Error> {
     let unit = ctx.store.write((), |tx, ()| {
         async move {
             let same = Expr::col(installation::Column::Value);
-            let rewrite =
-                installation::Entity::update_many().col_expr(installation::Column::Value, same.into());
+            let rewrite = installation::Entity::update_many().col_expr(installation::Column::Value, same);
             rewrite.filter(installation::Column::Name.eq(ENVIRONMENT)).exec(tx).await?;
             Ok(())
         }

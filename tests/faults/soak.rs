@@ -146,11 +146,9 @@ fn judged(samples: &[Sample]) -> String {
     assert!(most(|it| it.wal_kb) < WAL_KB_MAX, "{} kB of WAL", most(|it| it.wal_kb));
     let warm = &samples[samples.len() / 3..];
     let (earlier, later) = warm.split_at(warm.len() / 2);
-    let mean = |of: fn(&Sample) -> u64, some: &[Sample]| {
-        some.iter().map(of).sum::<u64>() / (some.len() as u64).max(1)
-    };
+    let mean = |of: Measure, some: &[Sample]| some.iter().map(of).sum::<u64>() / (some.len() as u64).max(1);
     if samples.len() as u64 >= JUDGED_SECONDS {
-        let bounds: [(&str, fn(&Sample) -> u64, u64); 4] = [
+        let bounds: [(&str, Measure, u64); 4] = [
             ("kB of memory", |it| it.memory_kb, GROWTH_KB_MAX),
             ("kB of WAL", |it| it.wal_kb, GROWTH_KB_MAX),
             ("open files", |it| it.files, 16),
@@ -175,14 +173,17 @@ fn judged(samples: &[Sample]) -> String {
     )
 }
 
+/// One figure of a sample.
+type Measure = fn(&Sample) -> u64;
+
 /// By how many kilobytes a minute memory grows, by least squares over samples a second apart.
 fn slope_a_minute(samples: &[Sample]) -> i64 {
     let count = i64::try_from(samples.len()).unwrap();
-    let (mut sum_x, mut sum_y, mut sum_xx, mut sum_xy) = (0, 0, 0, 0);
+    let (mut sum_x, mut sum_y, mut squares, mut products) = (0, 0, 0, 0);
     for (x, sample) in (0..).zip(samples) {
         let y = i64::try_from(sample.memory_kb).unwrap();
-        (sum_x, sum_y, sum_xx, sum_xy) = (sum_x + x, sum_y + y, sum_xx + x * x, sum_xy + x * y);
+        (sum_x, sum_y, squares, products) = (sum_x + x, sum_y + y, squares + x * x, products + x * y);
     }
-    let below = count * sum_xx - sum_x * sum_x;
-    if below == 0 { 0 } else { 60 * (count * sum_xy - sum_x * sum_y) / below }
+    let below = count * squares - sum_x * sum_x;
+    if below == 0 { 0 } else { 60 * (count * products - sum_x * sum_y) / below }
 }

@@ -21,7 +21,7 @@ use crate::report::Report;
 
 /// Clients that pay at the same time.
 const CLIENTS: usize = 8;
-/// The tries of a webhook, the first and eight more (decisions 11).
+/// The attempts of a webhook, the first and eight more (decisions 11).
 const TRIES: usize = 9;
 
 /// A server that dies and comes back at another address.
@@ -30,7 +30,7 @@ struct Server {
     process: Mutex<Option<Process>>,
     address: RwLock<std::net::SocketAddr>,
     secret: String,
-    server_errors: AtomicU64,
+    errors: AtomicU64,
     kills: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ impl Server {
             process: Mutex::new(Some(process)),
             address: RwLock::new(address),
             secret,
-            server_errors: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
             kills: AtomicU64::new(0),
         }
     }
@@ -61,7 +61,7 @@ impl Server {
         let address = *self.address.read().unwrap();
         let request = repeatable_request(method, path, Some(&self.secret), key, form);
         let heard = try_to_ask(address, &request).ok()?;
-        self.server_errors.fetch_add(u64::from(heard.status >= 500), Ordering::Relaxed);
+        self.errors.fetch_add(u64::from(heard.status >= 500), Ordering::Relaxed);
         Some(heard)
     }
 
@@ -177,11 +177,11 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let report = Report {
         rounds: events,
         faults: server.kills.load(Ordering::Relaxed),
-        server_errors: server.server_errors.load(Ordering::Relaxed),
+        server_errors: server.errors.load(Ordering::Relaxed),
         seed: options.seed(),
         ..Report::default()
     };
-    Some(truth.judged(&receiving, report))
+    Some(truth.judged(&receiving, &report))
 }
 
 /// What the server says at the end.
@@ -195,14 +195,14 @@ struct Truth {
 }
 
 impl Truth {
-    fn judged(&self, receiving: &Receiving, report: Report) -> Report {
+    fn judged(&self, receiving: &Receiving, report: &Report) -> Report {
         let received = receiving.received();
         assert!(received.iter().all(|it| it.signed), "a request without its signature");
         // By event and path: how often it was tried, and how often accepted.
         let mut tried: HashMap<(&str, &str), (usize, u64)> = HashMap::new();
         for it in &received {
-            let (tries, accepted) = tried.entry((it.event.as_str(), it.endpoint.as_str())).or_default();
-            (*tries, *accepted) = (*tries + 1, *accepted + u64::from(it.accepted));
+            let (attempts, accepted) = tried.entry((it.event.as_str(), it.endpoint.as_str())).or_default();
+            (*attempts, *accepted) = (*attempts + 1, *accepted + u64::from(it.accepted));
         }
         let (mut lost, mut doubled) = (0, 0);
         let text = |record: &Value, field: &str| record[field].as_str().unwrap().to_owned();
@@ -228,7 +228,7 @@ impl Truth {
             let unheard = if path == "/dead" { self.before_the_dead } else { 0 };
             for event in &self.happened[unheard..] {
                 let event = text(event, "token");
-                let (tries, accepted) =
+                let (attempts, accepted) =
                     tried.get(&(event.as_str(), path.as_str())).copied().unwrap_or_default();
                 repeated += accepted.saturating_sub(1);
                 let is_told =
@@ -236,7 +236,7 @@ impl Truth {
                         Some((status, _)) if status == "completed" => accepted > 0,
                         Some((status, retries)) if status == "failed" => {
                             exhausted += 1;
-                            tries >= TRIES && retries == 8
+                            attempts >= TRIES && retries == 8
                         }
                         _ => false,
                     };
@@ -249,6 +249,6 @@ impl Truth {
             received.len(),
             received.iter().filter(|it| !it.accepted).count(),
         );
-        Report { lost: lost as u64, doubled: doubled as u64, besides, ..report }
+        Report { lost: lost as u64, doubled: doubled as u64, besides, ..*report }
     }
 }

@@ -78,8 +78,8 @@ async fn lives(database: Database, otherwise: usize, share: usize) {
         for seeds in seeds.chunks(LANES) {
             let lanes = seeds.iter().map(async |seed| {
                 let operations = operations(*seed);
-                let (lines, diverged) = lived(&client, &operations).await;
-                let (told, least) = shrunk(&client, operations, diverged?, lines).await;
+                let (said, diverged) = lived(&client, &operations).await;
+                let (told, least) = shrunk(&client, operations, diverged?, said).await;
                 Some(format!("CARD_PAYMENTS_MODEL_SEED={seed} diverges:\n{told}\n{least}\n"))
             });
             let diverged: String = join_all(lanes).await.into_iter().flatten().collect();

@@ -58,9 +58,9 @@ impl Cluster {
 
     /// Kill the server with all its processes, and start it again.
     pub fn crash(&mut self) {
-        self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").unwrap();
+        self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").expect("its watcher");
         let mut ready = String::new();
-        self.said.read_line(&mut ready).unwrap();
+        self.said.read_line(&mut ready).expect("its watcher");
         assert!(ready.starts_with("ready "), "{ready}");
     }
 

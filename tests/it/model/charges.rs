@@ -276,7 +276,7 @@ impl World {
             }
             _ => ("NO 1".into(), self.found(|it| it.is_worded("no 1"))),
         };
-        let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let encoded = query.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat();
         let back = one_in(chance, 2);
         let path = format!("/1/charges/search?query={encoded}&direction={}", if back { -1 } else { 1 });
         let mut expected: Vec<_> = found.into_iter().map(|charge| self.charge(charge)).collect();

@@ -28,7 +28,7 @@ impl Customer {
 
 /// Which card a request names.
 enum Named {
-    Inline(Sent),
+    Inline(Box<Sent>),
     Token(usize),
     Nothing,
 }
@@ -84,7 +84,7 @@ impl World {
     fn some_card(&self, chance: &mut Chance) -> Named {
         match chance.below(5) {
             0..=1 => pick(chance, self.cards.len()).map_or(Named::Nothing, Named::Token),
-            _ => Named::Inline(Sent::any(chance)),
+            _ => Named::Inline(Box::new(Sent::any(chance))),
         }
     }
 

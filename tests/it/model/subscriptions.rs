@@ -234,15 +234,15 @@ impl World {
             return;
         }
         let entries = course.ledger.len();
-        if course.reactivates(include_setup, self.now) != 200 {
-            let amount = course.plan.amount + if include_setup { course.plan.setup } else { 0 };
-            verdict.unwrap().refuses(&answer, "charge_token");
-            self.bills_charge(plan, customer, card, amount);
-        } else {
+        if course.reactivates(include_setup, self.now) == 200 {
             if let Some((_, _, amount)) = self.subscriptions[n].course.ledger.get(entries).copied() {
                 self.bills_charge(plan, customer, card, amount);
             }
             said(&answer, 200, self.subscription(&self.subscriptions[n]));
+        } else {
+            let amount = course.plan.amount + if include_setup { course.plan.setup } else { 0 };
+            verdict.unwrap().refuses(&answer, "charge_token");
+            self.bills_charge(plan, customer, card, amount);
         }
         self.hears().await;
     }

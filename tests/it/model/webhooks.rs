@@ -120,10 +120,10 @@ impl World {
             event.data = Value::Null;
             match event.teaches {
                 Some(Teaches::Charge(charge)) => {
-                    self.charges[charge].token = expected["data"]["token"].clone()
+                    self.charges[charge].token = expected["data"]["token"].clone();
                 }
                 Some(Teaches::Transfer(transfer)) => {
-                    self.transfers[transfer].shown = expected["data"].clone()
+                    self.transfers[transfer].shown = expected["data"].clone();
                 }
                 None => {}
             }

@@ -18,7 +18,8 @@ pub struct Lines(Arc<Mutex<Vec<String>>>);
 
 impl Lines {
     fn add(&self, method: &Method, path: &str, headers: &[(&str, String)], body: &Value, answer: &Answer) {
-        let headers: String = headers.iter().map(|(name, value)| format!(" -H '{name}: {value}'")).collect();
+        let headers = headers.iter().map(|(name, value)| format!(" -H '{name}: {value}'"));
+        let headers = headers.collect::<Vec<_>>().concat();
         let body = if body.is_null() { String::new() } else { format!(" --json '{body}'") };
         let line = format!("curl -X {method} -u $KEY: \"$URL{path}\"{headers}{body}  # {}", answer.status);
         self.0.lock().unwrap().push(line);
