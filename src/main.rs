@@ -16,10 +16,14 @@ use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::services::accounts::Keys;
 use card_payments::workers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use tikv_jemallocator::Jemalloc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
+
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// A card payments API server, and what its operators run beside it.
 ///

@@ -167,17 +167,22 @@ fn operations() -> OpenApiRouter<Site> {
 
 /// The document, finished. It is the same in every environment.
 pub fn openapi() -> serde_json::Value {
-    DOCUMENT.clone()
-}
-
-/// Made once: a process may have many routers.
-static DOCUMENT: LazyLock<serde_json::Value> = LazyLock::new(|| {
     let all = operations().merge(sandbox::operations());
     let (_, described) = OpenApiRouter::new().nest("/1", all).split_for_parts();
     document::finished(&described)
-});
+}
 
-static YAML: LazyLock<String> = LazyLock::new(|| document::yaml(&DOCUMENT));
+/// The document as it is served. Each text is made for who first wants it: that takes as long as everything else of a
+/// start, and many a server is never asked.
+pub struct Document {
+    yaml: LazyLock<String>,
+    json: LazyLock<String>,
+}
+
+static DOCUMENT: Document = Document {
+    yaml: LazyLock::new(|| document::yaml(&openapi())),
+    json: LazyLock::new(|| openapi().to_string()),
+};
 
 /// What watches over the server, for a listener of the operator's.
 pub fn admin_router(site: Site) -> Router {
@@ -192,7 +197,7 @@ pub fn router(site: Site) -> Router {
     };
     let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
     let routed = api
-        .merge(system::routes(&DOCUMENT, &YAML))
+        .merge(system::routes(&DOCUMENT))
         .merge(challenge::routes())
         .merge(pay::routes())
         .merge(files::downloads())

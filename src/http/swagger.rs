@@ -9,24 +9,22 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
-use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::Site;
+use super::{Document, Site};
 use crate::config::Environment;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// The page and what it reads; its first script is ours, for the sake of the key.
-pub fn routes(document: &Value) -> Router<Site> {
-    let document = Bytes::from(document.to_string());
+pub fn routes(document: &'static Document) -> Router<Site> {
     let json = [(header::CONTENT_TYPE, "application/json")];
     Router::new()
         .route("/docs", get(async || Redirect::to("/docs/")))
         .route("/docs/", get(async || Html(PAGE)))
         .route("/docs/swagger-initializer.js", get(initializer))
         .route("/docs/{file}", get(file))
-        .route("/openapi.json", get(async move || (json, document)))
+        .route("/openapi.json", get(async move || (json, document.json.as_str())))
 }
 
 /// Readable without a browser: all else of the page is compressed.

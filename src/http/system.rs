@@ -6,10 +6,9 @@ use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use ipnet::IpNet;
-use serde_json::Value;
 
 use super::listen::Phase;
-use super::{Site, swagger};
+use super::{Document, Site, swagger};
 use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -30,12 +29,12 @@ pub struct Index {
 }
 
 /// The routes beside /1.
-pub fn routes(document: &Value, yaml: &'static str) -> Router<Site> {
+pub fn routes(document: &'static Document) -> Router<Site> {
     Router::new()
         .route("/", get(index))
         .route(
             "/openapi.yaml",
-            get(move || async move { ([(header::CONTENT_TYPE, "application/yaml")], yaml) }),
+            get(async || ([(header::CONTENT_TYPE, "application/yaml")], document.yaml.as_str())),
         )
         .merge(swagger::routes(document))
 }

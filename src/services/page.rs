@@ -4,14 +4,11 @@ use std::marker::PhantomData;
 
 use entity::counter::{self, Counted};
 use entity::{AccountToken, Listed, Owned};
-use sea_orm::sea_query::{
-    Alias, Asterisk, DynIden, Expr, ExprTrait, IntoIden, JoinType, Order, Query, SelectStatement,
-};
+use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, IntoIden, Order, Query, SelectStatement};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, IdenStatic, Iterable, QueryFilter,
-    QueryOrder, QueryResult, QuerySelect, QueryTrait, Select,
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, Iterable, QueryFilter, QueryResult,
+    QuerySelect, QueryTrait, Select,
 };
-use uuid::Uuid;
 
 use super::context::Context;
 use crate::error::Error;
@@ -113,49 +110,64 @@ impl<E: Listed, R: FromQueryResult> List<E, R> {
     }
 
     async fn fetch(self, ctx: &Context, size: SelectStatement, paging: Paging) -> Result<Page<R>, Error> {
-        let (sizes, records) = (Alias::new("sizes"), Alias::new("records").into_iden());
-        // The outermost order counts: SQLite drops the one of a subquery that has no limit.
-        let mut statement = Query::select()
-            .column((sizes.clone(), Alias::new(TOTAL)))
-            .column((records.clone(), Asterisk))
-            .from_subquery(size, sizes)
-            .join_subquery(JoinType::LeftJoin, self.page(paging), records.clone(), Expr::cust("TRUE"))
-            .take();
-        (self.beside)(&mut statement, self.account, &records);
-        for (column, order) in &self.order {
-            statement.order_by((records.clone(), *column), order.clone());
+        let db = ctx.store.read();
+        let statement = self.statement(size.clone(), paging);
+        // Past the end there is no row that tells the size. Where it then says that there is one, somebody has been
+        // quicker.
+        let mut count = 0;
+        for _ in 0..2 {
+            let rows = db.query_all(&statement).await?;
+            if let Some(first) = rows.first() {
+                let records = rows.iter().map(|row| R::from_query_result(row, ""));
+                return Ok(Page {
+                    count: total(first)?,
+                    records: records.collect::<Result<_, _>>()?,
+                    paging,
+                });
+            }
+            count = db.query_one(&size).await?.as_ref().map(total).transpose()?.unwrap_or_default();
+            if count <= paging.offset() {
+                break;
+            }
         }
-        let rows = ctx.store.read().query_all(&statement).await?;
-        let count = rows.first().map(|row| row.try_get::<i64>("", TOTAL)).transpose()?.unwrap_or_default();
-        let records = rows.iter().filter_map(|row| Self::record(row).transpose());
-        let records = records.collect::<Result<_, DbErr>>()?;
-        Ok(Page { records, count: u64::try_from(count).unwrap_or_default(), paging })
+        Ok(Page { records: Vec::new(), count, paging })
     }
 
-    /// Past the end there is one row, with the size alone.
-    fn record(row: &QueryResult) -> Result<Option<R>, DbErr> {
-        let id = row.try_get::<Option<Uuid>>("", E::ID.as_str())?;
-        id.map(|_| R::from_query_result(row, "")).transpose()
+    /// The page's rows, with what stands beside them and the size of the whole list.
+    fn statement(&self, size: SelectStatement, paging: Paging) -> SelectStatement {
+        let mut statement = self.page(paging);
+        statement.expr_as(size, TOTAL);
+        (self.beside)(&mut statement, self.account, &E::default().into_iden());
+        statement
     }
 
     /// Deep pages choose their ids by the index alone and look at the chosen rows only.
     fn page(&self, paging: Paging) -> SelectStatement {
-        let mut ordered = self.rows.clone();
+        let mut chosen = self.rows.clone().select_only().into_query();
         for (n, (column, order)) in self.order.iter().enumerate() {
             // Nothing is added to the first column but the certainty that no index holds it.
-            let key = Expr::col(*column);
+            let key = Expr::col((E::default(), *column));
             let key = if self.selective && n == 0 { key.add(0) } else { key };
-            ordered = ordered.order_by(key, order.clone());
+            chosen.order_by_expr(key, order.clone());
         }
-        let chosen = ordered.limit(paging.per_page).offset(paging.offset());
-        let page = if paging.offset() == 0 {
-            chosen
-        } else {
-            let ids = chosen.select_only().column(E::ID).into_query();
-            E::owned_by(self.account).filter(E::ID.in_subquery(ids))
-        };
-        page.select_only().columns(self.columns.iter().copied()).into_query()
+        chosen.limit(paging.per_page).offset(paging.offset());
+        let columns = || self.columns.iter().map(|column| (E::default(), *column));
+        if paging.offset() == 0 {
+            return chosen.columns(columns()).take();
+        }
+        let ids = chosen.column((E::default(), E::ID)).take();
+        let mut page = E::owned_by(self.account).filter(E::ID.in_subquery(ids)).select_only().into_query();
+        for (column, order) in &self.order {
+            page.order_by((E::default(), *column), order.clone());
+        }
+        page.columns(columns()).take()
     }
+}
+
+/// How many records there are on all pages, as a row tells it.
+fn total(row: &QueryResult) -> Result<u64, DbErr> {
+    let total = row.try_get::<i64>("", TOTAL)?;
+    Ok(u64::try_from(total).unwrap_or_default())
 }
 
 const TOTAL: &str = "total_records";

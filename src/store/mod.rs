@@ -18,6 +18,7 @@ mod statements;
 mod tx;
 mod unit;
 mod watched;
+mod worded;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +38,7 @@ pub use rows::about;
 pub use statements::{Counts, Statements};
 pub use tx::Tx;
 pub use watched::watch;
+pub use worded::Worded;
 
 use crate::clock::{Clock, Ids};
 use crate::error::{Error, ErrorCode};

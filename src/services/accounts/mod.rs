@@ -18,7 +18,7 @@ use entity::{
     installation,
 };
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use subtle::ConstantTimeEq;
 
 use self::standing::{Access, access};
@@ -32,7 +32,7 @@ use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
 use crate::services::data_keys::unseal;
 use crate::services::{bank_accounts, claim, deposits, idempotency};
-use crate::store::{Store, Tx};
+use crate::store::{Store, Tx, Worded};
 use crate::vault::{Purpose, Vault};
 
 /// A key and the account it opens.
@@ -78,12 +78,17 @@ pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) ->
     if entry.valid_until.is_some_and(|until| until <= wall) {
         return Err(ErrorCode::Unauthorized.into());
     }
-    let row = account::Entity::find_by_id(entry.account);
+    let row = || account::Entity::find_by_id(entry.account);
     let found = match idempotency_key {
-        None => row.one(ctx.store.read()).await?.map(|row| (row, None)),
+        None => {
+            static ACCOUNT: Worded = Worded::new();
+            let values = vec![entry.account.into()];
+            ACCOUNT.one(ctx.store.read(), values, || row().into_query()).await?.map(|row| (row, None))
+        }
         Some(key) => {
             let hash = claim::hash(&ctx.vault, entry.kind, key).to_vec();
-            row.select_also(idempotency_key::Entity)
+            row()
+                .select_also(idempotency_key::Entity)
                 .join(JoinType::LeftJoin, idempotency::of_account(hash))
                 .one(ctx.store.read())
                 .await?

@@ -12,6 +12,7 @@ use crate::services::context::{Account, Context};
 use crate::services::customers;
 use crate::services::ledger::lines;
 use crate::services::page::{List, Page};
+use crate::store::Worded;
 use crate::views::charge::{Charge, ShownCharge};
 
 /// One charge, failed and pending ones included.
@@ -19,13 +20,20 @@ use crate::views::charge::{Charge, ShownCharge};
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
     let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let mut row = charge::Entity::owned_by(account.id())
-        .filter(Column::Id.eq(id))
-        .filter(Column::Origin.ne(Origin::Authorisation))
-        .select_only()
-        .columns(ShownCharge::COLUMNS);
-    lines::with_transfer(QueryTrait::query(&mut row), account.id(), &charge::Entity.into_iden());
-    let row = row.into_model::<ShownCharge>().one(ctx.store.read()).await?;
+    static SHOWN: Worded = Worded::new();
+    let owner = account.id();
+    let word = || {
+        let row = charge::Entity::owned_by(owner)
+            .filter(Column::Id.eq(id))
+            .filter(Column::Origin.ne(Origin::Authorisation))
+            .select_only()
+            .columns(ShownCharge::COLUMNS);
+        let mut row = row.into_query();
+        lines::with_transfer(&mut row, owner, &charge::Entity.into_iden());
+        row
+    };
+    let values = vec![owner.into(), owner.into(), owner.into(), id.into(), Origin::Authorisation.into()];
+    let row: Option<ShownCharge> = SHOWN.one(ctx.store.read(), values, word).await?;
     Ok(Charge::at(account.now, row.ok_or(ErrorCode::NotFound)?))
 }
 

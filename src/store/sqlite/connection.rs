@@ -1,5 +1,7 @@
 //! A connection to a SQLite file, and how a statement runs on it: at once, on the caller's thread.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +32,8 @@ const GIVEN_UP: &str = "9";
 /// A connection.
 pub(in crate::store) struct Connection {
     inner: rusqlite::Connection,
+    /// What the columns of prepared texts are.
+    columns: RefCell<HashMap<String, Arc<Columns>>>,
     /// After how many spans the statement that runs is given up.
     spans_left: Arc<AtomicU32>,
 }
@@ -65,7 +69,7 @@ impl Connection {
                 spans.load(Ordering::Relaxed) != PATIENCE && spans.fetch_sub(1, Ordering::Relaxed) <= 1
             };
             inner.progress_handler(SPAN_INSTRUCTIONS, Some(is_over))?;
-            Ok(Self { inner, spans_left })
+            Ok(Self { inner, columns: RefCell::default(), spans_left })
         };
         open().map_err(|error| DbErr::Conn(fault(error)))
     }
@@ -128,7 +132,7 @@ impl Connection {
         mut tell: impl FnMut(ProxyRow) -> ControlFlow<()>,
     ) -> Result<(), DbErr> {
         let done = self.prepared(statement, |prepared| {
-            let columns = Columns::of(prepared);
+            let columns = self.columns(&statement.sql, prepared);
             let mut rows = prepared.raw_query();
             while let Some(row) = rows.next()? {
                 if tell(columns.read(row)?).is_break() {
@@ -138,6 +142,20 @@ impl Connection {
             Ok(())
         });
         done.map_err(|error| DbErr::Query(fault(error)))
+    }
+
+    /// A text has the same columns whenever it is run, and asking for their names and types costs more than one row.
+    fn columns(&self, sql: &str, prepared: &rusqlite::Statement<'_>) -> Arc<Columns> {
+        let mut known = self.columns.borrow_mut();
+        if let Some(columns) = known.get(sql) {
+            return Arc::clone(columns);
+        }
+        if known.len() == PREPARED_MAX {
+            known.clear();
+        }
+        let columns = Arc::new(Columns::of(prepared));
+        known.insert(sql.to_owned(), Arc::clone(&columns));
+        columns
     }
 
     fn prepared<T>(
