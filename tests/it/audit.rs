@@ -83,14 +83,14 @@ rules! {
         let deposit = deposits::arrive(&ctx.store, named, arrival).await.unwrap();
         let opened = disputes::operator::open(&ctx.store, now, &charge, Some(9), DisputeCategory::General).await;
         let dispute = serde_json::to_value(opened.unwrap()).unwrap();
-        disputes::operator::resolve(&ctx.store, now, token(&dispute), DisputeStatus::Won).await.unwrap();
+        disputes::operator::resolve(&ctx.store, now, token(&dispute), DisputeStatus::Resolved).await.unwrap();
         audit::signed_in(ctx, Some("203.0.113.7".parse().unwrap())).await.unwrap();
 
         let trail = trail(app, None).await;
         let end = |key: &str| format!("...{}", &key[key.len() - 4..]);
         let expected = [
             ("operator.signed_in", json!(null), "dashboard".to_owned(), json!({ "from": "203.0.113.7" })),
-            ("dispute.resolved", json!(account), token(&dispute).to_owned(), json!({ "status": "won" })),
+            ("dispute.resolved", json!(account), token(&dispute).to_owned(), json!({ "status": "resolved" })),
             ("dispute.opened", json!(account), charge, json!({ "amount": 9, "category": "general" })),
             ("deposit.created", json!(account), deposit.token.to_string(), json!({ "amount": 7 })),
             ("merchant.exported", json!(account), first, json!({ "to": "live" })),
