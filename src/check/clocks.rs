@@ -21,7 +21,7 @@ pub fn look(
     findings: &mut Findings,
 ) {
     findings.turn_to(Area::Clock);
-    let (now, passed) = (clock.now(), clock.elapsed() - began.1);
+    let (now, passed) = (clock.now(), clock.elapsed().saturating_sub(began.1));
     let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
     if (now - began.0).millis().abs_diff(passed) > APART_MILLIS.unsigned_abs() {
         findings.warning("the clock was set while it was looked at", MEND);

@@ -53,10 +53,11 @@ fn look_at(name: &str, address: SocketAddr, findings: &mut Findings) {
 
 /// Whether whoever listens there is well in our words.
 fn is_ours(address: SocketAddr) -> io::Result<bool> {
-    let here: IpAddr = match address.ip() {
-        IpAddr::V4(all) if all.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(all) if all.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        named => named,
+    let ip = address.ip();
+    let here: IpAddr = match (ip.is_unspecified(), ip.is_ipv4()) {
+        (false, _) => ip,
+        (true, true) => Ipv4Addr::LOCALHOST.into(),
+        (true, false) => Ipv6Addr::LOCALHOST.into(),
     };
     let mut stream = TcpStream::connect_timeout(&(here, address.port()).into(), ANSWER)?;
     stream.set_read_timeout(Some(ANSWER))?;

@@ -43,7 +43,7 @@ fn wallets(configuration: &Configuration, clock: &dyn Clock, findings: &mut Find
     }
     match configured(configuration, &roots, &nothing) {
         Err(error) => {
-            findings.wrong(error.to_string(), "fetch the providers' roots anew, as docs/wallets.md says")
+            findings.wrong(error.to_string(), "fetch the providers' roots anew, as docs/wallets.md says");
         }
         Ok(wallets) if serve.wallet_roots.is_some() => {
             for (wallet, end) in wallets.roots.first_ends() {

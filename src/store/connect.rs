@@ -95,8 +95,8 @@ fn lock_of(path: &Path) -> PathBuf {
     path.with_added_extension("lock")
 }
 
-/// Whether a server runs on a SQLite file. Its lock is tried without being taken from anybody: who asks for it at the same
-/// instant to start a server is told that there is one.
+/// Whether a server runs on a SQLite file: whether its lock can be shared, which it is for no longer than it takes to ask. One that
+/// starts at that very instant is told that there is another.
 pub(super) fn is_served(path: &Path) -> bool {
     File::open(lock_of(path))
         .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -142,7 +142,8 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
             let asked = clock.elapsed();
             let said = looker.query_one_raw(Statement::from_string(DbBackend::Postgres, SAID)).await?;
             let said = said.ok_or_else(|| DbErr::RecordNotFound("pg_database".into()))?;
-            let (said, took) = (PostgresSaid::from_query_result(&said, "")?, clock.elapsed() - asked);
+            let (said, took) =
+                (PostgresSaid::from_query_result(&said, "")?, clock.elapsed().saturating_sub(asked));
             let give_or_take = Span::from_millis(i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX));
             let ahead = Timestamp::from_millis(said.now) - (clock.now() - give_or_take);
             let wanted = POSTGRES_CONNECTIONS.into();

@@ -149,7 +149,9 @@ pub async fn write(ctx: &Context) -> Result<(), Error> {
     });
     let written = unit.await;
     if written.is_err() {
-        taken.into_iter().for_each(|uses| ctx.key_uses.add(uses));
+        for uses in taken {
+            ctx.key_uses.add(uses);
+        }
     }
     written
 }
