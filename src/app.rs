@@ -25,6 +25,7 @@ use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LI
 use crate::outbound::{Allowed, Outbound, Reach};
 use crate::secret;
 use crate::services::accounts::{self, Keys};
+use crate::services::audit::KeyUses;
 use crate::services::installation::{self, InstallationError};
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges, data_keys, refunds, sandbox, webhooks};
@@ -125,24 +126,10 @@ impl Parts {
         secrets: &Secrets,
     ) -> Result<Self, StartError> {
         let environment = database.environment;
-        if environment == Environment::Live {
-            let test_only = [
-                ("CARD_PAYMENTS_SECRET_KEY", &secrets.secret_key),
-                ("CARD_PAYMENTS_PUBLISHABLE_KEY", &secrets.publishable_key),
-            ];
-            if let Some((name, _)) = test_only.into_iter().find(|(_, key)| key.is_some()) {
-                return Err(StartError::TestOnly(name));
-            }
+        if let Some(name) = test_only(environment, secrets).into_iter().next() {
+            return Err(StartError::TestOnly(name));
         }
-        let acquirer = match (options.acquirer.as_deref(), environment) {
-            (None | Some("simulator"), Environment::Test) => Simulator::new(numbers(environment)),
-            (Some("simulator"), Environment::Live) => {
-                tracing::warn!("the acquirer is a simulator: no money moves");
-                Simulator::new(numbers(environment))
-            }
-            (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
-            (Some(other), _) => return Err(StartError::Acquirer(other.into())),
-        };
+        let acquirer = acquirer(options, environment)?;
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
             tracing::warn!(
                 "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
@@ -157,7 +144,7 @@ impl Parts {
         };
         Ok(Self {
             clock: Arc::new(SystemClock),
-            acquirer: Arc::new(acquirer),
+            acquirer,
             acquirer_answer: ACQUIRER_ANSWER,
             environment,
             operator,
@@ -270,6 +257,7 @@ async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ct
         clock_move: parts.clock_move,
         due_webhooks: Notify::new(),
         keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
+        key_uses: KeyUses::default(),
         tasks: TaskTracker::new(),
     }))
 }
@@ -292,7 +280,34 @@ async fn operator(database: &DatabaseOptions, secrets: &Secrets) -> Result<Opera
     Ok(operator)
 }
 
-fn is_https(address: &str) -> bool {
+/// The keys that are configured and are not for live.
+pub(crate) fn test_only(environment: Environment, secrets: &Secrets) -> Vec<&'static str> {
+    let keys = [
+        ("CARD_PAYMENTS_SECRET_KEY", &secrets.secret_key),
+        ("CARD_PAYMENTS_PUBLISHABLE_KEY", &secrets.publishable_key),
+    ];
+    let given = keys.into_iter().filter(|(_, key)| key.is_some() && environment == Environment::Live);
+    given.map(|(name, _)| name).collect()
+}
+
+/// Who moves the money, as the configuration names him.
+pub(crate) fn acquirer(
+    options: &ServeOptions,
+    environment: Environment,
+) -> Result<Arc<dyn Acquirer>, StartError> {
+    match (options.acquirer.as_deref(), environment) {
+        (None | Some("simulator"), Environment::Test) => {}
+        (Some("simulator"), Environment::Live) => {
+            tracing::warn!("the acquirer is a simulator: no money moves");
+        }
+        (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
+        (Some(other), _) => return Err(StartError::Acquirer(other.into())),
+    }
+    Ok(Arc::new(Simulator::new(numbers(environment))))
+}
+
+/// Whether an address is safe from whoever listens on its way.
+pub(crate) fn is_https(address: &str) -> bool {
     address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
 }
 
@@ -303,7 +318,7 @@ fn numbers(environment: Environment) -> Numbers {
     }
 }
 
-fn reach(environment: Environment, allow: &[Allowed]) -> Reach {
+pub(crate) fn reach(environment: Environment, allow: &[Allowed]) -> Reach {
     match environment {
         Environment::Test => Reach::test(),
         Environment::Live => Reach::live(allow.to_vec()),
@@ -312,7 +327,7 @@ fn reach(environment: Environment, allow: &[Allowed]) -> Reach {
 
 /// Test has providers of its own, whose private keys everybody knows; what the operator tells of real ones counts there,
 /// too. Live takes from a wallet what the operator has told all of, and never believes the test environment's.
-fn wallets(
+pub(crate) fn wallets(
     options: &ServeOptions,
     environment: Environment,
     secrets: &Secrets,
@@ -375,10 +390,15 @@ fn wallets(
     Ok(wallets)
 }
 
+/// Where the vault key of a laptop is.
+pub(crate) fn vault_key_path(data_dir: &Path) -> PathBuf {
+    data_dir.join("vault.key")
+}
+
 /// The vault key of a laptop: a file of the data directory that only its owner reads. It is made for a database that has no
 /// keys yet; for one that has, another key would open nothing.
 fn vault_key_file(data_dir: &Path, found: &Found) -> Result<OperatorKeys, StartError> {
-    let path = data_dir.join("vault.key");
+    let path = vault_key_path(data_dir);
     let failed = |error| ConfigError::File(path.display().to_string(), error);
     if path.exists() {
         return Ok(config::read(&path)?.expose().parse()?);

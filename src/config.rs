@@ -170,24 +170,39 @@ pub enum ConfigError {
 impl Secrets {
     /// From environment variables, or from the files that `..._FILE` variables name.
     pub fn from_environment() -> Result<Self, ConfigError> {
-        let secrets = Self {
-            secret_key: secret("CARD_PAYMENTS_SECRET_KEY")?,
-            publishable_key: secret("CARD_PAYMENTS_PUBLISHABLE_KEY")?,
-            vault_key: secret("CARD_PAYMENTS_VAULT_KEY")?,
-            wallet_a_identity: secret("CARD_PAYMENTS_WALLET_A_IDENTITY")?,
-            wallet_g_key: secret("CARD_PAYMENTS_WALLET_G_KEY")?,
-        };
-        check_key("CARD_PAYMENTS_SECRET_KEY", secrets.secret_key.as_ref())?;
-        check_key("CARD_PAYMENTS_PUBLISHABLE_KEY", secrets.publishable_key.as_ref())?;
-        if secrets.secret_key.is_some() && secrets.secret_key == secrets.publishable_key {
-            return Err(ConfigError::SameKeys);
-        }
-        Ok(secrets)
+        let (secrets, faults) = Self::gathered();
+        faults.into_iter().next().map_or(Ok(secrets), Err)
     }
-}
 
-fn check_key(name: &'static str, key: Option<&Secret>) -> Result<(), ConfigError> {
-    if key.is_none_or(|key| is_key(key.expose())) { Ok(()) } else { Err(ConfigError::Key(name)) }
+    /// The same as far as they can be read, and everything that is wrong with them.
+    pub fn gathered() -> (Self, Vec<ConfigError>) {
+        let mut faults = Vec::new();
+        let [secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key] =
+            Self::VARIABLES.map(|name| {
+                secret(name).unwrap_or_else(|fault| {
+                    faults.push(fault);
+                    None
+                })
+            });
+        for (name, key) in Self::VARIABLES.into_iter().zip([&secret_key, &publishable_key]) {
+            if key.as_ref().is_some_and(|key| !is_key(key.expose())) {
+                faults.push(ConfigError::Key(name));
+            }
+        }
+        if secret_key.is_some() && secret_key == publishable_key {
+            faults.push(ConfigError::SameKeys);
+        }
+        (Self { secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key }, faults)
+    }
+
+    /// The variables of all of them. Each may be a file's name instead, with `_FILE` behind it.
+    pub const VARIABLES: [&str; 5] = [
+        "CARD_PAYMENTS_SECRET_KEY",
+        "CARD_PAYMENTS_PUBLISHABLE_KEY",
+        "CARD_PAYMENTS_VAULT_KEY",
+        "CARD_PAYMENTS_WALLET_A_IDENTITY",
+        "CARD_PAYMENTS_WALLET_G_KEY",
+    ];
 }
 
 /// Whether a text can be an API key: 8 to 100 visible characters (decisions 2).

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod app;
 pub mod blobs;
 pub mod card_number;
+pub mod check;
 pub mod clock;
 pub mod config;
 pub mod crash;

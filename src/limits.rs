@@ -161,6 +161,17 @@ pub const THIRD_PARTY_TRANSFER_FEE_CENTS: i64 = 30;
 /// Decisions 8: when the bank sends a transfer back, by the account's clock.
 pub const TRANSFER_RETURNS_AFTER: Span = Span::days(1);
 
+/// Decisions 14: how long the audit trail is kept, by the wall clock: a year, and a month to look at it.
+pub const AUDIT_KEPT: Span = Span::days(400);
+/// How often uses of keys that were counted are written.
+pub const KEY_USES_WRITTEN: Duration = Duration::from_secs(10);
+/// How many keys' uses of a day are counted between two such times.
+pub const KEYS_COUNTED_MAX: usize = 4096;
+/// Decisions 14: how many addresses of a key's uses on a day a server tells apart.
+pub const KEY_ADDRESSES_MAX: usize = 20;
+/// How many rows of uses are written by one statement.
+pub const KEY_USES_BATCH: usize = 16;
+
 /// Decisions 2: how long a looked-up API key may be remembered.
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
 /// How many looked-up keys are remembered.

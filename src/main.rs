@@ -29,8 +29,8 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 ///
 /// Text for a person; with --json one JSON object a record, one a line. Exit code 0; 1 for a refusal, with one line on
 /// stderr that begins with "error: " and nothing changed; 2 for wrong usage. All commands work beside a running server,
-/// on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup takes it as
-/// it is.
+/// on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and check take
+/// it as it is.
 #[derive(Parser)]
 #[command(name = NAME, version, after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -59,6 +59,8 @@ enum Command {
     /// The keys that encrypt what is stored.
     Vault(On<commands::vault::Vault>),
     Backup(commands::backup::Backup),
+    Check(commands::check::Check),
+    Audit(commands::audit::Audit),
     Completions(Completions),
 }
 
@@ -186,6 +188,8 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),
+        Command::Check(command) => commands::check::run(command).await,
+        Command::Audit(command) => commands::audit::run(command).await,
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
@@ -249,6 +253,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     } else {
         tracing::warn!("payments are still under way; they are settled at the next start");
     }
+    workers::write_key_uses(&app.ctx).await;
     Ok(())
 }
 

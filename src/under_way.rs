@@ -2,6 +2,7 @@
 //! goes. That is what the log and the `Server-Timing` header show (decisions 1).
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -20,6 +21,8 @@ tokio::task_local! {
 pub struct UnderWay {
     /// The caller's id if well-formed, else a new one.
     pub id: String,
+    // Where it comes from.
+    address: Option<IpAddr>,
     route: OnceLock<String>,
     account: OnceLock<AccountToken>,
     // Among the requests that are worked on.
@@ -47,6 +50,12 @@ impl UnderWay {
     /// A request that has just begun.
     pub fn new(id: String) -> Self {
         Self { id, ..Self::default() }
+    }
+
+    /// And that comes from an address.
+    #[must_use]
+    pub fn coming_from(self, address: IpAddr) -> Self {
+        Self { address: Some(address), ..self }
     }
 
     /// The template of its path, once the router knows it.
@@ -84,6 +93,11 @@ impl UnderWay {
 /// Run a request with its time kept.
 pub async fn keep<F: Future>(request: Arc<UnderWay>, work: F) -> F::Output {
     UNDER_WAY.scope(request, work).await
+}
+
+/// Where the request under way comes from; none where there is no request.
+pub fn address() -> Option<IpAddr> {
+    UNDER_WAY.try_with(|request| request.address).ok().flatten()
 }
 
 /// Run on, in a task of its own, work that a request began: its time still counts for the request.

@@ -32,6 +32,7 @@ mod m0021_merchants;
 mod m0022_retired_data_keys;
 mod m0023_ended_api_keys;
 mod m0024_broad_searches;
+mod m0028_audit_trail;
 
 /// All steps in order.
 pub struct Migrator;
@@ -40,6 +41,11 @@ impl Migrator {
     /// How many steps there are.
     pub fn steps() -> usize {
         Self::migrations().len()
+    }
+
+    /// What the record of migrations calls them, in order.
+    pub fn names() -> Vec<String> {
+        Self::migrations().iter().map(|step| step.name().to_owned()).collect()
     }
 
     /// Run the steps that a database has not seen. Safe to run twice, and to kill.
@@ -75,6 +81,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0022_retired_data_keys::Migration),
             Box::new(m0023_ended_api_keys::Migration),
             Box::new(m0024_broad_searches::Migration),
+            Box::new(m0028_audit_trail::Migration),
         ]
     }
 }

@@ -201,7 +201,6 @@ async fn change(
 ) -> Result<(), Box<dyn Error>> {
     let store = super::open(database).await?;
     let account = super::account(&store, account).await?;
-    let asked = params::read::<ChangedSettings>(&json!({ word: value }));
-    let changed = operator::change(&store, &account, word, asked).await.map_err(|error| refused(&error))?;
+    let changed = operator::change(&store, &account, word, value).await.map_err(|error| refused(&error))?;
     tell(&changed, &changed, json)
 }

@@ -2,7 +2,9 @@
 //! which brings its schema up to date, and calls a service.
 
 pub mod account;
+pub mod audit;
 pub mod backup;
+pub mod check;
 pub mod deposit;
 pub mod dispute;
 pub mod ledger;
@@ -19,7 +21,7 @@ use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body};
 use card_payments::folder;
 use card_payments::services::{Account, Ctx, accounts, installation};
-use card_payments::store::{self, Location, Store};
+use card_payments::store::{self, Location, Operator, Store};
 use entity::AccountToken;
 use serde::Serialize;
 
@@ -34,13 +36,29 @@ pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let location = location(database)?;
     let found = store::look(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
-    Ok(Store::open(&location, Ids::default().into()).await?)
+    let store = Store::open(&location, Ids::default().into()).await?;
+    store.acts_for(operator());
+    Ok(store)
 }
 
 /// Open the database with its keys. One that is nobody's yet becomes the environment's.
 pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
     location(database)?;
-    Ok(app::beside(database, secrets).await?)
+    let ctx = app::beside(database, secrets).await?;
+    ctx.store.acts_for(operator());
+    Ok(ctx)
+}
+
+/// Whoever runs the command, as the machine knows him: his number, which nobody can choose, and the name that he says is his.
+fn operator() -> Operator {
+    let number = rustix::process::getuid().as_raw();
+    let says = |name: &str| std::env::var(name).ok().filter(|said| !said.is_empty());
+    let name = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(says).unwrap_or_else(|| "nobody".into());
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| says("HOSTNAME"));
+    let machine = machine.unwrap_or_else(|| "a machine without a name".into());
+    let told = format!("{name} (user {number}) on {}", machine.trim());
+    // It is printed on terminals.
+    Operator { name: told.chars().filter(|letter| !letter.is_control()).collect(), at: SystemClock.now() }
 }
 
 /// Where the database is. The folder may not be there yet; a server beside it keeps the lock, and both use one door.

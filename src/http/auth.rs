@@ -96,7 +96,7 @@ pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
 }
 
 /// The address the request came from; X-Forwarded-For is believed from trusted proxies only.
-pub fn ip_address(request: &Request, site: &Site) -> String {
+pub fn ip_address(request: &Request, site: &Site) -> IpAddr {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     // Without a socket there is only the process itself.
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
@@ -114,5 +114,5 @@ pub fn ip_address(request: &Request, site: &Site) -> String {
         }
         caller = hop.to_canonical();
     }
-    caller.to_string()
+    caller
 }

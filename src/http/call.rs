@@ -142,7 +142,7 @@ impl Begun {
     fn of(request: &Request, site: &Site) -> Self {
         Self {
             idempotency_key: idempotency_key(request),
-            ip_address: ip_address(request, site),
+            ip_address: ip_address(request, site).to_string(),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
             rivals: request.extensions().get::<Rivals>().cloned().unwrap_or_default(),

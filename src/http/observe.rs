@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 
 use super::Site;
+use super::auth::ip_address;
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::under_way::{self, UnderWay, Wait};
@@ -27,7 +28,7 @@ pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> 
     let mut told = Told {
         began: Instant::now(),
         method: request.method().clone(),
-        this: Arc::new(UnderWay::new(id)),
+        this: Arc::new(UnderWay::new(id).coming_from(ip_address(&request, &site))),
         status: UNANSWERED,
     };
     let mut response = under_way::keep(Arc::clone(&told.this), next.run(request)).await;

@@ -24,7 +24,7 @@ use url::Url;
 
 pub use lookup::{Lookup, SystemLookup};
 pub use reach::{Allowed, Reach};
-pub use tls::{Identity, NoIdentity};
+pub use tls::{Identity, NoIdentity, platform};
 pub use unreached::Unreached;
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;

@@ -10,20 +10,28 @@ use rustls::{ClientConfig, RootCertStore};
 /// The platform's roots (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), read once a process. A machine
 /// without any serves all the same, and says so: no https address can then be called.
 static PLATFORM: LazyLock<RootCertStore> = LazyLock::new(|| {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    let (_, ignored) = roots.add_parsable_certificates(found.certs);
-    for error in found.errors {
-        tracing::warn!("a root certificate cannot be read: {error}");
-    }
-    if ignored > 0 {
-        tracing::warn!("{ignored} root certificates are none");
-    }
-    if roots.is_empty() {
-        tracing::warn!("there are no root certificates: no https address can be called");
+    let (roots, faults) = platform();
+    for fault in faults {
+        tracing::warn!("{fault}");
     }
     roots
 });
+
+/// The platform's roots, and what is wrong with them.
+pub fn platform() -> (RootCertStore, Vec<String>) {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (_, ignored) = roots.add_parsable_certificates(found.certs);
+    let unreadable = |error| format!("a root certificate cannot be read: {error}");
+    let mut faults: Vec<_> = found.errors.into_iter().map(unreadable).collect();
+    if ignored > 0 {
+        faults.push(format!("{ignored} root certificates are none"));
+    }
+    if roots.is_empty() {
+        faults.push("there are no root certificates: no https address can be called".into());
+    }
+    (roots, faults)
+}
 
 /// Who we are, to somebody who asks: a certificate, those that vouch for it, and its key.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use moka::future::Cache;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+use super::audit::KeyUses;
 use super::claim::Claim;
 use super::wallets::providers::Wallets;
 use crate::acquirer::Acquirer;
@@ -64,6 +65,8 @@ pub struct Context {
     pub clock_move: Duration,
     /// API keys looked up lately.
     pub keys: Cache<[u8; 32], KeyEntry>,
+    /// How often keys were used lately.
+    pub key_uses: KeyUses,
     /// Work that must end before the process does.
     pub tasks: TaskTracker,
 }

@@ -1,5 +1,6 @@
 //! Deposits: money that arrives from outside (specification, Deposits; decisions 8 and 12).
 
+use entity::audit_entry::Action;
 use entity::counter::Counted;
 use entity::deposit::{self, Column};
 use entity::event::EventType;
@@ -8,7 +9,9 @@ use entity::posting::Book;
 use entity::{DepositToken, Owned};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter};
+use serde_json::json;
 
+use super::audit::{self, Act};
 use super::context::{Account, Context};
 use super::events;
 use super::ledger::{self, Entry};
@@ -38,7 +41,14 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
 pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result<Deposit, Error> {
     store
         .write((account, arrival), |tx, (account, arrival)| {
-            async move { make(tx, &of(account, tx.token(), arrival.clone())).await }.boxed()
+            async move {
+                let row = of(account, tx.token(), arrival.clone());
+                let detail = json!({ "amount": row.amount });
+                let act = Act::about(Action::DepositCreated, row.account_id, row.id.to_string(), detail);
+                audit::record(tx, &act)?;
+                make(tx, &row).await
+            }
+            .boxed()
         })
         .await
 }

@@ -15,14 +15,15 @@ use sea_orm::{
 use tokio::time::sleep;
 
 use super::accounts::{keys, wipe};
+use super::audit::key_uses;
 use super::context::{Account, Context, Ctx};
 use super::data_keys::rotate;
 use super::due_work::{DueWork, Ran, Reach, Subject};
 use super::moment::Moment;
 use super::wallets::payloads;
 use super::{
-    bank_accounts, cards, charges, disputes, files, idempotency, plans, refunds, retention, settlement,
-    subscriptions, three_d_secure, transfers, webhooks,
+    audit, bank_accounts, cards, charges, disputes, files, idempotency, plans, refunds, retention,
+    settlement, subscriptions, three_d_secure, transfers, webhooks,
 };
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
@@ -76,6 +77,8 @@ pub static KINDS: &[Kind] = &[
     Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
     Kind { name: "stray_blob", run: sweep_blobs, backlog: stray_blobs, ahead: None },
     Kind { name: "retired_data_key", run: retire_keys, backlog: retired_keys, ahead: None },
+    Kind { name: "old_audit_entry", run: forget_audit_entries, backlog: old_audit_entries, ahead: None },
+    Kind { name: "old_key_use", run: forget_key_uses, backlog: old_key_uses, ahead: None },
 ];
 
 /// Calls of charges whose outcome nobody learnt.
@@ -356,4 +359,20 @@ fn retire_keys(ctx: &Ctx) -> Doing<'_, usize> {
 
 fn retired_keys(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [rotate::due(ctx.clock.now())]).boxed()
+}
+
+fn forget_audit_entries(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, audit::old(ctx.clock.now()), |entry| audit::forget(ctx, entry)).boxed()
+}
+
+fn old_audit_entries(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [audit::old(ctx.clock.now())]).boxed()
+}
+
+fn forget_key_uses(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, key_uses::old(ctx.clock.now()), |uses| key_uses::forget(ctx, uses)).boxed()
+}
+
+fn old_key_uses(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [key_uses::old(ctx.clock.now())]).boxed()
 }

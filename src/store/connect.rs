@@ -78,7 +78,7 @@ impl Location {
     /// Take the lock of a SQLite file for as long as the returned file is open: one server a file.
     pub fn lock(&self) -> Result<Option<File>, ConnectError> {
         let Self::Sqlite { path } = self else { return Ok(None) };
-        let lock = path.with_added_extension("lock");
+        let lock = lock_of(path);
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             folder::make(parent).map_err(|error| ConnectError::Folder(parent.into(), error))?;
         }
@@ -89,6 +89,17 @@ impl Location {
             Err(TryLockError::Error(error)) => Err(ConnectError::Folder(path.clone(), error)),
         }
     }
+}
+
+fn lock_of(path: &Path) -> PathBuf {
+    path.with_added_extension("lock")
+}
+
+/// Whether a server runs on a SQLite file: whether its lock can be shared, which it is for no longer than it takes to ask. One that
+/// starts at that very instant is told that there is another.
+pub(super) fn is_served(path: &Path) -> bool {
+    File::open(lock_of(path))
+        .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), ConnectError> {
@@ -138,7 +149,7 @@ async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
 }
 
 /// Measured: eight connections to two database cores were as fast as thirty-two; the rest waits more fairly here.
-const POSTGRES_CONNECTIONS: u32 = 16;
+pub(super) const POSTGRES_CONNECTIONS: u32 = 16;
 /// Of these, the ones for statements; the others are for long looks.
 const POSTGRES_STATEMENTS: usize = 12;
 /// Texts: all that a server sends, so that none is parsed twice on a connection.

@@ -49,7 +49,7 @@ impl Place {
         match (table, key) {
             ("seaql_migrations", _) => Ok(None),
             ("accounts", _) => Ok(Some(Self::Accounts)),
-            ("installation" | "vault_keys", _) => Ok(Some(Self::Everywhere)),
+            ("audit_entries" | "installation" | "vault_keys", _) => Ok(Some(Self::Everywhere)),
             (_, Some("account_id")) => Ok(Some(Self::Account)),
             (_, Some("hash")) => Ok(Some(Self::Hash)),
             _ => Err(NotDistributed::NoPlace(table.to_owned())),

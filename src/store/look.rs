@@ -40,7 +40,7 @@ pub async fn look(location: &Location) -> Result<Found, ConnectError> {
     }
 }
 
-async fn found(looker: &impl ConnectionTrait) -> Result<Found, ConnectError> {
+pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<Found, ConnectError> {
     connect::refuse_foreign(looker).await?;
     if !is_installed(looker).await? {
         return Ok(Found::default());
@@ -59,7 +59,7 @@ async fn found(looker: &impl ConnectionTrait) -> Result<Found, ConnectError> {
 }
 
 /// A first migration that was killed may have left nothing but its record.
-async fn is_installed(looker: &impl ConnectionTrait) -> Result<bool, DbErr> {
+pub(super) async fn is_installed(looker: &impl ConnectionTrait) -> Result<bool, DbErr> {
     let sql = if looker.get_database_backend() == DbBackend::Postgres {
         "SELECT count(*) AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('installation', 'vault_keys')"
     } else {
@@ -69,6 +69,6 @@ async fn is_installed(looker: &impl ConnectionTrait) -> Result<bool, DbErr> {
     Ok(row.map(|row| row.try_get::<i64>("", "n")).transpose()? == Some(2))
 }
 
-fn statement(looker: &impl ConnectionTrait, sql: &str) -> Statement {
+pub(super) fn statement(looker: &impl ConnectionTrait, sql: &str) -> Statement {
     Statement::from_string(looker.get_database_backend(), sql)
 }

@@ -10,6 +10,7 @@ mod connections;
 mod distributed;
 mod either;
 mod guards;
+mod inspect;
 mod look;
 mod postgres;
 mod rows;
@@ -20,9 +21,10 @@ mod unit;
 mod watched;
 mod worded;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use entity::Timestamp;
 use futures::future::BoxFuture;
 use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
 use tokio::sync::mpsc;
@@ -33,6 +35,7 @@ pub use backup::{BackupError, backup};
 pub use connect::{ConnectError, Location};
 pub use distributed::{NotDistributed, Place, distribute};
 pub use either::Snapshot;
+pub use inspect::{DatabaseKind, Inspection, PostgresSaid, PostgresServer, SqliteFile, inspect};
 pub use look::{Found, FoundKey, look};
 pub use rows::about;
 pub use statements::{Counts, Statements};
@@ -58,8 +61,18 @@ pub struct Store {
     writer: Writer,
     statements: Arc<Statements>,
     hand_off: HandOff,
+    operator: Arc<OnceLock<Operator>>,
     /// Whether the last unit that the database decided on could not be written.
     unwritable: AtomicBool,
+}
+
+/// Who writes where it is no server: somebody who runs a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operator {
+    /// As the machine knows him.
+    pub name: String,
+    /// When the command began, by the wall clock.
+    pub at: Timestamp,
 }
 
 /// In PostgreSQL's transaction.
@@ -78,14 +91,21 @@ impl Store {
         let statements = Arc::new(Statements::default());
         let reader = Counting::new(reading, Arc::clone(&statements));
         let hand_off = HandOff::default();
-        let begin = Begin::new(origin, ids, Arc::clone(&statements), hand_off.clone());
+        let operator = Arc::default();
+        let begin = Begin::new(origin, ids, Arc::clone(&statements), hand_off.clone(), Arc::clone(&operator));
         let writer = match location {
             Location::Sqlite { .. } => {
                 Writer::Sqlite(sqlite::Writer::start(begin).map_err(ConnectError::Thread)?)
             }
             Location::Postgres { .. } => Writer::Postgres(begin),
         };
-        Ok(Self { reader, writer, statements, hand_off, unwritable: AtomicBool::default() })
+        Ok(Self { reader, writer, statements, hand_off, operator, unwritable: AtomicBool::default() })
+    }
+
+    /// From now on whoever writes through this door is this operator, and what he does leaves a trail
+    /// (`services::audit`). A door has one operator at most.
+    pub fn acts_for(&self, operator: Operator) {
+        assert!(self.operator.set(operator).is_ok(), "a store has one operator");
     }
 
     /// What reads run on.

@@ -1,7 +1,7 @@
 //! What a unit of work can reach.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use entity::counter::Counted;
@@ -15,6 +15,7 @@ use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 use super::AS_LONG_AS_IT_TAKES;
+use super::Operator;
 use super::announced::{Announcement, HandOff};
 use super::appended::{Appended, WordTable};
 use super::begun::{Begun, Uncommitted};
@@ -38,13 +39,20 @@ pub(super) struct Begin {
     /// follow each other around.
     stride: i32,
     hand_off: HandOff,
+    operator: Arc<OnceLock<Operator>>,
 }
 
 impl Begin {
-    pub fn new(origin: Origin, ids: Arc<Ids>, statements: Arc<Statements>, hand_off: HandOff) -> Self {
+    pub fn new(
+        origin: Origin,
+        ids: Arc<Ids>,
+        statements: Arc<Statements>,
+        hand_off: HandOff,
+        operator: Arc<OnceLock<Operator>>,
+    ) -> Self {
         let turn = Arc::new(AtomicI32::new(i32::from_le_bytes(random())));
         let stride = i32::from_le_bytes(random()) | 1;
-        Self { origin, ids, statements, turn, stride, hand_off }
+        Self { origin, ids, statements, turn, stride, hand_off, operator }
     }
 
     pub fn tx(&self) -> Tx {
@@ -228,6 +236,16 @@ impl Tx {
     /// A fresh token.
     pub fn token<K>(&self) -> Token<K> {
         self.begin.ids.token()
+    }
+
+    /// A fresh id of what has no token.
+    pub fn id(&self) -> Uuid {
+        self.begin.ids.next()
+    }
+
+    /// The operator who writes, if one does: a server writes for its callers.
+    pub fn operator(&self) -> Option<&Operator> {
+        self.begin.operator.get()
     }
 
     fn unit(&self) -> MutexGuard<'_, Appended> {

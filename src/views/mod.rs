@@ -1,6 +1,7 @@
 //! The JSON of the specification: rows in, records out, fields in the order of the specification's tables.
 
 pub mod account;
+pub mod audit;
 pub mod authorisation;
 pub mod balance;
 pub mod bank_account;

@@ -1,11 +1,14 @@
 //! Whom payloads are believed.
 
+use der::Decode as _;
 use entity::Timestamp;
 use p256::ecdsa::VerifyingKey;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde::Deserialize;
+use x509_cert::certificate::Certificate;
 
+use super::certificate::timestamp;
 use super::message::milliseconds;
 use super::wallet_g::{Protocol, verifying_key};
 
@@ -94,6 +97,18 @@ impl Roots {
         let key = |key: &RootKey| others.wallet_g.iter().any(|other| other.key == key.key);
         self.wallet_a.iter().any(|certificate| others.wallet_a.contains(certificate))
             || self.wallet_g.iter().any(key)
+    }
+
+    /// When the first one of each wallet ends, where it does.
+    pub fn first_ends(&self) -> [(&'static str, Option<Timestamp>); 2] {
+        let end = |certificate: &CertificateDer<'_>| {
+            let certificate = Certificate::from_der(certificate).ok()?;
+            timestamp(certificate.tbs_certificate().validity().not_after.to_unix_duration()).ok()
+        };
+        [
+            ("walletA", self.wallet_a.iter().filter_map(end).min()),
+            ("walletG", self.wallet_g.iter().filter_map(|key| key.until).min()),
+        ]
     }
 
     /// These and others.

@@ -7,12 +7,14 @@ pub use courier::Working;
 
 use std::time::{Duration, Instant};
 
-use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX};
+use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
+use crate::services::audit::key_uses;
 use crate::services::{Ctx, data_keys, due};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start a loop for each kind of due work, one that learns of new data keys, and the courier; they end with the process,
+/// Start a loop for each kind of due work, one that learns of new data keys, one that writes down how often keys were used,
+/// and the courier; they end with the process,
 /// and what they leave is due again.
 pub fn start(ctx: &Ctx) -> Working {
     for kind in due::KINDS {
@@ -37,6 +39,7 @@ pub fn start(ctx: &Ctx) -> Working {
         });
     }
     tokio::spawn(learn_keys(Ctx::clone(ctx)));
+    tokio::spawn(count_key_uses(Ctx::clone(ctx)));
     courier::start(ctx)
 }
 
@@ -58,5 +61,19 @@ async fn learn_keys(ctx: Ctx) {
                 }
             }
         }
+    }
+}
+
+async fn count_key_uses(ctx: Ctx) {
+    loop {
+        tokio::time::sleep(KEY_USES_WRITTEN).await;
+        write_key_uses(&ctx).await;
+    }
+}
+
+/// Write down what was only counted so far: now and then, and once more when a server ends.
+pub async fn write_key_uses(ctx: &Ctx) {
+    if let Err(error) = key_uses::write(ctx).await {
+        tracing::warn!(%error, "uses of keys were not written; they are counted on");
     }
 }

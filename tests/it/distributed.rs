@@ -111,6 +111,8 @@ async fn every_table_gets_its_place_and_a_second_run_has_nothing_to_do() {
         "idempotency_keys account_id accounts",
         "api_keys hash none",
         "challenge_pages hash none",
+        "audit_entries everywhere ",
+        "key_uses account_id accounts",
         "installation everywhere ",
         "vault_keys everywhere ",
     ] {

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod answers;
+mod audit;
 mod authentication;
 mod authorisations;
 mod authorised_charges;
@@ -19,6 +20,7 @@ mod challenge_page;
 mod charge_payers;
 mod charge_search;
 mod charges;
+mod check;
 mod clients;
 mod clock_jumps;
 mod clock_steps;

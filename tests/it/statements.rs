@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use card_payments::services::audit::key_uses;
 use card_payments::store;
 use sea_orm::{DbBackend, Statement};
 
@@ -15,10 +16,10 @@ use crate::secrets::alone;
 /// Tables found by something else than an account: the key of a request, the secret of a page.
 const BY_HASH: [&str; 2] = ["api_keys", "challenge_pages"];
 /// Tables of the database itself.
-const OF_NOBODY: [&str; 2] = ["installation", "vault_keys"];
+const OF_NOBODY: [&str; 3] = ["audit_entries", "installation", "vault_keys"];
 
 /// What is due by these is looked for among all accounts: a batch at a time, each item then claimed by its own key.
-const DUE_BY: [&str; 20] = [
+const DUE_BY: [&str; 21] = [
     "accounts.purge_at",
     "accounts.settles_at",
     "accounts.wipe_at",
@@ -29,6 +30,7 @@ const DUE_BY: [&str; 20] = [
     "disputes.expires_at",
     "foretold_disputes.arrives_at",
     "idempotency_keys.created_at",
+    "key_uses.last_at",
     "plans.deleted_at",
     "refunds.settles_at",
     "refunds.submit_after",
@@ -113,6 +115,7 @@ async fn every_statement_starts_from_an_account() {
         let Some(app) = App::start(database).await else { continue };
         RECORDS.store(true, Ordering::Relaxed);
         app.whole_run().await;
+        key_uses::write(app.ctx()).await.unwrap();
         query_plans::ask(&app).await;
         RECORDS.store(false, Ordering::Relaxed);
         app.check_books().await;

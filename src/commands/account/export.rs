@@ -14,7 +14,7 @@ use crate::commands;
 
 /// Write a merchant's application, and the keys that are to work in the other environment, as a JSON document.
 ///
-/// Whoever has the document has the keys. Changes nothing. Needs the vault's key, as a server does.
+/// Whoever has the document has the keys, so the audit trail says that it was written; nothing else changes. Needs the vault's key, as a server does.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  card-payments account export mrch_AZqYv3rVcBKUQ1mHn7tKRw --out merchant.json"

@@ -2,16 +2,19 @@
 
 use entity::account::TransfersSchedule;
 use entity::api_key::KeyKind;
+use entity::audit_entry::Action;
 use entity::bank_account::{self, BankAccountState};
 use entity::installation;
 use futures::FutureExt;
 use sea_orm::EntityTrait;
+use serde_json::json;
 
 use super::{FIRST_ACCOUNT, Keys, NewAccount};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::params::account::NewAccount as Asked;
 use crate::params::{Faults, Params};
+use crate::services::audit::{self, Act};
 use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
@@ -84,6 +87,8 @@ impl NewAccount {
             let value = self.row.id.to_string();
             tx.append(&installation::Model { name: FIRST_ACCOUNT.into(), value });
         }
-        self.record(tx).await
+        self.record(tx).await?;
+        let detail = json!({ "business_name": self.row.business_name, "partner": self.row.partner });
+        audit::record(tx, &Act::on(Action::AccountCreated, self.row.id, detail))
     }
 }

@@ -1,13 +1,18 @@
 //! A new pair of keys for an account, and the end of the former ones (decisions 2).
 
-use entity::api_key::{self, Column};
+use entity::api_key::{self, Column, KeyKind};
+use entity::audit_entry::Action;
 use entity::{AccountToken, Span, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
+use serde_json::json;
 
 use super::{Keys, key_context, key_rows, settings};
 use crate::error::Error;
+use crate::secret::Secret;
+use crate::services::audit::key_uses::Key;
+use crate::services::audit::{self, Act};
 use crate::services::context::Context;
 use crate::services::data_keys::anew::Sealed;
 use crate::store::Tx;
@@ -18,7 +23,15 @@ use crate::store::Tx;
 /// Refusals: `unauthorized`, where there is no such account.
 pub async fn rotate(ctx: &Context, account: AccountToken, grace: Span) -> Result<Keys, Error> {
     let keys = Keys::mint();
-    let rotation = Rotation { account, rows: key_rows(ctx, account, &keys), until: ctx.clock.now() + grace };
+    let until = ctx.clock.now() + grace;
+    let named = |kind: KeyKind, key: &Secret| Key::of(&ctx.vault, account, kind, key).name();
+    let detail = json!({
+        "secret_key": named(KeyKind::Secret, &keys.secret),
+        "publishable_key": named(KeyKind::Publishable, &keys.publishable),
+        "former_keys_end": until,
+    });
+    let act = Act::on(Action::AccountKeysRotated, account, detail);
+    let rotation = Rotation { account, rows: key_rows(ctx, account, &keys), until, act };
     ctx.store.write(rotation, |tx, rotation| rotation.record(tx).boxed()).await?;
     Ok(keys)
 }
@@ -27,6 +40,7 @@ struct Rotation {
     account: AccountToken,
     rows: [api_key::Model; 2],
     until: Timestamp,
+    act: Act,
 }
 
 impl Rotation {
@@ -43,7 +57,7 @@ impl Rotation {
             // At once: another rotation of the same batch is to end it.
             tx.insert(row).await?;
         }
-        Ok(())
+        audit::record(tx, &self.act)
     }
 }
 

@@ -31,7 +31,7 @@ use crate::random::token22;
 use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
 use crate::services::data_keys::unseal;
-use crate::services::{bank_accounts, claim, deposits, idempotency};
+use crate::services::{audit, bank_accounts, claim, deposits, idempotency};
 use crate::store::{Store, Tx, Worded};
 use crate::vault::{Purpose, Vault};
 
@@ -98,6 +98,7 @@ pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) ->
     let found = found.filter(|(row, _)| row.closed_at.is_none());
     let found = found.filter(|(row, _)| access(ctx.environment, row.status) != Access::None);
     let (row, claimed) = found.ok_or(ErrorCode::Unauthorized)?;
+    ctx.key_uses.count(audit::key_uses::Key::new(row.id, entry.kind, key, hash), wall);
     Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed: claimed.is_some() })
 }
 

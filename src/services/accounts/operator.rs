@@ -2,13 +2,16 @@
 
 use entity::AccountToken;
 use entity::account::{self, Column};
+use entity::audit_entry::Action;
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde_json::json;
 
 use super::settings;
 use crate::error::Error;
-use crate::params::Params;
 use crate::params::account::ChangedSettings;
+use crate::params::{self, Params};
+use crate::services::audit::{self, Act};
 use crate::services::context::Account;
 use crate::store::Store;
 use crate::views::account::AccountSettings;
@@ -36,21 +39,30 @@ pub async fn list<E: From<Error>>(
     }
 }
 
-/// Change a switch or a setting, by the name that `word` has in the parameters.
+/// Change a switch or a setting: `word` is its name among the parameters.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn change(
     store: &Store,
     account: &Account,
     word: &str,
-    params: Params<ChangedSettings>,
+    value: &str,
 ) -> Result<AccountSettings, Error> {
-    let Params { value, mut faults } = params;
+    let to = json!({ word: value });
+    let Params { value, mut faults } = params::read::<ChangedSettings>(&to);
     if faults.is_empty() && value.is_empty() {
         faults.add(word, "can't be blank");
     }
     let asked = Params { value, faults }.valid()?;
-    let change = (account.id(), account.now, asked);
-    let unit = store.write(change, |tx, (id, now, asked)| settings::record(tx, *id, *now, asked).boxed());
+    let act = Act::on(Action::AccountChanged, account.id(), to);
+    let change = (account.id(), account.now, asked, act);
+    let unit = store.write(change, |tx, (id, now, asked, act)| {
+        async move {
+            let changed = settings::record(tx, *id, *now, asked).await?;
+            audit::record(tx, act)?;
+            Ok(changed)
+        }
+        .boxed()
+    });
     unit.await.map(AccountSettings::from)
 }

@@ -7,7 +7,7 @@ use entity::account::{self, Column};
 use entity::{
     AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, challenge_page,
     charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file, foretold_dispute,
-    idempotency_answer, idempotency_key, journal_entry, merchant, plan, posting, recipient, refund,
+    idempotency_answer, idempotency_key, journal_entry, key_use, merchant, plan, posting, recipient, refund,
     stray_blob, subscription, subscription_entry, three_d_secure, transfer, wallet_certificate,
     wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
@@ -176,6 +176,7 @@ const STEPS: &[Step] = &[
     rows!(idempotency_answer Hash),
     rows!(idempotency_key Hash),
     rows!(api_key Hash),
+    rows!(key_use Hash),
     rows!(balance AvailableOn),
     rows!(counter Kind),
 ];

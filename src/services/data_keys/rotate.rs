@@ -2,17 +2,20 @@
 
 use std::fmt;
 
+use entity::audit_entry::Action;
 use entity::{Timestamp, vault_key};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 use serde::Serialize;
+use serde_json::json;
 use uuid::Uuid;
 
 use super::{DATA, anew, context, fresh, read_again, unwrapped};
 use crate::crash;
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
+use crate::services::audit::{self, Act};
 use crate::services::context::Context;
 use crate::store::Tx;
 use crate::vault::OperatorKeys;
@@ -92,7 +95,12 @@ impl New {
         former.exec(tx).await?;
         // At once: another rotation of the same batch looks for it.
         tx.insert(&self.key).await?;
-        Ok(())
+        audit::record(tx, &self.act())
+    }
+
+    fn act(&self) -> Act {
+        let detail = json!({ "wrapped_by": self.operator.wrapping_id() });
+        Act { action: Action::VaultRotated, account: None, subject: self.key.id.to_string(), detail }
     }
 }
 

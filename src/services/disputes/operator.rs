@@ -1,13 +1,16 @@
 //! What operators do about disputes: the network's part, told by hand. They know records by their tokens alone.
 
+use entity::audit_entry::Action;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
 use entity::{AccountToken, ChargeToken, DisputeToken, Owned, Timestamp, account, charge};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use serde_json::json;
 
 use super::moves::decided;
 use super::open::Arriving;
 use crate::error::{Error, ErrorCode};
+use crate::services::audit::{self, Act};
 use crate::store::Store;
 use crate::views::dispute::Dispute;
 
@@ -27,7 +30,17 @@ pub async fn open(
         if charge.one(store.read()).await?.is_some() {
             let now = wall + account.clock_offset;
             let arriving = Arriving { account: account.id, charge: id, amount, category, now };
-            return store.write(arriving, |tx, arriving| arriving.record(tx).boxed()).await;
+            let detail = json!({ "amount": amount, "category": category });
+            let act = Act::about(Action::DisputeOpened, account.id, id.to_string(), detail);
+            let unit = store.write((arriving, act), |tx, (arriving, act)| {
+                async move {
+                    let dispute = arriving.record(tx).await?;
+                    audit::record(tx, act)?;
+                    Ok(dispute)
+                }
+                .boxed()
+            });
+            return unit.await;
         }
     }
     Err(ErrorCode::NotFound.into())
@@ -48,8 +61,15 @@ pub async fn resolve(
         if dispute.one(store.read()).await?.is_some() {
             let now = wall + account.clock_offset;
             let asked: (AccountToken, DisputeToken, DisputeStatus, Timestamp) = (account.id, id, status, now);
-            let unit = store.write(asked, |tx, &(account, id, status, now)| {
-                decided(tx, account, id, status, now).boxed()
+            let detail = json!({ "status": status });
+            let act = Act::about(Action::DisputeResolved, account.id, id.to_string(), detail);
+            let unit = store.write((asked, act), |tx, ((account, id, status, now), act)| {
+                async move {
+                    let dispute = decided(tx, *account, *id, *status, *now).await?;
+                    audit::record(tx, act)?;
+                    Ok(dispute)
+                }
+                .boxed()
             });
             return unit.await;
         }

@@ -1,13 +1,16 @@
 //! `card-payments account export`: a merchant's application, and its keys of the other environment, as a document.
 
+use entity::audit_entry::Action;
 use entity::merchant::Column;
 use entity::{MerchantToken, Owned, account, merchant};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use serde_json::json;
 
 use super::moves::partner_of;
 use super::transport::{self, BankAccount, Document, FORMAT, KeyPair, VERSION};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::wipe::deleted;
+use crate::services::audit::{self, Act};
 use crate::services::bank_accounts;
 use crate::services::context::Context;
 
@@ -25,7 +28,7 @@ pub enum ExportError {
     Store(#[from] Error),
 }
 
-/// The document of a merchant of this environment.
+/// The document of a merchant of this environment. That it was told is in the audit trail before it is.
 pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, ExportError> {
     let store = &ctx.store;
     let partner = partner_of(store, id).await.map_err(|error| {
@@ -39,6 +42,9 @@ pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, Export
     let bank_account = bank_accounts::in_unit(store.read(), row.own_account(), bank_account).await?;
     let bank_account = bank_account.ok_or_else(deleted)?;
     let number = bank_accounts::number(ctx, &bank_account).await?;
+    let detail = json!({ "to": ctx.environment.other().name() });
+    let act = Act::about(Action::MerchantExported, partner.id, id.to_string(), detail);
+    audit::record_alone(store, act).await?;
     Ok(Document {
         format: FORMAT.into(),
         version: VERSION,

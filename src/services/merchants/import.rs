@@ -1,9 +1,11 @@
 //! `card-payments account import`: a merchant of the other environment becomes an account of this one. It has no partner
 //! here, whose account another one would be, so it is a merchant of its own; and nobody here has decided about it yet.
 
+use entity::audit_entry::Action;
 use entity::{AccountToken, account, merchant};
 use futures::FutureExt;
 use sea_orm::EntityTrait;
+use serde_json::json;
 use validator::Validate;
 
 use super::create::{added, begun};
@@ -14,6 +16,7 @@ use crate::params::Faults;
 use crate::params::bank_account::NewBankAccount;
 use crate::params::merchant::Application;
 use crate::services::accounts::{self, Keys, NewAccount};
+use crate::services::audit::{self, Act};
 use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
@@ -136,6 +139,9 @@ impl Coming {
         }
         self.account.record(tx).await?;
         added(tx, &self.merchant);
+        let merchant = self.merchant.id.to_string();
+        let act = Act::about(Action::MerchantImported, self.merchant.own_account(), merchant, json!({}));
+        audit::record(tx, &act)?;
         Ok(Came::In)
     }
 }

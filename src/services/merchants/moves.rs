@@ -1,11 +1,13 @@
 //! From one status to the next: the operator decides, in test through the sandbox as well.
 
 use entity::account;
+use entity::audit_entry::Action;
 use entity::merchant::{self, Column, MerchantStatus};
 use entity::{AccountToken, MerchantToken, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use serde_json::json;
 
 use super::find::{by_token, last_charge, own};
 use super::state::next;
@@ -14,6 +16,7 @@ use crate::params::Params;
 use crate::params::merchant::DecidedMerchant;
 use crate::services::accounts::settings;
 use crate::services::accounts::wipe::deleted;
+use crate::services::audit::{self, Act};
 use crate::services::context::{Account, Context};
 use crate::services::{events, idempotency};
 use crate::store::{Store, Tx};
@@ -53,9 +56,12 @@ pub async fn decide_as_operator(
 ) -> Result<MerchantSummary, Error> {
     let partner = partner_of(store, id).await?;
     let decision = Decided { partner: partner.id, id, to, now: wall + partner.clock_offset };
-    let unit = store.write(decision, |tx, decision| {
+    let detail = json!({ "status": to });
+    let act = Act::about(Action::MerchantDecided, partner.id, id.to_string(), detail);
+    let unit = store.write((decision, act), |tx, (decision, act)| {
         async move {
             let (row, last_charge) = decision.record(tx).await?;
+            audit::record(tx, act)?;
             Ok(MerchantSummary::new(&row, last_charge))
         }
         .boxed()

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rusqlite::OpenFlags;
+use rusqlite::config::DbConfig;
 use sea_orm::{DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
 
 use super::super::connect::answered;
@@ -45,6 +46,24 @@ impl Connection {
     /// Open a file that is there, as it is: whose it is is not known yet.
     pub fn to_look_at(path: &Path) -> Result<Self, DbErr> {
         Self::with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    /// Open a file that is there without changing a byte of it. With a log beside it, its log and its locks are looked at as
+    /// ever, only that the log is left where it is; without one, nobody writes to it, and SQLite is told not to make one.
+    pub fn to_read(path: &Path) -> Result<Self, DbErr> {
+        let beside = |end: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(end);
+            Path::new(&name).exists()
+        };
+        if beside("-wal") || beside("-journal") {
+            let connection = Self::with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let kept = connection.inner.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+            return kept.map(|_| connection).map_err(|error| DbErr::Conn(fault(error)));
+        }
+        let as_it_is = format!("file:{}?immutable=1", escaped(path));
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Self::with_flags(Path::new(&as_it_is), flags)
     }
 
     /// Open a file that is ours, or is to be.
@@ -169,4 +188,9 @@ impl Connection {
         }
         run(&mut prepared)
     }
+}
+
+/// A path within an address of SQLite's, in which three characters mean something else.
+fn escaped(path: &Path) -> String {
+    path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }

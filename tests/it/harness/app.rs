@@ -402,6 +402,8 @@ impl App {
         assert_eq!(self.number(orphans).await, 0, "webhooks without their endpoint or event");
         let complete = "SELECT COUNT(*) FROM wallet_certificates WHERE (state = 'active') <> (merchant_id IS NOT NULL AND valid_from IS NOT NULL AND valid_until IS NOT NULL)";
         assert_eq!(self.number(complete).await, 0, "a certificate is active once the provider has issued it");
+        let miscounted = "SELECT COUNT(*) FROM key_uses WHERE uses < 1 OR first_at > last_at OR (uses = 1 AND first_at < last_at)";
+        assert_eq!(self.number(miscounted).await, 0, "uses of keys have a first and a last one");
         let listed = format!("SELECT COUNT(*) FROM charges WHERE {}", entity::charge::LISTED);
         let astray = "SELECT COUNT(*) FROM three_d_secure_sessions s WHERE (s.state = 'open') <> (s.expires_at IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.state = 'reserved' AND c.number_sealed IS NOT NULL) OR (s.state = 'open') <> EXISTS (SELECT 1 FROM charges c WHERE c.account_id = s.account_id AND c.id = s.charge_id AND c.state = 'pending')";
         // Where there are none, their cards' table may be lost as well.

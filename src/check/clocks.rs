@@ -1,0 +1,49 @@
+//! Clocks: leases, keys and links end by the wall clock, so it must not go back, nor differ from that of other copies.
+
+use std::time::Duration;
+
+use entity::Timestamp;
+
+use super::findings::{Area, Findings};
+use crate::clock::Clock;
+use crate::limits::SETTLE_AFTER;
+use crate::store::{DatabaseKind, Inspection};
+
+/// Between two machines that are set by the network, far more than there is.
+const APART_MILLIS: i64 = 1000;
+const MEND: &str = "let the machine's clock be set by the network (chrony, systemd-timesyncd)";
+
+/// Look at them. `began`: what the clock showed when the check began, and for how long it had gone then.
+pub fn look(
+    inspection: Option<&Inspection>,
+    clock: &dyn Clock,
+    began: (Timestamp, Duration),
+    findings: &mut Findings,
+) {
+    findings.turn_to(Area::Clock);
+    let (now, passed) = (clock.now(), clock.elapsed().saturating_sub(began.1));
+    let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
+    if (now - began.0).millis().abs_diff(passed) > APART_MILLIS.unsigned_abs() {
+        findings.warning("the clock was set while it was looked at", MEND);
+    }
+    let Some(inspection) = inspection else { return };
+    if let Some(made) = inspection.youngest_key.filter(|made| *made > now) {
+        findings.wrong(format!("it is {now}, and the database's youngest key was made at {made}"), MEND);
+    }
+    match &inspection.kind {
+        DatabaseKind::Postgres(server) => {
+            let ahead = server.ahead.millis();
+            let apart = ahead.saturating_abs() - server.give_or_take.millis();
+            let said = format!("the database's clock is {} seconds ahead of this machine's", ahead / 1000);
+            if apart > SETTLE_AFTER.millis() {
+                findings.wrong(said, MEND);
+            } else if apart > APART_MILLIS {
+                findings.warning(said, MEND);
+            }
+        }
+        DatabaseKind::Sqlite(_) => {}
+    }
+    if findings.is_silent() {
+        findings.ok(format!("it is {now}"));
+    }
+}

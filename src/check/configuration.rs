@@ -1,0 +1,181 @@
+//! Variables: every one that cannot be read, not the first alone, and those that nobody reads.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Args, Command, FromArgMatches};
+use url::Url;
+
+use super::findings::{Area, Findings};
+use crate::app;
+use crate::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
+
+/// What is configured, as far as it can be read; what cannot has its default.
+pub struct Configuration {
+    /// How to serve.
+    pub serve: ServeOptions,
+    /// Where the data is.
+    pub database: DatabaseOptions,
+    /// The secrets.
+    pub secrets: Secrets,
+}
+
+impl Configuration {
+    /// Whether the money is real.
+    pub fn is_live(&self) -> bool {
+        self.database.environment == Environment::Live
+    }
+}
+
+const PREFIX: &str = "CARD_PAYMENTS_";
+
+/// Read it. None where it contradicts itself.
+pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Option<Configuration> {
+    findings.turn_to(Area::Configuration);
+    let options = options();
+    unknown_variables(&options, findings);
+    // What the environment says is put in by hand.
+    let reader = options.clone().mut_args(|option| option.env(None::<&'static str>));
+    let mut arguments = vec![OsString::from("serve")];
+    for option in options.get_arguments() {
+        let Some(argument) = argument(option, given) else { continue };
+        // Each alone, so that one fault does not hide the others.
+        match reader.clone().try_get_matches_from([OsString::from("serve"), argument.clone()]) {
+            Ok(_) => arguments.push(argument),
+            Err(error) => {
+                let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+                findings.wrong(format!("{}: {}", variable(option), reason(&error)), help);
+            }
+        }
+    }
+    let (secrets, faults) = Secrets::gathered();
+    for fault in faults {
+        findings
+            .wrong(fault.to_string(), "give each secret once, as a variable or as a file that can be read");
+    }
+    let read = reader.try_get_matches_from(arguments).and_then(|matches| {
+        let (serve, database) =
+            (ServeOptions::from_arg_matches(&matches)?, DatabaseOptions::from_arg_matches(&matches)?);
+        Ok(Configuration { serve, database, secrets })
+    });
+    match read {
+        Ok(configuration) => {
+            look(&configuration, findings);
+            Some(configuration)
+        }
+        Err(error) => {
+            findings.wrong(reason(&error), "see card-payments serve --help");
+            None
+        }
+    }
+}
+
+/// What options mean together.
+fn look(configuration: &Configuration, findings: &mut Findings) {
+    let Configuration { serve, database, secrets } = configuration;
+    for name in app::test_only(database.environment, secrets) {
+        findings.wrong(
+            format!("{name} is not for the live environment"),
+            "remove it: accounts are made by card-payments account create",
+        );
+    }
+    if let Some(address) = &serve.base_url
+        && Url::parse(address).is_err()
+    {
+        findings.warning(
+            "CARD_PAYMENTS_BASE_URL is no address: links in answers lead nowhere",
+            "write it as https://api.example.com",
+        );
+    }
+    if configuration.is_live() && !serve.base_url.as_deref().is_some_and(app::is_https) {
+        findings.warning(
+            "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP",
+            "name the address that the proxy in front answers at: https://api.example.com",
+        );
+    }
+    if findings.is_silent() {
+        findings.ok(format!("every variable can be read; the {} environment", database.environment.name()));
+    }
+}
+
+/// What `serve` reads.
+fn options() -> Command {
+    let options = ServeOptions::augment_args(Command::new("serve"));
+    DatabaseOptions::augment_args(options).disable_help_flag(true)
+}
+
+/// An option as it would be written, if anybody has given it.
+fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString> {
+    let given = given.iter().find(|(name, _)| option.get_id() == name).map(|(_, value)| value.clone());
+    let value = given.or_else(|| std::env::var_os(option.get_env()?))?;
+    let mut argument = OsString::from(format!("--{}=", option.get_long()?));
+    argument.push(value);
+    Some(argument)
+}
+
+fn variable(option: &Arg) -> String {
+    option.get_env().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Why a value is refused; the value itself may be a password.
+fn reason(error: &clap::Error) -> String {
+    match (error.source(), error.get(ContextKind::ValidValue)) {
+        (Some(reason), _) => reason.to_string(),
+        (None, Some(ContextValue::Strings(words))) => format!("is none of {}", words.join(", ")),
+        (None, Some(_) | None) => error.kind().to_string(),
+    }
+}
+
+/// A misspelled variable changes nothing, and nobody would know.
+fn unknown_variables(options: &Command, findings: &mut Findings) {
+    let mut known: Vec<_> = options.get_arguments().map(variable).collect();
+    known.extend(Secrets::VARIABLES.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_FILE")]));
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut unknown: Vec<_> =
+        names.filter(|name| name.starts_with(PREFIX) && !known.contains(name)).collect();
+    unknown.sort();
+    for name in unknown {
+        let nearest = known.iter().min_by_key(|known| distance(known, &name));
+        // Half of what is particular about it is another word.
+        let nearest = nearest.filter(|known| 2 * distance(known, &name) <= name.len() - PREFIX.len());
+        let mend = match nearest {
+            Some(known) => format!("did you mean {known}?"),
+            None => "remove it; card-payments serve --help names those that there are".into(),
+        };
+        findings.warning(format!("{name} is no variable of this release: nobody reads it"), mend);
+    }
+}
+
+/// How many letters have to be added, removed or replaced (Levenshtein).
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in other.bytes().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distance_counts_letters() {
+        for (one, other, letters) in [
+            ("", "", 0),
+            ("LISTEN", "LISTEN", 0),
+            ("LISTN", "LISTEN", 1),
+            ("kitten", "sitting", 3),
+            ("", "abc", 3),
+        ] {
+            assert_eq!((distance(one, other), distance(other, one)), (letters, letters), "{one} {other}");
+        }
+    }
+}

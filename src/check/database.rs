@@ -1,0 +1,177 @@
+//! The database: there, ours, of this release, and set up so that what it has said stays said.
+
+use super::configuration::Configuration;
+use super::findings::{Area, Findings};
+use crate::clock::Clock;
+use crate::services::installation;
+use crate::store::{DatabaseKind, Inspection, Location, PostgresServer, SqliteFile, inspect};
+
+/// What the tests run on.
+const POSTGRES_RELEASE: i64 = 150_000;
+const MIB: u64 = 1024 * 1024;
+
+/// Look at it. None where it cannot be looked into.
+pub async fn look(
+    configuration: &Configuration,
+    clock: &dyn Clock,
+    findings: &mut Findings,
+) -> Option<Inspection> {
+    findings.turn_to(Area::Database);
+    let location: Location = match configuration.database.url().parse() {
+        Ok(location) => location,
+        Err(error) => {
+            findings.wrong(format!("CARD_PAYMENTS_DATABASE_URL: {error}"), "name a file or a server");
+            return None;
+        }
+    };
+    let inspection = match inspect(&location, clock).await {
+        Ok(inspection) => inspection,
+        Err(error) => {
+            let mend = match location {
+                Location::Sqlite { .. } => "name another file, or bring back the one that belongs there",
+                Location::Postgres { .. } => {
+                    "see that it runs, and that address, user and password are right"
+                }
+            };
+            findings.wrong(error.to_string(), mend);
+            return None;
+        }
+    };
+    match &inspection.kind {
+        DatabaseKind::Sqlite(file) => look_at_file(file, findings),
+        DatabaseKind::Postgres(server) => look_at_server(server, configuration.is_live(), findings),
+    }
+    contents(&inspection, configuration, findings);
+    Some(inspection)
+}
+
+fn contents(inspection: &Inspection, configuration: &Configuration, findings: &mut Findings) {
+    let Inspection { found, missing, unknown, .. } = inspection;
+    let environment = configuration.database.environment;
+    if let Err(error) = installation::refuse_other(found.environment.as_deref(), environment) {
+        findings.wrong(error.to_string(), "name the right database, or the right CARD_PAYMENTS_ENVIRONMENT");
+    }
+    if !unknown.is_empty() {
+        findings.wrong(
+            format!("its schema is of a later release: {}", unknown.join(", ")),
+            "run that release, or restore a backup that this one has made",
+        );
+    } else if missing.is_empty() {
+        findings.ok(match &found.environment {
+            Some(environment) => {
+                format!("its schema is up to date; it belongs to the {environment} environment")
+            }
+            None => "its schema is up to date; it is nobody's yet".into(),
+        });
+    } else if found.environment.is_none() && found.keys.is_empty() {
+        findings.ok("it is empty: the first start fills it");
+    } else {
+        findings.warning(
+            format!("its schema lacks {} of this release's steps: {}", missing.len(), missing.join(", ")),
+            "make a backup; the next start runs them, and so does card-payments migrate",
+        );
+    }
+}
+
+fn look_at_file(file: &SqliteFile, findings: &mut Findings) {
+    let SqliteFile { path, bytes, logs_ahead, served, unwritable } = file;
+    let name = path.display();
+    match bytes {
+        None => return findings.ok(format!("SQLite: {name} is not there yet")),
+        Some(bytes) if *served => {
+            findings.ok(format!("SQLite: {name}, {} MiB; a server runs on it", bytes / MIB));
+        }
+        Some(bytes) => findings.ok(format!("SQLite: {name}, {} MiB; no server runs on it", bytes / MIB)),
+    }
+    if bytes.is_some_and(|bytes| bytes > 0) && !logs_ahead {
+        findings.warning(format!("{name} has no write-ahead log"), "the next start turns it on");
+    }
+    if let Some(why) = unwritable {
+        findings
+            .wrong(format!("{name} cannot be written: {why}"), "give it to the user that runs the server");
+    }
+}
+
+fn look_at_server(server: &PostgresServer, live: bool, findings: &mut Findings) {
+    let said = &server.said;
+    findings.ok(format!("PostgreSQL {}", said.version));
+    if said.release < POSTGRES_RELEASE {
+        findings.warning(
+            "it is older than any that this server is tested on",
+            "upgrade to PostgreSQL 15 or later",
+        );
+    }
+    if said.encoding != "UTF8" {
+        findings.wrong(
+            format!("its encoding is {}, which cannot hold every name", said.encoding),
+            "make the database anew: CREATE DATABASE ... ENCODING 'UTF8'",
+        );
+    }
+    for (setting, value, means) in [
+        ("fsync", &said.fsync, "a loss of power may destroy the database"),
+        ("synchronous_commit", &said.synchronous_commit, "a payment that was answered may be lost"),
+        ("full_page_writes", &said.full_page_writes, "a loss of power may destroy the database"),
+    ] {
+        if value == "off" {
+            findings.wrong_in_live(
+                live,
+                format!("{setting} is off: {means}"),
+                format!("ALTER SYSTEM SET {setting} = on, or where it was turned off"),
+            );
+        }
+    }
+    if said.standby || said.read_only == "on" {
+        findings.wrong("it cannot be written: it is a standby, or read-only", "name the primary server");
+    }
+    connections(server, findings);
+    rights(server, findings);
+}
+
+fn connections(server: &PostgresServer, findings: &mut Findings) {
+    let PostgresServer { said, wanted, .. } = server;
+    let limits = [said.connections, said.of_role, said.of_database];
+    let most = limits.into_iter().filter(|limit| *limit >= 0).min().unwrap_or_default();
+    let free = said.connections - said.taken;
+    if most < *wanted {
+        findings.wrong(
+            format!("it lets this user have {most} connections, and a server opens {wanted}"),
+            "raise max_connections, or the limit of the role or of the database",
+        );
+    } else if free < *wanted {
+        findings.warning(
+            format!("{free} of its {} connections are free, and a server opens {wanted}", said.connections),
+            "raise max_connections, unless the servers that have them are those that are checked",
+        );
+    } else {
+        findings
+            .ok(format!("{free} of its {} connections are free; a server opens {wanted}", said.connections));
+    }
+}
+
+fn rights(server: &PostgresServer, findings: &mut Findings) {
+    let said = &server.said;
+    if !said.may_create {
+        findings.wrong("its user may make no tables", "make that user the owner of the database");
+    }
+    if said.extensions_missing > 0 && said.extensions_unavailable > 0 {
+        findings.wrong(
+            "its machine lacks the extensions pg_trgm and btree_gin",
+            "install them: they come with PostgreSQL (Debian: in the server's own package)",
+        );
+    } else if said.extensions_missing > 0 && !said.may_extend {
+        findings.wrong(
+            "its user may not add the extensions pg_trgm and btree_gin",
+            "make that user the owner of the database, or add them as its administrator: CREATE EXTENSION pg_trgm; \
+             CREATE EXTENSION btree_gin",
+        );
+    }
+    if said.tables_of_others > 0 {
+        findings.wrong(
+            format!(
+                "{} of its tables are another role's, so no later release could change them",
+                said.tables_of_others
+            ),
+            "REASSIGN OWNED BY that role TO this one",
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! The vault's key: there, right for this database, and read by nobody else; and the files of other secrets.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::configuration::Configuration;
+use super::findings::{Area, Findings};
+use crate::app::{self, StartError};
+use crate::config::{self, Secrets};
+use crate::services::data_keys;
+use crate::store::{Found, Inspection};
+use crate::vault::OperatorKeys;
+
+/// What permissions give to others than the owner.
+const OTHERS: u32 = 0o077;
+
+/// Look at them.
+pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
+    findings.turn_to(Area::Keys);
+    for file in files(configuration) {
+        permissions(&file, findings);
+    }
+    let found = inspection.map(|inspection| &inspection.found);
+    if let Some(keys) = operator_keys(configuration, found, findings) {
+        match found {
+            Some(found) if !found.keys.is_empty() => opens(found, &keys, findings),
+            Some(_) => findings.ok("the vault key is a key; the database has nothing for it to open yet"),
+            None => findings
+                .ok("the vault key is a key; the database could not be asked whether it is the right one"),
+        }
+    }
+}
+
+/// Files of secrets that are there.
+fn files(configuration: &Configuration) -> Vec<PathBuf> {
+    let named = Secrets::VARIABLES.iter().filter_map(|name| std::env::var_os(format!("{name}_FILE")));
+    let own = app::vault_key_path(&configuration.database.data_dir);
+    named.map(PathBuf::from).chain([own]).filter(|file| file.is_file()).collect()
+}
+
+fn permissions(file: &Path, findings: &mut Findings) {
+    let Ok(metadata) = file.metadata() else { return };
+    let mode = metadata.permissions().mode();
+    if mode & OTHERS != 0 {
+        let name = file.display();
+        findings.warning(
+            format!("{name} is a secret that others than its owner may use (mode {:o})", mode & 0o777),
+            format!("chmod 600 {name}"),
+        );
+    }
+}
+
+/// The operator's keys, if there are any yet.
+fn operator_keys(
+    configuration: &Configuration,
+    found: Option<&Found>,
+    findings: &mut Findings,
+) -> Option<OperatorKeys> {
+    const MEND: &str = "write it as id:base64 of 32 bytes; openssl rand -base64 32 makes them";
+    let text = match &configuration.secrets.vault_key {
+        Some(text) => text.clone(),
+        // It may be there and unreadable, which is told already.
+        None if configuration.is_live() => {
+            findings.wrong(StartError::Required("CARD_PAYMENTS_VAULT_KEY").to_string(), MEND);
+            return None;
+        }
+        None => {
+            let path = app::vault_key_path(&configuration.database.data_dir);
+            if !path.exists() {
+                if found.is_some_and(|found| !found.keys.is_empty()) {
+                    findings.wrong(
+                        StartError::VaultKeyLost(path).to_string(),
+                        "without it no stored card can be read",
+                    );
+                } else {
+                    findings.ok("there is no vault key yet: the first start makes one in the data directory");
+                }
+                return None;
+            }
+            match config::read(&path) {
+                Ok(text) => text,
+                Err(error) => {
+                    findings.wrong(error.to_string(), "give it to the user that runs the server");
+                    return None;
+                }
+            }
+        }
+    };
+    match text.expose().parse::<OperatorKeys>() {
+        Ok(keys) => Some(keys),
+        Err(error) => {
+            findings.wrong(StartError::VaultKey(error).to_string(), MEND);
+            None
+        }
+    }
+}
+
+fn opens(found: &Found, keys: &OperatorKeys, findings: &mut Findings) {
+    if let Err(error) = data_keys::refuse_closed(&found.keys, keys) {
+        findings.wrong(error.to_string(), "give the key under which this database was made, or the backup's");
+        return;
+    }
+    let former: Vec<_> =
+        found.keys.iter().map(|key| &key.wrapped.by).filter(|by| *by != keys.wrapping_id()).collect();
+    match former.first() {
+        None => findings.ok(format!("the vault key {:?} opens this database", keys.wrapping_id())),
+        Some(by) => findings.warning(
+            format!("this database still needs the former vault key {by:?}"),
+            "card-payments vault rotate, once every server has both keys",
+        ),
+    }
+}

@@ -1,0 +1,72 @@
+//! Whom this server believes: certificates of TLS, and wallets' providers.
+
+use super::configuration::Configuration;
+use super::findings::{Area, Findings};
+use crate::app::{self, StartError};
+use crate::clock::Clock;
+use crate::config::{Secrets, ServeOptions};
+use crate::outbound::platform;
+use crate::services::wallets::Wallets;
+
+/// Look at them.
+pub fn look(configuration: &Configuration, clock: &dyn Clock, findings: &mut Findings) {
+    findings.turn_to(Area::Roots);
+    let (roots, faults) = platform();
+    for fault in faults {
+        findings.warning(fault, "install the machine's root certificates (Debian: ca-certificates), or name them in SSL_CERT_FILE");
+    }
+    if !roots.is_empty() {
+        findings.ok(format!("{} root certificates for calls by https", roots.len()));
+    }
+    wallets(configuration, clock, findings);
+}
+
+/// Each of the three things that an operator tells about wallets by itself, so that one fault does not hide the others.
+fn wallets(configuration: &Configuration, clock: &dyn Clock, findings: &mut Findings) {
+    let Configuration { serve, secrets, .. } = configuration;
+    let nothing = Secrets::default();
+    let none = ServeOptions {
+        wallet_roots: None,
+        wallet_g_recipient: None,
+        wallet_a_hosts: Vec::new(),
+        ..serve.clone()
+    };
+    let roots = ServeOptions { wallet_roots: serve.wallet_roots.clone(), ..none.clone() };
+    let gateway = ServeOptions { wallet_g_recipient: serve.wallet_g_recipient.clone(), ..none.clone() };
+    let identity = ServeOptions { wallet_a_hosts: serve.wallet_a_hosts.clone(), ..none };
+    let gateway_key = Secrets { wallet_g_key: secrets.wallet_g_key.clone(), ..nothing.clone() };
+    let identity_key = Secrets { wallet_a_identity: secrets.wallet_a_identity.clone(), ..nothing.clone() };
+    for (serve, secrets) in [(gateway, gateway_key), (identity, identity_key)] {
+        if let Err(error) = configured(configuration, &serve, &secrets) {
+            findings.wrong(error.to_string(), "docs/wallets.md says what belongs there");
+        }
+    }
+    match configured(configuration, &roots, &nothing) {
+        Err(error) => {
+            findings.wrong(error.to_string(), "fetch the providers' roots anew, as docs/wallets.md says");
+        }
+        Ok(wallets) if serve.wallet_roots.is_some() => {
+            for (wallet, end) in wallets.roots.first_ends() {
+                let Some(end) = end else { continue };
+                if end <= clock.now() {
+                    findings.wrong(
+                        format!("CARD_PAYMENTS_WALLET_ROOTS: a root of {wallet} has ended at {end}"),
+                        "fetch the provider's roots anew: what it signs now is not believed",
+                    );
+                } else {
+                    findings.ok(format!("roots of {wallet} are good until {end}"));
+                }
+            }
+        }
+        Ok(_) => {}
+    }
+}
+
+fn configured(
+    configuration: &Configuration,
+    serve: &ServeOptions,
+    secrets: &Secrets,
+) -> Result<Wallets, StartError> {
+    let environment = configuration.database.environment;
+    app::wallets(serve, environment, secrets, app::reach(environment, &serve.webhook_allow))
+}

@@ -1,0 +1,279 @@
+//! How often each key was used, by the day and by where from.
+//!
+//! A request only counts, in memory: nothing is read or written on its way. A worker adds the counts to the table every few
+//! seconds, and a server once more when it ends; what a killed one had counted since is lost. However many keys and addresses
+//! there are, memory and rows stay bounded: of a key only so many addresses are told apart a day, and of a publishable key
+//! none, because its callers are other people's browsers.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use entity::api_key::KeyKind;
+use entity::key_use::{self, Column};
+use entity::{AccountToken, Day, Timestamp};
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+
+use crate::error::Error;
+use crate::limits::{AUDIT_KEPT, KEY_ADDRESSES_MAX, KEY_USES_BATCH, KEYS_COUNTED_MAX};
+use crate::secret::Secret;
+use crate::services::context::Context;
+use crate::store::{Tx, about};
+use crate::under_way;
+use crate::vault::{Purpose, Vault};
+
+/// A keyed hash of a key, as `api_keys` has it.
+type Hash = [u8; 32];
+
+/// A key that was used.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    account: AccountToken,
+    kind: KeyKind,
+    hash: Hash,
+    /// Its last characters, of a key that is long enough to keep the rest to itself.
+    tail: Option<[u8; TAIL]>,
+}
+
+/// How many characters tell keys apart that were minted here.
+const TAIL: usize = 4;
+/// A key as short as may be is a tester's: no part of it is shown.
+const SHOWN_FROM: usize = 16;
+
+impl Key {
+    /// The key that opened an account, and its keyed hash.
+    pub fn new(account: AccountToken, kind: KeyKind, key: &Secret, hash: Hash) -> Self {
+        let tail = key.expose().as_bytes().last_chunk().copied();
+        let tail = tail.filter(|tail: &[u8; TAIL]| key.expose().len() >= SHOWN_FROM && tail.is_ascii());
+        Self { account, kind, hash, tail }
+    }
+
+    /// A key that may open an account.
+    pub fn of(vault: &Vault, account: AccountToken, kind: KeyKind, key: &Secret) -> Self {
+        let hash = vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]);
+        Self::new(account, kind, key, hash)
+    }
+
+    /// What it is told apart by: `...Ab3x`, its last characters, or of a short one `#9f86d081`, from its hash.
+    pub fn name(&self) -> String {
+        match &self.tail {
+            Some(tail) => format!("...{}", String::from_utf8_lossy(tail)),
+            None => self.hash.iter().take(TAIL).fold("#".into(), |name, byte| format!("{name}{byte:02x}")),
+        }
+    }
+}
+
+/// Uses of a key on one day from one place.
+#[derive(Debug, Clone, Copy)]
+struct Uses {
+    key: Key,
+    /// None where it is not kept.
+    from: Option<IpAddr>,
+    first_at: Timestamp,
+    last_at: Timestamp,
+    n: i64,
+}
+
+/// What was counted and is not written yet, and between which addresses a key's uses of today are told apart.
+#[derive(Debug, Default)]
+pub struct KeyUses(Mutex<HashMap<(Hash, Day), Vec<Uses>>>);
+
+impl KeyUses {
+    /// The request under way has opened an account with a key. Work of no request (a worker's) uses none.
+    pub fn count(&self, key: Key, wall: Timestamp) {
+        let Some(address) = under_way::address() else { return };
+        let from = match key.kind {
+            KeyKind::Secret => Some(address),
+            KeyKind::Publishable => None,
+        };
+        self.add(Uses { key, from, first_at: wall, last_at: wall, n: 1 });
+    }
+
+    fn add(&self, more: Uses) {
+        let mut counted = self.counted();
+        let of = (more.key.hash, more.last_at.day());
+        if counted.len() >= KEYS_COUNTED_MAX && !counted.contains_key(&of) {
+            counted.retain(|_, uses| uses.iter().any(|uses| uses.n > 0));
+            if counted.len() >= KEYS_COUNTED_MAX {
+                return;
+            }
+        }
+        let known = counted.entry(of).or_default();
+        let is_known = |from: &IpAddr| known.iter().any(|uses| uses.from == Some(*from));
+        let from = more.from.filter(|from| known.len() < KEY_ADDRESSES_MAX || is_known(from));
+        match known.iter_mut().find(|uses| uses.from == from) {
+            Some(uses) if uses.n > 0 => {
+                uses.n += more.n;
+                uses.first_at = uses.first_at.min(more.first_at);
+                uses.last_at = uses.last_at.max(more.last_at);
+            }
+            Some(uses) => *uses = Uses { from, ..more },
+            None => known.push(Uses { from, ..more }),
+        }
+    }
+
+    /// What is to be written, always in the same order: two servers that write the same rows wait for each other.
+    fn take(&self, today: Day) -> Vec<Uses> {
+        let mut taken = Vec::new();
+        let mut counted = self.counted();
+        for uses in counted.values_mut().flatten().filter(|uses| uses.n > 0) {
+            taken.push(*uses);
+            uses.n = 0;
+        }
+        counted.retain(|(_, day), _| *day >= today);
+        drop(counted);
+        taken.sort_unstable_by_key(|uses| (uses.key.hash, uses.last_at.day(), uses.from));
+        taken
+    }
+
+    fn counted(&self) -> MutexGuard<'_, HashMap<(Hash, Day), Vec<Uses>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Add what was counted to the table. What the database does not take is counted on.
+pub async fn write(ctx: &Context) -> Result<(), Error> {
+    let taken = ctx.key_uses.take(ctx.clock.now().day());
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let unit = ctx.store.write(taken.clone(), |tx, taken| {
+        async move {
+            for some in taken.chunks(KEY_USES_BATCH) {
+                add(tx, some).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    });
+    let written = unit.await;
+    if written.is_err() {
+        for uses in taken {
+            ctx.key_uses.add(uses);
+        }
+    }
+    written
+}
+
+const COLUMNS: [&str; 9] =
+    ["account_id", "hash", "day", "address", "kind", "key_name", "first_at", "last_at", "uses"];
+
+/// Of accounts that are there: of a deleted one nothing more is kept.
+const ADD: &str = "INSERT INTO key_uses (account_id, hash, day, address, kind, key_name, first_at, last_at, uses) \
+     SELECT v.account_id, v.hash, v.day, v.address, v.kind, v.key_name, v.first_at, v.last_at, v.uses \
+     FROM v JOIN accounts a ON a.id = v.account_id WHERE a.closed_at IS NULL \
+     ON CONFLICT (account_id, hash, day, address) DO UPDATE SET uses = key_uses.uses + excluded.uses, \
+     first_at = CASE WHEN excluded.first_at < key_uses.first_at THEN excluded.first_at ELSE key_uses.first_at END, \
+     last_at = CASE WHEN excluded.last_at > key_uses.last_at THEN excluded.last_at ELSE key_uses.last_at END";
+
+async fn add(tx: &Tx, some: &[Uses]) -> Result<(), Error> {
+    let row = |uses: &Uses| {
+        let Uses { key, from, first_at, last_at, n } = uses;
+        let address = from.map(|from| from.to_string()).unwrap_or_default();
+        let day = last_at.day().number();
+        vec![
+            key.account.into(),
+            key.hash.to_vec().into(),
+            day.into(),
+            address.into(),
+            key.kind.code().into(),
+            key.name().into(),
+            first_at.millis().into(),
+            last_at.millis().into(),
+            (*n).into(),
+        ]
+    };
+    let rows = some.iter().map(row).collect();
+    tx.execute_raw(about(tx.get_database_backend(), &COLUMNS, rows, ADD)).await?;
+    Ok(())
+}
+
+/// Uses that were kept long enough, by the wall clock.
+pub fn old(wall: Timestamp) -> Select<key_use::Entity> {
+    key_use::Entity::find().filter(Column::LastAt.lte(wall - AUDIT_KEPT)).order_by_asc(Column::LastAt)
+}
+
+/// Forget uses that are old.
+pub async fn forget(ctx: &Context, uses: key_use::Model) -> Result<(), Error> {
+    let unit = ctx.store.write(uses, |tx, uses| {
+        async move {
+            let key_use::Model { account_id, hash, day, address, .. } = uses.clone();
+            key_use::Entity::delete_by_id((account_id, hash, day, address)).exec(tx).await?;
+            Ok(())
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use uuid::Uuid;
+
+    use super::*;
+
+    const NOON: Timestamp = Timestamp::from_millis(1_772_452_800_000);
+
+    fn key(n: u8) -> Key {
+        let secret = Secret::from("0123456789abcdefghijkl");
+        Key::new(AccountToken::new(Uuid::from_u128(1)), KeyKind::Secret, &secret, [n; 32])
+    }
+
+    fn used(key: Key, from: u32, at: i64) -> Uses {
+        let at = Timestamp::from_millis(NOON.millis() + at);
+        Uses { key, from: Some(Ipv4Addr::from(from).into()), first_at: at, last_at: at, n: 1 }
+    }
+
+    fn all(counted: &KeyUses) -> i64 {
+        counted.take(NOON.day()).iter().map(|uses| uses.n).sum()
+    }
+
+    #[test]
+    fn a_key_is_named_by_its_end_and_a_short_one_by_its_hash() {
+        assert_eq!(key(7).name(), "...ijkl");
+        let short = Secret::from("sk_short");
+        let account = AccountToken::new(Uuid::from_u128(1));
+        assert_eq!(Key::new(account, KeyKind::Secret, &short, [0x9f; 32]).name(), "#9f9f9f9f");
+    }
+
+    #[test]
+    fn uses_are_summed_by_key_day_and_address_and_written_once() {
+        let counted = KeyUses::default();
+        for (n, from, at) in [(1, 1, 5), (1, 1, 3), (1, 2, 4), (2, 1, 4), (1, 1, 90_000_000)] {
+            counted.add(used(key(n), from, at));
+        }
+        let taken = counted.take(NOON.day());
+        let sums: Vec<_> = taken.iter().map(|uses| (uses.key.hash[0], uses.n)).collect();
+        assert_eq!(sums, [(1, 2), (1, 1), (1, 1), (2, 1)]);
+        assert_eq!((taken[0].first_at - NOON).millis(), 3);
+        assert_eq!((taken[0].last_at - NOON).millis(), 5);
+        assert_eq!(all(&counted), 0);
+        counted.add(used(key(1), 1, 6));
+        let again = counted.take(NOON.day());
+        assert_eq!((again.len(), again[0].n, (again[0].first_at - NOON).millis()), (1, 1, 6));
+    }
+
+    #[test]
+    fn memory_is_bounded_however_many_keys_and_addresses_there_are() {
+        let counted = KeyUses::default();
+        let addresses = u32::try_from(KEY_ADDRESSES_MAX).unwrap_or_default();
+        for from in 0..10 * addresses {
+            counted.add(used(key(1), from, 0));
+        }
+        let taken = counted.take(NOON.day());
+        assert_eq!(taken.len(), KEY_ADDRESSES_MAX + 1, "the rest is together");
+        assert_eq!(taken.iter().map(|uses| uses.n).sum::<i64>(), i64::from(10 * addresses));
+        let hash = |n: usize| std::array::from_fn(|at| n.to_le_bytes().get(at).copied().unwrap_or_default());
+        for n in 0..2 * KEYS_COUNTED_MAX {
+            counted.add(used(Key { hash: hash(n), ..key(1) }, 1, 0));
+        }
+        assert!(counted.counted().len() <= KEYS_COUNTED_MAX);
+        assert!(all(&counted) > 0);
+        // What was written makes room.
+        counted.add(used(Key { hash: hash(9 * KEYS_COUNTED_MAX), ..key(1) }, 1, 0));
+        assert_eq!(all(&counted), 1);
+    }
+}

@@ -1,0 +1,228 @@
+//! What a database is like, for whoever asks whether a server may run on it. Nothing is changed, not a byte of a file.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use entity::{Span, Timestamp};
+use migration::Migrator;
+use sea_orm::{
+    AccessMode, ConnectionTrait, DbBackend, DbErr, FromQueryResult, IsolationLevel, Statement,
+    TransactionTrait,
+};
+
+use super::connect::{self, ConnectError, Location, POSTGRES_CONNECTIONS};
+use super::look::{Found, found, is_installed, statement};
+use super::sqlite::{Connection, Door, Writing};
+use crate::clock::Clock;
+
+/// A database.
+#[derive(Debug)]
+pub struct Inspection {
+    /// What it says of itself.
+    pub found: Found,
+    /// Steps of the schema that it has not seen.
+    pub missing: Vec<String>,
+    /// Steps that it has seen and this program does not know.
+    pub unknown: Vec<String>,
+    /// When the youngest of its keys was made, by the wall clock.
+    pub youngest_key: Option<Timestamp>,
+    /// Which kind it is.
+    pub kind: DatabaseKind,
+}
+
+/// Which kind of database it is.
+#[derive(Debug)]
+pub enum DatabaseKind {
+    /// A file.
+    Sqlite(SqliteFile),
+    /// A server.
+    Postgres(Box<PostgresServer>),
+}
+
+/// A file.
+#[derive(Debug)]
+pub struct SqliteFile {
+    /// Where.
+    pub path: PathBuf,
+    /// Its size, where it is there.
+    pub bytes: Option<u64>,
+    /// Whether its write-ahead log is on.
+    pub logs_ahead: bool,
+    /// Whether a server runs on it.
+    pub served: bool,
+    /// Why it cannot be written.
+    pub unwritable: Option<String>,
+}
+
+/// A server, and what it lets its user do.
+#[derive(Debug)]
+pub struct PostgresServer {
+    /// What it says.
+    pub said: PostgresSaid,
+    /// How far its clock is ahead of ours.
+    pub ahead: Span,
+    /// By how much that may be wrong: half of the time that the question took.
+    pub give_or_take: Span,
+    /// How many connections a copy of the server opens.
+    pub wanted: i64,
+}
+
+/// What PostgreSQL says of itself.
+#[derive(Debug, FromQueryResult)]
+pub struct PostgresSaid {
+    /// Its release.
+    pub version: String,
+    /// The same as a number: 150004.
+    pub release: i64,
+    now: i64,
+    /// What is flushed.
+    pub fsync: String,
+    /// Whether a commit waits for that.
+    pub synchronous_commit: String,
+    /// Whether a torn page is mended.
+    pub full_page_writes: String,
+    /// Whether transactions only read.
+    pub read_only: String,
+    /// UTF8, or it cannot hold every text.
+    pub encoding: String,
+    /// It follows another server.
+    pub standby: bool,
+    /// Connections that users may have, together.
+    pub connections: i64,
+    /// How many they have, this one among them.
+    pub taken: i64,
+    /// How many its user may have; negative: as many as there are.
+    pub of_role: i64,
+    /// How many its database may have.
+    pub of_database: i64,
+    /// Whether its user may make tables here.
+    pub may_create: bool,
+    /// Whether its user may add trusted extensions.
+    pub may_extend: bool,
+    /// How many of our extensions are missing.
+    pub extensions_missing: i64,
+    /// How many of our extensions are not even installed on its machine.
+    pub extensions_unavailable: i64,
+    /// How many tables are somebody else's.
+    pub tables_of_others: i64,
+}
+
+const SAID: &str = "\
+    SELECT current_setting('server_version') AS version, \
+    CAST(current_setting('server_version_num') AS BIGINT) AS release, \
+    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now, \
+    current_setting('fsync') AS fsync, \
+    current_setting('synchronous_commit') AS synchronous_commit, \
+    current_setting('full_page_writes') AS full_page_writes, \
+    current_setting('default_transaction_read_only') AS read_only, \
+    current_setting('server_encoding') AS encoding, \
+    pg_is_in_recovery() AS standby, \
+    CAST(current_setting('max_connections') AS BIGINT) \
+        - CAST(current_setting('superuser_reserved_connections') AS BIGINT) AS connections, \
+    CAST((SELECT COALESCE(sum(numbackends), 0) FROM pg_stat_database) AS BIGINT) AS taken, \
+    CAST(r.rolconnlimit AS BIGINT) AS of_role, \
+    CAST(d.datconnlimit AS BIGINT) AS of_database, \
+    COALESCE(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create, \
+    has_database_privilege(current_database(), 'CREATE') AS may_extend, \
+    2 - (SELECT count(*) FROM pg_extension WHERE extname IN ('pg_trgm', 'btree_gin')) AS extensions_missing, \
+    2 - (SELECT count(*) FROM pg_available_extensions WHERE name IN ('pg_trgm', 'btree_gin')) AS extensions_unavailable, \
+    (SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() \
+        AND NOT pg_has_role(tableowner, 'USAGE')) AS tables_of_others \
+    FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()";
+
+/// Look at a database, of any release; one that is not there yet is empty.
+pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspection, ConnectError> {
+    match location {
+        Location::Sqlite { path } => inspect_file(path).await,
+        Location::Postgres { url } => {
+            let server = connect::patient(url).await?;
+            let level = Some(IsolationLevel::RepeatableRead);
+            let looker = server.begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
+            let asked = clock.elapsed();
+            let said = looker.query_one_raw(Statement::from_string(DbBackend::Postgres, SAID)).await?;
+            let said = said.ok_or_else(|| DbErr::RecordNotFound("pg_database".into()))?;
+            let (said, took) =
+                (PostgresSaid::from_query_result(&said, "")?, clock.elapsed().saturating_sub(asked));
+            let give_or_take = Span::from_millis(i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX));
+            let ahead = Timestamp::from_millis(said.now) - (clock.now() - give_or_take);
+            let wanted = POSTGRES_CONNECTIONS.into();
+            let kind = DatabaseKind::Postgres(Box::new(PostgresServer { said, ahead, give_or_take, wanted }));
+            let inspection = with_contents(&looker, kind).await;
+            looker.rollback().await?;
+            server.close().await?;
+            inspection
+        }
+    }
+}
+
+async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
+    let bytes = path.metadata().ok().map(|file| file.len());
+    let file = SqliteFile {
+        path: path.into(),
+        bytes,
+        logs_ahead: logs_ahead(path),
+        served: connect::is_served(path),
+        unwritable: unwritable(path),
+    };
+    let kind = DatabaseKind::Sqlite(file);
+    if bytes.is_none_or(|bytes| bytes == 0) {
+        let missing = Migrator::names();
+        return Ok(Inspection {
+            found: Found::default(),
+            missing,
+            unknown: Vec::new(),
+            youngest_key: None,
+            kind,
+        });
+    }
+    with_contents(&Door(Writing::on(Connection::to_read(path)?)), kind).await
+}
+
+async fn with_contents(
+    looker: &impl ConnectionTrait,
+    kind: DatabaseKind,
+) -> Result<Inspection, ConnectError> {
+    let found = found(looker).await?;
+    let mut youngest_key = None;
+    if is_installed(looker).await? {
+        let sql = "SELECT MAX(created_at) AS youngest FROM vault_keys";
+        let row = looker.query_one_raw(statement(looker, sql)).await?;
+        let millis = row.map(|row| row.try_get::<Option<i64>>("", "youngest")).transpose()?;
+        youngest_key = millis.flatten().map(Timestamp::from_millis);
+    }
+    let (known, seen) = (Migrator::names(), steps(looker).await?);
+    let missing = known.iter().filter(|step| !seen.contains(step)).cloned().collect();
+    let unknown = seen.into_iter().filter(|step| !known.contains(step)).collect();
+    Ok(Inspection { found, missing, unknown, youngest_key, kind })
+}
+
+/// The steps that have run. A database that is nobody's yet has no record of them.
+async fn steps(looker: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
+    let there = if looker.get_database_backend() == DbBackend::Postgres {
+        "SELECT 1 AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'seaql_migrations'"
+    } else {
+        "SELECT 1 AS n FROM sqlite_master WHERE type = 'table' AND name = 'seaql_migrations'"
+    };
+    if looker.query_one_raw(statement(looker, there)).await?.is_none() {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT version FROM seaql_migrations ORDER BY version";
+    let rows = looker.query_all_raw(statement(looker, sql)).await?;
+    rows.iter().map(|row| row.try_get("", "version")).collect()
+}
+
+/// The file's head says so: its two versions are those of a write-ahead log.
+fn logs_ahead(path: &Path) -> bool {
+    let mut head = [0; 20];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[18..] == [2, 2]
+}
+
+/// To open it for writing changes nothing.
+fn unwritable(path: &Path) -> Option<String> {
+    if !path.exists() {
+        return None;
+    }
+    File::options().write(true).open(path).err().map(|error| error.to_string())
+}

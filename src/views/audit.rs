@@ -1,0 +1,80 @@
+//! The audit trail as operators see it (decisions 14).
+
+use std::fmt;
+
+use entity::{AccountToken, JsonText, Timestamp, audit_entry, key_use};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Something that was done, or a key that was used.
+#[derive(Debug, Clone, Serialize)]
+pub struct AuditRecord {
+    /// When; of a key's uses, the last one.
+    at: Timestamp,
+    /// What: `account.changed`, or `key.used`.
+    action: &'static str,
+    /// Whose account it is about.
+    account: Option<AccountToken>,
+    /// What it is about: a token, or what a key is told apart by.
+    subject: String,
+    /// Who, or from which address.
+    by: Option<String>,
+    /// An object.
+    detail: Value,
+}
+
+impl From<audit_entry::Model> for AuditRecord {
+    fn from(row: audit_entry::Model) -> Self {
+        Self {
+            at: row.recorded_at,
+            action: row.action.code(),
+            account: row.account,
+            subject: row.subject,
+            by: Some(row.operator),
+            detail: object(&row.detail),
+        }
+    }
+}
+
+impl From<key_use::Model> for AuditRecord {
+    fn from(row: key_use::Model) -> Self {
+        Self {
+            at: row.last_at,
+            action: "key.used",
+            account: Some(row.account_id),
+            subject: format!("{} key {}", row.kind.code(), row.key_name),
+            by: Some(row.address).filter(|address| !address.is_empty()),
+            detail: json!({ "times": row.uses, "first_at": row.first_at, "day": row.day }),
+        }
+    }
+}
+
+/// What was written as an object is read as one.
+fn object(detail: &JsonText) -> Value {
+    serde_json::from_str(detail.as_str()).unwrap_or_else(|_| Value::Object(Map::new()))
+}
+
+impl fmt::Display for AuditRecord {
+    /// A line for a person.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, action, account, subject, by, detail } = self;
+        write!(f, "{at} {action} {subject}")?;
+        if let Some(account) = account.map(|account| account.to_string()).filter(|token| token != subject) {
+            write!(f, " of {account}")?;
+        }
+        if let Some(by) = by {
+            write!(f, " by {by}")?;
+        }
+        let mut joint = ": ";
+        for (name, value) in detail.as_object().into_iter().flatten() {
+            match value {
+                Value::String(text) => write!(f, "{joint}{name} {text}")?,
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                    write!(f, "{joint}{name} {value}")?;
+                }
+            }
+            joint = ", ";
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! What operators do is recorded with what it changes, and from where keys are used is counted (decisions 14).
+
+use card_payments::clock::Clock;
+use card_payments::config::Environment;
+use card_payments::params::deposit::Arrival;
+use card_payments::params::{self, Paging};
+use card_payments::services::accounts::{Keys, create, keys, named, operator};
+use card_payments::services::audit::{self, Asked, key_uses};
+use card_payments::services::data_keys::rotate::rotate;
+use card_payments::services::merchants::decide_as_operator;
+use card_payments::services::merchants::export::export;
+use card_payments::services::{Account, deposits, disputes};
+use card_payments::store::Operator;
+use entity::dispute::{DisputeCategory, DisputeStatus};
+use entity::merchant::MerchantStatus;
+use entity::{AccountToken, Span};
+use serde_json::{Value, json};
+
+use crate::harness::process::{request, try_to_ask};
+use crate::harness::{App, Client, operated, rules, token};
+
+/// Who acts, as the commands would find him.
+const WHO: &str = "roland (user 1000) on a machine";
+const KEY_USED: &str = "key.used";
+
+/// From now on the services' store is an operator's.
+fn acts(app: &App) {
+    app.ctx().store.acts_for(Operator { name: WHO.into(), at: app.clock.now() });
+}
+
+/// The account as a command names it.
+async fn named_account(app: &App, token: AccountToken) -> Account {
+    named(&app.ctx().store, token, app.clock.now()).await.unwrap().unwrap()
+}
+
+/// The trail, newest first.
+async fn trail(app: &App, account: Option<AccountToken>) -> Vec<Value> {
+    let asked = Asked { account, since: None, until: None, paging: Paging { page: 1, per_page: 500 } };
+    let records = audit::list(&app.ctx().store, asked).await.unwrap();
+    records.iter().map(|record| serde_json::to_value(record).unwrap()).collect()
+}
+
+/// What was counted by now, the newest first.
+async fn uses(app: &App) -> Vec<Value> {
+    key_uses::write(app.ctx()).await.unwrap();
+    let mut trail = trail(app, None).await;
+    trail.retain(|record| record["action"] == KEY_USED);
+    trail
+}
+
+fn times(uses: &[Value]) -> Vec<i64> {
+    uses.iter().map(|uses| uses["detail"]["times"].as_i64().unwrap()).collect()
+}
+
+async fn ask(client: &Client, times: usize) {
+    for _ in 0..times {
+        client.get("/1/charges").await.ok(200);
+    }
+}
+
+rules! {
+    async fn each_act_of_an_operator_is_recorded_and_an_accounts_own_is_not(app) {
+        let client = app.client();
+        let ctx = app.ctx();
+        let account = app.account().await;
+        let [first, second] = [client.merchant().await, client.merchant().await];
+        let charge = token(&client.captured(400).await).to_owned();
+        client.decide_merchant(&first, "active").await.ok(200);
+        client.disputed(600).await;
+        assert_eq!(trail(app, None).await, [] as [Value; 0], "that was the account itself");
+        acts(app);
+        let now = app.clock.now();
+        let named = named_account(app, account).await;
+        operator::change(&ctx.store, &named, "wallet", "false").await.unwrap();
+        operator::change(&ctx.store, &named, "maximum_charge_cents", "5").await.err().unwrap();
+        let fresh = keys::rotate(ctx, account, Span::days(1)).await.unwrap();
+        let rotation = rotate(ctx).await.unwrap();
+        let merchant = second.parse().unwrap();
+        decide_as_operator(&ctx.store, now, merchant, MerchantStatus::Declined).await.unwrap();
+        decide_as_operator(&ctx.store, now, merchant, MerchantStatus::Active).await.err().unwrap();
+        export(ctx, first.parse().unwrap()).await.unwrap();
+        let arrival = Arrival { amount: 7, narration: "x".into(), available_at: None };
+        let deposit = deposits::arrive(&ctx.store, named, arrival).await.unwrap();
+        let opened = disputes::operator::open(&ctx.store, now, &charge, Some(9), DisputeCategory::General).await;
+        let dispute = serde_json::to_value(opened.unwrap()).unwrap();
+        disputes::operator::resolve(&ctx.store, now, token(&dispute), DisputeStatus::Resolved).await.unwrap();
+        audit::signed_in(ctx, Some("203.0.113.7".parse().unwrap())).await.unwrap();
+
+        let trail = trail(app, None).await;
+        let end = |key: &str| format!("...{}", &key[key.len() - 4..]);
+        let expected = [
+            ("operator.signed_in", json!(null), "dashboard".to_owned(), json!({ "from": "203.0.113.7" })),
+            ("dispute.resolved", json!(account), token(&dispute).to_owned(), json!({ "status": "resolved" })),
+            ("dispute.opened", json!(account), charge, json!({ "amount": 9, "category": "general" })),
+            ("deposit.created", json!(account), deposit.token.to_string(), json!({ "amount": 7 })),
+            ("merchant.exported", json!(account), first, json!({ "to": "live" })),
+            ("merchant.decided", json!(account), second, json!({ "status": "declined" })),
+            ("vault.rotated", json!(null), rotation.data_key.to_string(), json!({ "wrapped_by": "test" })),
+            ("account.keys_rotated", json!(account), account.to_string(), json!({
+                "secret_key": end(fresh.secret.expose()), "publishable_key": end(fresh.publishable.expose()),
+                "former_keys_end": now + Span::days(1),
+            })),
+            ("account.changed", json!(account), account.to_string(), json!({ "wallet": "false" })),
+        ];
+        assert_eq!(trail.len(), expected.len(), "{trail:#?}");
+        for (record, (action, account, subject, detail)) in trail.iter().zip(expected) {
+            let by = if action == "operator.signed_in" { "whoever has the operator's key" } else { WHO };
+            assert_eq!(*record, json!({
+                "at": now, "action": action, "account": account, "subject": subject, "by": by, "detail": detail,
+            }));
+        }
+        let everything = app.everything().await;
+        for key in [fresh.secret.expose(), fresh.publishable.expose()] {
+            assert!(!everything.windows(key.len()).any(|window| window == key.as_bytes()));
+        }
+    }
+
+    async fn an_account_that_is_refused_leaves_no_act(app) {
+        acts(app);
+        let asked = |email: &str| {
+            let asked = json!({ "business_name": "Shop", "email": email, "partner": false, "bank_account": null });
+            create::checked(params::read(&asked)).unwrap()
+        };
+        let keys = Keys::mint();
+        let environment = Environment::Test;
+        create::create(app.ctx(), environment, &keys, asked("a@example.com")).await.unwrap();
+        create::create(app.ctx(), environment, &keys, asked("b@example.com")).await.err().unwrap();
+        let trail = trail(app, None).await;
+        assert_eq!(trail.len(), 1, "{trail:#?}");
+        assert_eq!(trail[0]["detail"], json!({ "business_name": "Shop", "partner": false }));
+    }
+
+    async fn uses_of_a_key_are_counted_by_the_day_beside_the_requests(app) {
+        let client = app.client();
+        let before = app.rows().await;
+        ask(&client, 3).await;
+        let by_browser = format!("/1/cards?publishable_api_key={}", app.publishable_key());
+        app.anonymous().post(&by_browser, &json!({})).await.refused(422, "invalid_resource");
+        app.with_key("nobodys_key").get("/1/charges").await.refused(401, "unauthorized");
+        assert_eq!(app.rows().await, before, "a request only counts");
+        assert_eq!(app.number("SELECT COUNT(*) FROM key_uses").await, 0);
+        let end = |key: &str| format!("key ...{}", &key[key.len() - 4..]);
+        let mut found = uses(app).await;
+        found.sort_by_key(|uses| uses["subject"].to_string());
+        assert_eq!(times(&found), [1, 3]);
+        let [publishable, secret] = &found[..] else { panic!("{found:#?}") };
+        assert_eq!(publishable["subject"], format!("publishable {}", end(app.publishable_key())));
+        assert_eq!(publishable["by"], json!(null), "browsers are other people's");
+        assert_eq!(secret["subject"], format!("secret {}", end(app.secret_key())));
+        assert_eq!((&secret["by"], &secret["account"]), (&json!("127.0.0.1"), &json!(app.account().await)));
+        let began = secret["at"].clone();
+        assert_eq!(secret["detail"], json!({ "times": 3, "first_at": began, "day": "2026-03-02" }));
+        app.clock.advance(Span::seconds(60));
+        ask(&client, 2).await;
+        let found = uses(app).await;
+        assert_eq!((times(&found), &found[0]["detail"]["first_at"]), (vec![5, 1], &began));
+        assert_ne!(found[0]["at"], began, "the last one was later");
+        app.clock.advance(Span::days(1));
+        ask(&client, 1).await;
+        assert_eq!(times(&uses(app).await), [1, 5, 1], "each day by itself");
+        assert_eq!(times(&uses(app).await), [1, 5, 1], "nothing is counted twice");
+        let everything = app.everything().await;
+        let key = app.secret_key().as_bytes();
+        assert!(!everything.windows(key.len()).any(|window| window == key));
+    }
+
+    async fn what_the_database_does_not_take_is_counted_on(app) {
+        let client = app.client();
+        ask(&client, 2).await;
+        app.execute("ALTER TABLE key_uses RENAME TO away").await;
+        key_uses::write(app.ctx()).await.unwrap_err();
+        ask(&client, 1).await;
+        key_uses::write(app.ctx()).await.unwrap_err();
+        app.execute("ALTER TABLE away RENAME TO key_uses").await;
+        assert_eq!(times(&uses(app).await), [3]);
+    }
+
+    async fn the_trail_is_kept_for_four_hundred_days(app) {
+        acts(app);
+        ask(&app.client(), 1).await;
+        let account = app.account().await;
+        keys::rotate(app.ctx(), account, Span::days(1000)).await.unwrap();
+        uses(app).await;
+        app.clock.advance(Span::from_millis(Span::days(400).millis() - 1));
+        app.do_due_work().await;
+        assert_eq!(trail(app, Some(account)).await.len(), 2);
+        app.clock.advance(Span::from_millis(1));
+        app.do_due_work().await;
+        assert_eq!(trail(app, None).await, [] as [Value; 0]);
+    }
+
+    async fn a_deleted_account_leaves_the_acts_and_no_uses(app) {
+        acts(app);
+        let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        let client = app.with_key(made["secret_key"].as_str().unwrap());
+        let account: AccountToken = token(&made).parse().unwrap();
+        let named = named_account(app, account).await;
+        operator::change(&app.ctx().store, &named, "wallet", "false").await.unwrap();
+        ask(&client, 1).await;
+        key_uses::write(app.ctx()).await.unwrap();
+        assert_eq!(trail(app, Some(account)).await.len(), 2);
+        ask(&client, 1).await;
+        client.delete(&format!("/1/sandbox/accounts/{account}")).await.ok(204);
+        app.do_due_work().await;
+        key_uses::write(app.ctx()).await.unwrap();
+        let left = trail(app, Some(account)).await;
+        assert_eq!((left.len(), &left[0]["action"]), (1, &json!("account.changed")), "{left:#?}");
+    }
+}
+
+operated! {
+    async fn commands_leave_a_trail_that_is_read_page_by_page(installed) {
+        let create = ["account", "create", "--business-name", "Shop", "--email", "shop@example.com"];
+        let made = installed.told(&create).remove(0);
+        let account = token(&made).to_owned();
+        installed.told(&["account", "switch", &account, "wallet", "off"]);
+        installed.told(&["account", "list"]);
+        let fresh = installed.told(&["account", "rotate-keys", &account]).remove(0);
+        installed.told(&["deposit", "create", &account, "--amount", "500"]);
+        assert_eq!(installed.run(&["account", "set", &account, "maximum_charge_cents", "1"]).0, Some(1));
+        installed.told(&["vault", "rotate"]);
+        let told = installed.told(&["audit"]);
+        let actions: Vec<_> = told.iter().map(|record| record["action"].as_str().unwrap()).collect();
+        assert_eq!(actions, [
+            "vault.rotated", "deposit.created", "account.keys_rotated", "account.changed", "account.created",
+        ]);
+        for record in &told {
+            assert!(record["by"].as_str().unwrap().contains(" (user "), "{record}");
+        }
+        assert_eq!(installed.told(&["audit", "--account", &account]), told[1..]);
+        assert_eq!(installed.told(&["audit", "--page", "2", "--per-page", "2"]), told[2..4]);
+        assert_eq!(installed.told(&["audit", "--page", "4", "--per-page", "2"]), [] as [Value; 0]);
+        assert_eq!(installed.told(&["audit", "--since", "2020-01-01"]), told);
+        assert_eq!(installed.told(&["audit", "--until", "2020-01-01"]), [] as [Value; 0]);
+        let (code, said, stderr) = installed.run(&["audit"]);
+        assert_eq!((code, stderr.as_str(), said.lines().count()), (Some(0), "", 5));
+        assert!(said.contains(&format!(" account.changed {account} by ")) && said.contains(": wallet false\n"), "{said}");
+        for key in [&made, &fresh] {
+            for name in ["secret_key", "publishable_key"] {
+                assert!(!said.contains(key[name].as_str().unwrap()), "{said}");
+            }
+        }
+        for wrong in [["audit", "--account", "acct_x"], ["audit", "--since", "soon"], ["audit", "--per-page", "501"]] {
+            assert_eq!(installed.run(&wrong).0, Some(2), "{wrong:?}");
+        }
+    }
+
+    async fn a_server_that_ends_has_written_from_where_its_keys_were_used(installed) {
+        installed.with("TRUSTED_PROXIES", "127.0.0.0/8");
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        for from in ["203.0.113.7", "2001:db8::7", "203.0.113.7"] {
+            let text = request("GET", "/1/balance", Some(&key), "");
+            let text = text.replace("Host: test\r\n", &format!("Host: test\r\nX-Forwarded-For: {from}\r\n"));
+            try_to_ask(server.address, &text).unwrap().ok(200);
+        }
+        server.stopped();
+        let mut told: Vec<_> = installed.told(&["audit"]);
+        told.retain(|record| record["action"] == KEY_USED);
+        told.sort_by_key(|record| record["by"].to_string());
+        let found: Vec<_> = told.iter().map(|record| (&record["by"], &record["detail"]["times"])).collect();
+        assert_eq!(found, [(&json!("2001:db8::7"), &json!(1)), (&json!("203.0.113.7"), &json!(2))]);
+    }
+}

@@ -1,0 +1,267 @@
+//! An operator is told of everything that is wrong before a server meets it, and nothing is changed (decisions 14).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+
+use card_payments::vault::OperatorKeys;
+use serde_json::Value;
+
+use crate::harness::process::{output, program};
+use crate::harness::{Database, Installed, fields, operated};
+
+const OTHER_KEY: &str = "other:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
+/// What a check finds: how many things are wrong, as its exit says, and all that it tells.
+#[track_caller]
+fn checked(installed: &Installed, arguments: &[&str]) -> (usize, Vec<Value>) {
+    let mut command = installed.program();
+    let (code, stdout, stderr) = output(command.arg("check").args(arguments).arg("--json"));
+    let findings: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let wrong = findings.iter().filter(|finding| finding["level"] == "wrong").count();
+    let said = match wrong {
+        0 => String::new(),
+        1 => "error: 1 thing is wrong\n".into(),
+        many => format!("error: {many} things are wrong\n"),
+    };
+    assert_eq!((code, stderr), (Some(i32::from(wrong > 0)), said), "{findings:#?}");
+    for finding in &findings {
+        assert_eq!(fields(finding), ["level", "area", "said", "mend"]);
+        assert_eq!(finding["mend"].is_null(), finding["level"] == "ok", "{finding}");
+    }
+    (wrong, findings)
+}
+
+/// Whether this was found.
+#[track_caller]
+fn tells(findings: &[Value], level: &str, area: &str, said: &str) {
+    let is = |finding: &&Value| {
+        finding["level"] == level
+            && finding["area"] == area
+            && finding["said"].as_str().unwrap().contains(said)
+    };
+    assert!(findings.iter().any(|finding| is(&finding)), "{level} {area} {said}: {findings:#?}");
+}
+
+/// The files of the data directory with their bytes. SQLite's index of its log is its own, and made anew by whoever opens it.
+fn files(installed: &Installed) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(installed.data.path()).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.map(|file| {
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        let bytes =
+            if file.is_file() && !name.ends_with("-shm") { fs::read(&file).unwrap() } else { Vec::new() };
+        (name, bytes)
+    });
+    files.collect()
+}
+
+async fn steps(installed: &Installed) -> i64 {
+    installed.number("SELECT COUNT(*) FROM seaql_migrations").await
+}
+
+operated! {
+    async fn before_the_first_start_all_is_well_and_nothing_is_made(installed) {
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 0, "{findings:#?}");
+        for area in ["configuration", "database", "keys", "roots", "clock", "disk", "ports", "acquirer"] {
+            assert!(findings.iter().any(|finding| finding["area"] == area), "nothing is said of {area}: {findings:#?}");
+        }
+        assert_eq!(files(installed).len(), 0, "something was made");
+        if installed.database == Database::Postgres {
+            let tables = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = current_schema()";
+            assert_eq!(installed.number(tables).await, 0);
+        }
+        let (code, said, _) = installed.run(&["check"]);
+        assert_eq!(code, Some(0));
+        assert!(said.lines().any(|line| line.starts_with("ok       database       ")), "{said}");
+        let nowhere = installed.data.path().join("below/it");
+        let (wrong, findings) = checked(installed, &["--data-dir", nowhere.to_str().unwrap()]);
+        assert_eq!(wrong, 0, "{findings:#?}");
+        tells(&findings, "ok", "disk", "can be made");
+        assert!(!nowhere.exists());
+    }
+
+    async fn beside_a_server_and_after_its_end_all_is_well_and_not_a_byte_is_changed(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        server.pay(&key).ok(201);
+        installed.with("LISTEN", &server.address.to_string());
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 0, "{findings:#?}");
+        tells(&findings, "ok", "ports", "a server answers at");
+        tells(&findings, "ok", "keys", "the vault key \"local\" opens this database");
+        tells(&findings, "ok", "database", "its schema is up to date; it belongs to the test environment");
+        if installed.database == Database::Sqlite {
+            tells(&findings, "ok", "database", "a server runs on it");
+        }
+        server.pay(&key).ok(201);
+        // What is in the log alone stays there.
+        server.killed();
+        let before = files(installed);
+        assert_eq!(checked(installed, &[]).0, 0);
+        assert!(files(installed) == before, "something was touched");
+        installed.with("LISTEN", "127.0.0.1:0");
+        let server = installed.serve();
+        server.pay(&key).ok(201);
+        server.stopped();
+        let before = files(installed);
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 0, "{findings:#?}");
+        assert!(files(installed) == before, "something was touched");
+        if installed.database == Database::Sqlite {
+            tells(&findings, "ok", "database", "no server runs on it");
+        }
+        assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
+    }
+
+    async fn all_faults_of_the_configuration_are_told_at_once_and_no_secret_is(installed) {
+        for (name, value) in [
+            ("LISTEN", "everywhere"), ("CONCURRENCY", "0"), ("RETENTION_DAYS", "5"), ("TRUSTED_PROXIES", "everybody"),
+            ("SECRET_KEY", "hunter2"), ("VAULT_KEY", "hunter2hunter2"), ("ACQUIRER", "nobody"), ("BLOBS", "ftp://files"),
+            ("WALLET_ROOTS", "/nowhere/roots.json"), ("WALLET_G_RECIPIENT", "gateway:own"), ("WALLET_A_HOSTS", "a.example.com"),
+            ("WALLET_A_IDENTITY_FILE", "/nowhere/identity.pem"), ("LISTNE", "127.0.0.1:1"), ("COLOUR_OF_THE_DOOR", "red"),
+        ] {
+            installed.with(name, value);
+        }
+        let (wrong, findings) = checked(installed, &["--environment", "production"]);
+        for (area, said) in [
+            ("configuration", "CARD_PAYMENTS_LISTEN: "),
+            ("configuration", "CARD_PAYMENTS_CONCURRENCY: 0 is not in 1..=8192"),
+            ("configuration", "CARD_PAYMENTS_RETENTION_DAYS: 5 is not in 30..=36500"),
+            ("configuration", "CARD_PAYMENTS_TRUSTED_PROXIES: "),
+            ("configuration", "CARD_PAYMENTS_ENVIRONMENT: is none of test, live"),
+            ("configuration", "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters"),
+            ("configuration", "/nowhere/identity.pem: "),
+            ("keys", "CARD_PAYMENTS_VAULT_KEY: vault key 1 is not id:base64"),
+            ("roots", "CARD_PAYMENTS_WALLET_ROOTS: "),
+            ("roots", "CARD_PAYMENTS_WALLET_G_KEY is required beside CARD_PAYMENTS_WALLET_G_RECIPIENT"),
+            ("roots", "CARD_PAYMENTS_WALLET_A_IDENTITY is required beside CARD_PAYMENTS_WALLET_A_HOSTS"),
+            ("disk", "CARD_PAYMENTS_BLOBS: \"ftp://files\" is not s3://BUCKET"),
+            ("acquirer", "nobody"),
+        ] {
+            tells(&findings, "wrong", area, said);
+        }
+        assert_eq!(wrong, 13, "{findings:#?}");
+        let unknown = |name: &str| findings.iter().find(|finding| finding["said"].as_str().unwrap().contains(name)).unwrap();
+        assert_eq!(unknown("CARD_PAYMENTS_LISTNE ")["mend"], "did you mean CARD_PAYMENTS_LISTEN?");
+        let door = unknown("CARD_PAYMENTS_COLOUR_OF_THE_DOOR ");
+        assert!(door["level"] == "warning" && !door["mend"].as_str().unwrap().contains("did you mean"), "{door}");
+        assert!(!findings.iter().any(|finding| finding.to_string().contains("hunter2")));
+        assert_eq!(files(installed).len(), 0, "something was made");
+    }
+
+    async fn a_key_that_is_gone_or_wrong_or_read_by_others_is_told(installed) {
+        installed.serve().stopped();
+        let key = installed.data.path().join("vault.key");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 0, "{findings:#?}");
+        tells(&findings, "warning", "keys", "(mode 644)");
+        fs::rename(&key, installed.data.path().join("kept")).unwrap();
+        let before = files(installed);
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 1, "{findings:#?}");
+        tells(&findings, "wrong", "keys", "the database was sealed with a vault key that is not there");
+        installed.with("VAULT_KEY", OTHER_KEY);
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 1, "{findings:#?}");
+        tells(&findings, "wrong", "keys", "the vault key does not open this database");
+        let kept = fs::read_to_string(installed.data.path().join("kept")).unwrap();
+        installed.with("VAULT_KEY", &format!("{OTHER_KEY},{}", kept.trim()));
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 0, "{findings:#?}");
+        tells(&findings, "warning", "keys", "still needs the former vault key \"local\"");
+        assert!(files(installed) == before, "something was touched");
+        installed.told(&["vault", "rotate"]);
+        tells(&checked(installed, &[]).1, "ok", "keys", "the vault key \"other\" opens this database");
+    }
+
+    async fn a_schema_of_another_release_is_told_and_left_as_it_is(installed) {
+        installed.serve().stopped();
+        installed.execute("DELETE FROM seaql_migrations WHERE version = 'm0023_ended_api_keys'").await;
+        let before = steps(installed).await;
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 0, "{findings:#?}");
+        tells(&findings, "warning", "database", "lacks 1 of this release's steps: m0023_ended_api_keys");
+        assert_eq!(steps(installed).await, before);
+        installed.execute("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m9999_later', 0)").await;
+        let (wrong, findings) = checked(installed, &[]);
+        assert_eq!(wrong, 1, "{findings:#?}");
+        tells(&findings, "wrong", "database", "of a later release: m9999_later");
+        installed.execute("UPDATE vault_keys SET created_at = 99999999999999").await;
+        tells(&checked(installed, &[]).1, "wrong", "clock", "the database's youngest key was made at");
+    }
+
+    async fn a_database_of_the_other_environment_is_told(installed) {
+        installed.serve().stopped();
+        let before = files(installed);
+        installed.with("ENVIRONMENT", "live");
+        installed.with("ACQUIRER", "simulator");
+        installed.with("SECRET_KEY", "sk_of_the_operator");
+        let (_, findings) = checked(installed, &[]);
+        tells(&findings, "wrong", "database", "the database belongs to the test environment");
+        tells(&findings, "wrong", "keys", "CARD_PAYMENTS_VAULT_KEY is required in the live environment");
+        tells(&findings, "wrong", "configuration", "CARD_PAYMENTS_SECRET_KEY is not for the live environment");
+        assert!(files(installed) == before, "something was touched");
+    }
+
+    async fn a_live_server_is_checked_as_one(installed) {
+        installed.with("ENVIRONMENT", "live");
+        installed.with("VAULT_KEY", OperatorKeys::generate("live").to_text().expose());
+        let (_, findings) = checked(installed, &[]);
+        tells(&findings, "wrong", "acquirer", "CARD_PAYMENTS_ACQUIRER is required in the live environment");
+        tells(&findings, "warning", "configuration", "CARD_PAYMENTS_BASE_URL is no https address");
+        installed.with("ACQUIRER", "simulator");
+        installed.with("BASE_URL", "https://api.example.com");
+        let server = installed.serve();
+        let (_, findings) = checked(installed, &[]);
+        tells(&findings, "warning", "acquirer", "no money moves");
+        tells(&findings, "ok", "database", "it belongs to the live environment");
+        // The tests' own PostgreSQL may flush nothing, for speed; nobody's money should be on such a one.
+        let wrong = findings.iter().filter(|finding| finding["level"] == "wrong");
+        for finding in wrong {
+            let means = finding["said"].as_str().unwrap();
+            assert!(installed.database == Database::Postgres && means.contains(" is off: "), "{finding}");
+        }
+        server.stopped();
+    }
+}
+
+#[test]
+fn a_port_that_somebody_else_has_is_told() {
+    let data = tempfile::tempdir().unwrap();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let accepting = std::thread::spawn(move || drop(other.accept().unwrap()));
+    let mut command = program(data.path());
+    command.env("CARD_PAYMENTS_LISTEN", &address).env("CARD_PAYMENTS_ADMIN_LISTEN", &address);
+    let (code, said, _) = output(command.arg("check"));
+    assert_eq!(code, Some(1));
+    assert!(said.contains(&format!("somebody else listens on {address}")), "{said}");
+    assert!(said.contains("CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN"), "{said}");
+    accepting.join().unwrap();
+    let (code, said, _) =
+        output(program(data.path()).env("CARD_PAYMENTS_LISTEN", "203.0.113.1:80").arg("check"));
+    assert!(code == Some(1) && said.contains("cannot listen on 203.0.113.1:80"), "{said}");
+}
+
+#[test]
+fn somebody_elses_database_and_an_address_of_none_are_told_with_all_else() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("theirs.db");
+    rusqlite::Connection::open(&file).unwrap().execute_batch("CREATE TABLE theirs (n INTEGER)").unwrap();
+    let before = fs::read(&file).unwrap();
+    for (url, said) in [
+        (format!("sqlite:{}", file.display()), "the database holds tables that are not ours"),
+        ("mysql://root:hunter2@localhost/payments".to_owned(), "must begin with sqlite: or postgres://"),
+        (format!("sqlite:{}", data.path().display()), "the database cannot be opened"),
+    ] {
+        let (code, told, stderr) = output(program(data.path()).args(["check", "--database-url", &url]));
+        assert_eq!((code, stderr.as_str()), (Some(1), "error: 1 thing is wrong\n"), "{told}");
+        assert!(told.contains(said) && told.contains("acquirer") && !told.contains("hunter2"), "{told}");
+    }
+    assert!(fs::read(&file).unwrap() == before);
+    let names: Vec<_> = fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["theirs.db"], "something was made");
+}
