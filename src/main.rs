@@ -26,7 +26,7 @@ use tracing_subscriber::EnvFilter;
 /// Text for a person; with --json one JSON object a record, one a line. Exit code 0; 1 for a refusal, with one line on
 /// stderr that begins with "error: " and nothing changed; 2 for wrong usage. All commands work beside a running server,
 /// on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup takes it as
-/// it is.
+/// it is, and listen and trigger ask the server instead.
 #[derive(Parser)]
 #[command(name = NAME, version, after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -54,7 +54,11 @@ enum Command {
     Ledger(On<commands::ledger::Ledger>),
     /// The keys that encrypt what is stored.
     Vault(On<commands::vault::Vault>),
+    /// Webhook endpoints.
+    Webhook(On<commands::webhook::Webhook>),
     Backup(commands::backup::Backup),
+    Listen(commands::listen::Listen),
+    Trigger(commands::trigger::Trigger),
     Completions(Completions),
 }
 
@@ -181,7 +185,10 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Dispute(On { command, database }) => commands::dispute::run(command, &database).await,
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
+        Command::Webhook(On { command, database }) => commands::webhook::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),
+        Command::Listen(command) => commands::listen::run(command).await,
+        Command::Trigger(command) => commands::trigger::run(command).await,
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

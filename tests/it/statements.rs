@@ -18,7 +18,7 @@ const BY_HASH: [&str; 2] = ["api_keys", "challenge_pages"];
 const OF_NOBODY: [&str; 2] = ["installation", "vault_keys"];
 
 /// What is due by these is looked for among all accounts: a batch at a time, each item then claimed by its own key.
-const DUE_BY: [&str; 20] = [
+const DUE_BY: [&str; 21] = [
     "accounts.purge_at",
     "accounts.settles_at",
     "accounts.wipe_at",
@@ -38,6 +38,7 @@ const DUE_BY: [&str; 20] = [
     "three_d_secure_sessions.expires_at",
     "transfers.returns_at",
     "wallet_payloads.expires_at",
+    "webhook_endpoints.former_key_until",
     "webhooks.due_at",
 ];
 
