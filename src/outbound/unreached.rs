@@ -5,7 +5,7 @@ use std::io;
 
 /// Why there is no answer; decisions 11, "Errors recorded".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.description())]
+#[error("{}", Self::description(*self))]
 pub enum Unreached {
     /// Nobody listens, or the connection broke, or what came back is no HTTP.
     ConnectionFailed,

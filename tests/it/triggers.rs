@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::answers::operations;
 use crate::harness::process::{Process, output, program};
-use crate::harness::{Installed, operated, token};
+use crate::harness::{operated, token};
 
 fn address(server: &Process) -> String {
     format!("http://{}", server.address)
@@ -75,7 +75,9 @@ operated! {
         let refused = |arguments: &[&str], line: &str| {
             installed.refuses(&[&["trigger"][..], arguments, &["--server", &address]].concat(), line);
         };
-        refused(&["ping"], "the account has no record whe_... to do this to");
+        let (code, said, stderr) = installed.run(&["trigger", "ping", "--server", &address]);
+        assert_eq!((code, said.as_str()), (Some(1), "GET /1/webhook_endpoints\n"));
+        assert_eq!(stderr, "error: the account has no record whe_... to do this to\n");
         refused(&["charge.captured", "--key", "nobody-has-this-key"],
             "GET /1/sandbox/clock: 401 Not authorised. (Check API Key)");
         server.ask("PUT", "/1/sandbox/account", Some(&key), "partner=false").ok(200);
