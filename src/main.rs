@@ -30,7 +30,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// Text for a person; with --json one JSON object a record, one a line. Exit code 0; 1 for a refusal, with one line on
 /// stderr that begins with "error: " and nothing changed; 2 for wrong usage. All commands work beside a running server,
 /// on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and check take
-/// it as it is.
+/// it as it is, and listen and trigger ask the server instead.
 #[derive(Parser)]
 #[command(name = NAME, version, after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
@@ -58,9 +58,13 @@ enum Command {
     Ledger(On<commands::ledger::Ledger>),
     /// The keys that encrypt what is stored.
     Vault(On<commands::vault::Vault>),
+    /// Webhook endpoints.
+    Webhook(On<commands::webhook::Webhook>),
     Backup(commands::backup::Backup),
     Check(commands::check::Check),
     Audit(commands::audit::Audit),
+    Listen(commands::listen::Listen),
+    Trigger(commands::trigger::Trigger),
     Completions(Completions),
 }
 
@@ -187,9 +191,12 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Dispute(On { command, database }) => commands::dispute::run(command, &database).await,
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
+        Command::Webhook(On { command, database }) => commands::webhook::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),
         Command::Check(command) => commands::check::run(command).await,
         Command::Audit(command) => commands::audit::run(command).await,
+        Command::Listen(command) => commands::listen::run(command).await,
+        Command::Trigger(command) => commands::trigger::run(command).await,
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -69,5 +69,7 @@ string_enum! {
         DisputeArbitrationUnderReview "dispute.arbitration_under_review",
         DisputeArbitrationWon "dispute.arbitration_won",
         DisputeArbitrationLost "dispute.arbitration_lost",
+        /// Nothing did: somebody tries one endpoint, which alone is told.
+        Ping "ping",
     }
 }

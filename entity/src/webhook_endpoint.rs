@@ -21,8 +21,12 @@ pub struct Model {
     pub url: String,
     /// What they are signed with, encrypted.
     pub key_sealed: Vec<u8>,
-    /// The data key that encrypts it.
+    /// The data key that encrypts it, and the former one.
     pub sealed_by: Uuid,
+    /// What they are signed with as well for a while after a rotation, encrypted.
+    pub former_key_sealed: Option<Vec<u8>>,
+    /// Until when, by the account's clock; null where there is none.
+    pub former_key_until: Option<Timestamp>,
     /// By the account's clock.
     pub created_at: Timestamp,
     /// By the account's clock.

@@ -15,7 +15,7 @@ use clap::builder::PossibleValuesParser;
 use entity::{AccountToken, Span};
 use serde_json::json;
 
-use super::{refused, tell};
+use super::{grace, refused, tell};
 
 /// What can be done with accounts.
 #[derive(Subcommand)]
@@ -110,7 +110,7 @@ pub enum Account {
         /// Whose: acct_...
         account: AccountToken,
         /// For how long the former keys work on: a whole number and m, h, d or w.
-        #[arg(long, default_value = "24h", value_parser = grace)]
+        #[arg(long, default_value = params::GRACE, value_parser = grace)]
         grace: Span,
         /// One JSON object.
         #[arg(long)]
@@ -118,26 +118,6 @@ pub enum Account {
     },
     Export(export::Export),
     Import(import::Import),
-}
-
-/// The longest grace: a hundred years.
-const GRACE_MINUTES_MAX: i64 = 100 * 365 * 24 * 60;
-
-fn grace(text: &str) -> Result<Span, String> {
-    let minutes = || {
-        let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
-        let number: i64 = text.strip_suffix(unit)?.parse().ok()?;
-        let minutes = match unit {
-            "m" => 1,
-            "h" => 60,
-            "d" => 24 * 60,
-            "w" => 7 * 24 * 60,
-            _ => return None,
-        };
-        number.checked_mul(minutes).filter(|minutes| *minutes <= GRACE_MINUTES_MAX)
-    };
-    let minutes = minutes().ok_or("not a whole number and m, h, d or w, at most a hundred years")?;
-    Ok(Span::seconds(60 * minutes))
 }
 
 /// Run a command.

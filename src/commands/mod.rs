@@ -1,5 +1,5 @@
 //! What operators run beside a server (decisions 14). A command opens the database by the same door as a server,
-//! which brings its schema up to date, and calls a service.
+//! which brings its schema up to date, and calls a service; `listen` and `trigger` ask the server itself.
 
 pub mod account;
 pub mod audit;
@@ -7,9 +7,14 @@ pub mod backup;
 pub mod check;
 pub mod deposit;
 pub mod dispute;
+mod events;
 pub mod ledger;
+pub mod listen;
 pub mod merchant;
+mod server;
+pub mod trigger;
 pub mod vault;
+pub mod webhook;
 
 use std::error::Error;
 use std::fmt::Display;
@@ -20,9 +25,10 @@ use card_payments::clock::{Clock, Ids, SystemClock};
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body};
 use card_payments::folder;
+use card_payments::params;
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, Location, Operator, Store};
-use entity::AccountToken;
+use entity::{AccountToken, Span};
 use serde::Serialize;
 
 /// The account that an operator names.
@@ -92,6 +98,11 @@ pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>
         println!("{table}");
     }
     Ok(())
+}
+
+/// How long a key works on that was replaced.
+fn grace(text: &str) -> Result<Span, &'static str> {
+    params::grace(text).ok_or("not a whole number and m, h, d or w, at most a hundred years")
 }
 
 /// Why a service refuses, in the words of the API.

@@ -5,7 +5,7 @@ use std::io;
 
 /// Why there is no answer; decisions 11, "Errors recorded".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.description())]
+#[error("{}", Self::description(*self))]
 pub enum Unreached {
     /// Nobody listens, or the connection broke, or what came back is no HTTP.
     ConnectionFailed,
@@ -43,7 +43,7 @@ impl Unreached {
     }
 
     /// What the HTTP client's error says, at its bottom.
-    pub(super) fn of(error: &reqwest::Error) -> Self {
+    pub(crate) fn of(error: &reqwest::Error) -> Self {
         if error.is_timeout() {
             return Self::Timeout;
         }

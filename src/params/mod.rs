@@ -15,6 +15,7 @@ pub mod dispute;
 mod faults;
 pub mod file;
 mod findings;
+mod grace;
 pub mod merchant;
 mod paging;
 mod patch;
@@ -34,6 +35,7 @@ pub mod wallet;
 pub mod webhook_endpoint;
 
 pub use faults::{Faults, Message};
+pub use grace::{GRACE, grace};
 pub use paging::Paging;
 pub use patch::Patch;
 pub use search::{Search, Sorting, moment};

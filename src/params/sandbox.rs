@@ -1,16 +1,16 @@
 //! Parameters of the sandbox (decisions 12), in the order of its table.
 
-use entity::Chance;
 use entity::account::TransfersSchedule;
 use entity::failure::Decline;
 use entity::refund::RefundOutcome;
+use entity::{Chance, Span};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use validator::Validate;
 
-use super::{Patch, filled, rules};
+use super::{Faults, GRACE, Params, Patch, filled, grace, rules};
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::secret::Secret;
 
@@ -110,4 +110,24 @@ pub enum WalletType {
     /// walletG.
     #[serde(rename = "walletGpay")]
     WalletG,
+}
+
+/// How an endpoint's key is replaced.
+#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+pub struct NewWebhookKey {
+    /// How long the former key signs as well: a whole number and m, h, d or w, 24h if absent, 0h for not at all.
+    #[schema(pattern = "^ *[0-9]+(m|h|d|w) *$", example = "24h")]
+    pub grace: Option<String>,
+}
+
+impl Params<NewWebhookKey> {
+    /// How long the former key signs as well.
+    pub fn grace(self) -> Result<Span, Faults> {
+        let Self { value, mut faults } = self;
+        let asked = grace(filled(value.grace.as_deref()).unwrap_or(GRACE));
+        if asked.is_none() {
+            faults.add("grace", "is not formatted properly");
+        }
+        asked.filter(|_| faults.is_empty()).ok_or(faults)
+    }
 }

@@ -23,7 +23,7 @@ use super::moment::Moment;
 use super::wallets::payloads;
 use super::{
     audit, bank_accounts, cards, charges, disputes, files, idempotency, plans, refunds, retention,
-    settlement, subscriptions, three_d_secure, transfers, webhooks,
+    settlement, subscriptions, three_d_secure, transfers, webhook_endpoints, webhooks,
 };
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
@@ -69,6 +69,7 @@ pub static KINDS: &[Kind] = &[
     // After whatever moves money at the same instant.
     Kind::of_accounts::<settlement::Settlement>(),
     WEBHOOKS,
+    Kind::of_accounts::<webhook_endpoints::keys::Ending>(),
     Kind::of_accounts::<retention::Purge>(),
     Kind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
     Kind { name: "stale_wallet_payload", run: forget_payloads, backlog: stale_payloads, ahead: None },

@@ -1,5 +1,7 @@
 //! Events: what happened, written with the change that made it happen (decisions 11).
 
+pub mod ping;
+
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::{AccountToken, EventToken, JsonText, Owned, Timestamp, event};
@@ -22,6 +24,19 @@ pub fn record(
     what: EventType,
     record: &impl Serialize,
 ) -> Result<(), Error> {
+    let id = note(tx, account, now, what, record)?;
+    tx.announce(account, id, now);
+    Ok(())
+}
+
+/// Record it without telling anybody.
+pub fn note(
+    tx: &Tx,
+    account: AccountToken,
+    now: Timestamp,
+    what: EventType,
+    record: &impl Serialize,
+) -> Result<EventToken, Error> {
     let id = tx.token();
     tx.append(&event::Model {
         account_id: account,
@@ -31,8 +46,7 @@ pub fn record(
         created_at: now,
     });
     tx.count(account, Counted::Events, 1);
-    tx.announce(account, id, now);
-    Ok(())
+    Ok(id)
 }
 
 /// The account's events, newest first.

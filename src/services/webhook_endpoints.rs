@@ -1,7 +1,7 @@
 //! Webhook endpoints (specification, Webhook endpoints; decisions 11).
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+pub mod keys;
+
 use entity::counter::Counted;
 use entity::webhook_endpoint::{self, Column};
 use entity::{AccountToken, Owned, WebhookEndpointToken, webhook};
@@ -9,19 +9,14 @@ use futures::FutureExt;
 use futures::future::try_join_all;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 use url::Url;
-use uuid::Uuid;
 
 use super::context::{Account, Context};
-use super::data_keys::anew::Sealed;
-use super::data_keys::unseal;
 use super::idempotency;
 use super::page::{List, Page};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{PURGE_BATCH, WEBHOOK_ENDPOINTS_MAX};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::params::{Paging, Params};
-use crate::random::random;
-use crate::secret::Secret;
 use crate::store::Tx;
 use crate::views::webhook_endpoint::WebhookEndpoint;
 
@@ -38,9 +33,8 @@ pub async fn register(
         faults.add("url", wrong);
     }
     let value = Params { value, faults }.valid()?;
-    let key = Secret::from(format!("whsec_{}", STANDARD.encode(random::<24>())));
-    let id = ctx.ids.token();
-    let sealed = ctx.vault.seal(&key_context(account.id(), id), key.expose().as_bytes());
+    let (key, id) = (keys::fresh(), ctx.ids.token());
+    let sealed = ctx.vault.seal(&keys::own_context(account.id(), id), key.expose().as_bytes());
     let row = webhook_endpoint::Model {
         account_id: account.id(),
         id,
@@ -48,6 +42,8 @@ pub async fn register(
         url: value.url,
         key_sealed: sealed.bytes,
         sealed_by: sealed.key,
+        former_key_sealed: None,
+        former_key_until: None,
         created_at: account.now,
         updated_at: account.now,
     };
@@ -93,12 +89,20 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
 ///
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<WebhookEndpoint, Error> {
+    shown(ctx, by_token(ctx, account, token).await?).await
+}
+
+/// The row a token names.
+///
+/// Refusals: `resource_not_found`.
+pub async fn by_token(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<webhook_endpoint::Model, Error> {
     let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let row = webhook_endpoint::Entity::owned_by(account.id())
-        .filter(Column::Id.eq(id))
-        .one(ctx.store.read())
-        .await?;
-    shown(ctx, row.ok_or(ErrorCode::RecordNotFound)?).await
+    let row = webhook_endpoint::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::RecordNotFound.into())
 }
 
 /// Delete an endpoint and all its webhooks permanently.
@@ -147,32 +151,6 @@ async fn remove(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Res
 }
 
 async fn shown(ctx: &Context, row: webhook_endpoint::Model) -> Result<WebhookEndpoint, Error> {
-    let key = opened_key(ctx, row.account_id, row.id, row.sealed_by, &row.key_sealed).await?;
+    let key = keys::own(ctx, &row).await?;
     Ok(WebhookEndpoint::new(row, &key))
-}
-
-/// The key of an endpoint, `whsec_...`.
-pub async fn opened_key(
-    ctx: &Context,
-    account: AccountToken,
-    id: WebhookEndpointToken,
-    sealed_by: Uuid,
-    sealed: &[u8],
-) -> Result<Secret, Error> {
-    let plain = unseal(ctx, &key_context(account, id), sealed_by, sealed).await?;
-    std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
-}
-
-/// A sealed key opens only as this endpoint's.
-fn key_context(account: AccountToken, id: WebhookEndpointToken) -> Vec<u8> {
-    format!("key of {id} of {account}").into_bytes()
-}
-
-impl Sealed for webhook_endpoint::Entity {
-    const SEALED_BY: Column = Column::SealedBy;
-    const SEALED: &'static [Column] = &[Column::KeySealed];
-
-    fn context(row: &webhook_endpoint::Model, _: Column) -> Vec<u8> {
-        key_context(row.account_id, row.id)
-    }
 }

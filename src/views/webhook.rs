@@ -1,5 +1,7 @@
 //! Webhook (specification, Webhook).
 
+use std::fmt::{self, Display, Formatter};
+
 use entity::webhook::{self, WebhookState};
 use entity::{EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken};
 use serde::Serialize;
@@ -67,5 +69,11 @@ impl Webhook {
             retries: row.retries,
             errors: row.errors,
         }
+    }
+}
+
+impl Display for Webhook {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} to {}, {}", self.token, self.event_token, self.url, self.status)
     }
 }

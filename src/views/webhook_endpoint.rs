@@ -1,5 +1,7 @@
 //! Webhook endpoint (specification, Webhook endpoint).
 
+use std::fmt::{self, Display, Formatter};
+
 use entity::{Timestamp, WebhookEndpointToken, webhook_endpoint};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -35,6 +37,52 @@ impl WebhookEndpoint {
             url: row.url,
             created_at: row.created_at,
             updated_at: row.updated_at,
+        }
+    }
+}
+
+/// What a ping tells: the endpoint that it was sent to, without its key.
+#[derive(Debug, Clone, Serialize)]
+pub struct PingedEndpoint {
+    token: WebhookEndpointToken,
+    url: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+impl From<webhook_endpoint::Model> for PingedEndpoint {
+    fn from(row: webhook_endpoint::Model) -> Self {
+        Self { token: row.id, url: row.url, created_at: row.created_at, updated_at: row.updated_at }
+    }
+}
+
+/// An endpoint's fresh key, and how long the former one signs beside it.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct RotatedKey {
+    /// `whe_...`
+    #[schema(value_type = String, example = "whe_AZqYv3rVcBKUQ1mHn7tKRw")]
+    token: WebhookEndpointToken,
+    /// What its webhooks are signed with from now on.
+    #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
+    key: String,
+    /// Until when the former key signs as well; null where it has ended.
+    #[schema(value_type = Option<String>, format = DateTime, required)]
+    former_key_until: Option<Timestamp>,
+}
+
+impl RotatedKey {
+    /// After a rotation.
+    pub fn new(token: WebhookEndpointToken, key: &Secret, former_key_until: Option<Timestamp>) -> Self {
+        Self { token, key: key.expose().to_owned(), former_key_until }
+    }
+}
+
+impl Display for RotatedKey {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.token, self.key)?;
+        match self.former_key_until {
+            Some(until) => write!(f, "; the former key signs as well until {until}"),
+            None => write!(f, "; the former key has ended"),
         }
     }
 }

@@ -50,6 +50,8 @@ enum Act {
     BankAccount,
     /// Pays money out; the bank sends it back.
     Transfer(i64),
+    /// Gives its webhook endpoint a fresh key; the former one signs as well for so many hours.
+    Rotate(i64),
     /// Is paid out by itself from now on.
     Schedule(&'static str),
     /// Lets time pass.
@@ -78,6 +80,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => any::<usize>().prop_map(Act::Reactivate),
         1 => Just(Act::BankAccount),
         1 => (0_i64..5_000).prop_map(Act::Transfer),
+        1 => (0_i64..100).prop_map(Act::Rotate),
         1 => prop::sample::select(vec!["daily", "weekly", "manual"]).prop_map(Act::Schedule),
         2 => (1_i64..5_000).prop_map(Act::Wait),
     ]
@@ -91,6 +94,7 @@ fn life() -> impl Strategy<Value = (Vec<Act>, u32)> {
 /// An account, and what it has made.
 struct Merchant {
     client: Client,
+    endpoint: String,
     /// A recipient whose bank sends back what it is paid.
     returns: String,
     cards: Vec<String>,
@@ -105,10 +109,10 @@ impl Merchant {
     async fn new(app: &App) -> Self {
         let keys = another_account(app.ctx()).await;
         let client = app.with_key(keys.secret.expose());
-        client.endpoint("http://127.0.0.1:9/").await;
+        let endpoint = token_of(&client.endpoint("http://127.0.0.1:9/").await);
         let returns = token_of(&client.recipient("999").await);
         let [cards, charges, subscriptions, disputes] = Default::default();
-        Self { client, returns, cards, charges, subscriptions, disputes, told: Vec::new() }
+        Self { client, endpoint, returns, cards, charges, subscriptions, disputes, told: Vec::new() }
     }
 
     async fn does(&mut self, act: &Act) {
@@ -174,6 +178,12 @@ impl Merchant {
             },
             Act::BankAccount => self.client.post("/1/bank_accounts", &bank_account("987654321")).await,
             Act::Transfer(amount) => self.client.transfer(*amount, &self.returns).await,
+            Act::Rotate(hours) => {
+                // Its answer holds a key.
+                let rotated = self.client.rotate_key(&self.endpoint, &format!("{hours}h")).await;
+                self.told.push(json!(rotated.status));
+                return;
+            }
             Act::Schedule(schedule) => {
                 self.client.set(json!({ "transfers_schedule": schedule })).await;
                 return;

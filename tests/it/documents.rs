@@ -348,6 +348,7 @@ rules! {
         let refunded = client.captured(400).await;
         let recipient = client.recipient("987654321").await;
         let merchant = client.merchant().await;
+        let endpoint = client.endpoint("http://127.0.0.1:9/").await;
         let document = card_payments::http::openapi();
         let mut sent = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
@@ -360,6 +361,7 @@ rules! {
             let path = if path.contains('{') { client.billing_path(&path).await } else { path };
             let dispute = client.disputed(400).await;
             let path = path.replace("{dispute_token}", token(&dispute));
+            let path = path.replace("{webhook_endpoint_token}", token(&endpoint));
             for (method, operation) in operations.as_object().unwrap() {
                 let json = &operation["requestBody"]["content"]["application/json"];
                 let Some(example) = json.get("example") else { continue };
@@ -373,6 +375,6 @@ rules! {
                 sent += 1;
             }
         }
-        assert_eq!(sent, 36, "every operation with a body has an example");
+        assert_eq!(sent, 37, "every operation with a body has an example");
     }
 }

@@ -12,7 +12,6 @@ pub mod installed;
 pub mod line;
 pub mod outside;
 pub mod postgres;
-#[expect(dead_code, reason = "shared with the programs of faults, which kill")]
 pub mod process;
 pub mod receiver;
 pub mod records;

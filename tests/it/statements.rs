@@ -40,6 +40,7 @@ const DUE_BY: [&str; 21] = [
     "three_d_secure_sessions.expires_at",
     "transfers.returns_at",
     "wallet_payloads.expires_at",
+    "webhook_endpoints.former_key_until",
     "webhooks.due_at",
 ];
 

@@ -84,12 +84,14 @@ async fn fill(client: &Client) -> Filled {
     client.post("/1/walletA_pay/certificates", &json!({})).await.ok(201);
     client.post("/1/bank_accounts", &bank_account("987654321")).await.ok(201);
     let network = client.post("/1/payment_sources", &network_token("4200000000000000")).await.ok(201);
+    let endpoint = token_of(&client.endpoint("https://example.com/hook").await);
+    client.rotate_key(&endpoint, "1w").await.ok(200);
     Filled {
         card: client.card_token("4200000000000000").await,
         customer: token_of(&client.customer("5520000000000000").await),
         page: challenged(client).await,
         network: token_of(&network),
-        endpoint: token_of(&client.endpoint("https://example.com/hook").await),
+        endpoint,
         charge: repeat(client, "/1/charges", &charge_with(400, json!({}))).await,
         merchant: client.get(&format!("/1/merchants/{merchant}")).await.ok(200),
     }

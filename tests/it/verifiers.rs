@@ -100,6 +100,26 @@ rules! {
     }
 }
 
+rules! {
+    async fn published_verifiers_believe_either_key_while_both_sign(app) {
+        let (client, receiver) = (app.client(), Receiver::start().await);
+        app.clock.advance(SystemClock.now() - app.clock.now());
+        let endpoint = client.endpoint(&receiver.url()).await;
+        let rotated = client.rotate_key(endpoint["token"].as_str().unwrap(), "1h").await.ok(200);
+        let Some(former) = verifiers(endpoint["key"].as_str().unwrap()) else { return };
+        let Some(fresh) = verifiers(rotated["key"].as_str().unwrap()) else { return };
+        let both = sent(app, &client, &receiver).await;
+        for verifier in former.iter().chain(&fresh) {
+            assert_eq!(answer(verifier, &both.headers, &both.body).await, 204);
+        }
+        client.rotate_key(endpoint["token"].as_str().unwrap(), "0h").await.ok(200);
+        let after = sent(app, &client, &receiver).await;
+        for verifier in former.iter().chain(&fresh) {
+            assert_eq!(answer(verifier, &after.headers, &after.body).await, 400, "both have ended");
+        }
+    }
+}
+
 #[test]
 fn the_guide_shows_the_verifiers_that_are_tested() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();

@@ -122,6 +122,7 @@ pub(super) fn examples(operation: &mut Map<String, Value>) {
         Some("create_plan_subscription") => json!({ "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" }),
         Some("reactivate_subscription") => json!({ "include_setup_fee": false }),
         Some("create_sandbox_account") => json!({ "partner": false }),
+        Some("rotate_sandbox_webhook_key") => json!({ "grace": "2d" }),
         _ => return,
     };
     let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());

@@ -12,6 +12,7 @@ mod outcome;
 mod refunds;
 mod subscriptions;
 mod wallet_payloads;
+mod webhook_endpoints;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -35,4 +36,6 @@ pub fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(accounts::create_sandbox_account))
         .routes(routes!(accounts::delete_sandbox_account))
         .routes(routes!(wallet_payloads::create_sandbox_wallet_payload))
+        .routes(routes!(webhook_endpoints::ping_sandbox_webhook_endpoint))
+        .routes(routes!(webhook_endpoints::rotate_sandbox_webhook_key))
 }

@@ -8,3 +8,4 @@ pub mod clock;
 pub mod deposits;
 pub mod refunds;
 pub mod wallet_payloads;
+pub mod webhook_endpoints;

@@ -4,17 +4,16 @@ use bytes::Bytes;
 use entity::webhook::WebhookState;
 use entity::{AccountToken, EventToken, JsonText, Span, Timestamp, WebhookEndpointToken, WebhookToken};
 use futures::FutureExt;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
 use sea_orm::{ActiveEnum, ConnectionTrait};
 use serde_json::{Map, Value};
 
-use super::sign::signature;
+use super::sign;
 use super::state::{Action, next};
 use crate::error::Error;
 use crate::limits::{WEBHOOK_ANSWER, WEBHOOK_RETRIES};
 use crate::random::random;
-use crate::secret::Secret;
 use crate::services::context::Context;
+use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::store::{Tx, about};
 use crate::views::webhook::WebhookError;
 
@@ -30,7 +29,7 @@ pub struct Parcel {
     /// Whom it tells.
     pub endpoint: WebhookEndpointToken,
     pub(super) url: String,
-    pub(super) key: Secret,
+    pub(super) keys: SigningKeys,
     pub(super) event: EventToken,
     pub(super) body: Bytes,
     pub(super) clock_offset: Span,
@@ -63,7 +62,8 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
     if parcel.leased_until < wall + Span::from_millis(answer_millis) {
         return Ok(None);
     }
-    let headers = headers(&parcel, wall)?;
+    let keys = parcel.keys.at(wall + parcel.clock_offset);
+    let headers = sign::headers(keys, &parcel.event.to_string(), wall, &parcel.body)?;
     let answer = ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await;
     let now = ctx.clock.now() + parcel.clock_offset;
     let refused = match answer {
@@ -78,19 +78,6 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
         }),
     };
     outcome(parcel, now, refused.as_ref()).map(Some)
-}
-
-/// The headers of the Standard Webhooks specification, signed anew at each attempt.
-fn headers(parcel: &Parcel, wall: Timestamp) -> Result<HeaderMap, Error> {
-    let (id, timestamp) = (parcel.event.to_string(), wall.seconds());
-    let signature = signature(&parcel.key, &id, timestamp, &parcel.body)?;
-    let value = |text: &str| HeaderValue::from_str(text).map_err(|_| Error::internal("a header is no text"));
-    Ok(HeaderMap::from_iter([
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (HeaderName::from_static("webhook-id"), value(&id)?),
-        (HeaderName::from_static("webhook-timestamp"), timestamp.into()),
-        (HeaderName::from_static("webhook-signature"), value(&signature)?),
-    ]))
 }
 
 /// Where the webhook goes from here; `now` is the account's.

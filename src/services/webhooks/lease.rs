@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::limits::{WEBHOOK_BATCH, WEBHOOK_LEASE};
 use crate::services::clocks;
 use crate::services::context::Context;
-use crate::services::webhook_endpoints::opened_key;
+use crate::services::webhook_endpoints::keys::SealedKeys;
 use crate::store::{Announcement, about};
 use crate::views;
 
@@ -130,8 +130,6 @@ struct Row {
     errors: JsonText,
     endpoint_id: WebhookEndpointToken,
     url: String,
-    key_sealed: Vec<u8>,
-    sealed_by: Uuid,
     event_id: EventToken,
     r#type: event::EventType,
     data: JsonText,
@@ -151,7 +149,7 @@ async fn parcels(
     }
     let statement = format!(
         "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.state, w.retries, w.errors, w.endpoint_id, \
-         e.url, e.key_sealed, e.sealed_by, w.event_id, x.type, x.data, x.created_at AS happened_at, a.clock_offset \
+         e.url, e.key_sealed, e.sealed_by, e.former_key_sealed, e.former_key_until, w.event_id, x.type, x.data, x.created_at AS happened_at, a.clock_offset \
          FROM {webhooks} JOIN events x ON x.account_id = w.account_id AND x.id = w.event_id \
          JOIN accounts a ON a.id = w.account_id"
     );
@@ -165,6 +163,7 @@ async fn parcels(
 }
 
 async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
+    let keys = SealedKeys::from_query_result(row, "")?;
     let row = Row::from_query_result(row, "")?;
     let event = event::Model {
         account_id: row.account_id,
@@ -182,7 +181,7 @@ async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
         retries: row.retries,
         errors: row.errors,
         endpoint: row.endpoint_id,
-        key: opened_key(ctx, row.account_id, row.endpoint_id, row.sealed_by, &row.key_sealed).await?,
+        keys: keys.open(ctx, row.account_id, row.endpoint_id).await?,
         url: row.url,
         event: event.id,
         body: serde_json::to_vec(&views::event::Event::from(event))?.into(),

@@ -11,3 +11,4 @@ pub use deliver::{Outcome, Parcel, record, send};
 pub use find::{list, show};
 pub use lease::{Found, announced, due, hasten, lease, release, waiting};
 pub use replay::replay;
+pub use sign::headers;

@@ -2,14 +2,35 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use entity::Timestamp;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use sha2::Sha256;
 
 use crate::error::Error;
 use crate::secret::Secret;
 
+/// The headers of one attempt to tell an event: a signature for each key that is in use, for a receiver believes what any
+/// of its own keys has signed.
+pub fn headers<'a>(
+    keys: impl Iterator<Item = &'a Secret>,
+    id: &str,
+    wall: Timestamp,
+    body: &[u8],
+) -> Result<HeaderMap, Error> {
+    let timestamp = wall.seconds();
+    let signatures: Vec<_> = keys.map(|key| signature(key, id, timestamp, body)).collect::<Result<_, _>>()?;
+    let value = |text: &str| HeaderValue::from_str(text).map_err(|_| Error::internal("a header is no text"));
+    Ok(HeaderMap::from_iter([
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (HeaderName::from_static("webhook-id"), value(id)?),
+        (HeaderName::from_static("webhook-timestamp"), timestamp.into()),
+        (HeaderName::from_static("webhook-signature"), value(&signatures.join(" "))?),
+    ]))
+}
+
 /// `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, under the bytes that `whsec_...` spells.
-pub fn signature(key: &Secret, id: &str, timestamp: i64, body: &[u8]) -> Result<String, Error> {
+fn signature(key: &Secret, id: &str, timestamp: i64, body: &[u8]) -> Result<String, Error> {
     let key = STANDARD
         .decode(key.expose().trim_start_matches("whsec_"))
         .map_err(|_| Error::internal("the key of a webhook endpoint is not base64"))?;

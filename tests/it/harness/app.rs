@@ -400,6 +400,8 @@ impl App {
         assert_eq!(self.number(entries).await, self.number(captured).await, "one entry a captured charge");
         let orphans = "SELECT COUNT(*) FROM webhooks w WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.account_id = w.account_id AND e.id = w.endpoint_id) OR NOT EXISTS (SELECT 1 FROM events x WHERE x.account_id = w.account_id AND x.id = w.event_id)";
         assert_eq!(self.number(orphans).await, 0, "webhooks without their endpoint or event");
+        let halves = "SELECT COUNT(*) FROM webhook_endpoints WHERE (former_key_sealed IS NULL) <> (former_key_until IS NULL)";
+        assert_eq!(self.number(halves).await, 0, "a former key without its end, or the other way round");
         let complete = "SELECT COUNT(*) FROM wallet_certificates WHERE (state = 'active') <> (merchant_id IS NOT NULL AND valid_from IS NOT NULL AND valid_until IS NOT NULL)";
         assert_eq!(self.number(complete).await, 0, "a certificate is active once the provider has issued it");
         let miscounted = "SELECT COUNT(*) FROM key_uses WHERE uses < 1 OR first_at > last_at OR (uses = 1 AND first_at < last_at)";

@@ -173,6 +173,16 @@ impl Client {
         self.post("/1/webhook_endpoints", &json!({ "url": url })).await.ok(201)
     }
 
+    /// A ping of a webhook endpoint.
+    pub async fn ping(&self, endpoint: &str) -> Answer {
+        self.post(&format!("/1/sandbox/webhook_endpoints/{endpoint}/ping"), &json!({})).await
+    }
+
+    /// A fresh key for a webhook endpoint.
+    pub async fn rotate_key(&self, endpoint: &str, grace: &str) -> Answer {
+        self.put(&format!("/1/sandbox/webhook_endpoints/{endpoint}/key"), &json!({ "grace": grace })).await
+    }
+
     /// The newest webhook.
     pub async fn newest_webhook(&self) -> Value {
         self.get("/1/webhooks?per_page=1").await.ok(200)[0].clone()

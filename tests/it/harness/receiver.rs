@@ -7,7 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use sha2::Sha256;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -42,6 +46,25 @@ pub struct Received {
     pub path: String,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
+}
+
+impl Received {
+    /// The signatures that it carries.
+    pub fn signatures(&self) -> Vec<&str> {
+        self.headers["webhook-signature"].to_str().unwrap().split(' ').collect()
+    }
+
+    /// The signature that it would carry under a key, `whsec_...`.
+    pub fn signature_under(&self, key: &str) -> String {
+        let key = STANDARD.decode(key.strip_prefix("whsec_").unwrap()).unwrap();
+        let mut hash = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+        for name in ["webhook-id", "webhook-timestamp"] {
+            hash.update(self.headers[name].as_bytes());
+            hash.update(b".");
+        }
+        hash.update(&self.body);
+        format!("v1,{}", STANDARD.encode(hash.finalize().into_bytes()))
+    }
 }
 
 /// Answers 200 until told otherwise; gone when dropped.

@@ -1,0 +1,69 @@
+//! The account's events, as a running server's API lists them.
+
+use std::fmt::{self, Display, Formatter};
+
+use card_payments::remote::{Server, ServerError};
+use entity::EventToken;
+use http::Method;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// A page of events, newest first.
+pub struct Page {
+    pub events: Vec<Event>,
+    /// How many there are on all pages.
+    pub count: u64,
+}
+
+/// One event.
+pub struct Event {
+    pub head: Head,
+    /// All of it, byte for byte as the server tells it to webhook endpoints.
+    pub body: Box<RawValue>,
+}
+
+impl Display for Event {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Head { token, r#type, created_at, data } = &self.head;
+        write!(f, "{created_at}  {}  {token}  {}", r#type, data.token)
+    }
+}
+
+/// What a line about an event says.
+#[derive(Deserialize)]
+pub struct Head {
+    pub token: EventToken,
+    pub r#type: String,
+    pub created_at: String,
+    pub data: Subject,
+}
+
+/// The record that an event is about.
+#[derive(Deserialize)]
+pub struct Subject {
+    pub token: String,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    response: Vec<Box<RawValue>>,
+    pagination: Pagination,
+}
+
+#[derive(Deserialize)]
+struct Pagination {
+    count: u64,
+}
+
+/// A page, counted from 1.
+pub async fn page(server: &Server, page: usize, per_page: usize) -> Result<Page, ServerError> {
+    let path = format!("/1/events?page={page}&per_page={per_page}");
+    let text = server.ask(Method::GET, &path, None).await?;
+    read(&text).map_err(|_| ServerError::Unintelligible(format!("GET {path}")))
+}
+
+fn read(text: &str) -> serde_json::Result<Page> {
+    let Listed { response, pagination } = serde_json::from_str(text)?;
+    let events = response.into_iter().map(|body| Ok(Event { head: serde_json::from_str(body.get())?, body }));
+    Ok(Page { events: events.collect::<serde_json::Result<_>>()?, count: pagination.count })
+}

@@ -1,0 +1,228 @@
+//! `card-payments listen`: what happens in an account, as it happens.
+
+mod tail;
+
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use card_payments::clock::{Clock, SystemClock};
+use card_payments::limits::WEBHOOK_ANSWER;
+use card_payments::outbound::{Outbound, Reach, Unreached};
+use card_payments::remote::Server;
+use card_payments::secret::Secret;
+use card_payments::services::webhook_endpoints::keys;
+use card_payments::services::webhooks;
+use clap::Args;
+use entity::event::EventType;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use self::tail::Tail;
+use super::events::Event;
+use super::server::{ServerOptions, address};
+use super::tell;
+use crate::Signals;
+
+/// How often the server is asked whether anything has happened.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Tell the events of an account as they happen, and forward them to a receiver on your machine.
+///
+/// Asks a running server, from now on and until Ctrl-C: its restarts are waited for, and no event is lost or told twice. Each is
+/// forwarded once, one after the other and oldest first, as a webhook is: the event's own bytes, signed as the Standard Webhooks
+/// specification says. What the receiver answers is told; one that is down or refuses is not asked again.
+///
+/// Events go to stdout. Everything else, such as the key that signs, goes to stderr.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  card-payments listen --forward-to http://localhost:3000/hooks\n  card-payments listen --json \
+        | jq .event.data\n  card-payments listen --events 'charge.*,refund.failed'\n\n\
+        With --json {event, forwarded}, where forwarded is {status, ms}, {error, error_description} or null."
+)]
+pub struct Listen {
+    /// Where each event is sent.
+    #[arg(long, value_name = "URL", value_parser = address)]
+    forward_to: Option<String>,
+    /// Only these types, separated by commas; * at an end stands for any end.
+    #[arg(long, value_name = "TYPES", value_delimiter = ',', value_parser = types)]
+    events: Vec<String>,
+    /// The key that signs what is forwarded, whsec_...; a fresh one by default.
+    #[arg(long, value_name = "KEY", env = "CARD_PAYMENTS_WEBHOOK_KEY", hide_env_values = true, value_parser = webhook_key)]
+    sign_with: Option<Secret>,
+    /// One JSON object an event, one a line.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerOptions,
+}
+
+/// A type, or the beginning of several.
+fn types(text: &str) -> Result<String, &'static str> {
+    let known = EventType::ALL.iter().any(|what| fits(text, what.code()));
+    if known { Ok(text.to_owned()) } else { Err("no event is of this type; trigger --list names them all") }
+}
+
+fn fits(wanted: &str, what: &str) -> bool {
+    wanted.strip_suffix('*').map_or(wanted == what, |beginning| what.starts_with(beginning))
+}
+
+fn webhook_key(text: &str) -> Result<Secret, &'static str> {
+    let bytes = text.strip_prefix("whsec_").and_then(|key| STANDARD.decode(key).ok());
+    bytes.filter(|bytes| !bytes.is_empty()).map(|_| text.into()).ok_or("not whsec_ and base64")
+}
+
+/// Run it.
+pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
+    let Listen { forward_to, events, sign_with, json, server } = command;
+    let mut signals = Signals::listen()?;
+    let listening = async {
+        let server = server.open().await?;
+        let tail = Tail::begin(&server).await?;
+        let receiver = forward_to.map(|url| Receiver::new(url, sign_with));
+        eprintln!("Listening to the events of {}", server.address());
+        if let Some(receiver) = &receiver {
+            eprintln!("Forwarding to {}", receiver.url);
+            eprintln!("Signing with {}", receiver.key.expose());
+        }
+        listen(&server, tail, receiver.as_ref(), &events, json).await
+    };
+    tokio::select! {
+        ended = listening => ended,
+        () = signals.next() => Ok(()),
+    }
+}
+
+async fn listen(
+    server: &Server,
+    mut tail: Tail,
+    receiver: Option<&Receiver>,
+    wanted: &[String],
+    json: bool,
+) -> Result<(), Box<dyn Error>> {
+    let mut answers = true;
+    loop {
+        match tail.look(server).await {
+            Ok(new) => {
+                if !answers {
+                    eprintln!("{} answers again", server.address());
+                }
+                answers = true;
+                let is_wanted = |what: &str| wanted.is_empty() || wanted.iter().any(|one| fits(one, what));
+                for event in new.iter().filter(|event| is_wanted(&event.head.r#type)) {
+                    let forwarded = match receiver {
+                        Some(receiver) => Some(receiver.forward(event).await?),
+                        None => None,
+                    };
+                    let told = Told { event: &event.body, forwarded };
+                    tell(&told, &Line(event, &told), json)?;
+                }
+            }
+            Err(error) if error.passes() => {
+                if answers {
+                    eprintln!("{error}; waiting for it");
+                }
+                answers = false;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Who gets the events.
+struct Receiver {
+    url: String,
+    key: Secret,
+    outbound: Outbound,
+}
+
+impl Receiver {
+    fn new(url: String, key: Option<Secret>) -> Self {
+        Self { url, key: key.unwrap_or_else(keys::fresh), outbound: Outbound::new(Reach::test()) }
+    }
+
+    /// As a webhook is sent, but once.
+    async fn forward(&self, event: &Event) -> Result<Forwarded, card_payments::error::Error> {
+        let body = Bytes::copy_from_slice(event.body.get().as_bytes());
+        let (id, keys) = (event.head.token.to_string(), std::iter::once(&self.key));
+        let headers = webhooks::headers(keys, &id, SystemClock.now(), &body)?;
+        let began = Instant::now();
+        let answer = self.outbound.post(&self.url, headers, body, WEBHOOK_ANSWER).await;
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(answer.map_or_else(Forwarded::from, |status| Forwarded::Answered { status, ms }))
+    }
+}
+
+/// What came of forwarding.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Forwarded {
+    Answered { status: u16, ms: u64 },
+    Unanswered { error: &'static str, error_description: &'static str },
+}
+
+impl From<Unreached> for Forwarded {
+    fn from(why: Unreached) -> Self {
+        Self::Unanswered { error: why.code(), error_description: why.description() }
+    }
+}
+
+impl Display for Forwarded {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered { status, ms } => write!(f, "{status} in {ms} ms"),
+            Self::Unanswered { error, error_description } => write!(f, "{error}: {error_description}"),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    event: &'a RawValue,
+    forwarded: Option<Forwarded>,
+}
+
+/// The same for a person.
+struct Line<'a>(&'a Event, &'a Told<'a>);
+
+impl Display for Line<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        self.1.forwarded.iter().try_for_each(|forwarded| write!(f, "  -> {forwarded}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_end() {
+        for (wanted, what, is_wanted) in [
+            ("charge.captured", "charge.captured", true),
+            ("charge.captured", "charge.captured_late", false),
+            ("charge.*", "charge.captured", true),
+            ("charge.*", "refund.created", false),
+            ("*", "ping", true),
+            ("dispute.arbitration_*", "dispute.arbitration_won", true),
+        ] {
+            assert_eq!(fits(wanted, what), is_wanted, "{wanted} {what}");
+        }
+        assert!(types("charge.*").is_ok() && types("ping").is_ok());
+        for unknown in ["", "charge", "charge.captured.*", "recipient.deleted", "Charge.*", "charges.*"] {
+            assert!(types(unknown).is_err(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_whsec_and_base64() {
+        assert!(webhook_key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").is_ok());
+        for none in ["", "whsec_", "whsec_?", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
+            assert!(webhook_key(none).is_err(), "{none}");
+        }
+    }
+}

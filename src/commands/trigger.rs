@@ -1,0 +1,217 @@
+//! `card-payments trigger EVENT`: an event, by doing what causes it.
+
+mod recipes;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+
+use card_payments::remote::{Server, ServerError};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use entity::EventToken;
+use entity::event::EventType;
+use http::Method;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use self::recipes::{Step, recipe};
+use super::events::{Event, Page, page};
+use super::server::ServerOptions;
+use super::tell;
+
+/// How many events are looked at together.
+const PAGE: usize = 100;
+
+/// Make an event of any type happen, by really doing what causes it.
+///
+/// Asks a running test server: stores cards, charges them, disputes charges, lets the bank send money back, and so on, whatever
+/// the type needs, with fresh records each time. What takes days is done by moving the clock of the account, which never goes
+/// back: that is said, and no other account's clock is moved.
+///
+/// Prints each call and the event. A live server is refused.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  card-payments trigger charge.captured\n  card-payments trigger --list\n\n\
+    With --json {type, did: [{call, token, clock}], event}; --list --json {type, calls, moves_clock}, one object a type."
+)]
+pub struct Trigger {
+    /// The event's type.
+    #[arg(required_unless_present = "list", conflicts_with = "list", hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(EventType::ALL.iter().map(|what| what.code())))]
+    event: Option<String>,
+    /// Only print every type with the calls that cause it. Needs no server.
+    #[arg(long)]
+    list: bool,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerOptions,
+}
+
+/// Run it.
+pub async fn run(command: Trigger) -> Result<(), Box<dyn Error>> {
+    let Trigger { event, json, server, .. } = command;
+    // The parser of arguments knows the words.
+    let Some(what) = event.as_deref().and_then(EventType::from_code) else { return list(json) };
+    let server = server.open().await?;
+    refuse_live(&server).await?;
+    let before = page(&server, 1, 1).await?.events.first().map(|event| event.head.token);
+    let mut doing = Doing { server: &server, json, made: BTreeMap::new(), did: Vec::new() };
+    for step in recipe(what) {
+        doing.does(step).await?;
+    }
+    let event = doing.event(what, before).await?;
+    tell(&Triggered { r#type: what.code(), did: doing.did, event: &event.body }, &event, json)
+}
+
+/// Where real cards are charged, nothing is tried.
+async fn refuse_live(server: &Server) -> Result<(), Box<dyn Error>> {
+    match server.ask(Method::GET, "/1/sandbox/clock", None).await {
+        Ok(_) => Ok(()),
+        Err(ServerError::Refused { status: 404, .. }) => {
+            Err(format!("{} has no sandbox: nothing is triggered where cards are real", server.address())
+                .into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn list(json: bool) -> Result<(), Box<dyn Error>> {
+    for &what in EventType::ALL {
+        let steps = recipe(what);
+        let calls: Vec<_> = steps.iter().map(Step::call).collect();
+        let moves_clock = steps.iter().any(Step::moves_clock);
+        let text = format!("{}: {}", what.code(), calls.join(", "));
+        tell(&Listed { r#type: what.code(), calls, moves_clock }, &text, json)?;
+    }
+    Ok(())
+}
+
+/// What is done, in the order in which it is done.
+struct Doing<'a> {
+    server: &'a Server,
+    json: bool,
+    /// The latest record of each kind, by what its token begins with.
+    made: BTreeMap<String, String>,
+    did: Vec<Did>,
+}
+
+impl Doing<'_> {
+    async fn does(&mut self, step: &Step) -> Result<(), Box<dyn Error>> {
+        let path =
+            step.path.split('/').map(|part| self.named(part)).collect::<Result<Vec<_>, _>>()?.join("/");
+        let mut body = step.body.map(|body| self.filled(body())).transpose()?;
+        loop {
+            let answer = self.server.ask(step.method(), &path, body.as_ref()).await;
+            let record = match answer {
+                // Evidence is submitted without an answer, and what is deleted is gone.
+                Ok(text) => serde_json::from_str::<Value>(&text).unwrap_or_default()["response"].clone(),
+                Err(ServerError::Refused { body, .. })
+                    if step.declined && body["charge_token"].is_string() =>
+                {
+                    json!({ "token": body["charge_token"] })
+                }
+                Err(error) => return Err(error.into()),
+            };
+            // Of a list, the newest.
+            let token = record.get(0).unwrap_or(&record)["token"].as_str().map(str::to_owned);
+            let clock = record["now"].as_str().map(str::to_owned);
+            let did = Did { call: format!("{} {path}", step.method()), token, clock };
+            if !self.json {
+                tell(&did, &did, false)?;
+            }
+            if let Some(token) = &did.token
+                && let Some((kind, _)) = token.split_once('_')
+            {
+                self.made.insert(format!("{kind}_"), token.clone());
+            }
+            self.did.push(did);
+            if record["complete"] != false {
+                return Ok(());
+            }
+            // A long move of the clock goes on where it stopped.
+            body = Some(json!({ "to": record["to"] }));
+        }
+    }
+
+    /// The record that a bare prefix stands for.
+    fn named(&self, text: &str) -> Result<String, String> {
+        if !text.ends_with('_') {
+            return Ok(text.to_owned());
+        }
+        self.made
+            .get(text)
+            .cloned()
+            .ok_or_else(|| format!("the account has no record {text}... to do this to"))
+    }
+
+    fn filled(&self, body: Value) -> Result<Value, String> {
+        Ok(match body {
+            Value::String(text) => self.named(&text)?.into(),
+            Value::Object(fields) => {
+                let filled = fields.into_iter().map(|(name, value)| Ok((name, self.filled(value)?)));
+                Value::Object(filled.collect::<Result<_, String>>()?)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => body,
+        })
+    }
+
+    /// The event of this type about one of these records, among those that came after `before`.
+    async fn event(&self, what: EventType, before: Option<EventToken>) -> Result<Event, Box<dyn Error>> {
+        let is_new = |event: &Event| before.is_none_or(|before| before < event.head.token);
+        let is_it = |event: &Event| {
+            event.head.r#type == what.code()
+                && self.made.values().any(|token| *token == event.head.data.token)
+        };
+        for n in 1.. {
+            let Page { events, .. } = page(self.server, n, PAGE).await?;
+            let new: Vec<_> = events.into_iter().take_while(is_new).collect();
+            let is_last = new.len() < PAGE;
+            if let Some(event) = new.into_iter().find(is_it) {
+                return Ok(event);
+            }
+            if is_last {
+                break;
+            }
+        }
+        Err(format!("all of it was done, but {} did not happen", what.code()).into())
+    }
+}
+
+/// A call that was made.
+#[derive(Serialize)]
+struct Did {
+    call: String,
+    /// The record that it made or changed.
+    token: Option<String>,
+    /// What the account's clock shows afterwards, where it was moved.
+    clock: Option<String>,
+}
+
+impl Display for Did {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.call)?;
+        match (&self.token, &self.clock) {
+            (Some(token), _) => write!(f, " -> {token}"),
+            (None, Some(clock)) => write!(f, " -> the account's clock was moved to {clock}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Triggered<'a> {
+    r#type: &'static str,
+    did: Vec<Did>,
+    event: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    r#type: &'static str,
+    calls: Vec<String>,
+    moves_clock: bool,
+}

@@ -1,0 +1,222 @@
+//! What causes each type of event: calls of the API, of which every one succeeds in a fresh account.
+//!
+//! In paths and bodies a bare prefix, such as `ch_`, stands for the latest record of its kind.
+
+use entity::event::EventType;
+use http::Method;
+use serde_json::{Value, json};
+
+/// A call.
+pub struct Step {
+    verb: Verb,
+    pub path: &'static str,
+    pub body: Option<fn() -> Value>,
+    /// A decline is what it is made for.
+    pub declined: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Verb {
+    Get,
+    Post,
+    Put,
+    Delete,
+}
+
+impl Step {
+    pub fn method(&self) -> Method {
+        match self.verb {
+            Verb::Get => Method::GET,
+            Verb::Post => Method::POST,
+            Verb::Put => Method::PUT,
+            Verb::Delete => Method::DELETE,
+        }
+    }
+
+    /// Method and path, for a person.
+    pub fn call(&self) -> String {
+        format!("{} {}", self.method(), self.path)
+    }
+
+    pub fn moves_clock(&self) -> bool {
+        self.path == CLOCK
+    }
+}
+
+const CLOCK: &str = "/1/sandbox/clock";
+
+const fn post(path: &'static str, body: fn() -> Value) -> Step {
+    Step { verb: Verb::Post, path, body: Some(body), declined: false }
+}
+
+const fn put(path: &'static str, body: fn() -> Value) -> Step {
+    Step { verb: Verb::Put, path, body: Some(body), declined: false }
+}
+
+const fn delete(path: &'static str) -> Step {
+    Step { verb: Verb::Delete, path, body: None, declined: false }
+}
+
+const fn decide(body: fn() -> Value) -> Step {
+    put("/1/sandbox/disputes/dis_", body)
+}
+
+const CHARGE: Step = post("/1/charges", || charge(ACCEPTED, true));
+const AUTHORISE: Step = post("/1/charges", || charge(ACCEPTED, false));
+const VOID: Step = put("/1/charges/ch_/void", || json!({}));
+const CHARGE_IN_VAIN: Step = Step { declined: true, ..post("/1/charges", || charge(DECLINED, true)) };
+
+const CUSTOMER: Step = post("/1/customers", || json!({ "email": EMAIL, "card": card(ACCEPTED) }));
+const UPDATE_CUSTOMER: Step = put("/1/customers/cus_", || json!({ "first_name": "Roland" }));
+const SPOIL_CARD: Step = put("/1/customers/cus_", || json!({ "card": card(DECLINED) }));
+const DELETE_CUSTOMER: Step = delete("/1/customers/cus_");
+
+const REFUND: Step = post("/1/charges/ch_/refunds", || json!({ "amount": 100 }));
+const LET_REFUND_SUCCEED: Step = put("/1/sandbox/refunds/rf_", || json!({ "outcome": "succeeded" }));
+const LET_REFUND_FAIL: Step = put("/1/sandbox/refunds/rf_", || json!({ "outcome": "failed" }));
+
+const PLAN: Step = post("/1/plans", || plan(0));
+const PLAN_OF_ONE_DAY: Step = post("/1/plans", || plan(1));
+const DELETE_PLAN: Step = delete("/1/plans/plan_");
+
+const SUBSCRIBE: Step =
+    post("/1/subscriptions", || json!({ "plan_token": "plan_", "customer_token": "cus_" }));
+const UNSUBSCRIBE: Step = put("/1/sandbox/subscriptions/sub_/unsubscribe", || json!({}));
+const CANCEL: Step = delete("/1/subscriptions/sub_");
+const A_DAY: Step = put(CLOCK, || json!({ "advance": "1d" }));
+
+const RECIPIENT: Step = post("/1/recipients", || recipient("987654321"));
+const UPDATE_RECIPIENT: Step = put("/1/recipients/rp_", || json!({ "name": "Roland Robot" }));
+/// The bank sends back what it is paid.
+const CLOSED_RECIPIENT: Step = post("/1/recipients", || recipient("987654999"));
+const TRANSFER: Step = post(
+    "/1/transfers",
+    || json!({ "description": DESCRIPTION, "amount": 100, "currency": "AUD", "recipient": "rp_" }),
+);
+const DEPOSIT: Step = post("/1/sandbox/deposits", || json!({ "amount": 50_000 }));
+
+const APPLY: Step = post("/1/merchants", application);
+const ACTIVATE: Step = put("/1/sandbox/merchants/mrch_", || json!({ "status": "active" }));
+const DECLINE: Step = put("/1/sandbox/merchants/mrch_", || json!({ "status": "declined" }));
+const HOLD: Step = put("/1/sandbox/merchants/mrch_", || json!({ "status": "on_hold" }));
+
+const DISPUTE: Step = post("/1/sandbox/disputes", || json!({ "charge_token": "ch_" }));
+const SUBMIT_EVIDENCE: Step = post("/1/disputes/dis_/evidence", || json!({}));
+const ACCEPT: Step = post("/1/disputes/dis_/accept", || json!({}));
+const RESOLVE: Step = decide(|| json!({ "status": "resolved" }));
+const WITHDRAW: Step = decide(|| json!({ "status": "cancelled" }));
+const EXPIRE: Step = decide(|| json!({ "status": "expired" }));
+const WIN: Step = decide(|| json!({ "status": "won" }));
+const LOSE: Step = decide(|| json!({ "status": "lost" }));
+const ARBITRATE: Step = decide(|| json!({ "status": "arbitration_under_review" }));
+const WIN_ARBITRATION: Step = decide(|| json!({ "status": "arbitration_won" }));
+const LOSE_ARBITRATION: Step = decide(|| json!({ "status": "arbitration_lost" }));
+
+/// The newest one that the account has: one made for the occasion would hear of all else as well.
+const ENDPOINT: Step = Step { verb: Verb::Get, path: "/1/webhook_endpoints", body: None, declined: false };
+const PING: Step = post("/1/sandbox/webhook_endpoints/whe_/ping", || json!({}));
+
+/// The calls that cause an event of this type, in order.
+pub fn recipe(what: EventType) -> &'static [Step] {
+    use EventType as E;
+
+    match what {
+        E::ChargeAuthorised => &[AUTHORISE],
+        E::ChargeVoided => &[AUTHORISE, VOID],
+        E::ChargeCaptured => &[CHARGE],
+        E::ChargeFailed => &[CHARGE_IN_VAIN],
+        E::CustomerCreated => &[CUSTOMER],
+        E::CustomerUpdated => &[CUSTOMER, UPDATE_CUSTOMER],
+        E::CustomerDeleted => &[CUSTOMER, DELETE_CUSTOMER],
+        E::RefundCreated => &[CHARGE, REFUND],
+        E::RefundSucceeded => &[CHARGE, REFUND, LET_REFUND_SUCCEED],
+        E::RefundFailed => &[CHARGE, REFUND, LET_REFUND_FAIL],
+        E::PlanCreated => &[PLAN],
+        E::PlanDeleted => &[PLAN, DELETE_PLAN],
+        E::SubscriptionCreated => &[PLAN, CUSTOMER, SUBSCRIBE],
+        E::SubscriptionUnsubscribed => &[PLAN, CUSTOMER, SUBSCRIBE, UNSUBSCRIBE],
+        E::SubscriptionCancelled => &[PLAN, CUSTOMER, SUBSCRIBE, CANCEL],
+        E::SubscriptionExpired => &[PLAN_OF_ONE_DAY, CUSTOMER, SUBSCRIBE, A_DAY],
+        E::SubscriptionRenewed => &[PLAN, CUSTOMER, SUBSCRIBE, A_DAY],
+        E::SubscriptionRenewalFailed => &[PLAN, CUSTOMER, SUBSCRIBE, SPOIL_CARD, A_DAY],
+        E::RecipientCreated => &[RECIPIENT],
+        E::RecipientUpdated => &[RECIPIENT, UPDATE_RECIPIENT],
+        E::TransferCreated => &[RECIPIENT, TRANSFER],
+        E::TransferFailed => &[CLOSED_RECIPIENT, TRANSFER, A_DAY],
+        E::DepositCreated => &[DEPOSIT],
+        E::SubMerchantApplicationSubmitted => &[APPLY],
+        E::SubMerchantApplicationActivated => &[APPLY, ACTIVATE],
+        E::SubMerchantApplicationDeclined => &[APPLY, DECLINE],
+        E::SubMerchantApplicationOnHold => &[APPLY, HOLD],
+        E::DisputeEvidenceRequired => &[CHARGE, DISPUTE],
+        E::DisputeResolved => &[CHARGE, DISPUTE, RESOLVE],
+        E::DisputeCancelled => &[CHARGE, DISPUTE, WITHDRAW],
+        E::DisputeEvidenceUnderReview => &[CHARGE, DISPUTE, SUBMIT_EVIDENCE],
+        E::DisputeLost => &[CHARGE, DISPUTE, SUBMIT_EVIDENCE, LOSE],
+        E::DisputeWon => &[CHARGE, DISPUTE, SUBMIT_EVIDENCE, WIN],
+        E::DisputeExpired => &[CHARGE, DISPUTE, EXPIRE],
+        E::DisputeAccepted => &[CHARGE, DISPUTE, ACCEPT],
+        E::DisputeArbitrationUnderReview => &[CHARGE, DISPUTE, SUBMIT_EVIDENCE, LOSE, ARBITRATE],
+        E::DisputeArbitrationWon => &[CHARGE, DISPUTE, SUBMIT_EVIDENCE, LOSE, ARBITRATE, WIN_ARBITRATION],
+        E::DisputeArbitrationLost => &[CHARGE, DISPUTE, SUBMIT_EVIDENCE, LOSE, ARBITRATE, LOSE_ARBITRATION],
+        E::Ping => &[ENDPOINT, PING],
+    }
+}
+
+const ACCEPTED: &str = "4200000000000000";
+const DECLINED: &str = "4100000000000001";
+const EMAIL: &str = "roland@example.com";
+const DESCRIPTION: &str = "Triggered";
+
+fn card(number: &str) -> Value {
+    json!({
+        "number": number, "expiry_month": 12, "expiry_year": 2099, "cvc": "123", "name": "Roland Robot",
+        "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
+    })
+}
+
+fn charge(number: &str, capture: bool) -> Value {
+    json!({
+        "email": EMAIL, "description": DESCRIPTION, "amount": 400, "ip_address": "203.192.1.172",
+        "card": card(number), "capture": capture,
+    })
+}
+
+/// A day costs 400, and a subscription has so many of them; 0 is no end.
+fn plan(days: i64) -> Value {
+    json!({
+        "name": DESCRIPTION, "amount": 400, "currency": "AUD", "interval": 1, "interval_unit": "day",
+        "intervals": days,
+    })
+}
+
+fn bank_account(number: &str) -> Value {
+    json!({ "name": "Roland Robot", "bsb": "806015", "number": number })
+}
+
+fn recipient(number: &str) -> Value {
+    json!({ "email": EMAIL, "bank_account": bank_account(number) })
+}
+
+fn application() -> Value {
+    json!({
+        "contact": {
+            "first_name": "Roland", "last_name": "Robot", "phone_number": "0491 570 156", "email": EMAIL,
+            "password": "correct horse battery staple",
+        },
+        "entity": {
+            "business_registration_number": "51824753556", "full_legal_name": "Roland's Robots Pty Ltd",
+            "address_line_1": "42 Sevenoaks St", "address_locality": "Lathlain", "address_region": "WA",
+            "address_postal_code": "6454", "address_country_code": "AU",
+        },
+        "business": {
+            "trading_name": "Roland's Robots", "description": "Robots for the home", "typical_product_price": "100",
+            "transactions_per_month": "20", "annual_transaction_volume": "20000", "sells_physical_goods": true,
+            "average_delivery_days": "7", "url": "https://robots.example.com",
+        },
+        "bank_account": bank_account("987654321"),
+        "director": {
+            "full_name": "Roland Robot", "contact_number": "0491 570 156", "date_of_birth": "1980-02-29",
+        },
+    })
+}

@@ -1,0 +1,80 @@
+//! `card-payments webhook ...`: the operator's part in webhooks.
+
+use std::error::Error;
+
+use card_payments::config::{DatabaseOptions, Secrets};
+use card_payments::error::{self, ErrorCode};
+use card_payments::params::GRACE;
+use card_payments::services::events::ping::ping;
+use card_payments::services::webhook_endpoints::keys::rotate;
+use clap::{Args, Subcommand};
+use entity::{AccountToken, Span, WebhookEndpointToken};
+
+use super::{grace, refused, tell};
+
+/// What can be done with webhook endpoints.
+#[derive(Subcommand)]
+pub enum Webhook {
+    /// Send a webhook endpoint an event of the type `ping`, and print the webhook.
+    ///
+    /// It is signed and delivered by a running server as every event is, and no other endpoint hears of it.
+    #[command(
+        after_help = "Example:\n  card-payments webhook ping acct_AZqYv3rVcBKUQ1mHn7tKRw whe_AZqYv3rVcBKUQ1mHn7tKRw"
+    )]
+    Ping {
+        #[command(flatten)]
+        endpoint: Endpoint,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a webhook endpoint a fresh key, and print it.
+    ///
+    /// Until the grace period has passed, the former key signs as well: a receiver that knows either of them believes what it is
+    /// sent. An endpoint has two keys at most; while a former one signs, only a rotation without grace comes through, and ends it.
+    #[command(after_help = "Example:\n  card-payments webhook rotate-key acct_AZqYv3rVcBKUQ1mHn7tKRw \
+        whe_AZqYv3rVcBKUQ1mHn7tKRw --grace 2d\n\n\
+        --grace 0h ends the former key at once. With --json {token, key, former_key_until}.")]
+    RotateKey {
+        #[command(flatten)]
+        endpoint: Endpoint,
+        /// For how long the former key signs as well: a whole number and m, h, d or w.
+        #[arg(long, default_value = GRACE, value_parser = grace)]
+        grace: Span,
+        /// One JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which.
+#[derive(Args)]
+pub struct Endpoint {
+    /// Whose: acct_...
+    account: AccountToken,
+    /// The endpoint's token: whe_...
+    endpoint: WebhookEndpointToken,
+}
+
+/// Run a command.
+pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
+    let (Webhook::Ping { endpoint: Endpoint { account, endpoint }, .. }
+    | Webhook::RotateKey { endpoint: Endpoint { account, endpoint }, .. }) = &command;
+    let secrets = Secrets::from_environment()?;
+    let account = super::account(&super::open(database).await?, *account).await?;
+    let ctx = super::open_with_keys(database, &secrets).await?;
+    let refused = |error: error::Error| {
+        let unknown = error.code() == ErrorCode::RecordNotFound;
+        if unknown { format!("there is no webhook endpoint {endpoint}") } else { refused(&error) }
+    };
+    match &command {
+        Webhook::Ping { json, .. } => {
+            let sent = ping(&ctx, &account, &endpoint.to_string()).await.map_err(refused)?;
+            tell(&sent, &sent, *json)
+        }
+        Webhook::RotateKey { grace, json, .. } => {
+            let rotated = rotate(&ctx, &account, *endpoint, *grace).await.map_err(refused)?;
+            tell(&rotated, &rotated, *json)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What only operators do to webhook endpoints elsewhere.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Created, Envelope, Shown};
+use crate::http::call::Call;
+use crate::http::extract::Path;
+use crate::params::sandbox::NewWebhookKey;
+use crate::services::events::ping;
+use crate::services::sandbox::webhook_endpoints;
+use crate::views::webhook::Webhook;
+use crate::views::webhook_endpoint::RotatedKey;
+
+/// Ping a webhook endpoint.
+///
+/// Sends an event of the type ping to this endpoint and to no other, signed and delivered as every event is. Returns the
+/// webhook, which tells what comes of it.
+#[utoipa::path(post, path = "/sandbox/webhook_endpoints/{webhook_endpoint_token}/ping", tag = "Sandbox", operation_id = "ping_sandbox_webhook_endpoint",
+    params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
+    responses((status = 201, description = "The webhook", body = Envelope<Webhook>), (status = 404, description = "resource_not_found")))]
+pub async fn ping_sandbox_webhook_endpoint(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Created<Webhook>, Error> {
+    Ok(Created(ping::ping(&site, &call.creates(), &token).await?))
+}
+
+/// Rotate a webhook endpoint's key.
+///
+/// Gives the endpoint a fresh key. Until the grace has passed, by the account's clock, the former key signs as well:
+/// webhook-signature then holds both signatures, and a receiver that knows either key believes it.
+#[utoipa::path(put, path = "/sandbox/webhook_endpoints/{webhook_endpoint_token}/key", tag = "Sandbox", operation_id = "rotate_sandbox_webhook_key",
+    params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
+    request_body(content((Option<NewWebhookKey> = "application/json"), (Option<NewWebhookKey> = "application/x-www-form-urlencoded"))),
+    responses(
+        (status = 200, description = "The fresh key", body = Envelope<RotatedKey>),
+        (status = 400, description = "invalid_state: a former key still signs, and a grace is asked for"),
+        (status = 404, description = "resource_not_found"),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn rotate_sandbox_webhook_key(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<RotatedKey>, Error> {
+    Ok(Shown(webhook_endpoints::rotate(&site, &call.changes(), &token, call.input.params()).await?))
+}

@@ -1,0 +1,24 @@
+//! How long a key works on that was replaced.
+
+use entity::Span;
+
+/// Where nobody says otherwise.
+pub const GRACE: &str = "24h";
+
+/// The longest: a hundred years.
+const MINUTES_MAX: i64 = 100 * 365 * 24 * 60;
+
+/// A whole number and m, h, d or w; nothing else, and no more than a hundred years.
+pub fn grace(text: &str) -> Option<Span> {
+    let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let number: i64 = text.strip_suffix(unit)?.parse().ok()?;
+    let minutes = match unit {
+        "m" => 1,
+        "h" => 60,
+        "d" => 24 * 60,
+        "w" => 7 * 24 * 60,
+        _ => return None,
+    };
+    let minutes = number.checked_mul(minutes).filter(|minutes| *minutes <= MINUTES_MAX)?;
+    Some(Span::seconds(60 * minutes))
+}

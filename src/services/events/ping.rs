@@ -1,0 +1,64 @@
+//! A ping: an event for one endpoint alone, by which its owner sees whether webhooks arrive and are believed.
+
+use entity::counter::Counted;
+use entity::event::EventType;
+use entity::webhook::{self, WebhookState};
+use entity::webhook_endpoint::{self, Column};
+use entity::{AccountToken, JsonText, Owned, Timestamp, WebhookEndpointToken, WebhookToken};
+use futures::FutureExt;
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+
+use super::note;
+use crate::error::{Error, ErrorCode};
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::store::Tx;
+use crate::views::webhook::Webhook;
+use crate::views::webhook_endpoint::PingedEndpoint;
+
+/// Send an endpoint an event of the type `ping`, which is delivered as any other, and sent again where it is not accepted.
+///
+/// Refusals: `resource_not_found`.
+pub async fn ping(ctx: &Context, account: &Account, token: &str) -> Result<Webhook, Error> {
+    let endpoint: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
+    let ping = Ping { account: account.id(), endpoint, webhook: ctx.ids.token(), now: account.now };
+    let sent = idempotency::write(ctx, account, ping, |tx, ping| ping.record(tx).boxed()).await?;
+    ctx.due_webhooks.notify_one();
+    Ok(sent)
+}
+
+struct Ping {
+    account: AccountToken,
+    endpoint: WebhookEndpointToken,
+    webhook: WebhookToken,
+    now: Timestamp,
+}
+
+impl Ping {
+    async fn record(&self, tx: &Tx) -> Result<Webhook, Error> {
+        // As events do: who deletes the endpoint waits, and then takes this webhook along.
+        let endpoint = webhook_endpoint::Entity::owned_by(self.account).filter(Column::Id.eq(self.endpoint));
+        let endpoint = endpoint.lock(LockType::KeyShare).one(tx).await?.ok_or(ErrorCode::RecordNotFound)?;
+        let url = endpoint.url.clone();
+        let event_id = note(tx, self.account, self.now, EventType::Ping, &PingedEndpoint::from(endpoint))?;
+        let row = webhook::Model {
+            account_id: self.account,
+            id: self.webhook,
+            event_id,
+            endpoint_id: self.endpoint,
+            state: WebhookState::Pending,
+            attempt: 0,
+            leased_until: None,
+            due_at: Some(self.now),
+            retries: 0,
+            errors: JsonText::empty_object(),
+            accepted_at: None,
+            created_at: self.now,
+        };
+        // At once: another unit of the same batch may delete the endpoint with its webhooks.
+        tx.insert(&row).await?;
+        tx.count(self.account, Counted::Webhooks, 1);
+        Ok(Webhook::new(row, url))
+    }
+}

@@ -1,0 +1,21 @@
+//! PUT /sandbox/webhook_endpoints/{webhook_endpoint_token}/key.
+
+use crate::error::Error;
+use crate::params::Params;
+use crate::params::sandbox::NewWebhookKey;
+use crate::services::context::{Account, Context};
+use crate::services::webhook_endpoints::{by_token, keys};
+use crate::views::webhook_endpoint::RotatedKey;
+
+/// Give an endpoint a fresh key, as the operator would.
+///
+/// Refusals, first match wins: `resource_not_found`, `invalid_resource`, `invalid_state`.
+pub async fn rotate(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<NewWebhookKey>,
+) -> Result<RotatedKey, Error> {
+    let endpoint = by_token(ctx, account, token).await?;
+    keys::rotate(ctx, account, endpoint.id, params.grace()?).await
+}

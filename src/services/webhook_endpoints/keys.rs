@@ -1,0 +1,226 @@
+//! The keys that sign what an endpoint is sent: its own, and for a while after a rotation the former one as well, so that
+//! the receiver can be given the fresh key while events go on coming.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use entity::webhook_endpoint::{self, Column};
+use entity::{AccountToken, Owned, Span, Timestamp, WebhookEndpointToken};
+use futures::FutureExt;
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QuerySelect, Select};
+use uuid::Uuid;
+
+use crate::error::{Error, ErrorCode};
+use crate::random::random;
+use crate::secret::Secret;
+use crate::services::clocks;
+use crate::services::context::{Account, Context};
+use crate::services::data_keys::anew::Sealed;
+use crate::services::data_keys::{read_again, unseal};
+use crate::services::due_work::{DueWork, Ran, Reach, Subject};
+use crate::services::idempotency;
+use crate::services::moment::Moment;
+use crate::store::Tx;
+use crate::vault::DataKeys;
+use crate::views::webhook_endpoint::RotatedKey;
+
+/// A key that nobody has seen: `whsec_` and the base64 of 24 bytes.
+pub fn fresh() -> Secret {
+    format!("whsec_{}", STANDARD.encode(random::<24>())).into()
+}
+
+/// An endpoint's keys, open.
+pub struct SigningKeys {
+    own: Secret,
+    former: Option<(Secret, Timestamp)>,
+}
+
+impl SigningKeys {
+    /// Those that sign at an instant of the account's clock, the endpoint's own one first.
+    pub fn at(&self, now: Timestamp) -> impl Iterator<Item = &Secret> {
+        let former = self.former.as_ref().filter(|(_, until)| now < *until).map(|(key, _)| key);
+        std::iter::once(&self.own).chain(former)
+    }
+}
+
+/// An endpoint's keys, as its row has them.
+#[derive(FromQueryResult)]
+pub struct SealedKeys {
+    key_sealed: Vec<u8>,
+    sealed_by: Uuid,
+    former_key_sealed: Option<Vec<u8>>,
+    former_key_until: Option<Timestamp>,
+}
+
+impl SealedKeys {
+    /// Open them.
+    pub async fn open(
+        &self,
+        ctx: &Context,
+        account: AccountToken,
+        endpoint: WebhookEndpointToken,
+    ) -> Result<SigningKeys, Error> {
+        let own = opened(ctx, &own_context(account, endpoint), self.sealed_by, &self.key_sealed).await?;
+        let former = match (&self.former_key_sealed, self.former_key_until) {
+            (Some(sealed), Some(until)) => {
+                let context = former_context(account, endpoint);
+                Some((opened(ctx, &context, self.sealed_by, sealed).await?, until))
+            }
+            (Some(_), None) | (None, Some(_) | None) => None,
+        };
+        Ok(SigningKeys { own, former })
+    }
+}
+
+/// The own key of an endpoint.
+pub(super) async fn own(ctx: &Context, row: &webhook_endpoint::Model) -> Result<Secret, Error> {
+    opened(ctx, &own_context(row.account_id, row.id), row.sealed_by, &row.key_sealed).await
+}
+
+async fn opened(ctx: &Context, context: &[u8], sealed_by: Uuid, sealed: &[u8]) -> Result<Secret, Error> {
+    let plain = unseal(ctx, context, sealed_by, sealed).await?;
+    std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
+}
+
+/// A sealed key opens only as this endpoint's.
+pub(super) fn own_context(account: AccountToken, endpoint: WebhookEndpointToken) -> Vec<u8> {
+    format!("key of {endpoint} of {account}").into_bytes()
+}
+
+/// And a former one never as the own one.
+fn former_context(account: AccountToken, endpoint: WebhookEndpointToken) -> Vec<u8> {
+    format!("former key of {endpoint} of {account}").into_bytes()
+}
+
+/// Give an endpoint a fresh key. The one that it has signs as well for as long as `grace` says, by the account's clock.
+///
+/// An endpoint has two keys at most, and none is taken from a receiver in silence: while a former one signs, only a
+/// rotation without grace comes through, which ends both.
+///
+/// Refusals, first match wins: `resource_not_found`, `invalid_state`.
+pub async fn rotate(
+    ctx: &Context,
+    account: &Account,
+    endpoint: WebhookEndpointToken,
+    grace: Span,
+) -> Result<RotatedKey, Error> {
+    // A row may name a data key that another process has made.
+    read_again(ctx).await?;
+    let rotation = Rotation {
+        account: account.id(),
+        endpoint,
+        fresh: fresh(),
+        grace,
+        now: account.now,
+        data_keys: ctx.vault.data_keys(),
+    };
+    idempotency::write(ctx, account, rotation, |tx, rotation| rotation.record(tx).boxed()).await
+}
+
+struct Rotation {
+    account: AccountToken,
+    endpoint: WebhookEndpointToken,
+    fresh: Secret,
+    grace: Span,
+    now: Timestamp,
+    data_keys: Arc<DataKeys>,
+}
+
+impl Rotation {
+    async fn record(&self, tx: &Tx) -> Result<RotatedKey, Error> {
+        let row = webhook_endpoint::Entity::owned_by(self.account).filter(Column::Id.eq(self.endpoint));
+        let row = row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or(ErrorCode::RecordNotFound)?;
+        let (former_key_sealed, former_key_until) = self.former(&row)?.unzip();
+        let own = self.data_keys.seal(&own_context(row.account_id, row.id), self.fresh.expose().as_bytes());
+        let rotated = webhook_endpoint::Entity::update_many()
+            .set(webhook_endpoint::ActiveModel {
+                key_sealed: Set(own.bytes),
+                sealed_by: Set(own.key),
+                former_key_sealed: Set(former_key_sealed),
+                former_key_until: Set(former_key_until),
+                updated_at: Set(self.now),
+                ..Default::default()
+            })
+            .filter(Column::AccountId.eq(row.account_id))
+            .filter(Column::Id.eq(row.id));
+        rotated.exec(tx).await?;
+        Ok(RotatedKey::new(row.id, &self.fresh, former_key_until))
+    }
+
+    /// The key that the endpoint has, sealed as its former one, and until when it signs.
+    fn former(&self, row: &webhook_endpoint::Model) -> Result<Option<(Vec<u8>, Timestamp)>, Error> {
+        if self.grace == Span::ZERO {
+            return Ok(None);
+        }
+        if row.former_key_until.is_some_and(|until| self.now < until) {
+            return Err(Error::explained(ErrorCode::InvalidState, FORMER_SIGNS));
+        }
+        let own =
+            self.data_keys.open(&own_context(row.account_id, row.id), row.sealed_by, &row.key_sealed)?;
+        let sealed = self.data_keys.seal(&former_context(row.account_id, row.id), &own);
+        Ok(Some((sealed.bytes, self.now + self.grace)))
+    }
+}
+
+const FORMER_SIGNS: &str =
+    "A former key still signs: wait for its end, or end it by a rotation without grace";
+
+/// Former keys that sign nothing any more are erased.
+pub struct Ending;
+
+impl DueWork for Ending {
+    type Entity = webhook_endpoint::Entity;
+    const NAME: &'static str = "ended_webhook_key";
+    const AT: Column = Column::FormerKeyUntil;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<webhook_endpoint::Entity>> {
+        clocks::due(&webhook_endpoint::Entity::find(), Column::FormerKeyUntil, wall).into()
+    }
+
+    fn of_account(reach: &Reach) -> Select<webhook_endpoint::Entity> {
+        webhook_endpoint::Entity::owned_by(reach.account)
+    }
+
+    fn subject(row: &webhook_endpoint::Model) -> Subject {
+        let at = row.former_key_until.unwrap_or(row.updated_at);
+        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+    }
+
+    async fn work(ctx: &Context, moment: &Moment, row: webhook_endpoint::Model) -> Result<Ran, Error> {
+        let unit = ctx.store.write((row, moment.mark()), |tx, (seen, mark)| {
+            async move {
+                let erased = webhook_endpoint::Entity::update_many()
+                    .col_expr(Column::FormerKeySealed, Expr::value(None::<Vec<u8>>))
+                    .col_expr(Column::FormerKeyUntil, Expr::value(None::<i64>))
+                    .filter(Column::AccountId.eq(seen.account_id))
+                    .filter(Column::Id.eq(seen.id))
+                    .filter(Column::FormerKeyUntil.eq(seen.former_key_until));
+                if erased.exec(tx).await?.rows_affected == 0 {
+                    // The endpoint is gone, or rotated once more.
+                    return Ok(Ran::Nothing);
+                }
+                mark.set(tx).await?;
+                Ok(Ran::Quietly)
+            }
+            .boxed()
+        });
+        unit.await
+    }
+}
+
+impl Sealed for webhook_endpoint::Entity {
+    const SEALED_BY: Column = Column::SealedBy;
+    const SEALED: &'static [Column] = &[Column::KeySealed, Column::FormerKeySealed];
+
+    fn context(row: &webhook_endpoint::Model, column: Column) -> Vec<u8> {
+        if matches!(column, Column::FormerKeySealed) {
+            former_context(row.account_id, row.id)
+        } else {
+            own_context(row.account_id, row.id)
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! `card-payments listen`: what happens in an account, as it happens, against real servers and receivers.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::process::{PAYMENT, Process};
+use crate::harness::{Behaviour, Installed, Receiver, operated, token};
+
+const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+/// A program that says nothing for so long says nothing any more.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The program, listening.
+struct Listening {
+    child: Child,
+    told: mpsc::Receiver<String>,
+    notices: mpsc::Receiver<String>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        // A test that failed leaves nobody behind; one that ended is long gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines(stream: impl Read + Send + 'static) -> (mpsc::Receiver<String>, JoinHandle<()>) {
+    let (said, heard) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        // Whoever does not listen any more need not be told.
+        BufReader::new(stream).lines().map(Result::unwrap).for_each(|line| drop(said.send(line)));
+    });
+    (heard, reader)
+}
+
+impl Listening {
+    /// It listens from now on.
+    fn to(installed: &Installed, server: &Process, arguments: &[&str]) -> Self {
+        let address = format!("http://{}", server.address);
+        let listening =
+            Self::start(installed.program().args(["listen", "--server", &address]).args(arguments));
+        assert_eq!(listening.notice(), format!("Listening to the events of {address}"));
+        listening
+    }
+
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (told, events) = lines(child.stdout.take().unwrap());
+        let (notices, others) = lines(child.stderr.take().unwrap());
+        Self { child, told, notices, readers: vec![events, others] }
+    }
+
+    /// The next line about an event.
+    #[track_caller]
+    fn line(&self) -> String {
+        self.told.recv_timeout(PATIENCE).expect("a line")
+    }
+
+    /// The next event in JSON.
+    #[track_caller]
+    fn event(&self) -> Value {
+        serde_json::from_str(&self.line()).expect("an object")
+    }
+
+    /// The next line about anything else.
+    #[track_caller]
+    fn notice(&self) -> String {
+        self.notices.recv_timeout(PATIENCE).expect("a notice")
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    /// Ask it to end: its exit code, and what nobody has read yet.
+    fn ended_by(mut self, signal: &str) -> (Option<i32>, Vec<String>) {
+        self.signal(signal);
+        let code = self.child.wait().unwrap().code();
+        std::mem::take(&mut self.readers).into_iter().for_each(|reader| reader.join().unwrap());
+        (code, self.told.iter().chain(self.notices.iter()).collect())
+    }
+
+    /// Ctrl-C, after which there is nothing more to say.
+    fn ends(self) {
+        assert_eq!(self.ended_by("-INT"), (Some(0), Vec::new()));
+    }
+}
+
+/// What the server has recorded, oldest first.
+fn recorded(server: &Process, key: &str) -> Vec<Value> {
+    let mut events = server.ask("GET", "/1/events?per_page=500", Some(key), "").ok(200);
+    events.as_array_mut().unwrap().reverse();
+    serde_json::from_value(events).unwrap()
+}
+
+/// Another server with the same data, where the last one was.
+fn again_at(installed: &Installed, address: std::net::SocketAddr) -> Process {
+    Process::start(installed.program().env("CARD_PAYMENTS_LISTEN", address.to_string()))
+}
+
+operated! {
+    async fn each_event_is_forwarded_once_in_order_and_signed_as_a_webhook_is(installed) {
+        let (server, receiver, webhooks) = (installed.serve(), Receiver::start().await, Receiver::start().await);
+        let (key, _) = server.keys();
+        server.pay(&key).ok(201);
+        server.ask("POST", "/1/webhook_endpoints", Some(&key), &format!("url={}", webhooks.url())).ok(201);
+        let listening =
+            Listening::to(installed, &server, &["--json", "--forward-to", &receiver.url(), "--sign-with", KEY]);
+        assert_eq!(listening.notice(), format!("Forwarding to {}", receiver.url()));
+        assert_eq!(listening.notice(), format!("Signing with {KEY}"));
+        for _ in 0..3 {
+            server.pay(&key).ok(201);
+            server.ask("POST", "/1/sandbox/deposits", Some(&key), "amount=100").ok(201);
+        }
+        let told: Vec<_> = (0..6).map(|_| listening.event()).collect();
+        let events = recorded(&server, &key);
+        assert_eq!(told.iter().map(|told| &told["event"]).collect::<Vec<_>>(), events[1..].iter().collect::<Vec<_>>());
+        let received = receiver.received();
+        assert_eq!(received.len(), 6);
+        let webhooks = webhooks.receives(6).await;
+        for (request, told) in received.iter().zip(&told) {
+            assert_eq!(told["forwarded"]["status"], 200);
+            assert!(told["forwarded"]["ms"].is_u64(), "{told}");
+            assert_eq!(request.headers["webhook-id"], token(&told["event"]));
+            assert_eq!(request.signatures(), [request.signature_under(KEY)]);
+            let webhook = webhooks.iter().find(|it| it.headers["webhook-id"] == request.headers["webhook-id"]);
+            let webhook = webhook.expect("the webhook of the same event");
+            assert_eq!(webhook.body, request.body, "byte for byte");
+            for name in ["content-type", "user-agent"] {
+                assert_eq!(webhook.headers[name], request.headers[name]);
+            }
+        }
+        listening.ends();
+        server.stopped();
+    }
+
+    async fn no_event_is_lost_or_told_twice_over_restarts_of_the_server(installed) {
+        let (mut server, receiver) = (installed.serve(), Receiver::start().await);
+        let (key, address) = (server.keys().0, server.address);
+        let listening = Listening::to(installed, &server, &["--json", "--forward-to", &receiver.url()]);
+        let mut told = Vec::new();
+        for round in 0..3 {
+            for _ in 0..4 {
+                server.pay(&key).ok(201);
+            }
+            // Some are told before the server goes, others were only recorded.
+            told.push(listening.event());
+            if round == 0 {
+                server.stopped();
+            } else {
+                server.killed();
+            }
+            server = again_at(installed, address);
+            server.pay(&key).ok(201);
+        }
+        told.extend((told.len()..15).map(|_| listening.event()));
+        let told: Vec<_> = told.iter().map(|told| told["event"].clone()).collect();
+        assert_eq!(told, recorded(&server, &key));
+        assert_eq!(receiver.received().len(), 15);
+        // A server that is gone for long is waited for.
+        listening.notices.try_iter().for_each(drop);
+        server.stopped();
+        let waits = format!("http://{address} does not answer: ");
+        while !listening.notice().starts_with(&waits) {}
+        let server = again_at(installed, address);
+        while listening.notice() != format!("http://{address} answers again") {}
+        server.pay(&key).ok(201);
+        assert_eq!(listening.event()["event"], recorded(&server, &key)[15]);
+        assert_eq!(listening.ended_by("-INT").0, Some(0));
+        server.stopped();
+    }
+
+    async fn a_receiver_that_is_down_or_refuses_is_told_of_and_not_asked_again(installed) {
+        let (server, receiver) = (installed.serve(), Receiver::start().await);
+        let (key, _) = server.keys();
+        let listening = Listening::to(installed, &server, &["--json", "--forward-to", &receiver.url()]);
+        listening.notice();
+        assert!(listening.notice().starts_with("Signing with whsec_"));
+        for (behaviour, forwarded) in [
+            (Behaviour::Status(500), json!({ "status": 500 })),
+            (Behaviour::Reset, json!({ "error": "connection_failed" })),
+            (Behaviour::Redirect("http://127.0.0.1:9/".into()), json!({ "status": 302 })),
+            (Behaviour::Status(204), json!({ "status": 204 })),
+        ] {
+            receiver.behave(behaviour);
+            server.pay(&key).ok(201);
+            let told = listening.event();
+            for (name, value) in forwarded.as_object().unwrap() {
+                assert_eq!(&told["forwarded"][name], value, "{told}");
+            }
+        }
+        assert_eq!(receiver.received().len(), 4, "each was sent once");
+        drop(receiver);
+        server.pay(&key).ok(201);
+        assert_eq!(listening.event()["forwarded"], json!({
+            "error": "connection_failed",
+            "error_description": "The connection could not be made or broke before the answer",
+        }));
+        listening.ends();
+        server.stopped();
+    }
+
+    async fn without_a_receiver_events_are_printed_and_only_those_that_are_wanted(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let all = Listening::to(installed, &server, &[]);
+        let some = Listening::to(installed, &server, &["--json", "--events", "deposit.created,recipient.*"]);
+        server.pay(&key).ok(201);
+        let recipient = "email=a@example.com&bank_account[name]=A&bank_account[bsb]=806015&bank_account[number]=1";
+        server.ask("POST", "/1/recipients", Some(&key), recipient).ok(201);
+        let deposit = server.ask("POST", "/1/sandbox/deposits", Some(&key), "amount=100").ok(201);
+        let events = recorded(&server, &key);
+        for event in &events {
+            let text = |name: &str| event[name].as_str().unwrap().to_owned();
+            let about = token(&event["data"]);
+            let line = format!("{}  {}  {}  {about}", text("created_at"), text("type"), text("token"));
+            assert_eq!(all.line(), line);
+        }
+        for event in &events[1..] {
+            assert_eq!(some.event(), json!({ "event": event, "forwarded": null }));
+        }
+        assert_eq!(events[2]["data"]["token"], deposit["token"]);
+        all.ends();
+        assert_eq!(some.ended_by("-TERM"), (Some(0), Vec::new()));
+        server.stopped();
+    }
+
+    // More at a time than a page holds.
+    async fn what_happened_while_it_slept_is_told_as_well(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let listening = Listening::to(installed, &server, &["--json"]);
+        listening.signal("-STOP");
+        for _ in 0..230 {
+            server.ask("POST", "/1/sandbox/deposits", Some(&key), "amount=100").ok(201);
+        }
+        listening.signal("-CONT");
+        let told: Vec<_> = (0..230).map(|_| listening.event()["event"].clone()).collect();
+        assert_eq!(told, recorded(&server, &key));
+        listening.ends();
+        server.stopped();
+    }
+
+    async fn who_cannot_listen_is_told_why(installed) {
+        let server = installed.serve();
+        let address = format!("http://{}", server.address);
+        let wrong_key = ["listen", "--server", &address, "--key", "nobody-has-this-key"];
+        installed.refuses(&wrong_key, "GET /1/events?page=1&per_page=200: 401 Not authorised. (Check API Key)");
+        for wrong in [
+            &["--forward-to", "localhost:3000"][..], &["--forward-to", "ftp://localhost/"], &["--forward-to", ""],
+            &["--events", "charge"], &["--events", "charges.*"], &["--events", "charge.captured,"], &["--events", ""],
+            &["--sign-with", "secret"], &["--sign-with", "whsec_?"], &["--server", "nowhere"], &["charge.captured"],
+        ] {
+            let (code, stdout, stderr) = installed.run(&[&["listen"][..], wrong].concat());
+            assert!(code == Some(2) && stdout.is_empty() && !stderr.is_empty(), "{wrong:?}: {stderr}");
+        }
+        server.stopped();
+        let gone = format!("{address} does not answer: The connection could not be made or broke before the answer");
+        installed.refuses(&["listen", "--server", &address], &gone);
+        installed.refuses(&["listen"], "CARD_PAYMENTS_LISTEN names no port: name the server by --server");
+    }
+
+    // Its variables are those of the server beside it.
+    async fn it_finds_the_server_that_is_configured_and_the_key_that_is_named(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let own = server.ask("POST", "/1/sandbox/accounts", Some(&key), "").ok(201);
+        let own = own["secret_key"].as_str().unwrap();
+        let address = server.address.to_string();
+        let mut command = installed.program();
+        command.env("CARD_PAYMENTS_LISTEN", &address).env("CARD_PAYMENTS_KEY", own).args(["listen", "--json"]);
+        let listening = Listening::start(&mut command);
+        assert_eq!(listening.notice(), format!("Listening to the events of http://{address}"));
+        server.pay(&key).ok(201);
+        let charge = server.ask("POST", "/1/charges", Some(own), PAYMENT).ok(201);
+        assert_eq!(listening.event()["event"]["data"]["token"], charge["token"], "of its own account alone");
+        listening.ends();
+        server.stopped();
+    }
+}
