@@ -55,6 +55,7 @@ enum Command {
     /// The keys that encrypt what is stored.
     Vault(On<commands::vault::Vault>),
     Backup(commands::backup::Backup),
+    Seed(commands::seed::Seed),
     Completions(Completions),
 }
 
@@ -182,6 +183,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),
+        Command::Seed(command) => commands::seed::run(command).await,
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -3,10 +3,12 @@
 
 pub mod account;
 pub mod backup;
+pub mod client;
 pub mod deposit;
 pub mod dispute;
 pub mod ledger;
 pub mod merchant;
+pub mod seed;
 pub mod vault;
 
 use std::error::Error;

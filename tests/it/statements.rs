@@ -18,7 +18,7 @@ const BY_HASH: [&str; 2] = ["api_keys", "challenge_pages"];
 const OF_NOBODY: [&str; 2] = ["installation", "vault_keys"];
 
 /// What is due by these is looked for among all accounts: a batch at a time, each item then claimed by its own key.
-const DUE_BY: [&str; 20] = [
+const DUE_BY: [&str; 21] = [
     "accounts.purge_at",
     "accounts.settles_at",
     "accounts.wipe_at",
@@ -32,6 +32,7 @@ const DUE_BY: [&str; 20] = [
     "plans.deleted_at",
     "refunds.settles_at",
     "refunds.submit_after",
+    "snapshots.remove_at",
     "stray_blobs.remove_at",
     "subscriptions.ends_at",
     "subscriptions.next_billing_at",

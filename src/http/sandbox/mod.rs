@@ -10,6 +10,7 @@ mod disputes;
 mod merchants;
 mod outcome;
 mod refunds;
+mod snapshots;
 mod subscriptions;
 mod wallet_payloads;
 
@@ -35,4 +36,7 @@ pub fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(accounts::create_sandbox_account))
         .routes(routes!(accounts::delete_sandbox_account))
         .routes(routes!(wallet_payloads::create_sandbox_wallet_payload))
+        .routes(routes!(snapshots::create_sandbox_snapshot, snapshots::list_sandbox_snapshots))
+        .routes(routes!(snapshots::restore_sandbox_snapshot))
+        .routes(routes!(snapshots::delete_sandbox_snapshot))
 }
