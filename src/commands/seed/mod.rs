@@ -4,6 +4,7 @@ mod faults;
 mod nouns;
 mod play;
 mod story;
+mod times;
 mod yaml;
 
 use std::error::Error;
@@ -34,6 +35,7 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 ///
 /// The account must be one in which nothing has happened. Told twice within a day, a file makes nothing twice.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "options, each independent of the others")]
 #[command(after_help = "Examples:\n  card-payments seed fixtures/shop.yaml --key sk_test_0123456789\n  \
     card-payments seed --sample --new-account\n\n\
     Prints each record with its token; with --json {what, token} for each, and {made, again, now, snapshot} at the end. \

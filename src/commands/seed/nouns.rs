@@ -16,7 +16,8 @@ use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::story::{Act, Entry, Length, Unit};
+use super::story::{Act, Entry};
+use super::times::{Length, Unit};
 
 /// A section.
 pub struct Section {

@@ -74,7 +74,7 @@ pub struct Play<'a> {
 impl<'a> Play<'a> {
     /// Begin, or go on. Nothing has happened yet in an account that gets a story, unless `anyway`.
     pub async fn begin(client: &'a Client, name: &'a str, anyway: bool) -> Result<Self, String> {
-        let key = format!("seed {name}");
+        let key = format!("seed:{name}");
         if !anyway && !is_fresh(client).await? && !is_begun(client, &key).await? {
             return Err("something has happened in this account already: name a fresh one, let --new-account make one, or \
                         say --anyway"
@@ -99,9 +99,10 @@ impl<'a> Play<'a> {
             // What an earlier run has made is not for this one to take away.
             Err(Stopped::Refused(why)) if self.begun_before => Err(format!("{why}; what was made before stays")),
             Err(Stopped::Refused(why)) => {
-                let path = format!("/1/sandbox/snapshots/{}/restore", self.snapshot);
-                let restored = self.client.ask(Method::PUT, &path, &json!({}), &[]).await?;
+                let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
+                let restored = self.client.ask(Method::PUT, &format!("{path}/restore"), &json!({}), &[]).await?;
                 restored.record().map_err(|again| format!("{why}; and what was made stays: {again}"))?;
+                self.client.ask(Method::DELETE, &path, &Value::Null, &[]).await?;
                 Err(format!("{why}; nothing was made"))
             }
         }
@@ -171,7 +172,7 @@ impl<'a> Play<'a> {
             parameters[*param] = token(what)?.into();
         }
         // Made of names alone, so that a file may grow.
-        let key = format!("seed {} {} {} {}", self.name, act.what, act.method, act.path);
+        let key = format!("seed:{}:{}:{}:{}", self.name, act.what, act.method, act.path);
         let mut headers = vec![("idempotency-key", key.as_str())];
         headers.extend(act.declined.as_deref().map(|code| ("sandbox-outcome", code)));
         let told = self.client.ask(act.method.clone(), &path, &parameters, &headers).await;
