@@ -126,6 +126,8 @@ pub const UPLOAD_IDLE: Duration = Duration::from_secs(30);
 pub const LINK_LIFETIME: Span = Span::seconds(3600);
 /// Wall clock after which a blob without a file is an interrupted upload's.
 pub const STRAY_BLOB_AFTER: Span = Span::seconds(3600);
+/// How many of them are named in one statement.
+pub const STRAY_BLOBS_AT_ONCE: usize = 500;
 /// What is sent to a bucket at a time: the least that S3 takes.
 pub const BUCKET_PART_BYTES: usize = 5 * 1024 * 1024;
 /// How many blobs a process writes to its bucket at a time; each holds a part in memory.
@@ -281,6 +283,21 @@ pub const SETTLEMENT_DELAY_DAYS_MAX: i64 = 365;
 pub const ACCOUNT_QUIET_AFTER: Span = Span::seconds(120);
 /// How many rows of a deleted account go in one transaction.
 pub const WIPE_BATCH: u64 = 1000;
+
+/// How many snapshots an account may have.
+pub const SNAPSHOTS_MAX: u64 = 10;
+/// How many rows a snapshot may hold: so many are put back in one transaction, for which SQLite's writer is busy.
+pub const SNAPSHOT_ROWS_MAX: u64 = 50_000;
+/// How many bytes these may be: they are held in memory, more than once.
+pub const SNAPSHOT_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// How many bytes of rows are sealed together.
+pub const SNAPSHOT_PAGE_BYTES: usize = 64 * 1024;
+/// How many rows are put back by one statement: databases take only so many values at a time.
+pub const SNAPSHOT_ROWS_AT_ONCE: usize = 100;
+/// How many snapshots a process makes, or puts back, at a time.
+pub const SNAPSHOTS_AT_ONCE: usize = 2;
+/// How long a snapshot is kept, by the wall clock.
+pub const SNAPSHOT_KEPT: Span = Span::days(30);
 
 /// How often a server reads the table of the vault's keys again.
 pub const DATA_KEYS_READ_AGAIN: Duration = Duration::from_secs(5);

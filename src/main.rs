@@ -65,6 +65,7 @@ enum Command {
     Audit(commands::audit::Audit),
     Listen(commands::listen::Listen),
     Trigger(commands::trigger::Trigger),
+    Seed(commands::seed::Seed),
     Completions(Completions),
 }
 
@@ -197,6 +198,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Audit(command) => commands::audit::run(command).await,
         Command::Listen(command) => commands::listen::run(command).await,
         Command::Trigger(command) => commands::trigger::run(command).await,
+        Command::Seed(command) => commands::seed::run(command).await,
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -32,6 +32,7 @@ pub mod recipient;
 pub mod refund;
 mod rounding;
 mod scheme;
+pub mod snapshot;
 pub mod subscription;
 pub mod subscription_entry;
 mod text;
@@ -54,12 +55,13 @@ pub use ledger::{balance, journal_entry, posting};
 pub use owned::{Listed, Owned};
 pub use rate::Rate;
 pub use scheme::Scheme;
+pub use snapshot::{snapshot_file, snapshot_part};
 pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
     DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, MerchantToken,
-    PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken,
+    PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken, SnapshotToken,
     SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
     WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };

@@ -204,6 +204,8 @@ kinds! {
     Recipient RecipientToken "rp_"
     /// A refund.
     Refund RefundToken "rf_"
+    /// A snapshot of an account.
+    Snapshot SnapshotToken "snap_"
     /// A merchant's key and its certificate at walletA.
     WalletCertificate WalletCertificateToken "apdp_"
     /// A domain registered at walletA.

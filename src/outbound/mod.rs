@@ -41,6 +41,18 @@ const IDLE: Duration = Duration::from_secs(4);
 /// How long a connection may take that nobody waits for any more.
 const CONNECT: Duration = Duration::from_secs(15);
 
+/// A client for the one server that whoever runs this program names, and nobody else: it calls any address.
+pub fn client() -> Client {
+    Client::builder()
+        .tls_backend_preconfigured(tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"))
+        .redirect(Policy::none())
+        .no_proxy()
+        .user_agent(USER_AGENT)
+        .connect_timeout(CONNECT)
+        .build()
+        .expect("a client of which nothing is read from the machine")
+}
+
 /// A client for addresses that strangers gave. Clones share their connections.
 #[derive(Clone)]
 pub struct Outbound {

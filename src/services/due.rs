@@ -23,7 +23,7 @@ use super::moment::Moment;
 use super::wallets::payloads;
 use super::{
     audit, bank_accounts, cards, charges, disputes, files, idempotency, plans, refunds, retention,
-    settlement, subscriptions, three_d_secure, transfers, webhook_endpoints, webhooks,
+    settlement, snapshots, subscriptions, three_d_secure, transfers, webhook_endpoints, webhooks,
 };
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
@@ -76,6 +76,7 @@ pub static KINDS: &[Kind] = &[
     Kind { name: "ended_api_key", run: forget_api_keys, backlog: ended_api_keys, ahead: None },
     Kind { name: "deleted_plan", run: sweep_plans, backlog: deleted_plans, ahead: None },
     Kind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
+    Kind { name: "expired_snapshot", run: expire_snapshots, backlog: expired_snapshots, ahead: None },
     Kind { name: "stray_blob", run: sweep_blobs, backlog: stray_blobs, ahead: None },
     Kind { name: "retired_data_key", run: retire_keys, backlog: retired_keys, ahead: None },
     Kind { name: "old_audit_entry", run: forget_audit_entries, backlog: old_audit_entries, ahead: None },
@@ -344,6 +345,14 @@ fn wipe_accounts(ctx: &Ctx) -> Doing<'_, usize> {
 
 fn deleted_accounts(ctx: &Context) -> Doing<'_, u64> {
     count(ctx, [wipe::due(ctx.clock.now())]).boxed()
+}
+
+fn expire_snapshots(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, snapshots::remove::due(ctx.clock.now()), |row| snapshots::remove::expire(ctx, row)).boxed()
+}
+
+fn expired_snapshots(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [snapshots::remove::due(ctx.clock.now())]).boxed()
 }
 
 fn sweep_blobs(ctx: &Ctx) -> Doing<'_, usize> {

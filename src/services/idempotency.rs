@@ -78,19 +78,53 @@ where
     T: Serialize + Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
 {
-    let Some(claim) = account.claim() else { return ctx.store.write(data, unit).await };
-    let under = Under {
+    written(ctx, account, data, unit, false).await
+}
+
+/// The same for a transaction that puts other rows into the place of the account's, Idempotency-Keys among them: nobody
+/// else does anything meanwhile, and its own key stays.
+///
+/// Refusals: the unit's, `idempotency_key_in_use`.
+pub async fn write_anew<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
+where
+    D: Send + Sync + 'static,
+    T: Serialize + Send + 'static,
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+{
+    written(ctx, account, data, unit, true).await
+}
+
+async fn written<D, T, F>(
+    ctx: &Context,
+    account: &Account,
+    data: D,
+    unit: F,
+    anew: bool,
+) -> Result<T, Error>
+where
+    D: Send + Sync + 'static,
+    T: Serialize + Send + 'static,
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+{
+    let under = account.claim().map(|claim| Under {
         account: account.id(),
         claim: claim.clone(),
         wall: ctx.clock.now(),
         vault: Arc::clone(&ctx.vault),
-    };
+    });
     let record = ctx.store.write((data, under), move |tx, (data, under)| {
         // Nothing of it is done before it is awaited.
         let work = unit(tx, data);
         async move {
-            tx.claim_first(&under.claim.row(under.account, under.wall)).await?;
+            if anew {
+                tx.alone().await?;
+            }
+            let Some(under) = under else { return work.await };
+            under.claim(tx, anew).await?;
             let record = work.await?;
+            if anew {
+                clear(tx, under.account, under.claim.hash()).await?;
+            }
             let answer = under.claim.answer(&record)?;
             keep(tx, &under.vault, under.account, under.claim.hash(), &answer);
             Ok(record)
@@ -98,7 +132,9 @@ where
         .boxed()
     });
     let record = record.await?;
-    claim.hold();
+    if let Some(claim) = account.claim() {
+        claim.hold();
+    }
     Ok(record)
 }
 
@@ -108,6 +144,14 @@ struct Under {
     claim: Claim,
     wall: Timestamp,
     vault: Arc<Vault>,
+}
+
+impl Under {
+    /// What is claimed last outlives the keys that go meanwhile.
+    async fn claim(&self, tx: &Tx, last: bool) -> Result<(), Error> {
+        let row = self.claim.row(self.account, self.wall);
+        if last { tx.claim(&row) } else { tx.claim_first(&row).await }
+    }
 }
 
 /// Store the answer of a claimed key.
@@ -150,16 +194,26 @@ pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Er
         async move {
             let same = idempotency_key::Column::CreatedAt.eq(key.created_at);
             if claimed(key.account_id, &key.hash).filter(same).exec(tx).await?.rows_affected > 0 {
-                let answer = idempotency_answer::Entity::delete_many()
-                    .filter(idempotency_answer::Column::AccountId.eq(key.account_id))
-                    .filter(idempotency_answer::Column::Hash.eq(key.hash.as_slice()));
-                answer.exec(tx).await?;
+                answered(key.account_id, &key.hash).exec(tx).await?;
             }
             Ok(())
         }
         .boxed()
     });
     unit.await
+}
+
+/// Forget what was claimed and answered under a key that is claimed with this commit.
+async fn clear(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
+    claimed(account, hash).exec(tx).await?;
+    answered(account, hash).exec(tx).await?;
+    Ok(())
+}
+
+fn answered(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_answer::Entity> {
+    idempotency_answer::Entity::delete_many()
+        .filter(idempotency_answer::Column::AccountId.eq(account))
+        .filter(idempotency_answer::Column::Hash.eq(hash))
 }
 
 fn claimed(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::Entity> {

@@ -5,8 +5,8 @@
 //! idempotency, page (of a list), words (of a search), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and
 //! webhooks), cards, wallets, payment_sources, customers, payment (which card pays), charges, authorisations,
-//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, merchants, due (the registry of
-//! all due work), sandbox (what testers may order of all these).
+//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, merchants, snapshots (of all
+//! that an account holds), due (the registry of all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
 pub mod audit;
@@ -39,6 +39,7 @@ pub mod refunds;
 mod retention;
 pub mod sandbox;
 pub mod settlement;
+pub mod snapshots;
 pub mod subscriptions;
 pub mod three_d_secure;
 pub mod transfers;

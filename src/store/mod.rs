@@ -52,6 +52,11 @@ use sqlite::Look;
 use statements::Counting;
 use tx::Begin;
 
+/// How many steps the schema has come.
+pub fn schema_steps() -> i32 {
+    i32::try_from(migration::Migrator::steps()).unwrap_or(i32::MAX)
+}
+
 /// What reads run on.
 pub type Reader = Counting<Reading>;
 

@@ -205,6 +205,18 @@ impl Tx {
         Ok(())
     }
 
+    /// Let this unit be the only one at work, before its first statement: for what replaces rows of many tables. On SQLite
+    /// that is the case, but for what its batch has appended before, so it is run again by itself then; on PostgreSQL it
+    /// sees one state of everything, and is run again where somebody else changes what it changes.
+    pub async fn alone(&self) -> Result<(), DbErr> {
+        if self.get_database_backend() == DbBackend::Postgres {
+            self.execute_unprepared("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+        } else if !self.batch().is_empty() {
+            return Err(DbErr::Custom("a unit that runs alone".into()));
+        }
+        Ok(())
+    }
+
     /// Let this unit take as long as it takes: it is about everything that waits for an account, however much that is.
     pub async fn take_time(&self) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod recipient;
 pub mod refund;
 pub mod sandbox;
+pub mod snapshot;
 pub mod subscription;
 pub mod three_d_secure;
 pub mod transfer;

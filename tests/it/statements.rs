@@ -34,6 +34,7 @@ const DUE_BY: [&str; 21] = [
     "plans.deleted_at",
     "refunds.settles_at",
     "refunds.submit_after",
+    "snapshots.remove_at",
     "stray_blobs.remove_at",
     "subscriptions.ends_at",
     "subscriptions.next_billing_at",

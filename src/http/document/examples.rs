@@ -2,8 +2,8 @@
 
 use entity::{
     AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeToken,
-    EventToken, FileToken, PlanToken, RecipientToken, RefundToken, SessionToken, SubscriptionToken,
-    TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
+    EventToken, FileToken, PlanToken, RecipientToken, RefundToken, SessionToken, SnapshotToken,
+    SubscriptionToken,    TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 use serde_json::{Map, Value, json};
 
@@ -27,6 +27,7 @@ pub(super) fn token(parameter: &str) -> Option<String> {
         "plan_token" => PlanToken::new(id).to_string(),
         "recipient_token" => RecipientToken::new(id).to_string(),
         "refund_token" => RefundToken::new(id).to_string(),
+        "snapshot_token" => SnapshotToken::new(id).to_string(),
         "session_token" => SessionToken::new(id).to_string(),
         "sub_token" => SubscriptionToken::new(id).to_string(),
         "transfer_token" => TransferToken::new(id).to_string(),

@@ -10,6 +10,7 @@ mod disputes;
 mod merchants;
 mod outcome;
 mod refunds;
+mod snapshots;
 mod subscriptions;
 mod wallet_payloads;
 mod webhook_endpoints;
@@ -38,4 +39,7 @@ pub fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(wallet_payloads::create_sandbox_wallet_payload))
         .routes(routes!(webhook_endpoints::ping_sandbox_webhook_endpoint))
         .routes(routes!(webhook_endpoints::rotate_sandbox_webhook_key))
+        .routes(routes!(snapshots::create_sandbox_snapshot, snapshots::list_sandbox_snapshots))
+        .routes(routes!(snapshots::restore_sandbox_snapshot))
+        .routes(routes!(snapshots::delete_sandbox_snapshot))
 }

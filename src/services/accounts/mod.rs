@@ -1,5 +1,6 @@
 //! Accounts, the keys that open them, and the first one.
 
+pub mod copies;
 pub mod create;
 pub mod faults;
 pub mod keys;

@@ -4,11 +4,13 @@
 //! back for these, and the account's own row goes last.
 
 use entity::account::{self, Column};
+use entity::counter::Counted;
 use entity::{
-    AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, challenge_page,
-    charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file, foretold_dispute,
-    idempotency_answer, idempotency_key, journal_entry, key_use, merchant, plan, posting, recipient, refund,
-    stray_blob, subscription, subscription_entry, three_d_secure, transfer, wallet_certificate,
+    AccountToken, ChargeToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card,
+    challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file,
+    foretold_dispute, idempotency_answer, idempotency_key, journal_entry, key_use, merchant, plan, posting,
+    recipient, refund, snapshot, snapshot_file, snapshot_part, stray_blob, subscription, subscription_entry,
+    three_d_secure, transfer, wallet_certificate,
     wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
@@ -19,6 +21,7 @@ use sea_orm::{
     Select, UpdateMany,
 };
 
+use super::copies::{Copied, Of};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
 use crate::services::context::{Account, Context};
@@ -108,8 +111,8 @@ pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
     while ctx.store.write((account.id, began), |tx, (id, wall)| merchants(tx, *id, *wall).boxed()).await?
         >= WIPE_BATCH
     {}
-    for &step in STEPS {
-        let deleted = || ctx.store.write((account.id, step), |tx, (id, step)| step(tx, *id));
+    for Step { wipe, .. } in STEPS {
+        let deleted = || ctx.store.write((account.id, *wipe), |tx, (id, wipe)| wipe(tx, *id));
         while deleted().await? >= WIPE_BATCH {}
     }
     let Some(closed_at) = account.closed_at else {
@@ -133,12 +136,35 @@ pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
         .await
 }
 
-/// Deletes some rows of one table, and says how many.
-type Step = for<'u> fn(&'u Tx, AccountToken) -> BoxFuture<'u, Result<u64, Error>>;
+/// What accounts have in one table.
+struct Step {
+    wipe: Wipe,
+    /// How a snapshot of the sandbox holds it; none where it stays as it is when that is put back.
+    copied: Option<&'static dyn Copied>,
+}
 
+/// Deletes some rows of one table, and says how many.
+type Wipe = for<'u> fn(&'u Tx, AccountToken) -> BoxFuture<'u, Result<u64, Error>>;
+
+/// The tables that a snapshot of an account holds.
+pub fn copied() -> impl Iterator<Item = &'static dyn Copied> {
+    STEPS.iter().filter_map(|step| step.copied)
+}
+
+/// Rows that a snapshot holds.
 macro_rules! rows {
     ($table:ident $column:ident) => {
-        |tx, account| some::<$table::Entity>(tx, account, $table::Column::$column).boxed()
+        Step { copied: Some(&Of::<$table::Entity>::OWNED), ..kept!($table $column) }
+    };
+}
+
+/// Rows that stay as they are when a snapshot is put back.
+macro_rules! kept {
+    ($table:ident $column:ident) => {
+        Step {
+            wipe: |tx, account| some::<$table::Entity>(tx, account, $table::Column::$column).boxed(),
+            copied: None,
+        }
     };
 }
 
@@ -154,10 +180,11 @@ const STEPS: &[Step] = &[
     rows!(dispute Id),
     rows!(dispute_activity Id),
     rows!(evidence DisputeId),
-    |tx, account| blobs(tx, account).boxed(),
+    Step { wipe: |tx, account| blobs(tx, account).boxed(), copied: Some(&Of::<file::Entity>::OWNED) },
     rows!(transfer Id),
     rows!(charge Id),
-    |tx, account| words(tx, account).boxed(),
+    // Made anew of what is put back.
+    Step { wipe: |tx, account| words(tx, account).boxed(), copied: None },
     rows!(subscription_entry Id),
     rows!(plan Id),
     rows!(card Id),
@@ -166,7 +193,8 @@ const STEPS: &[Step] = &[
     rows!(wallet_domain Id),
     rows!(wallet_payload Hash),
     rows!(recipient Id),
-    rows!(merchant Id),
+    // Each is an account of its own as well, which knows where it stands.
+    kept!(merchant Id),
     rows!(bank_account Id),
     rows!(webhook Id),
     rows!(event Id),
@@ -175,11 +203,21 @@ const STEPS: &[Step] = &[
     rows!(deposit Id),
     rows!(idempotency_answer Hash),
     rows!(idempotency_key Hash),
-    rows!(api_key Hash),
-    rows!(key_use Hash),
+    // Whoever works with the account goes on working.
+    kept!(api_key Hash),
+    kept!(key_use Hash),
     rows!(balance AvailableOn),
-    rows!(counter Kind),
+    Step { copied: Some(&COUNTERS), ..kept!(counter Kind) },
+    kept!(snapshot_part N),
+    kept!(snapshot_file FileId),
+    kept!(snapshot Id),
 ];
+
+/// But for those of merchants, which are kept.
+static COUNTERS: Of<counter::Entity> = Of::those(|account| {
+    let others = counter::Column::Kind.ne(Counted::Merchants);
+    Condition::all().add(counter::Column::AccountId.eq(account)).add(others)
+});
 
 async fn some<E: Owned>(tx: &Tx, account: AccountToken, column: E::Column) -> Result<u64, Error> {
     let some = E::owned_by(account).limit(WIPE_BATCH).select_only().column(column).into_query();
@@ -198,6 +236,21 @@ async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
         .filter(file::Column::AccountId.eq(account))
         .filter(file::Column::Id.is_in(some));
     Ok(gone.exec(tx).await?.rows_affected)
+}
+
+/// Find the account's charges by their words, and no others: whatever was found before is forgotten.
+pub(in crate::services) async fn words_anew(tx: &Tx, account: AccountToken) -> Result<(), Error> {
+    if tx.get_database_backend() == DbBackend::Postgres {
+        return Ok(());
+    }
+    while words(tx, account).await? >= WIPE_BATCH {}
+    let charges = charge::Entity::owned_by(account).filter(charge::listed()).select_only();
+    let charges = charges.columns([charge::Column::Id, charge::Column::SearchText]);
+    let charges: Vec<(ChargeToken, String)> = charges.into_tuple().all(tx).await?;
+    for (id, text) in charges {
+        tx.words(WordTable::Charges, account, id.id(), &text);
+    }
+    Ok(())
 }
 
 /// The words by which SQLite finds charges. They bear a short code of their account, and another one may share it.

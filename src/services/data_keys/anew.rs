@@ -2,10 +2,12 @@
 //! former data key: in small batches, a commit each, every row by compare-and-set on its ciphertexts. A row that somebody
 //! changes meanwhile is looked at once more, so what was erased stays erased.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use entity::{
-    api_key, bank_account, card, idempotency_answer, merchant, wallet_certificate, webhook_endpoint,
+    api_key, bank_account, card, idempotency_answer, merchant, snapshot_part, wallet_certificate,
+    webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -23,7 +25,7 @@ use crate::services::context::Context;
 use crate::vault::DataKeys;
 
 /// A table with sealed columns; implemented beside whoever seals them.
-pub trait Sealed: EntityTrait<Model: ModelTrait + Send + Sync> {
+pub trait Sealed: EntityTrait<Model: ModelTrait + Send + Sync + 'static> {
     /// The data key of all of a row's ciphertexts.
     const SEALED_BY: Self::Column;
 
@@ -43,24 +45,72 @@ pub const TABLES: &[Table] = &[
     Table::of::<wallet_certificate::Entity>(),
     Table::of::<idempotency_answer::Entity>(),
     Table::of::<merchant::Entity>(),
+    Table::of::<snapshot_part::Entity>(),
 ];
+
+/// The table of this name, if it has sealed columns.
+pub fn table(name: &str) -> Option<&'static Table> {
+    TABLES.iter().find(|table| table.columns().0 == name)
+}
 
 /// A table on the list.
 #[derive(Clone, Copy)]
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
     batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a>,
+    open: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
+    close: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
 }
 
 impl Table {
     const fn of<T: Sealed>() -> Self {
-        Self { columns: columns::<T>, batch: |ctx, keys, after| batch::<T>(ctx, keys, after).boxed() }
+        let batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a> =
+            |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
+        Self { columns: columns::<T>, batch, open: open::<T>, close: close::<T> }
     }
 
     /// Its name, and the columns that hold ciphertexts.
     pub fn columns(&self) -> (&'static str, Vec<String>) {
         (self.columns)()
     }
+
+    /// Put what is sealed in a row of it, a `Model`, into the clear: for a copy that is sealed as a whole.
+    pub fn open(&self, keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
+        (self.open)(keys, row)
+    }
+
+    /// Seal it again, by the key that seals now.
+    pub fn close(&self, keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
+        (self.close)(keys, row)
+    }
+}
+
+fn open<T: Sealed>(keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
+    let row = row_of::<T>(row)?;
+    let Value::Uuid(Some(key)) = row.get(T::SEALED_BY) else { return Ok(()) };
+    for &column in T::SEALED {
+        if let Value::Bytes(Some(bytes)) = row.get(column) {
+            let plain = keys.open(&T::context(row, column), key, &bytes)?;
+            row.try_set(column, plain.to_vec().into())?;
+        }
+    }
+    Ok(())
+}
+
+fn close<T: Sealed>(keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
+    let row = row_of::<T>(row)?;
+    for &column in T::SEALED {
+        if let Value::Bytes(Some(plain)) = row.get(column) {
+            let sealed = keys.seal(&T::context(row, column), &plain);
+            row.try_set(column, sealed.bytes.into())?;
+            row.try_set(T::SEALED_BY, sealed.key.into())?;
+        }
+    }
+    Ok(())
+}
+
+fn row_of<T: Sealed>(row: &mut dyn Any) -> Result<&mut T::Model, Error> {
+    row.downcast_mut().ok_or_else(|| Error::internal("a row of another table"))
 }
 
 fn columns<T: Sealed>() -> (&'static str, Vec<String>) {

@@ -11,4 +11,4 @@ pub mod stray;
 pub use create::create;
 pub use find::show;
 pub use link::download;
-pub(in crate::services) use stray::remove;
+pub(in crate::services) use stray::{remove, replaced};

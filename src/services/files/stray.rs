@@ -1,14 +1,16 @@
 //! Blobs that nothing names, and how they go.
 
+use std::collections::HashSet;
+
 use entity::stray_blob::{self, Column};
-use entity::{AccountToken, FileToken, Timestamp, file};
+use entity::{AccountToken, FileToken, Timestamp, file, snapshot_file};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use crate::blobs::BlobName;
 use crate::error::{Error, ErrorCode};
-use crate::limits::STRAY_BLOB_AFTER;
+use crate::limits::{STRAY_BLOB_AFTER, STRAY_BLOBS_AT_ONCE};
 use crate::services::context::Context;
 use crate::store::Tx;
 
@@ -73,13 +75,46 @@ pub(in crate::services) async fn remove(
     Ok(())
 }
 
+/// Other files are an account's than were before: the blobs of those that are gone go, those that are back stay.
+pub(in crate::services) async fn replaced(
+    tx: &Tx,
+    account: AccountToken,
+    before: &[FileToken],
+    now: &[FileToken],
+    wall: Timestamp,
+) -> Result<(), Error> {
+    let kept: HashSet<_> = now.iter().collect();
+    for &id in before.iter().filter(|id| !kept.contains(id)) {
+        tx.append(&stray(account, id, wall));
+    }
+    for some in now.chunks(STRAY_BLOBS_AT_ONCE) {
+        let back = stray_blob::Entity::delete_many().filter(Column::AccountId.eq(account));
+        back.filter(Column::Id.is_in(some.iter().copied())).exec(tx).await?;
+    }
+    Ok(())
+}
+
 fn stray(account_id: AccountToken, id: FileToken, remove_at: Timestamp) -> stray_blob::Model {
     stray_blob::Model { account_id, id, remove_at }
 }
 
-/// Blobs whose time has come, by the wall clock.
+/// Blobs whose time has come, by the wall clock. What a snapshot of the sandbox holds stays as long as that does.
 pub fn due(wall: Timestamp) -> Select<stray_blob::Entity> {
-    stray_blob::Entity::find().filter(Column::RemoveAt.lte(wall)).order_by_asc(Column::RemoveAt)
+    use snapshot_file::Column as Held;
+
+    let same = |held: Held, stray: Column| {
+        Expr::col((snapshot_file::Entity, held)).equals((stray_blob::Entity, stray))
+    };
+    let held = Query::select()
+        .expr(Expr::value(1))
+        .from(snapshot_file::Entity)
+        .and_where(same(Held::AccountId, Column::AccountId))
+        .and_where(same(Held::FileId, Column::Id))
+        .take();
+    stray_blob::Entity::find()
+        .filter(Column::RemoveAt.lte(wall))
+        .filter(Expr::exists(held).not())
+        .order_by_asc(Column::RemoveAt)
 }
 
 /// Remove a blob. Claimed before by the time of the next try, so that no upload that took an hour still names it.

@@ -76,6 +76,12 @@ impl App {
                 token_of(&client.refund(&charge, 100).await.ok(201))
             }
             "session_token" => self.session(client).await,
+            "snapshot_token" => {
+                for snapshot in client.get("/1/sandbox/snapshots").await.ok(200).as_array().expect("a list") {
+                    client.delete(&format!("/1/sandbox/snapshots/{}", token_of(snapshot))).await.ok(204);
+                }
+                token_of(&client.post("/1/sandbox/snapshots", &json!({})).await.ok(201))
+            }
             "transfer_token" => token_of(&client.transfer(100, "self").await.ok(201)),
             "webhook_endpoint_token" => self.only_endpoint(client).await,
             "webhook_token" => {

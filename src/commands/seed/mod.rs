@@ -1,0 +1,118 @@
+//! `card-payments seed FILE`: fixtures, made by a running server through its API.
+
+mod faults;
+mod nouns;
+mod play;
+mod story;
+mod times;
+mod yaml;
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use http::Method;
+use serde_json::json;
+
+use self::faults::{Fault, Faults};
+use self::play::Play;
+use super::client::{Client, ServerOptions};
+use super::tell;
+
+/// A year of a small shop, which also shows everything that a file may say.
+const SAMPLE: &str = include_str!("../../../fixtures/sample.yaml");
+
+/// The largest file that is read.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Make what a file of fixtures tells, by a running server of the test environment: customers, plans, subscriptions,
+/// charges and what becomes of them, in YAML. docs/fixtures.md says what a file may hold.
+///
+/// The whole file is read first, and if anything is wrong with it, all of it is told by line and nothing is made. If the
+/// server refuses something, the account is put back as it was. The account's clock moves ahead as far as the file says.
+///
+/// The account must be one in which nothing has happened. Told twice within a day, a file makes nothing twice.
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "options, each independent of the others")]
+#[command(after_help = "Examples:\n  card-payments seed fixtures/shop.yaml --key sk_test_0123456789\n  \
+    card-payments seed --sample --new-account\n\n\
+    Prints each record with its token; with --json {what, token} for each, and {made, again, now, snapshot} at the end. \
+    Faults are lines, with --json {line, fault}.")]
+pub struct Seed {
+    /// The file: YAML, at most 1 MiB.
+    #[arg(required_unless_present = "sample")]
+    file: Option<PathBuf>,
+    /// The sample instead: a year of a small shop.
+    #[arg(long, conflicts_with = "file")]
+    sample: bool,
+    /// Make an account for it, and print its keys first.
+    #[arg(long)]
+    new_account: bool,
+    /// Also where something has happened in the account already.
+    #[arg(long, conflicts_with = "new_account")]
+    anyway: bool,
+    #[command(flatten)]
+    server: ServerOptions,
+    /// One JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Run it.
+pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
+    let Seed { file, new_account, anyway, server, json, .. } = command;
+    let (name, text) = match &file {
+        Some(file) => (stem(file), read(file).map_err(|error| format!("{}: {error}", file.display()))?),
+        None => ("sample".to_owned(), SAMPLE.to_owned()),
+    };
+    let mut faults = Faults::default();
+    let story = story::read(&text, &mut faults);
+    if !faults.is_empty() {
+        return Err(told(faults.told(), &name, json)?.into());
+    }
+    let mut client = Client::new(server);
+    if new_account {
+        let made = client.ask(Method::POST, "/1/sandbox/accounts", &json!({}), &[]).await?;
+        let account = made.record()?;
+        let key = account["secret_key"].as_str().unwrap_or_default();
+        tell(account, &format!("{:<40} {key}", "secret key"), json)?;
+        client = client.with_key(key);
+    }
+    let played = Play::begin(&client, &name, anyway).await?;
+    let played = played.tell(&story, |made| drop(tell(made, made, json))).await?;
+    tell(&played, &played, json)
+}
+
+/// What the file is called, in letters that an Idempotency-Key may have.
+fn stem(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    stem.chars().take(100).map(plain).collect()
+}
+
+fn read(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(file)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(std::io::Error::other("is larger than 1 MiB"));
+    }
+    Ok(text)
+}
+
+/// All faults: for a person in the error, for a program each by itself.
+fn told(faults: Vec<Fault>, name: &str, json: bool) -> Result<String, Box<dyn Error>> {
+    let head = match faults.len() {
+        1 => format!("{name} has a fault, and nothing was made"),
+        many => format!("{name} has {many} faults, and nothing was made"),
+    };
+    if json {
+        for fault in &faults {
+            tell(fault, &"", true)?;
+        }
+        return Ok(head);
+    }
+    let lines = faults.iter().map(|Fault { line, fault }| format!("\n  line {line}: {fault}"));
+    Ok(head + &lines.collect::<String>())
+}

@@ -1,0 +1,208 @@
+//! YAML with the line of everything in it.
+
+use std::borrow::Cow;
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+use serde_json::{Map, Value};
+
+use super::faults::Faults;
+
+/// How deep lists and mappings may stand in each other.
+const DEPTH_MAX: usize = 8;
+
+/// Something in the file.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Where it begins, from 1.
+    pub line: usize,
+    /// What it is.
+    pub is: Is,
+}
+
+/// What something is.
+#[derive(Debug, Clone)]
+pub enum Is {
+    /// A text, a number, true or false.
+    Scalar(Value),
+    /// A list.
+    List(Vec<Node>),
+    /// Names with what they name, in the order of the file, each once.
+    Mapping(Vec<Named>),
+}
+
+/// A name and what it names.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Where the name stands.
+    pub line: usize,
+    /// The name.
+    pub name: String,
+    /// What it names.
+    pub node: Node,
+}
+
+impl Node {
+    /// The same as JSON.
+    pub fn json(&self) -> Value {
+        match &self.is {
+            Is::Scalar(value) => value.clone(),
+            Is::List(nodes) => nodes.iter().map(Self::json).collect(),
+            Is::Mapping(named) => {
+                named.iter().map(|named| (named.name.clone(), named.node.json())).collect::<Map<_, _>>().into()
+            }
+        }
+    }
+
+    /// What it names, if it is a mapping; nothing at all is an empty one.
+    pub fn named(&self) -> Option<&[Named]> {
+        match &self.is {
+            Is::Mapping(named) => Some(named),
+            Is::Scalar(Value::Null) => Some(&[]),
+            Is::Scalar(_) | Is::List(_) => None,
+        }
+    }
+
+    /// A text or a number, as it is written.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        match &self.is {
+            Is::Scalar(Value::String(text)) => Some(text.into()),
+            Is::Scalar(Value::Number(number)) => Some(number.to_string().into()),
+            Is::Scalar(_) | Is::List(_) | Is::Mapping(_) => None,
+        }
+    }
+}
+
+/// A list or mapping that has no end yet.
+struct Open {
+    line: usize,
+    is: Is,
+    /// The name that waits for what it names.
+    name: Option<(usize, String)>,
+}
+
+/// What a file holds. Whatever is wrong with it as YAML is a fault; None where nothing can be made of the rest.
+pub fn parse(text: &str, faults: &mut Faults) -> Option<Node> {
+    let mut parser = Parser::new_from_str(text);
+    let (mut open, mut root): (Vec<Open>, Option<Node>) = (Vec::new(), None);
+    while let Some(event) = parser.next_event() {
+        let (event, span) = match event {
+            Ok(event) => event,
+            Err(error) => {
+                faults.add(error.marker().line(), format!("is not YAML: {}", error.info()));
+                return None;
+            }
+        };
+        let line = span.start.line();
+        let done = match event {
+            Event::Scalar(text, style, ..) => Node { line, is: Is::Scalar(scalar(&text, style)) },
+            Event::SequenceStart(..) | Event::MappingStart(..) if open.len() == DEPTH_MAX => {
+                faults.add(line, "stands too deep");
+                return None;
+            }
+            Event::SequenceStart(..) => {
+                open.push(Open { line, is: Is::List(Vec::new()), name: None });
+                continue;
+            }
+            Event::MappingStart(..) => {
+                open.push(Open { line, is: Is::Mapping(Vec::new()), name: None });
+                continue;
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let Some(Open { line, is, .. }) = open.pop() else { continue };
+                Node { line, is }
+            }
+            Event::Alias(_) => {
+                faults.add(line, "an alias (*) is not understood here");
+                Node { line, is: Is::Scalar(Value::Null) }
+            }
+            Event::DocumentStart(_) if root.is_some() => {
+                faults.add(line, "a second document (---) is not understood here");
+                return None;
+            }
+            Event::DocumentStart(_) | Event::DocumentEnd | Event::StreamStart | Event::StreamEnd | Event::Nothing => {
+                continue;
+            }
+        };
+        match open.last_mut() {
+            Some(outer) => outer.take(done, faults),
+            None => root = Some(done),
+        }
+    }
+    root
+}
+
+impl Open {
+    fn take(&mut self, node: Node, faults: &mut Faults) {
+        match &mut self.is {
+            Is::List(nodes) => nodes.push(node),
+            Is::Mapping(all) => match self.name.take() {
+                None => {
+                    let name = node.text().map(Cow::into_owned);
+                    if name.is_none() {
+                        faults.add(node.line, "is no name");
+                    }
+                    self.name = Some((node.line, name.unwrap_or_default()));
+                }
+                Some((line, name)) => {
+                    if let Some(first) = all.iter().find(|named| named.name == name && !name.is_empty()) {
+                        faults.add(line, format!("{name} stands already in line {}", first.line));
+                    }
+                    all.push(Named { line, name, node });
+                }
+            },
+            Is::Scalar(_) => {}
+        }
+    }
+}
+
+/// Plain words may be numbers, true and false, or nothing; what stands in quotes is a text.
+fn scalar(text: &str, style: ScalarStyle) -> Value {
+    if style != ScalarStyle::Plain {
+        return text.into();
+    }
+    match text {
+        "" | "~" | "null" => Value::Null,
+        "true" => true.into(),
+        "false" => false.into(),
+        _ => text.parse::<i64>().map_or_else(|_| text.into(), Value::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn everything_knows_its_line() {
+        let mut faults = Faults::default();
+        let text = "# a\nplans:\n  tea: { amount: 5, name: \"7\" }\n  list:\n    - 1\n    - b\nempty:\n";
+        let root = parse(text, &mut faults).unwrap();
+        assert!(faults.is_empty());
+        let expected = json!({ "plans": { "tea": { "amount": 5, "name": "7" }, "list": [1, "b"] }, "empty": null });
+        assert_eq!(root.json(), expected);
+        let plans = &root.named().unwrap()[0];
+        assert_eq!((plans.line, plans.node.named().unwrap()[0].line), (2, 3));
+        let Is::List(list) = &plans.node.named().unwrap()[1].node.is else { panic!("a list") };
+        assert_eq!(list.iter().map(|node| node.line).collect::<Vec<_>>(), [5, 6]);
+    }
+
+    #[test]
+    fn what_is_no_yaml_or_too_much_of_it_is_told_with_its_line() {
+        let deep = "[".repeat(100);
+        for (text, line, said) in [
+            ("a: [1\nb: 2", 2, "is not YAML"),
+            ("a: 1\na: 2", 2, "a stands already in line 1"),
+            ("a: &x 1\nb: *x", 2, "an alias"),
+            ("a: 1\n---\nb: 2", 2, "a second document"),
+            (&deep, 1, "stands too deep"),
+            ("? [a]\n: 1", 1, "is no name"),
+        ] {
+            let mut faults = Faults::default();
+            parse(text, &mut faults);
+            let told = faults.told();
+            assert_eq!(told.len(), 1, "{text}: {told:?}");
+            assert!(told[0].line == line && told[0].fault.starts_with(said), "{text}: {told:?}");
+        }
+    }
+}

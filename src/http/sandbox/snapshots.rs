@@ -1,0 +1,83 @@
+//! Snapshots of the account.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
+use crate::http::auth::Caller;
+use crate::http::call::Call;
+use crate::http::document::PageParameters;
+use crate::http::extract::{Input, Path};
+use crate::services::snapshots;
+use crate::views::snapshot::Snapshot;
+
+/// Make a snapshot.
+///
+/// Keeps all that this account holds at this moment, its clock too, to be put back later. At most ten at a time, each for
+/// thirty days.
+#[utoipa::path(post, path = "/sandbox/snapshots", tag = "Sandbox", operation_id = "create_sandbox_snapshot",
+    responses(
+        (status = 201, description = "The snapshot", body = Envelope<Snapshot>),
+        (status = 403, description = "limit_reached"),
+        (status = 409, description = "payments_under_way"),
+        (status = 413, description = "snapshot_too_large"),
+    ))]
+pub async fn create_sandbox_snapshot(
+    State(site): State<Site>,
+    call: Call,
+) -> Result<Created<Snapshot>, Error> {
+    Ok(Created(snapshots::create(&site, &call.creates()).await?))
+}
+
+/// List snapshots.
+///
+/// Returns a paginated list of this account's snapshots, newest first.
+#[utoipa::path(get, path = "/sandbox/snapshots", tag = "Sandbox", operation_id = "list_sandbox_snapshots",
+    params(PageParameters),
+    responses(
+        (status = 200, description = "A page of snapshots", body = LongList<Snapshot>),
+        (status = 422, description = "invalid_resource"),
+    ))]
+pub async fn list_sandbox_snapshots(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Listed<Snapshot>, Error> {
+    Ok(Listed(snapshots::list(&site, &caller.0, input.paging().valid()?).await?))
+}
+
+/// Put a snapshot back.
+///
+/// Lets this account hold what it held when the snapshot was made, and nothing else; its clock goes back as well. Its
+/// keys, its merchants and its snapshots stay as they are, and what waited to be delivered waits again.
+#[utoipa::path(put, path = "/sandbox/snapshots/{snapshot_token}/restore", tag = "Sandbox", operation_id = "restore_sandbox_snapshot",
+    params(("snapshot_token" = String, Path, description = "Snapshot token")),
+    responses(
+        (status = 200, description = "The snapshot", body = Envelope<Snapshot>),
+        (status = 400, description = "invalid_state: another release has made it"),
+        (status = 404, description = "not_found"),
+        (status = 409, description = "clock_moving, payments_under_way"),
+    ))]
+pub async fn restore_sandbox_snapshot(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Shown<Snapshot>, Error> {
+    Ok(Shown(snapshots::restore(&site, &call.changes(), &token).await?))
+}
+
+/// Delete a snapshot.
+///
+/// Deletes a snapshot of this account; the account stays as it is.
+#[utoipa::path(delete, path = "/sandbox/snapshots/{snapshot_token}", tag = "Sandbox", operation_id = "delete_sandbox_snapshot",
+    params(("snapshot_token" = String, Path, description = "Snapshot token")),
+    responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
+pub async fn delete_sandbox_snapshot(
+    State(site): State<Site>,
+    Path(token): Path<String>,
+    call: Call,
+) -> Result<Deleted, Error> {
+    snapshots::remove(&site, &call.deletes(), &token).await?;
+    Ok(Deleted)
+}

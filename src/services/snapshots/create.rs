@@ -1,0 +1,106 @@
+//! Making a snapshot.
+
+use entity::{AccountToken, FileToken, Owned, account, file, snapshot, snapshot_file, snapshot_part};
+use futures::FutureExt;
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, PaginatorTrait, QuerySelect};
+
+use super::{context, refuse_payments, turn};
+use crate::error::{Error, ErrorCode};
+use crate::limits::{SNAPSHOT_KEPT, SNAPSHOTS_MAX};
+use crate::services::accounts::copies::{Copied, Of, Pages};
+use crate::services::accounts::{settings, wipe};
+use crate::services::context::{Account, Context};
+use crate::services::{data_keys, idempotency};
+use crate::store::{self, Tx};
+use crate::views::snapshot::Snapshot;
+
+/// The account's own row, which is none that it owns.
+pub(super) static ITSELF: Of<account::Entity> =
+    Of::those(|account| sea_orm::Condition::all().add(account::Column::Id.eq(account)));
+
+/// Keep what the account holds at this moment.
+///
+/// Refusals, first match wins: `payments_under_way`, `snapshot_too_large`, `limit_reached`, `service_unavailable` where a
+/// file is deleted at this very moment.
+pub async fn create(ctx: &Context, account: &Account) -> Result<Snapshot, Error> {
+    let _turn = turn().await?;
+    let made = copy(ctx, account).await?;
+    idempotency::write(ctx, account, made, |tx, made| made.record(tx).boxed()).await
+}
+
+/// A snapshot that is not recorded yet.
+struct Made {
+    row: snapshot::Model,
+    parts: Vec<snapshot_part::Model>,
+    files: Vec<FileToken>,
+}
+
+/// All pages are of one moment.
+async fn copy(ctx: &Context, account: &Account) -> Result<Made, Error> {
+    let (owner, id) = (account.id(), ctx.ids.token());
+    let moment = ctx.store.snapshot().await?;
+    refuse_payments(&moment, owner).await?;
+    // Whatever seals a row of that moment is known from here on.
+    data_keys::read_again(ctx).await?;
+    let keys = ctx.vault.data_keys();
+    let mut pages = Pages::new(keys.clone());
+    ITSELF.copy(&moment, owner, &mut pages).await?;
+    for table in wipe::copied() {
+        table.copy(&moment, owner, &mut pages).await?;
+    }
+    let files = file::Entity::owned_by(owner).select_only().column(file::Column::Id);
+    let files = files.into_tuple().all(&moment).await?;
+    let parts = pages.texts.iter().zip(0..).map(|(page, n)| {
+        let sealed = keys.seal(&context(owner, id, n), page.as_bytes());
+        let (rows_sealed, sealed_by) = (sealed.bytes, sealed.key);
+        snapshot_part::Model { account_id: owner, snapshot_id: id, n, rows_sealed, sealed_by }
+    });
+    let row = snapshot::Model {
+        account_id: owner,
+        id,
+        schema_steps: store::schema_steps(),
+        row_count: i64::try_from(pages.rows).unwrap_or(i64::MAX),
+        bytes: i64::try_from(pages.bytes).unwrap_or(i64::MAX),
+        remove_at: ctx.clock.now() + SNAPSHOT_KEPT,
+        created_at: account.now,
+    };
+    Ok(Made { row, parts: parts.collect(), files })
+}
+
+impl Made {
+    async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
+        let owner = self.row.account_id;
+        // One at a time: of two that count at once, both would find room.
+        settings::held(tx, owner).await?;
+        if snapshot::Entity::owned_by(owner).count(tx).await? >= SNAPSHOTS_MAX {
+            let said = format!("An account may have {SNAPSHOTS_MAX} snapshots. Delete one before you make another.");
+            return Err(Error::explained(ErrorCode::LimitReached, said));
+        }
+        self.hold_files(tx, owner).await?;
+        // At once: another unit of the same batch may count.
+        tx.insert(&self.row).await?;
+        for part in &self.parts {
+            tx.append(part);
+        }
+        for &file_id in &self.files {
+            tx.append(&snapshot_file::Model { account_id: owner, file_id, snapshot_id: self.row.id });
+        }
+        Ok(self.row.clone().into())
+    }
+
+    /// From this commit on their blobs stay; a file that went before may have lost its blob already.
+    async fn hold_files(&self, tx: &Tx, owner: AccountToken) -> Result<(), Error> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        let there = file::Entity::owned_by(owner).select_only().column(file::Column::Id);
+        let there: Vec<FileToken> = there.lock(LockType::KeyShare).into_tuple().all(tx).await?;
+        let there: std::collections::HashSet<_> = there.into_iter().collect();
+        if self.files.iter().all(|file| there.contains(file)) {
+            Ok(())
+        } else {
+            Err(ErrorCode::ServiceUnavailable.into())
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Finding snapshots.
+
+use entity::{Owned, SnapshotToken, snapshot};
+use sea_orm::{ColumnTrait, QueryFilter};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::Paging;
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::views::snapshot::Snapshot;
+
+/// The account's snapshots, newest first.
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Snapshot>, Error> {
+    let rows = List::newest_first(account.id(), snapshot::Entity::owned_by(account.id()));
+    Ok(rows.ranged(ctx, paging).await?.map(Snapshot::from))
+}
+
+/// The row of a snapshot.
+///
+/// Refusals: `not_found`.
+pub(super) async fn by_token(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+) -> Result<snapshot::Model, Error> {
+    let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = snapshot::Entity::owned_by(account.id()).filter(snapshot::Column::Id.eq(id));
+    row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
+}

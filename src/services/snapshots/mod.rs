@@ -1,0 +1,56 @@
+//! Snapshots of an account in the sandbox (decisions 12): all that it holds at one moment, table by table, to be put
+//! back in one transaction.
+//!
+//! Which tables these are is said where accounts are deleted (`accounts/wipe.rs`), so that none is forgotten. The rows are
+//! kept as sealed pages, with what is sealed in them in the clear, because a page can be sealed anew by a later data key
+//! like any other row. Files are held by name: their blobs stay, as they never change.
+
+pub mod create;
+pub mod find;
+pub mod remove;
+pub mod restore;
+
+pub use create::create;
+pub use find::list;
+pub use remove::remove;
+pub use restore::restore;
+
+use entity::{AccountToken, Owned, SnapshotToken, charge, snapshot_part};
+use sea_orm::{ColumnTrait, ConnectionTrait, PaginatorTrait, QueryFilter};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::data_keys::anew::Sealed;
+use crate::error::{Error, ErrorCode};
+use crate::limits::SNAPSHOTS_AT_ONCE;
+
+/// Each holds all of an account in memory.
+static TURNS: Semaphore = Semaphore::const_new(SNAPSHOTS_AT_ONCE);
+
+async fn turn() -> Result<SemaphorePermit<'static>, Error> {
+    TURNS.acquire().await.map_err(|_| Error::internal("nobody closes it"))
+}
+
+/// Refuse where a payment is with the acquirer, who does not go back: what comes of it would be lost, or happen twice.
+///
+/// Refusals: `payments_under_way`.
+async fn refuse_payments(db: &impl ConnectionTrait, account: AccountToken) -> Result<(), Error> {
+    let under_way = charge::Entity::owned_by(account).filter(charge::Column::SettleAfter.is_not_null());
+    if under_way.count(db).await? > 0 {
+        return Err(ErrorCode::PaymentsUnderWay.into());
+    }
+    Ok(())
+}
+
+/// A sealed page opens only in its place.
+fn context(account: AccountToken, snapshot: SnapshotToken, n: i32) -> Vec<u8> {
+    format!("page {n} of {snapshot} of {account}").into_bytes()
+}
+
+impl Sealed for snapshot_part::Entity {
+    const SEALED_BY: snapshot_part::Column = snapshot_part::Column::SealedBy;
+    const SEALED: &'static [snapshot_part::Column] = &[snapshot_part::Column::RowsSealed];
+
+    fn context(row: &snapshot_part::Model, _: snapshot_part::Column) -> Vec<u8> {
+        context(row.account_id, row.snapshot_id, row.n)
+    }
+}

@@ -1,0 +1,52 @@
+//! How snapshots go: on request, or after a while.
+
+use entity::{AccountToken, SnapshotToken, Timestamp, snapshot, snapshot_file, snapshot_part};
+use futures::FutureExt;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+
+use crate::error::{Error, ErrorCode};
+use crate::services::context::{Account, Context};
+use crate::services::idempotency;
+use crate::store::Tx;
+
+/// Delete a snapshot.
+///
+/// Refusals: `not_found`.
+pub async fn remove(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
+    let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let unit = idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
+        async move {
+            if gone(tx, *account, *id).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) }
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// Snapshots that were kept long enough, by the wall clock.
+pub fn due(wall: Timestamp) -> Select<snapshot::Entity> {
+    snapshot::Entity::find()
+        .filter(snapshot::Column::RemoveAt.lte(wall))
+        .order_by_asc(snapshot::Column::RemoveAt)
+}
+
+/// Delete one of them.
+pub async fn expire(ctx: &Context, row: snapshot::Model) -> Result<(), Error> {
+    let unit = ctx.store.write((row.account_id, row.id), |tx, (account, id)| {
+        async move { gone(tx, *account, *id).await.map(drop) }.boxed()
+    });
+    unit.await
+}
+
+/// Whether it was there.
+async fn gone(tx: &Tx, account: AccountToken, id: SnapshotToken) -> Result<bool, Error> {
+    let row = snapshot::Entity::delete_many().filter(snapshot::Column::AccountId.eq(account));
+    if row.filter(snapshot::Column::Id.eq(id)).exec(tx).await?.rows_affected == 0 {
+        return Ok(false);
+    }
+    let parts = snapshot_part::Entity::delete_many().filter(snapshot_part::Column::AccountId.eq(account));
+    parts.filter(snapshot_part::Column::SnapshotId.eq(id)).exec(tx).await?;
+    let files = snapshot_file::Entity::delete_many().filter(snapshot_file::Column::AccountId.eq(account));
+    files.filter(snapshot_file::Column::SnapshotId.eq(id)).exec(tx).await?;
+    Ok(true)
+}

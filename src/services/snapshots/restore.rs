@@ -1,0 +1,129 @@
+//! Putting a snapshot back.
+
+use entity::account::{self, Column};
+use entity::{AccountToken, FileToken, Owned, Timestamp, file, snapshot, snapshot_part};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ColumnTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
+
+use super::{context, find, refuse_payments, turn};
+use crate::error::{Error, ErrorCode};
+use crate::services::accounts::copies::{self, Rows};
+use crate::services::accounts::{settings, wipe};
+use crate::services::context::{Account, Context};
+use crate::services::data_keys::unseal;
+use crate::services::{files, idempotency};
+use crate::store::{self, Tx};
+use crate::views::snapshot::Snapshot;
+
+/// Let the account hold what it held when a snapshot was made, and nothing else. Its keys, its merchants and its snapshots
+/// stay as they are.
+///
+/// Refusals, first match wins: `not_found`, `invalid_state` where an older release has made it, `clock_moving`,
+/// `payments_under_way`.
+pub async fn restore(ctx: &Context, account: &Account, token: &str) -> Result<Snapshot, Error> {
+    let row = find::by_token(ctx, account, token).await?;
+    if row.schema_steps != store::schema_steps() {
+        let said = "The snapshot was made by another release of the server, and cannot be put back.";
+        return Err(Error::explained(ErrorCode::InvalidState, said));
+    }
+    let _turn = turn().await?;
+    let (itself, rows) = read(ctx, &row).await?;
+    let restoring = Restoring { row, itself, rows, wall: ctx.clock.now() };
+    let restored =
+        idempotency::write_anew(ctx, account, restoring, |tx, restoring| restoring.record(tx).boxed()).await?;
+    // Some may be waiting again.
+    ctx.due_webhooks.notify_one();
+    Ok(restored)
+}
+
+/// The account's own row, and all rows that it owns, sealed by the data key that seals now.
+async fn read(
+    ctx: &Context,
+    row: &snapshot::Model,
+) -> Result<(account::Model, Vec<Box<dyn Rows>>), Error> {
+    let parts = snapshot_part::Entity::owned_by(row.account_id)
+        .filter(snapshot_part::Column::SnapshotId.eq(row.id))
+        .order_by_asc(snapshot_part::Column::N);
+    let (mut itself, mut rows) = (None, Vec::new());
+    for part in parts.all(ctx.store.read()).await? {
+        let context = context(part.account_id, part.snapshot_id, part.n);
+        let page = unseal(ctx, &context, part.sealed_by, &part.rows_sealed).await?;
+        let page = str::from_utf8(&page).map_err(|_| Error::internal("a page of a snapshot is no text"))?;
+        let (table, keys) = (copies::table_of(page)?, ctx.vault.data_keys());
+        if let Some(copied) = wipe::copied().find(|copied| copied.name() == table) {
+            rows.push(copied.read(page, &keys)?);
+        } else {
+            itself = copies::read::<account::Entity>(page, &keys)?.pop();
+        }
+    }
+    // Also where somebody has deleted it meanwhile.
+    Ok((itself.ok_or(ErrorCode::NotFound)?, rows))
+}
+
+/// What is put back.
+struct Restoring {
+    row: snapshot::Model,
+    itself: account::Model,
+    rows: Vec<Box<dyn Rows>>,
+    wall: Timestamp,
+}
+
+/// Whether it says what the account is, or who moves its clock: a mover that was thought dead must not find its own
+/// number again.
+fn stays(column: Column) -> bool {
+    matches!(
+        column,
+        Column::Id
+            | Column::BusinessName
+            | Column::Email
+            | Column::MadeBy
+            | Column::ReferredBy
+            | Column::Status
+            | Column::ClockMoves
+            | Column::MovingUntil
+            | Column::ClosedAt
+            | Column::WipeAt
+    )
+}
+
+impl Restoring {
+    async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
+        let owner = self.row.account_id;
+        tx.take_time().await?;
+        self.refuse(tx).await?;
+        let before = file_tokens(tx, owner).await?;
+        for table in wipe::copied() {
+            table.clear(tx, owner).await?;
+        }
+        for rows in &self.rows {
+            rows.put(tx).await?;
+        }
+        let now = file_tokens(tx, owner).await?;
+        files::replaced(tx, owner, &before, &now, self.wall).await?;
+        wipe::words_anew(tx, owner).await?;
+        let itself = Column::iter().filter(|column| !stays(*column)).fold(settings::of(owner), |itself, column| {
+            itself.col_expr(column, Expr::value(self.itself.get(column)))
+        });
+        itself.exec(tx).await?;
+        Ok(self.row.clone().into())
+    }
+
+    async fn refuse(&self, tx: &Tx) -> Result<(), Error> {
+        let owner = settings::held(tx, self.row.account_id).await?;
+        if owner.moving_until.is_some_and(|until| until > self.wall) {
+            return Err(ErrorCode::ClockMoving.into());
+        }
+        refuse_payments(tx, owner.id).await?;
+        let snapshot = snapshot::Entity::owned_by(owner.id).filter(snapshot::Column::Id.eq(self.row.id));
+        match snapshot.lock(LockType::KeyShare).one(tx).await? {
+            Some(_) => Ok(()),
+            None => Err(ErrorCode::NotFound.into()),
+        }
+    }
+}
+
+async fn file_tokens(tx: &Tx, owner: AccountToken) -> Result<Vec<FileToken>, Error> {
+    let files = file::Entity::owned_by(owner).select_only().column(file::Column::Id);
+    Ok(files.into_tuple().all(tx).await?)
+}
