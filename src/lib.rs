@@ -20,6 +20,7 @@ pub mod random;
 pub mod secret;
 pub mod services;
 pub mod store;
+pub mod trace;
 pub mod under_way;
 pub mod vault;
 pub mod views;

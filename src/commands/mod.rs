@@ -5,6 +5,7 @@ pub mod account;
 pub mod backup;
 pub mod deposit;
 pub mod dispute;
+pub mod health;
 pub mod ledger;
 pub mod merchant;
 pub mod vault;

@@ -16,6 +16,7 @@ use crate::random::random;
 use crate::secret::Secret;
 use crate::services::context::Context;
 use crate::store::{Tx, about};
+use crate::trace::{self, Kind};
 use crate::views::webhook::WebhookError;
 
 /// A webhook that this process holds, with all that its delivery needs.
@@ -34,6 +35,8 @@ pub struct Parcel {
     pub(super) event: EventToken,
     pub(super) body: Bytes,
     pub(super) clock_offset: Span,
+    /// Of whatever made the event happen.
+    pub(super) trace: Option<trace::Context>,
 }
 
 /// What came of a delivery.
@@ -63,8 +66,14 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
     if parcel.leased_until < wall + Span::from_millis(answer_millis) {
         return Ok(None);
     }
-    let headers = headers(&parcel, wall)?;
+    let mut headers = headers(&parcel, wall)?;
+    let mut span = span(&parcel);
+    headers.extend(span.context().map(trace::Context::headers).unwrap_or_default());
     let answer = ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await;
+    match answer {
+        Ok(code) => span.tell_number("http.response.status_code", code.into()),
+        Err(unreached) => span.fail(unreached.code()),
+    }
     let now = ctx.clock.now() + parcel.clock_offset;
     let refused = match answer {
         Ok(200..=299) => None,
@@ -78,6 +87,17 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
         }),
     };
     outcome(parcel, now, refused.as_ref()).map(Some)
+}
+
+/// What is told of a delivery: whose URL it is, and not what that says.
+fn span(parcel: &Parcel) -> trace::Span {
+    let mut span = trace::Span::after("webhook delivery", Kind::Client, parcel.trace.clone());
+    span.tell("card_payments.account", parcel.account);
+    span.tell("card_payments.webhook", parcel.webhook);
+    span.tell("card_payments.webhook_endpoint", parcel.endpoint);
+    span.tell("card_payments.event", parcel.event);
+    span.tell_number("card_payments.attempt", parcel.attempt.into());
+    span
 }
 
 /// The headers of the Standard Webhooks specification, signed anew at each attempt.
