@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use clap::Args;
@@ -33,20 +33,23 @@ pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     let address = near(command.admin_listen.unwrap_or(command.listen));
     let path = if command.ready { "/readyz" } else { "/healthz" };
     let answer = ask(address, path).map_err(|error| format!("http://{address}{path}: {error}"))?;
-    match answer.split_whitespace().nth(1) {
-        Some("200") => Ok(println!("ok")),
-        status => Err(format!("http://{address}{path} answered {}", status.unwrap_or("nothing")).into()),
+    let status = answer.split_whitespace().nth(1).unwrap_or("nothing");
+    if status != "200" {
+        return Err(format!("http://{address}{path} answered {status}").into());
     }
+    println!("ok");
+    Ok(())
 }
 
 /// Who listens on all addresses listens on that of the machine itself.
-fn near(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
+fn near(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
 }
 
 /// The first line of the answer.
