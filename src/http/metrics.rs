@@ -8,8 +8,8 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use super::gate::Gate;
 use crate::error::Error;
-use crate::trace;
 use crate::services::{Context, due};
+use crate::trace;
 
 /// The process's metrics.
 #[derive(Clone)]

@@ -25,7 +25,8 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// See the module.
 pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> Response {
     let id = given_id(request.headers()).unwrap_or_else(|| site.ids.random().to_string());
-    let span = if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
+    let span =
+        if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
     let context = span.context().cloned();
     let mut told = Told {
         began: Instant::now(),

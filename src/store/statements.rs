@@ -67,7 +67,10 @@ impl<C: ConnectionTrait> Counting<C> {
         &self.inner
     }
 
-    async fn answered<T>(&self, statement: impl Future<Output = Result<T, DbErr>> + Send) -> Result<T, DbErr> {
+    async fn answered<T>(
+        &self,
+        statement: impl Future<Output = Result<T, DbErr>> + Send,
+    ) -> Result<T, DbErr> {
         let span = span("database read", self.inner.get_database_backend());
         span.run(waiting(Wait::Database, statement)).await
     }

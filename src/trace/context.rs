@@ -101,8 +101,10 @@ fn hexadecimal(text: &str, digits: usize) -> Option<u128> {
 }
 
 fn state_of(headers: &HeaderMap) -> Option<Arc<str>> {
-    let lists: Vec<_> = headers.get_all(TRACESTATE).iter().map(HeaderValue::to_str).collect::<Result<_, _>>().ok()?;
-    let members = lists.into_iter().flat_map(|list| list.split(',')).map(|member| member.trim_matches([' ', '\t']));
+    let lists: Vec<_> =
+        headers.get_all(TRACESTATE).iter().map(HeaderValue::to_str).collect::<Result<_, _>>().ok()?;
+    let members =
+        lists.into_iter().flat_map(|list| list.split(',')).map(|member| member.trim_matches([' ', '\t']));
     let members: Vec<_> = members.filter(|member| !member.is_empty()).collect();
     let state = members.join(",");
     let fits = (1..=STATE_MEMBERS_MAX).contains(&members.len()) && state.len() <= STATE_BYTES_MAX;
@@ -115,7 +117,8 @@ fn is_member(member: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_key = key.bytes().next().is_some_and(letter)
         && key.bytes().all(|byte| letter(byte) || b"_-*/@".contains(&byte));
-    let is_value = !value.is_empty() && value.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
+    let is_value =
+        !value.is_empty() && value.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
     is_key && is_value && key.len() <= 256 && value.len() <= 256
 }
 
@@ -135,7 +138,8 @@ impl FromStr for Context {
     type Err = NoContext;
 
     fn from_str(text: &str) -> Result<Self, NoContext> {
-        let (parent, state) = text.split_once(' ').map_or((text, None), |(parent, state)| (parent, Some(state)));
+        let (parent, state) =
+            text.split_once(' ').map_or((text, None), |(parent, state)| (parent, Some(state)));
         let (trace, span, sampled) = parent_of(parent).ok_or(NoContext)?;
         Ok(Self { trace, span, sampled, state: state.map(Arc::from) })
     }
@@ -222,7 +226,9 @@ mod tests {
         let long = format!("a={}", "1".repeat(256));
         let longer = format!("{long},b={}", "2".repeat(251));
         assert_eq!(state(&[&longer]).map(|state| state.len()), Some(STATE_BYTES_MAX));
-        for wrong in ["a", "A=1", "=1", "a=", "a=1=2", "-a=1", &many(33), &format!("{longer}3"), &format!("{long}1")] {
+        for wrong in
+            ["a", "A=1", "=1", "a=", "a=1=2", "-a=1", &many(33), &format!("{longer}3"), &format!("{long}1")]
+        {
             assert_eq!(state(&[wrong]), None, "{wrong}");
         }
     }

@@ -79,10 +79,24 @@ mod tests {
 
     #[test]
     fn a_share_is_a_number_from_0_to_1() {
-        for (text, share) in [("0", 0), ("0.0", 0), ("1", EVERY), ("1.000000000", EVERY), ("0.5", EVERY / 2)] {
+        for (text, share) in [("0", 0), ("0.0", 0), ("1", EVERY), ("1.000000000", EVERY), ("0.5", EVERY / 2)]
+        {
             assert_eq!(text.parse(), Ok(Share(share)), "{text}");
         }
-        for wrong in ["", ".", ".5", "1.", "-1", "1.1", "2", "0.1234567890", "half", "1e-1", "+1", "18446744073709551616"] {
+        for wrong in [
+            "",
+            ".",
+            ".5",
+            "1.",
+            "-1",
+            "1.1",
+            "2",
+            "0.1234567890",
+            "half",
+            "1e-1",
+            "+1",
+            "18446744073709551616",
+        ] {
             assert!(wrong.parse::<Share>().is_err(), "{wrong}");
         }
     }
@@ -111,7 +125,10 @@ mod tests {
         assert!(!half.samples(high, Some(true)), "it does not follow");
         assert!(sampler("parentbased_traceidratio", "0").samples(high, Some(true)));
         for id in [0, low, high, u128::MAX] {
-            assert!(sampler("traceidratio", "1").samples(id, None) && !sampler("traceidratio", "0").samples(id, None));
+            assert!(
+                sampler("traceidratio", "1").samples(id, None)
+                    && !sampler("traceidratio", "0").samples(id, None)
+            );
         }
     }
 }

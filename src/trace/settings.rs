@@ -86,9 +86,8 @@ impl Settings {
         }
         let headers = either(HEADERS).map(|(name, text)| headers(name, &text)).transpose()?;
         let share = said(SHARE).map(|(name, text)| parsed(name, &text)).transpose()?;
-        let sampler = said(SAMPLER).map(|(name, text)| {
-            Sampler::named(&text, share).map_err(|why| wrong(name, why))
-        });
+        let sampler =
+            said(SAMPLER).map(|(name, text)| Sampler::named(&text, share).map_err(|why| wrong(name, why)));
         let mut resource = vec![
             ("service.name".to_owned(), env!("CARGO_PKG_NAME").to_owned()),
             ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
@@ -182,7 +181,9 @@ mod tests {
     }
 
     fn with(variables: &[(&str, &str)]) -> Settings {
-        read(&[&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")], variables].concat()).unwrap().unwrap()
+        read(&[&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")], variables].concat())
+            .unwrap()
+            .unwrap()
     }
 
     #[test]
@@ -236,7 +237,10 @@ mod tests {
             (SAMPLER, "traceidratio"),
             (SHARE, "0.5"),
         ]);
-        assert_eq!((&settings.headers["api-key"], &settings.headers["x"]), (&"Basic traces".parse().unwrap(), &"2".parse().unwrap()));
+        assert_eq!(
+            (&settings.headers["api-key"], &settings.headers["x"]),
+            (&"Basic traces".parse().unwrap(), &"2".parse().unwrap())
+        );
         assert!(!format!("{settings:?}").contains("Basic"), "headers may hold keys");
         assert_eq!((settings.timeout, settings.delay), (Duration::from_secs(2), Duration::from_millis(50)));
         assert_ne!(settings.sampler, Sampler::default());
@@ -249,7 +253,10 @@ mod tests {
     fn what_is_wrong_is_told_in_one_line_without_what_may_be_secret() {
         let endpoint = (ENDPOINT, "http://collector:4318");
         for (variables, line) in [
-            (&[(ENDPOINT, "collector:4318")][..], "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address"),
+            (
+                &[(ENDPOINT, "collector:4318")][..],
+                "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address",
+            ),
             (
                 &[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
                 "OTEL_EXPORTER_OTLP_PROTOCOL: traces are exported by http/protobuf, not by grpc",

@@ -4,9 +4,9 @@
 pub mod app;
 pub mod chance;
 pub mod client;
-pub mod collector;
 #[expect(dead_code, reason = "shared with the benches, which want more of it")]
 pub mod cluster;
+pub mod collector;
 pub mod contract;
 pub mod given;
 pub mod installed;

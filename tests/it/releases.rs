@@ -160,7 +160,8 @@ fn the_bill_of_materials_names_what_is_built_in_and_nothing_else() {
     let refs: BTreeSet<_> = components.iter().map(|component| text(&component["bom-ref"])).collect();
     assert_eq!(refs.len(), components.len());
     let nodes = bill["dependencies"].as_array().unwrap();
-    let mut needed: BTreeSet<_> = nodes.iter().flat_map(|node| node["dependsOn"].as_array().unwrap()).map(text).collect();
+    let mut needed: BTreeSet<_> =
+        nodes.iter().flat_map(|node| node["dependsOn"].as_array().unwrap()).map(text).collect();
     assert_eq!(needed, refs, "everything is there because something needs it");
     needed.insert(text(&bill["metadata"]["component"]["bom-ref"]));
     needed.retain(|it| it.starts_with("pkg:cargo/"));
@@ -180,7 +181,11 @@ fn the_bill_of_materials_keeps_the_schema_of_cyclonedx() {
     let (code, _, stderr) = output(validator.arg(root().join("tests/verifiers/bill.py")).arg(&file));
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     // The same program finds fault with what is none.
-    std::fs::write(&file, r#"{"bomFormat": "CycloneDX", "specVersion": "1.5", "components": [{"name": "x"}]}"#).unwrap();
+    std::fs::write(
+        &file,
+        r#"{"bomFormat": "CycloneDX", "specVersion": "1.5", "components": [{"name": "x"}]}"#,
+    )
+    .unwrap();
     let mut validator = Command::new(root().join(PYTHON));
     assert_eq!(output(validator.arg(root().join("tests/verifiers/bill.py")).arg(&file)).0, Some(1));
 }

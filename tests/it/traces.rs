@@ -310,7 +310,10 @@ fn every_variable_of_opentelemetry_is_in_the_operators_guide() {
     let variables = |name: &str| -> BTreeSet<String> {
         let text = std::fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let found = text.match_indices("OTEL_").map(|(at, _)| {
-            text[at..].chars().take_while(|letter| letter.is_ascii_uppercase() || *letter == '_').collect::<String>()
+            text[at..]
+                .chars()
+                .take_while(|letter| letter.is_ascii_uppercase() || *letter == '_')
+                .collect::<String>()
         });
         found.filter(|found| found != "OTEL_").collect()
     };
