@@ -121,14 +121,14 @@ impl Span {
         name: &'static str,
         kind: Kind,
         parent: Option<Context>,
-        samples: impl FnOnce(u128) -> bool,
+        decide: impl FnOnce(u128) -> bool,
     ) -> Self {
         // Who exports nothing is no station on the way.
         if tracer().is_none() {
             return Self { context: parent, open: None };
         }
         let trace = parent.as_ref().map_or_else(|| u128::from_be_bytes(random()), Context::trace);
-        let sampled = samples(trace);
+        let sampled = decide(trace);
         let context = match &parent {
             Some(parent) => parent.child(sampled),
             None => Context::new(trace, sampled),
