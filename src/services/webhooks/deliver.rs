@@ -70,9 +70,8 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
     let mut span = span(&parcel);
     headers.extend(span.context().map(trace::Context::headers).unwrap_or_default());
     let answer = ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await;
-    match answer {
-        Ok(code) => span.tell_number("http.response.status_code", code.into()),
-        Err(unreached) => span.fail(unreached.code()),
+    if let Ok(code) = answer {
+        span.tell_number("http.response.status_code", code.into());
     }
     let now = ctx.clock.now() + parcel.clock_offset;
     let refused = match answer {
@@ -86,6 +85,9 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
             error_description: unreached.description().to_owned(),
         }),
     };
+    if let Some(refused) = &refused {
+        span.fail(refused.error);
+    }
     outcome(parcel, now, refused.as_ref()).map(Some)
 }
 
