@@ -22,6 +22,7 @@ pub mod remote;
 pub mod secret;
 pub mod services;
 pub mod store;
+pub mod trace;
 pub mod under_way;
 pub mod vault;
 pub mod views;

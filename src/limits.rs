@@ -212,6 +212,13 @@ pub const CLOCK_RAN_TOLD_MAX: usize = 1000;
 /// Decisions 11: how much of the answer to a call is read.
 pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
 
+/// How many spans wait for the collector of traces; more are lost.
+pub const SPANS_WAITING_MAX: usize = 2048;
+/// How many go to it at once.
+pub const SPANS_A_POST_MAX: usize = 512;
+/// How long a process that ends waits for it.
+pub const SPANS_LAST_WORD: Duration = Duration::from_secs(5);
+
 /// How long the provider of a wallet, or a merchant's own site, may take to answer.
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
 

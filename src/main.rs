@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use card_payments::app::{App, Parts};
@@ -14,7 +15,7 @@ use card_payments::http::listen::{self, Phase};
 use card_payments::http::{self, Index, Places};
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::services::accounts::Keys;
-use card_payments::workers;
+use card_payments::{trace, workers};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use tikv_jemallocator::Jemalloc;
 use tokio::net::TcpListener;
@@ -32,7 +33,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 /// on SQLite and PostgreSQL, and bring the schema of an empty or older database up to date first; only backup and check take
 /// it as it is, and listen and trigger ask the server instead.
 #[derive(Parser)]
-#[command(name = NAME, version, after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
+#[command(name = NAME, version = VERSION.as_str(), after_help = "Without a command it serves: card-payments --listen 127.0.0.1:8080 is \
     card-payments serve --listen 127.0.0.1:8080.")]
 struct Cli {
     #[command(subcommand)]
@@ -40,6 +41,17 @@ struct Cli {
 }
 
 const NAME: &str = "card-payments";
+
+/// The release, and the commit it was built from, where whoever built it has said so (`deploy/release.sh`).
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let release = env!("CARGO_PKG_VERSION");
+    option_env!("RELEASE_COMMIT").map_or_else(|| release.into(), |commit| format!("{release} ({commit})"))
+});
+
+/// That of musl, which the static binary has, takes one thread at a time.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Subcommand)]
 enum Command {
@@ -66,6 +78,7 @@ enum Command {
     Listen(commands::listen::Listen),
     Trigger(commands::trigger::Trigger),
     Seed(commands::seed::Seed),
+    Health(commands::health::Health),
     Completions(Completions),
 }
 
@@ -76,7 +89,7 @@ enum Command {
 ///
 /// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
 /// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY.
+/// CARD_PAYMENTS_WALLET_G_KEY. Traces are exported as the OTEL_... variables of OpenTelemetry say.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080")]
 struct Serve {
@@ -199,6 +212,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Listen(command) => commands::listen::run(command).await,
         Command::Trigger(command) => commands::trigger::run(command).await,
         Command::Seed(command) => commands::seed::run(command).await,
+        Command::Health(command) => commands::health::run(&command),
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
@@ -210,6 +224,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
 async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), Box<dyn std::error::Error>> {
     log(&options.log)?;
     let secrets = Secrets::from_environment()?;
+    let traces = trace::Settings::from_environment(database.environment.name())?;
     // The ports before the data directory: a server that cannot listen changes nothing.
     let listener = bind(options.listen).await?;
     let admin = match options.admin_listen {
@@ -227,6 +242,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         load: options.load,
     };
     let location = database.url().parse()?;
+    let exporting = traces.map(trace::install);
     let app = App::open(&location, parts, secrets, index.clone()).await?;
     let working = workers::start(&app.ctx);
     if let Some(admin) = admin {
@@ -263,6 +279,9 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         tracing::warn!("payments are still under way; they are settled at the next start");
     }
     workers::write_key_uses(&app.ctx).await;
+    if let Some(exporting) = exporting {
+        exporting.stop().await;
+    }
     Ok(())
 }
 

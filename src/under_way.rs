@@ -10,6 +10,8 @@ use std::time::Instant;
 use entity::AccountToken;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::trace;
+
 tokio::task_local! {
     static UNDER_WAY: Arc<UnderWay>;
     /// There is one where a task goes on whether or not anybody waits for it.
@@ -100,10 +102,10 @@ pub fn address() -> Option<IpAddr> {
     UNDER_WAY.try_with(|request| request.address).ok().flatten()
 }
 
-/// Run on, in a task of its own, work that a request began: its time still counts for the request.
+/// Run on, in a task of its own, work that a request began: its time still counts for the request, and its trace goes on.
 pub fn handed_on<F: Future>(work: F) -> impl Future<Output = F::Output> {
     let request = UNDER_WAY.try_with(Arc::clone).unwrap_or_default();
-    HANDED_ON.scope((), UNDER_WAY.scope(request, work))
+    HANDED_ON.scope((), UNDER_WAY.scope(request, trace::within(trace::current(), work)))
 }
 
 /// Whether this is work that goes on whether or not anybody waits for it.

@@ -35,6 +35,7 @@ mod m0024_broad_searches;
 mod m0026_former_webhook_keys;
 mod m0027_snapshots;
 mod m0028_audit_trail;
+mod m0031_traces;
 
 /// All steps in order.
 pub struct Migrator;
@@ -86,6 +87,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0026_former_webhook_keys::Migration),
             Box::new(m0027_snapshots::Migration),
             Box::new(m0028_audit_trail::Migration),
+            Box::new(m0031_traces::Migration),
         ]
     }
 }

@@ -9,6 +9,7 @@ pub mod client;
 pub mod deposit;
 pub mod dispute;
 mod events;
+pub mod health;
 pub mod ledger;
 pub mod listen;
 pub mod merchant;

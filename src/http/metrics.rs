@@ -9,6 +9,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use super::gate::Gate;
 use crate::error::Error;
 use crate::services::{Context, due};
+use crate::trace;
 
 /// The process's metrics.
 #[derive(Clone)]
@@ -38,6 +39,7 @@ impl Metrics {
         describe_counter!(REQUESTS, "Requests by method, route template and status");
         describe_histogram!(REQUEST_SECONDS, Unit::Seconds, "How long requests took, by route template");
         describe_counter!(ACQUIRER_CALLS, "Calls made to the acquirer");
+        describe_counter!(trace::LOST, "Spans that the collector of traces did not get");
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
         describe_gauge!(QUEUE, "Units of work that wait for SQLite's writer");
@@ -54,6 +56,7 @@ impl Metrics {
         }
         metrics::counter!(RATE_LIMITED).increment(0);
         metrics::counter!(ACQUIRER_CALLS).increment(0);
+        metrics::counter!(trace::LOST).increment(0);
         Self(handle)
     }
 

@@ -17,6 +17,7 @@ use super::Site;
 use super::auth::ip_address;
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_TIMEOUT;
+use crate::trace::{self, Span};
 use crate::under_way::{self, UnderWay, Wait};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -25,16 +26,42 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// See the module.
 pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> Response {
     let id = given_id(request.headers()).unwrap_or_else(|| site.ids.random().to_string());
+    let span =
+        if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
+    let context = span.context().cloned();
     let mut told = Told {
         began: Instant::now(),
         method: request.method().clone(),
         this: Arc::new(UnderWay::new(id).coming_from(ip_address(&request, &site))),
         status: UNANSWERED,
+        span,
     };
-    let mut response = under_way::keep(Arc::clone(&told.this), next.run(request)).await;
+    let work = trace::within(context, next.run(request));
+    let mut response = under_way::keep(Arc::clone(&told.this), work).await;
     finish(response.headers_mut(), &told.this, told.began.elapsed());
     told.status = response.status().as_u16();
     response
+}
+
+/// A method that is none of HTTP's own is anybody's text.
+fn known(method: &Method) -> &str {
+    let own = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::PATCH,
+        Method::CONNECT,
+        Method::TRACE,
+    ];
+    if own.contains(method) { method.as_str() } else { "_OTHER" }
+}
+
+/// Whether a path is asked for over and over by whoever watches: of no trace.
+fn is_watching(path: &str) -> bool {
+    ["/healthz", "/readyz", "/metrics"].contains(&path)
 }
 
 /// The status of a request whose connection ended before there was an answer. No caller sees it.
@@ -46,11 +73,12 @@ struct Told {
     method: Method,
     this: Arc<UnderWay>,
     status: u16,
+    span: Span,
 }
 
 impl Drop for Told {
     fn drop(&mut self) {
-        let Self { method, this, status, .. } = self;
+        let Self { method, this, status, span, .. } = self;
         let (took, route) = (self.began.elapsed(), this.route());
         super::metrics::count_request(method, route, *status, took);
         tracing::info!(
@@ -60,7 +88,19 @@ impl Drop for Told {
             status,
             duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             account = this.account().map(tracing::field::display),
+            trace_id = span.context().map(trace::Context::trace_id),
         );
+        span.rename(|| format!("{} {route}", known(method)));
+        span.tell("http.request.method", known(method));
+        span.tell("http.route", route);
+        span.tell_number("http.response.status_code", (*status).into());
+        span.tell("card_payments.request_id", &this.id);
+        if let Some(account) = this.account() {
+            span.tell("card_payments.account", account);
+        }
+        if *status >= UNANSWERED {
+            span.fail(*status);
+        }
     }
 }
 
@@ -127,6 +167,7 @@ mod tests {
             method: Method::POST,
             this: Arc::new(UnderWay::new("1".into())),
             status: UNANSWERED,
+            span: Span::default(),
         };
         metrics::with_local_recorder(&recorder, || drop(told));
         let text = recorder.handle().render();

@@ -32,7 +32,7 @@ use crate::under_way;
 use lookup::GuardedLookup;
 
 /// How the server introduces itself; decisions 11.
-const USER_AGENT: &str = concat!("card-payments/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT: &str = concat!("card-payments/", env!("CARGO_PKG_VERSION"));
 
 /// How long an unused connection is kept: less than the five seconds after which common servers close it,
 /// because a request that meets the closing is lost.

@@ -27,6 +27,7 @@ use super::{
 };
 use crate::error::Error;
 use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
+use crate::trace::{self, Span};
 
 /// A kind of due work.
 #[derive(Clone, Copy)]
@@ -247,7 +248,10 @@ async fn begin<W: DueWork>(
 ) -> Result<Ran, Error> {
     let moment = Moment::passing(account.ok_or_else(wipe::deleted)?);
     let task = Ctx::clone(ctx);
-    ctx.in_own_task(async move { W::work(&task, &moment, row).await }).await
+    let mut span = Span::begin("due work", trace::Kind::Internal);
+    span.tell("card_payments.due_work", W::NAME);
+    span.tell("card_payments.account", moment.account().id());
+    ctx.in_own_task(async move { span.run(W::work(&task, &moment, row)).await }).await
 }
 
 async fn accounts(

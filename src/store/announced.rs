@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::limits::{ANNOUNCEMENTS_WAITING_MAX, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_LEASE};
 
 /// An event that is to be told, with the tokens of the webhooks it may need: one for each slot an endpoint can have.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Announcement {
     /// Whose event it is.
     pub account: AccountToken,
@@ -25,6 +25,8 @@ pub struct Announcement {
     pub at: Timestamp,
     /// By slot.
     pub webhooks: [WebhookToken; WEBHOOK_ENDPOINTS_MAX],
+    /// The trace of whatever made it happen, as text.
+    pub trace: Option<String>,
 }
 
 impl Announcement {
@@ -89,13 +91,20 @@ pub(super) fn insert_webhooks(
     leased_until: Option<Timestamp>,
     backend: DbBackend,
 ) {
-    let columns = ["account_id", "event_id", "at", "attempt", "leased_until"];
+    let columns = ["account_id", "event_id", "at", "attempt", "leased_until", "trace"];
     let columns: Vec<_> = columns.into_iter().chain(Announcement::WEBHOOKS).collect();
     let rows = announced.iter().map(|announcement| {
-        let Announcement { account, event, at, webhooks } = *announcement;
+        let Announcement { account, event, at, webhooks, ref trace } = *announcement;
         // Who holds the lease holds the first attempt.
         let attempt = i32::from(leased_until.is_some());
-        let row = [account.into(), event.into(), at.into(), attempt.into(), leased_until.into()];
+        let row = [
+            account.into(),
+            event.into(),
+            at.into(),
+            attempt.into(),
+            leased_until.into(),
+            trace.clone().into(),
+        ];
         row.into_iter().chain(webhooks.map(Value::from)).collect()
     });
     value_table(sql, values, backend, &columns, rows);
@@ -103,8 +112,8 @@ pub(super) fn insert_webhooks(
     // Writing to a String cannot fail.
     let _ = write!(
         sql,
-        " INSERT INTO webhooks (account_id, id, event_id, endpoint_id, state, attempt, leased_until, due_at, retries, errors, created_at) \
-         SELECT e.account_id, {its_webhook}, v.event_id, e.id, 'pending', v.attempt, v.leased_until, v.at, 0, '{{}}', v.at \
+        " INSERT INTO webhooks (account_id, id, event_id, endpoint_id, state, attempt, leased_until, due_at, retries, errors, created_at, trace) \
+         SELECT e.account_id, {its_webhook}, v.event_id, e.id, 'pending', v.attempt, v.leased_until, v.at, 0, '{{}}', v.at, v.trace \
          FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id"
     );
     if backend == DbBackend::Postgres {

@@ -45,6 +45,7 @@ pub use worded::Worded;
 
 use crate::clock::{Clock, Ids};
 use crate::error::{Error, ErrorCode};
+use crate::trace::{self, Kind, Span};
 use crate::under_way::{Wait, waiting};
 use announced::HandOff;
 use either::{Either, Reading};
@@ -78,6 +79,13 @@ pub struct Operator {
     pub name: String,
     /// When the command began, by the wall clock.
     pub at: Timestamp,
+}
+
+/// What waits for the database, for whoever traces it.
+fn span(name: &'static str, database: DbBackend) -> Span {
+    let mut span = Span::part(name, Kind::Client);
+    span.tell("db.system.name", if database == DbBackend::Postgres { "postgresql" } else { "sqlite" });
+    span
 }
 
 /// In PostgreSQL's transaction.
@@ -146,17 +154,27 @@ impl Store {
         T: Send + 'static,
         F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
     {
+        let cause = trace::current();
+        let mut span = span("database write", self.backend());
         let written = waiting(Wait::Database, async {
             match &self.writer {
-                Writer::Sqlite(writer) => writer.run(data, unit).await,
-                Writer::Postgres(begin) => postgres::run(begin.clone(), data, unit).await,
+                Writer::Sqlite(writer) => {
+                    writer.run(data, move |tx, data| unit(tx.because_of(cause.as_ref()), data)).await
+                }
+                Writer::Postgres(begin) => {
+                    postgres::run(begin.clone(), data, move |tx, data| {
+                        unit(tx.because_of(cause.as_ref()), data)
+                    })
+                    .await
+                }
             }
-        })
-        .await;
+        });
+        let written = span.run(written).await;
         match &written {
             Ok(_) => self.unwritable.store(false, Ordering::Relaxed),
             Err(error) if error.code() == ErrorCode::ServiceUnavailable => {
                 self.unwritable.store(true, Ordering::Relaxed);
+                span.fail(ErrorCode::ServiceUnavailable.code());
             }
             Err(_) => {}
         }

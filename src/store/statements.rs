@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
+use super::span;
 use crate::under_way::{Wait, waiting};
 
 /// Running totals.
@@ -52,7 +53,7 @@ pub struct Counting<C> {
     statements: Arc<Statements>,
 }
 
-impl<C> Counting<C> {
+impl<C: ConnectionTrait> Counting<C> {
     pub(super) fn new(inner: C, statements: Arc<Statements>) -> Self {
         Self { inner, statements }
     }
@@ -65,6 +66,14 @@ impl<C> Counting<C> {
         self.statements.reads.fetch_add(1, Ordering::Relaxed);
         &self.inner
     }
+
+    async fn answered<T>(
+        &self,
+        statement: impl Future<Output = Result<T, DbErr>> + Send,
+    ) -> Result<T, DbErr> {
+        let span = span("database read", self.inner.get_database_backend());
+        span.run(waiting(Wait::Database, statement)).await
+    }
 }
 
 #[async_trait]
@@ -74,18 +83,18 @@ impl<C: ConnectionTrait> ConnectionTrait for Counting<C> {
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        waiting(Wait::Database, self.counted().execute_raw(statement)).await
+        self.answered(self.counted().execute_raw(statement)).await
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        waiting(Wait::Database, self.counted().execute_unprepared(sql)).await
+        self.answered(self.counted().execute_unprepared(sql)).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        waiting(Wait::Database, self.counted().query_one_raw(statement)).await
+        self.answered(self.counted().query_one_raw(statement)).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        waiting(Wait::Database, self.counted().query_all_raw(statement)).await
+        self.answered(self.counted().query_all_raw(statement)).await
     }
 }

@@ -26,6 +26,7 @@ use crate::clock::Ids;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{DEBIT_SLOT, SLOTS};
 use crate::random::random;
+use crate::trace::Context;
 
 /// What it takes to begin a transaction.
 #[derive(Clone)]
@@ -63,6 +64,7 @@ impl Begin {
             batch: Mutex::default(),
             held: None,
             wrote: AtomicBool::new(false),
+            cause: Mutex::default(),
         }
     }
 
@@ -87,6 +89,8 @@ pub struct Tx {
     held: Option<Mutex<Held>>,
     /// Whether the unit that runs now has sent a statement that writes.
     wrote: AtomicBool,
+    /// For what it runs.
+    cause: Mutex<Option<Context>>,
 }
 
 impl Tx {
@@ -242,7 +246,14 @@ impl Tx {
     /// Let an event be told to the account's webhook endpoints, with the commit.
     pub fn announce(&self, account: AccountToken, event: EventToken, at: Timestamp) {
         let webhooks = std::array::from_fn(|_| self.token());
-        self.unit().announce(Announcement { account, event, at, webhooks });
+        let trace = lock(&self.cause).as_ref().map(ToString::to_string);
+        self.unit().announce(Announcement { account, event, at, webhooks, trace });
+    }
+
+    /// The unit that runs next has this cause.
+    pub(super) fn because_of(&self, cause: Option<&Context>) -> &Self {
+        *lock(&self.cause) = cause.cloned();
+        self
     }
 
     /// A fresh token.

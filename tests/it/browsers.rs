@@ -90,7 +90,7 @@ rules! {
             assert_eq!(allows(&answer), Some("*"));
             let list = |name: &str| answer.headers[name].to_str().unwrap().to_lowercase();
             assert!(list("access-control-allow-methods").split(", ").any(|method| method == "post"));
-            for header in ["content-type", "authorization", "x-request-id"] {
+            for header in ["content-type", "authorization", "x-request-id", "traceparent", "tracestate"] {
                 assert!(
                     list("access-control-allow-headers").split(", ").any(|name| name == header),
                     "{header}"

@@ -6,6 +6,7 @@ pub mod chance;
 pub mod client;
 #[expect(dead_code, reason = "shared with the benches, which want more of it")]
 pub mod cluster;
+pub mod collector;
 pub mod contract;
 pub mod given;
 pub mod installed;

@@ -218,7 +218,9 @@ fn in_room(path: &str, room: &str) -> bool {
 fn is_leaf(path: &str) -> bool {
     let single = ["src/limits.rs", "src/clock.rs", "src/config.rs"].contains(&path);
     single
-        || ["error", "params", "config", "clock", "outbound", "wallet"].iter().any(|leaf| in_room(path, leaf))
+        || ["error", "params", "config", "clock", "outbound", "trace", "wallet"]
+            .iter()
+            .any(|leaf| in_room(path, leaf))
 }
 
 /// The lines of code that `wrong` has something to say about; whole-line comments may speak of anything.

@@ -1,7 +1,6 @@
 //! What operators read (docs/operating.md, README, deploy/) names what there is, and all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 
 use crate::harness::process::{Process, program};
 
@@ -84,23 +83,4 @@ fn every_metric_is_in_the_operators_guide_and_alerts_look_at_nothing_else() {
         let name = series(&name).unwrap_or(name);
         assert!(known.contains(&name), "deploy/alerts.yaml looks at {name}");
     }
-}
-
-/// The command by which the container's file asks whether the server is well.
-fn health_check(port: u16) -> bool {
-    let file = text("deploy/Containerfile");
-    let check = file.split_once("HEALTHCHECK").unwrap().1;
-    let script = check.split_once("\"bash\", \"-c\", \"").unwrap().1.split_once("\"]").unwrap().0;
-    let script = script.replace("\\\"", "\"").replace("\\\\", "\\").replace("8080", &port.to_string());
-    Command::new("bash").args(["-c", &script]).output().unwrap().status.success()
-}
-
-#[test]
-fn the_containers_health_check_tells_a_living_server_from_a_dead_one() {
-    let data = tempfile::tempdir().unwrap();
-    let server = Process::start(&mut program(data.path()));
-    let port = server.address.port();
-    assert!(health_check(port));
-    server.stopped();
-    assert!(!health_check(port));
 }

@@ -9,6 +9,7 @@ use crate::crash;
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
 use crate::services::context::Context;
 use crate::services::moment::Moment;
+use crate::trace::{Kind, Span};
 use crate::under_way::{Wait, waiting};
 
 /// A payment is made by one call only, so its key needs no number.
@@ -49,12 +50,39 @@ pub(in crate::services) async fn ask<T>(
     if !may_start(ctx.clock.now(), row.settle_after) {
         return Err(Failure::NoAnswer);
     }
-    metrics::counter!("card_payments_acquirer_calls_total").increment(1);
-    crash::point(call_name(row.state), "call.before");
-    let answer = tokio::time::timeout(moment.patience(ctx), call);
-    let answer = waiting(Wait::Acquirer, answer).await.unwrap_or(Err(Failure::NoAnswer));
-    crash::point(call_name(row.state), "call.after");
+    let name = call_name(row.state);
+    crash::point(name, "call.before");
+    let answer = made(ctx, moment, name, call).await;
+    crash::point(name, "call.after");
     answer
+}
+
+/// Make a call of this name, counted and traced, and wait for it as long as the moment has patience.
+pub(in crate::services) async fn made<T>(
+    ctx: &Context,
+    moment: &Moment,
+    name: &str,
+    call: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    metrics::counter!("card_payments_acquirer_calls_total").increment(1);
+    let mut span = span(name);
+    let answer = tokio::time::timeout(moment.patience(ctx), call);
+    let answer = span.run(waiting(Wait::Acquirer, answer)).await.unwrap_or(Err(Failure::NoAnswer));
+    match &answer {
+        Ok(_) => {}
+        // An answer like any other.
+        Err(Failure::Declined(decline)) => span.tell("card_payments.decline", decline.code()),
+        Err(Failure::GatewayError) => span.fail("gateway_error"),
+        Err(Failure::NoAnswer) => span.fail("no_answer"),
+        Err(Failure::Closed) => span.fail("closed"),
+    }
+    answer
+}
+
+fn span(name: &str) -> Span {
+    let mut span = Span::begin("acquirer call", Kind::Client);
+    span.tell("card_payments.acquirer_call", name);
+    span
 }
 
 /// Settle a key, within the same time.
@@ -62,7 +90,12 @@ pub(super) async fn within_time<T>(
     ctx: &Context,
     call: impl Future<Output = Result<T, NoAnswer>>,
 ) -> Result<T, NoAnswer> {
-    tokio::time::timeout(ctx.acquirer_answer, call).await.unwrap_or(Err(NoAnswer))
+    let mut span = span("settle");
+    let answer = span.run(tokio::time::timeout(ctx.acquirer_answer, call)).await.unwrap_or(Err(NoAnswer));
+    if answer.is_err() {
+        span.fail("no_answer");
+    }
+    answer
 }
 
 /// Whether a call whose intent may be settled after `settle_after` may still start: soon after the intent or

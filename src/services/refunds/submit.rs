@@ -15,11 +15,11 @@ use crate::error::Error;
 use crate::limits::REFUND_SETTLES_AFTER;
 use crate::services::accounts::faults::{self, Fares};
 use crate::services::accounts::wipe::deleted;
+use crate::services::charges::call::made;
 use crate::services::context::{Account, Context};
 use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until, pause};
 use crate::services::moment::{Mark, Moment};
 use crate::store::Tx;
-use crate::under_way::{Wait, waiting};
 
 /// Refunds that the acquirer has not answered are submitted.
 pub struct Submission;
@@ -69,22 +69,18 @@ pub async fn submit(ctx: &Context, moment: &Moment, seen: refund::Model) -> Resu
     crash::point("refund", "claim.after");
     let call = call(ctx, &refund, fares.fault()).await?;
     crash::point("refund", "call.before");
-    metrics::counter!("card_payments_acquirer_calls_total").increment(1);
     // No latency is added while a clock is moved.
     let fares = if moment.is_passing() { fares } else { fares.at_once() };
-    let answer = tokio::time::timeout(moment.patience(ctx), fares.late(ctx.acquirer.refund(call)));
-    let answer = waiting(Wait::Acquirer, answer).await;
+    let answer = made(ctx, moment, "refund", fares.late(ctx.acquirer.refund(call))).await;
     crash::point("refund", "call.after");
     let verdict = match answer {
-        Ok(Ok(answer)) => Verdict::Accepted(match answer {
+        Ok(answer) => Verdict::Accepted(match answer {
             RefundAnswer::Succeeds => RefundOutcome::Succeeded,
             RefundAnswer::Fails => RefundOutcome::Failed,
         }),
-        Ok(Err(Failure::Declined(_))) => Verdict::Declined,
+        Err(Failure::Declined(_)) => Verdict::Declined,
         // Asked again under the same key once the claim has run out.
-        Ok(Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed)) | Err(_) => {
-            return Ok(Ran::Unanswered);
-        }
+        Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed) => return Ok(Ran::Unanswered),
     };
     let answered = Answered { refund, verdict, now: moment.now(ctx) };
     let ran = ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;

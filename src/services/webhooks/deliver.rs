@@ -15,6 +15,7 @@ use crate::random::random;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::store::{Tx, about};
+use crate::trace::{self, Kind};
 use crate::views::webhook::WebhookError;
 
 /// A webhook that this process holds, with all that its delivery needs.
@@ -33,6 +34,8 @@ pub struct Parcel {
     pub(super) event: EventToken,
     pub(super) body: Bytes,
     pub(super) clock_offset: Span,
+    /// Of whatever made the event happen.
+    pub(super) trace: Option<trace::Context>,
 }
 
 /// What came of a delivery.
@@ -63,8 +66,13 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
         return Ok(None);
     }
     let keys = parcel.keys.at(wall + parcel.clock_offset);
-    let headers = sign::headers(keys, &parcel.event.to_string(), wall, &parcel.body)?;
+    let mut headers = sign::headers(keys, &parcel.event.to_string(), wall, &parcel.body)?;
+    let mut span = span(&parcel);
+    headers.extend(span.context().map(trace::Context::headers).unwrap_or_default());
     let answer = ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await;
+    if let Ok(code) = answer {
+        span.tell_number("http.response.status_code", code.into());
+    }
     let now = ctx.clock.now() + parcel.clock_offset;
     let refused = match answer {
         Ok(200..=299) => None,
@@ -77,7 +85,21 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
             error_description: unreached.description().to_owned(),
         }),
     };
+    if let Some(refused) = &refused {
+        span.fail(refused.error);
+    }
     outcome(parcel, now, refused.as_ref()).map(Some)
+}
+
+/// What is told of a delivery: whose URL it is, and not what that says.
+fn span(parcel: &Parcel) -> trace::Span {
+    let mut span = trace::Span::after("webhook delivery", Kind::Client, parcel.trace.clone());
+    span.tell("card_payments.account", parcel.account);
+    span.tell("card_payments.webhook", parcel.webhook);
+    span.tell("card_payments.webhook_endpoint", parcel.endpoint);
+    span.tell("card_payments.event", parcel.event);
+    span.tell_number("card_payments.attempt", parcel.attempt.into());
+    span
 }
 
 /// Where the webhook goes from here; `now` is the account's.

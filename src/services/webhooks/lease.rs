@@ -135,6 +135,7 @@ struct Row {
     data: JsonText,
     happened_at: Timestamp,
     clock_offset: Span,
+    trace: Option<String>,
 }
 
 /// Webhooks with all that a delivery needs.
@@ -148,7 +149,7 @@ async fn parcels(
         return Ok(Vec::new());
     }
     let statement = format!(
-        "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.state, w.retries, w.errors, w.endpoint_id, \
+        "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.state, w.retries, w.errors, w.endpoint_id, w.trace, \
          e.url, e.key_sealed, e.sealed_by, e.former_key_sealed, e.former_key_until, w.event_id, x.type, x.data, x.created_at AS happened_at, a.clock_offset \
          FROM {webhooks} JOIN events x ON x.account_id = w.account_id AND x.id = w.event_id \
          JOIN accounts a ON a.id = w.account_id"
@@ -186,6 +187,7 @@ async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
         event: event.id,
         body: serde_json::to_vec(&views::event::Event::from(event))?.into(),
         clock_offset: row.clock_offset,
+        trace: row.trace.and_then(|trace| trace.parse().ok()),
     })
 }
 

@@ -1,0 +1,81 @@
+//! `card-payments health`.
+
+use std::error::Error;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use clap::Args;
+
+/// Ask the server of this machine whether it is well. Needs no database.
+///
+/// For whoever watches a container in which there is nothing else: the exit code is 0 or 1. With --ready it also says no
+/// while the server should be sent no requests: its database is away or cannot write, or it is about to stop.
+#[derive(Args)]
+#[command(after_help = "Example:\n  card-payments health --listen 127.0.0.1:8080\n\nPrints ok.")]
+pub struct Health {
+    /// Where the server listens.
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Its second listener: asked instead, because it answers however many callers there are.
+    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN")]
+    admin_listen: Option<SocketAddr>,
+    /// Ask /readyz instead of /healthz.
+    #[arg(long)]
+    ready: bool,
+}
+
+/// Of each step; whoever watches waits for a few seconds.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Run it.
+pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
+    let address = near(command.admin_listen.unwrap_or(command.listen));
+    let path = if command.ready { "/readyz" } else { "/healthz" };
+    let answer = ask(address, path).map_err(|error| format!("http://{address}{path}: {error}"))?;
+    let status = answer.split_whitespace().nth(1).unwrap_or("nothing");
+    if status != "200" {
+        return Err(format!("http://{address}{path} answered {status}").into());
+    }
+    println!("ok");
+    Ok(())
+}
+
+/// Who listens on all addresses listens on that of the machine itself.
+fn near(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}
+
+/// The first line of the answer.
+fn ask(address: SocketAddr, path: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut line = String::new();
+    BufReader::new(stream.take(1024)).read_line(&mut line)?;
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_everywhere_is_asked_here() {
+        for (listens, asked) in [
+            ("0.0.0.0:8080", "127.0.0.1:8080"),
+            ("[::]:8080", "[::1]:8080"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+            ("127.0.0.1:1", "127.0.0.1:1"),
+        ] {
+            assert_eq!(near(listens.parse().unwrap()), asked.parse().unwrap());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Spans on their way to the collector: a queue with an end, and a task that empties it. Nobody ever waits for it: what
+//! the queue has no room for, and what the collector does not take, is lost and counted.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::sampler::Sampler;
+use super::{Ended, Settings, otlp};
+use crate::limits::{OUTBOUND_ANSWER_BYTES_MAX, SPANS_A_POST_MAX, SPANS_LAST_WORD, SPANS_WAITING_MAX};
+use crate::outbound::{USER_AGENT, tls};
+
+/// The counter of lost spans.
+pub const LOST: &str = "card_payments_spans_lost_total";
+
+/// How long is waited before a collector that has enough to do, or is away, is asked once more.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(2)];
+
+/// Whoever decides what is recorded, and takes it.
+pub(super) struct Tracer {
+    pub(super) sampler: Sampler,
+    queue: mpsc::Sender<Ended>,
+}
+
+/// As with metrics and the log, there is one a process.
+static TRACER: OnceLock<Tracer> = OnceLock::new();
+
+/// Who takes spans, if anybody does.
+pub(super) fn tracer() -> Option<&'static Tracer> {
+    TRACER.get()
+}
+
+impl Tracer {
+    pub(super) fn offer(&self, span: Ended) {
+        if self.queue.try_send(span).is_err() {
+            lose(1);
+        }
+    }
+}
+
+fn lose(spans: usize) {
+    metrics::counter!(LOST).increment(u64::try_from(spans).unwrap_or(u64::MAX));
+}
+
+/// A collector that is told.
+pub struct Exporting {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Exporting {
+    /// Tell what is not told yet, within a few seconds.
+    pub async fn stop(self) {
+        let _ = self.stop.send(());
+        if timeout(SPANS_LAST_WORD, self.task).await.is_err() {
+            tracing::warn!("the last spans were not exported");
+        }
+    }
+}
+
+/// Record from now on, once a process, and tell the collector.
+pub fn install(settings: Settings) -> Exporting {
+    let (queue, spans) = mpsc::channel(SPANS_WAITING_MAX);
+    let (stop, stopped) = oneshot::channel();
+    let tracer = Tracer { sampler: settings.sampler, queue };
+    assert!(TRACER.set(tracer).is_ok(), "a process has one collector");
+    tracing::info!(collector = settings.url.host_str(), "traces are exported");
+    Exporting { stop, task: tokio::spawn(export(Collector::new(settings), spans, stopped)) }
+}
+
+async fn export(collector: Collector, mut spans: mpsc::Receiver<Ended>, mut stopped: oneshot::Receiver<()>) {
+    let mut batch = Vec::with_capacity(SPANS_A_POST_MAX);
+    loop {
+        tokio::select! {
+            () = gather(&mut spans, &mut batch, collector.settings.delay) => {}
+            _ = &mut stopped => break,
+        }
+        collector.take(&batch).await;
+        batch.clear();
+    }
+    loop {
+        while batch.len() < SPANS_A_POST_MAX
+            && let Ok(span) = spans.try_recv()
+        {
+            batch.push(span);
+        }
+        if batch.is_empty() {
+            return;
+        }
+        collector.take(&batch).await;
+        batch.clear();
+    }
+}
+
+/// What has come once the first of them has waited for so long, or there are enough.
+async fn gather(spans: &mut mpsc::Receiver<Ended>, batch: &mut Vec<Ended>, delay: Duration) {
+    if batch.is_empty() {
+        spans.recv_many(batch, SPANS_A_POST_MAX).await;
+    }
+    let end = Instant::now() + delay;
+    while batch.len() < SPANS_A_POST_MAX {
+        let room = SPANS_A_POST_MAX - batch.len();
+        if timeout_at(end, spans.recv_many(batch, room)).await.is_err() {
+            return;
+        }
+    }
+}
+
+struct Collector {
+    client: Client,
+    settings: Settings,
+}
+
+/// Why a post has come to nothing.
+enum Untaken {
+    /// It may be taken the next time.
+    NotNow(String),
+    /// It never will be.
+    Refused(StatusCode),
+}
+
+impl Collector {
+    fn new(settings: Settings) -> Self {
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"))
+            .redirect(Policy::none())
+            .user_agent(USER_AGENT)
+            .timeout(settings.timeout)
+            .default_headers(settings.headers.clone())
+            .build()
+            .expect("a client of which nothing but its proxy is read from the machine");
+        Self { client, settings }
+    }
+
+    async fn take(&self, spans: &[Ended]) {
+        let body = Bytes::from(otlp::export_request(&self.settings.resource, spans));
+        let mut pauses = PAUSES.into_iter();
+        let why = loop {
+            match (self.post(body.clone()).await, pauses.next()) {
+                (Ok(()), _) => return,
+                (Err(Untaken::NotNow(_)), Some(pause)) => sleep(pause).await,
+                (Err(Untaken::NotNow(why)), None) => break why,
+                (Err(Untaken::Refused(status)), _) => break format!("it answered {status}"),
+            }
+        };
+        lose(spans.len());
+        tracing::warn!(spans = spans.len(), why, "the collector takes no spans");
+    }
+
+    async fn post(&self, body: Bytes) -> Result<(), Untaken> {
+        let call = self.client.post(self.settings.url.clone()).header(CONTENT_TYPE, "application/x-protobuf");
+        // What the library says names the address, which may hold a key.
+        let away = |error: reqwest::Error| Untaken::NotNow(error.without_url().to_string());
+        let mut answer = call.body(body).send().await.map_err(away)?;
+        let status = answer.status();
+        finish(&mut answer).await;
+        match status.as_u16() {
+            200..=299 => Ok(()),
+            429 | 502 | 503 | 504 => Err(Untaken::NotNow(format!("it answered {status}"))),
+            _ => Err(Untaken::Refused(status)),
+        }
+    }
+}
+
+/// Read to its end, a connection can carry the next post.
+async fn finish(answer: &mut Response) {
+    let mut left = OUTBOUND_ANSWER_BYTES_MAX;
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        let Some(less) = left.checked_sub(chunk.len()) else { return };
+        left = less;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::super::otlp::tests::ended;
+    use super::*;
+
+    #[test]
+    fn what_there_is_no_room_for_is_lost_and_nobody_waits() {
+        let (queue, _spans) = mpsc::channel(2);
+        let tracer = Tracer { sampler: Sampler::default(), queue };
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || (0..5).for_each(|_| tracer.offer(ended())));
+        let text = recorder.handle().render();
+        assert!(text.contains("card_payments_spans_lost_total 3"), "{text}");
+    }
+}
