@@ -13,7 +13,10 @@ use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::acquirer::Acquirer;
-use crate::acquirer::simulator::{Numbers, Simulator};
+use crate::acquirer::http::{
+    Address, Remote, Secrets as AcquirerSecrets, Silence, WrongAddress, WrongSecrets,
+};
+use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, BucketError, Disk};
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
@@ -68,8 +71,17 @@ pub enum StartError {
     #[error("CARD_PAYMENTS_BLOBS: {0}")]
     Blobs(#[from] BucketError),
     /// No such acquirer.
-    #[error("there is no acquirer named {0}; there is: simulator")]
+    #[error("there is no acquirer named {0}; there are: simulator, and the https address of one elsewhere")]
     Acquirer(String),
+    /// No acquirer can be there, or must not.
+    #[error("CARD_PAYMENTS_ACQUIRER {0}")]
+    AcquirerAddress(#[from] WrongAddress),
+    /// Nothing by which an acquirer could know us.
+    #[error("CARD_PAYMENTS_ACQUIRER_SECRET {0}")]
+    AcquirerSecrets(#[from] WrongSecrets),
+    /// Whoever is there is not ours to ask.
+    #[error("the acquirer at {0} {1}")]
+    AcquirerSays(String, Silence),
     /// The first account cannot be made.
     #[error("the first account: {0}")]
     First(Error),
@@ -134,15 +146,8 @@ impl Parts {
                 return Err(StartError::TestOnly(name));
             }
         }
-        let acquirer = match (options.acquirer.as_deref(), environment) {
-            (None | Some("simulator"), Environment::Test) => Simulator::new(numbers(environment)),
-            (Some("simulator"), Environment::Live) => {
-                tracing::warn!("the acquirer is a simulator: no money moves");
-                Simulator::new(numbers(environment))
-            }
-            (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
-            (Some(other), _) => return Err(StartError::Acquirer(other.into())),
-        };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let acquirer = acquirer(options.acquirer.as_deref(), environment, secrets, &clock).await?;
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
             tracing::warn!(
                 "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
@@ -156,8 +161,8 @@ impl Parts {
             None => Arc::new(Disk::new(folder.clone())),
         };
         Ok(Self {
-            clock: Arc::new(SystemClock),
-            acquirer: Arc::new(acquirer),
+            clock,
+            acquirer,
             acquirer_answer: ACQUIRER_ANSWER,
             environment,
             operator,
@@ -232,7 +237,7 @@ pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx
     let folder = database.data_dir.join("files");
     let parts = Parts {
         clock: Arc::new(SystemClock),
-        acquirer: Arc::new(Simulator::new(numbers(environment))),
+        acquirer: Arc::new(Simulator::of(environment)),
         acquirer_answer: ACQUIRER_ANSWER,
         environment,
         operator: operator(database, secrets).await?,
@@ -292,15 +297,44 @@ async fn operator(database: &DatabaseOptions, secrets: &Secrets) -> Result<Opera
     Ok(operator)
 }
 
-fn is_https(address: &str) -> bool {
-    address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
+/// Who moves the money. One elsewhere is heard of at once where it answers; where it is not there yet, the server starts and is
+/// not ready.
+async fn acquirer(
+    named: Option<&str>,
+    environment: Environment,
+    secrets: &Secrets,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn Acquirer>, StartError> {
+    let named = match (named, environment) {
+        (None | Some("simulator"), Environment::Test) => {
+            return Ok(Arc::new(Simulator::of(environment)));
+        }
+        (Some("simulator"), Environment::Live) => {
+            tracing::warn!("the acquirer is a simulator: no money moves");
+            return Ok(Arc::new(Simulator::of(environment)));
+        }
+        (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
+        (Some(named), _) if !named.contains("://") => return Err(StartError::Acquirer(named.into())),
+        (Some(named), _) => named,
+    };
+    let address = Address::parse(named, environment)?;
+    let secret = secrets.acquirer.as_ref();
+    let secret =
+        secret.ok_or(StartError::Beside("CARD_PAYMENTS_ACQUIRER_SECRET", "CARD_PAYMENTS_ACQUIRER"))?;
+    let secrets = AcquirerSecrets::parse(secret)?;
+    let acquirer = Remote::new(address.clone(), secrets, environment, Arc::clone(clock));
+    match acquirer.greet().await {
+        Ok(()) => {}
+        Err(silence) if silence.passes() => {
+            tracing::warn!(%address, %silence, "this server is not ready before its acquirer has answered");
+        }
+        Err(silence) => return Err(StartError::AcquirerSays(address.to_string(), silence)),
+    }
+    Ok(Arc::new(acquirer))
 }
 
-fn numbers(environment: Environment) -> Numbers {
-    match environment {
-        Environment::Test => Numbers::TestCards,
-        Environment::Live => Numbers::All,
-    }
+fn is_https(address: &str) -> bool {
+    address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
 }
 
 fn reach(environment: Environment, allow: &[Allowed]) -> Reach {

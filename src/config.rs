@@ -96,7 +96,8 @@ pub struct ServeOptions {
     /// default. Region, credentials and endpoint of the bucket are AWS_... variables.
     #[arg(long, env = "CARD_PAYMENTS_BLOBS")]
     pub blobs: Option<String>,
-    /// simulator; the default in test, to be named in live.
+    /// simulator, or the address of one elsewhere: https://HOST, with a port and a path where there are some. simulator is
+    /// the default in test; in live it is to be named.
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
     pub acquirer: Option<String>,
     /// Where set, /metrics answers only there, beside /healthz and /readyz; in live it answers nowhere else.
@@ -148,6 +149,8 @@ pub struct Secrets {
     pub wallet_a_identity: Option<Secret>,
     /// The private key for which walletG's payloads are sealed, in PEM.
     pub wallet_g_key: Option<Secret>,
+    /// What an acquirer elsewhere and its server know each other by.
+    pub acquirer: Option<Secret>,
 }
 
 /// A wrong configuration, in one line.
@@ -176,6 +179,7 @@ impl Secrets {
             vault_key: secret("CARD_PAYMENTS_VAULT_KEY")?,
             wallet_a_identity: secret("CARD_PAYMENTS_WALLET_A_IDENTITY")?,
             wallet_g_key: secret("CARD_PAYMENTS_WALLET_G_KEY")?,
+            acquirer: secret("CARD_PAYMENTS_ACQUIRER_SECRET")?,
         };
         check_key("CARD_PAYMENTS_SECRET_KEY", secrets.secret_key.as_ref())?;
         check_key("CARD_PAYMENTS_PUBLISHABLE_KEY", secrets.publishable_key.as_ref())?;

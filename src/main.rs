@@ -55,6 +55,7 @@ enum Command {
     /// The keys that encrypt what is stored.
     Vault(On<commands::vault::Vault>),
     Backup(commands::backup::Backup),
+    Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
 }
 
@@ -65,7 +66,7 @@ enum Command {
 ///
 /// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
 /// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY.
+/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080")]
 struct Serve {
@@ -182,6 +183,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Ledger(On { command, database }) => commands::ledger::run(command, &database).await,
         Command::Vault(On { command, database }) => commands::vault::run(command, &database).await,
         Command::Backup(command) => commands::backup::run(command),
+        Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

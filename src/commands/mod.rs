@@ -2,6 +2,7 @@
 //! which brings its schema up to date, and calls a service.
 
 pub mod account;
+pub mod acquirer;
 pub mod backup;
 pub mod deposit;
 pub mod dispute;

@@ -43,7 +43,7 @@ impl Unreached {
     }
 
     /// What the HTTP client's error says, at its bottom.
-    pub(super) fn of(error: &reqwest::Error) -> Self {
+    pub(crate) fn of(error: &reqwest::Error) -> Self {
         if error.is_timeout() {
             return Self::Timeout;
         }

@@ -1,7 +1,7 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
 //! direction only, this order: a verb lives with the later noun.
 //!
-//! claim (of an Idempotency-Key), context (which all of them get), installation, data_keys (of the vault), idempotency, page (of a list), words (of
+//! claim (of an Idempotency-Key), context (which all of them get), directory (of cards and rates), installation, data_keys (of the vault), idempotency, page (of a list), words (of
 //! a search), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and
 //! webhooks), cards, wallets, payment_sources, customers, payment (which card pays), charges, authorisations,
@@ -19,6 +19,7 @@ pub mod context;
 pub mod customers;
 pub mod data_keys;
 pub mod deposits;
+mod directory;
 pub mod disputes;
 pub mod due;
 mod due_work;

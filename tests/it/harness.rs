@@ -2,17 +2,18 @@
 //! every answer checked against the document.
 
 pub mod app;
+pub mod cable;
 pub mod chance;
 pub mod client;
 #[expect(dead_code, reason = "shared with the benches, which want more of it")]
 pub mod cluster;
 pub mod contract;
+pub mod elsewhere;
 pub mod given;
 pub mod installed;
 pub mod line;
 pub mod outside;
 pub mod postgres;
-#[expect(dead_code, reason = "shared with the programs of faults, which kill")]
 pub mod process;
 pub mod receiver;
 pub mod records;

@@ -67,6 +67,7 @@ mod races;
 mod recipients;
 mod refund_races;
 mod refunds;
+mod remote_acquirer;
 mod requests;
 mod sandbox_accounts;
 mod sandbox_acquirer;
