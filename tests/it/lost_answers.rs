@@ -227,7 +227,7 @@ pub async fn compared(app: &App, line: &Line) -> (usize, usize) {
     let captured =
         "SELECT COUNT(*) FROM charges WHERE origin <> 'capture' AND state = 'captured' AND NOT capture";
     let voided = "SELECT COUNT(*) FROM charges WHERE state = 'voided'";
-    let refunded = "SELECT COUNT(*) FROM refunds WHERE state = 'succeeded'";
+    let refunded = "SELECT COUNT(*) FROM refunds WHERE announced IS NOT NULL";
     let (mut lost, mut doubled) = (0, 0);
     for (action, sql) in [("charge", kept), ("capture", captured), ("void", voided), ("refund", refunded)] {
         let there = done.iter().filter(|key| key.split(':').nth(1) == Some(action)).count();
