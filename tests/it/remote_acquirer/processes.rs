@@ -16,6 +16,7 @@ const CARD: &str = "4200000000000000";
 /// A server whose acquirer may take so long.
 async fn server(database: Database, acquirer: &Process, answer: Duration) -> Option<App> {
     let client = elsewhere::client(acquirer.address, Environment::Test);
+    client.greet().await.unwrap();
     App::start_with(database, client, answer).await
 }
 
