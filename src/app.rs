@@ -13,7 +13,10 @@ use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::acquirer::Acquirer;
-use crate::acquirer::simulator::{Numbers, Simulator};
+use crate::acquirer::http::{
+    Address, Remote, Secrets as AcquirerSecrets, Silence, WrongAddress, WrongSecrets,
+};
+use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, BucketError, Disk};
 use crate::clock::{Clock, Ids, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
@@ -69,8 +72,17 @@ pub enum StartError {
     #[error("CARD_PAYMENTS_BLOBS: {0}")]
     Blobs(#[from] BucketError),
     /// No such acquirer.
-    #[error("there is no acquirer named {0}; there is: simulator")]
+    #[error("there is no acquirer named {0}; there are: simulator, and the https address of one elsewhere")]
     Acquirer(String),
+    /// No acquirer can be there, or must not.
+    #[error("CARD_PAYMENTS_ACQUIRER {0}")]
+    AcquirerAddress(#[from] WrongAddress),
+    /// Nothing by which an acquirer could know us.
+    #[error("CARD_PAYMENTS_ACQUIRER_SECRET {0}")]
+    AcquirerSecrets(#[from] WrongSecrets),
+    /// Whoever is there is not ours to ask.
+    #[error("the acquirer at {0} {1}")]
+    AcquirerSays(String, Silence),
     /// The first account cannot be made.
     #[error("the first account: {0}")]
     First(Error),
@@ -129,7 +141,9 @@ impl Parts {
         if let Some(name) = test_only(environment, secrets).into_iter().next() {
             return Err(StartError::TestOnly(name));
         }
-        let acquirer = acquirer(options, environment)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let acquirer = NamedAcquirer::of(options.acquirer.as_deref(), environment, secrets, &clock)?;
+        let acquirer = acquirer.greeted(environment).await?;
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
             tracing::warn!(
                 "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
@@ -143,7 +157,7 @@ impl Parts {
             None => Arc::new(Disk::new(folder.clone())),
         };
         Ok(Self {
-            clock: Arc::new(SystemClock),
+            clock,
             acquirer,
             acquirer_answer: ACQUIRER_ANSWER,
             environment,
@@ -219,7 +233,7 @@ pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx
     let folder = database.data_dir.join("files");
     let parts = Parts {
         clock: Arc::new(SystemClock),
-        acquirer: Arc::new(Simulator::new(numbers(environment))),
+        acquirer: Arc::new(Simulator::of(environment)),
         acquirer_answer: ACQUIRER_ANSWER,
         environment,
         operator: operator(database, secrets).await?,
@@ -290,32 +304,64 @@ pub(crate) fn test_only(environment: Environment, secrets: &Secrets) -> Vec<&'st
     given.map(|(name, _)| name).collect()
 }
 
-/// Who moves the money, as the configuration names him.
-pub(crate) fn acquirer(
-    options: &ServeOptions,
-    environment: Environment,
-) -> Result<Arc<dyn Acquirer>, StartError> {
-    match (options.acquirer.as_deref(), environment) {
-        (None | Some("simulator"), Environment::Test) => {}
-        (Some("simulator"), Environment::Live) => {
-            tracing::warn!("the acquirer is a simulator: no money moves");
-        }
-        (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
-        (Some(other), _) => return Err(StartError::Acquirer(other.into())),
+/// Who moves the money, as the configuration names him. Nobody is asked yet.
+pub(crate) enum NamedAcquirer {
+    /// Nobody.
+    Simulator(Simulator),
+    /// Whoever answers there.
+    Elsewhere(Address, Remote),
+}
+
+impl NamedAcquirer {
+    /// The one that is configured.
+    pub(crate) fn of(
+        named: Option<&str>,
+        environment: Environment,
+        secrets: &Secrets,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, StartError> {
+        let named = match (named, environment) {
+            (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
+            (None | Some("simulator"), _) => return Ok(Self::Simulator(Simulator::of(environment))),
+            (Some(named), _) if !named.contains("://") => return Err(StartError::Acquirer(named.into())),
+            (Some(named), _) => named,
+        };
+        let address = Address::parse(named, environment)?;
+        let secret = secrets.acquirer.as_ref();
+        let secret =
+            secret.ok_or(StartError::Beside("CARD_PAYMENTS_ACQUIRER_SECRET", "CARD_PAYMENTS_ACQUIRER"))?;
+        let secrets = AcquirerSecrets::parse(secret)?;
+        let remote = Remote::new(address.clone(), secrets, environment, Arc::clone(clock));
+        Ok(Self::Elsewhere(address, remote))
     }
-    Ok(Arc::new(Simulator::new(numbers(environment))))
+
+    /// Ready to be asked. One elsewhere is heard of at once where it answers; where it is not there yet, the server starts and
+    /// is not ready.
+    async fn greeted(self, environment: Environment) -> Result<Arc<dyn Acquirer>, StartError> {
+        match self {
+            Self::Simulator(simulator) => {
+                if environment == Environment::Live {
+                    tracing::warn!("the acquirer is a simulator: no money moves");
+                }
+                Ok(Arc::new(simulator))
+            }
+            Self::Elsewhere(address, remote) => {
+                match remote.greet().await {
+                    Ok(()) => {}
+                    Err(silence) if silence.passes() => {
+                        tracing::warn!(%address, %silence, "this server is not ready before its acquirer has answered");
+                    }
+                    Err(silence) => return Err(StartError::AcquirerSays(address.to_string(), silence)),
+                }
+                Ok(Arc::new(remote))
+            }
+        }
+    }
 }
 
 /// Whether an address is safe from whoever listens on its way.
 pub(crate) fn is_https(address: &str) -> bool {
     address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
-}
-
-fn numbers(environment: Environment) -> Numbers {
-    match environment {
-        Environment::Test => Numbers::TestCards,
-        Environment::Live => Numbers::All,
-    }
 }
 
 pub(crate) fn reach(environment: Environment, allow: &[Allowed]) -> Reach {

@@ -96,7 +96,8 @@ pub struct ServeOptions {
     /// default. Region, credentials and endpoint of the bucket are AWS_... variables.
     #[arg(long, env = "CARD_PAYMENTS_BLOBS")]
     pub blobs: Option<String>,
-    /// simulator; the default in test, to be named in live.
+    /// simulator, or the address of one elsewhere: https://HOST, with a port and a path where there are some. simulator is
+    /// the default in test; in live it is to be named.
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
     pub acquirer: Option<String>,
     /// Where set, /metrics answers only there, beside /healthz and /readyz; in live it answers nowhere else.
@@ -148,6 +149,8 @@ pub struct Secrets {
     pub wallet_a_identity: Option<Secret>,
     /// The private key for which walletG's payloads are sealed, in PEM.
     pub wallet_g_key: Option<Secret>,
+    /// What an acquirer elsewhere and its server know each other by.
+    pub acquirer: Option<Secret>,
 }
 
 /// A wrong configuration, in one line.
@@ -177,7 +180,7 @@ impl Secrets {
     /// The same as far as they can be read, and everything that is wrong with them.
     pub fn gathered() -> (Self, Vec<ConfigError>) {
         let mut faults = Vec::new();
-        let [secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key] =
+        let [secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key, acquirer] =
             Self::VARIABLES.map(|name| {
                 secret(name).unwrap_or_else(|fault| {
                     faults.push(fault);
@@ -192,16 +195,17 @@ impl Secrets {
         if secret_key.is_some() && secret_key == publishable_key {
             faults.push(ConfigError::SameKeys);
         }
-        (Self { secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key }, faults)
+        (Self { secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key, acquirer }, faults)
     }
 
     /// The variables of all of them. Each may be a file's name instead, with `_FILE` behind it.
-    pub const VARIABLES: [&str; 5] = [
+    pub const VARIABLES: [&str; 6] = [
         "CARD_PAYMENTS_SECRET_KEY",
         "CARD_PAYMENTS_PUBLISHABLE_KEY",
         "CARD_PAYMENTS_VAULT_KEY",
         "CARD_PAYMENTS_WALLET_A_IDENTITY",
         "CARD_PAYMENTS_WALLET_G_KEY",
+        "CARD_PAYMENTS_ACQUIRER_SECRET",
     ];
 }
 

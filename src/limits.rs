@@ -181,6 +181,25 @@ pub const KEY_CACHE_ENTRIES: u64 = 10_000;
 
 /// Decisions 5: how long the acquirer may take to answer.
 pub const ACQUIRER_ANSWER: Duration = Duration::from_secs(20);
+/// Decisions 5: how long one elsewhere may take to say what it knows of a card or a currency, and who it is.
+pub const ACQUIRER_QUESTION: Duration = Duration::from_secs(10);
+/// Decisions 5: how long a connection to it may take: what was not sent was not done.
+pub const ACQUIRER_CONNECT: Duration = Duration::from_secs(5);
+/// Decisions 5: for how long rates are remembered.
+pub const RATES_LIFETIME: Duration = Duration::from_mins(1);
+/// Decisions 5: for how long it is remembered what a number's card is.
+pub const CARDS_LIFETIME: Duration = Duration::from_mins(10);
+/// How many cards are.
+pub const CARDS_REMEMBERED_MAX: u64 = 10_000;
+/// How much of an acquirer's request or answer is read.
+pub const ACQUIRER_BYTES_MAX: usize = 64 * 1024;
+/// Decisions 5: how far the clocks of a server and its acquirer may be apart. A simulator remembers a call for longer than
+/// anybody who kept the request could repeat it.
+pub const ACQUIRER_CLOCKS_APART: Span = Span::seconds(60);
+/// How long a served simulator keeps a call that it never answers: longer than anybody waits.
+pub const ACQUIRER_SILENCE: Duration = Duration::from_secs(25);
+/// How many connections a served simulator takes.
+pub const ACQUIRER_CONNECTIONS: usize = 1024;
 /// Decisions 5: a call starts this soon after its intent or not at all.
 pub const ACQUIRER_CALL_START: Span = Span::seconds(5);
 /// Decisions 5: wall clock from an intent to the moment a worker may settle it.
@@ -197,6 +216,8 @@ pub const IDEMPOTENCY_KEPT: Span = Span::days(1);
 pub const CLOCK_AHEAD_MAX_MONTHS: u32 = 100 * 12;
 /// Decisions 13: for how long one request moves a clock.
 pub const CLOCK_MOVE: Duration = Duration::from_secs(50);
+/// Decisions 13: how long an acquirer elsewhere may take to answer while a clock is moved.
+pub const CLOCK_ANSWER: Duration = Duration::from_secs(5);
 /// Wall clock for which a move has the clock to itself, unless it says that it still lives.
 pub const CLOCK_LEASE: Span = Span::seconds(5);
 /// How often it says so, however long a step takes.

@@ -79,6 +79,7 @@ enum Command {
     Trigger(commands::trigger::Trigger),
     Seed(commands::seed::Seed),
     Health(commands::health::Health),
+    Acquirer(commands::acquirer::Acquirer),
     Completions(Completions),
 }
 
@@ -89,7 +90,7 @@ enum Command {
 ///
 /// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
 /// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY. Traces are exported as the OTEL_... variables of OpenTelemetry say.
+/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET. Traces are exported as the OTEL_... variables of OpenTelemetry say.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080")]
 struct Serve {
@@ -213,6 +214,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Trigger(command) => commands::trigger::run(command).await,
         Command::Seed(command) => commands::seed::run(command).await,
         Command::Health(command) => commands::health::run(&command),
+        Command::Acquirer(command) => commands::acquirer::run(command).await,
         Command::Completions(Completions { shell }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -3,6 +3,7 @@
 //! Every call carries a key. A call that is repeated under its key acts once and answers alike. A call without an
 //! answer is settled by its key, and settling closes it: from then on a late arrival is refused.
 
+pub mod http;
 mod outcome;
 pub mod simulator;
 pub mod test_cards;
@@ -13,7 +14,8 @@ use entity::Currency;
 use entity::Rate;
 use entity::Scheme;
 use entity::failure::Decline;
-use futures::future::BoxFuture;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, ready};
 
 pub use self::outcome::{Aftermath, Fault, Outcome};
 use crate::card_number::CardNumber;
@@ -21,14 +23,24 @@ use crate::secret::Secret;
 
 /// What every acquirer can do. No transaction is open during a call.
 pub trait Acquirer: Send + Sync + 'static {
-    /// Its name in the configuration.
-    fn name(&self) -> &'static str;
+    /// What it is called.
+    fn name(&self) -> &str;
+
+    /// Whether its answers come at the first poll of a call or never: nobody need wait for them.
+    fn answers_at_once(&self) -> bool {
+        false
+    }
+
+    /// Whether it has been heard of since the process began. Who asks may wait for as long as a question may take.
+    fn is_known(&self) -> BoxFuture<'_, bool> {
+        ready(true).boxed()
+    }
 
     /// What the schemes' directory knows of a number; `None` is a number that this acquirer does not take.
-    fn card(&self, number: &CardNumber) -> Option<CardInfo>;
+    fn card<'a>(&'a self, number: &'a CardNumber) -> BoxFuture<'a, Result<Option<CardInfo>, NoAnswer>>;
 
     /// What a unit of the currency is worth in AUD now; `None` is a currency that this acquirer does not take.
-    fn rate(&self, currency: Currency) -> Option<Rate>;
+    fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>>;
 
     /// Reserves an amount on a card, or takes it at once.
     fn authorise(&self, call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>>;
@@ -74,6 +86,12 @@ impl CallKey {
     /// One attempt can take several actions, each once.
     pub fn new(attempt: impl fmt::Display, action: &str) -> Self {
         Self(format!("{attempt}:{action}"))
+    }
+
+    /// The key that goes by this name: 1 to 255 visible characters.
+    pub fn named(text: &str) -> Option<Self> {
+        let is_key = (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        is_key.then(|| Self(text.to_owned()))
     }
 
     /// For the wire of an adapter.
@@ -182,6 +200,6 @@ pub enum Settled {
     NotDone,
 }
 
-/// The acquirer did not answer when asked to settle: ask again later.
+/// The acquirer did not answer a question: ask again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoAnswer;

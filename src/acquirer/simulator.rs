@@ -27,8 +27,9 @@ use super::{
     RefundAnswer, Settled,
 };
 use crate::card_number::CardNumber;
+use crate::config::Environment;
 
-const REFERENCE_PREFIX: &str = "simulator";
+const NAME: &str = "simulator";
 /// Where live cards that the table does not know come from: there is no directory to ask.
 const LIVE_ISSUING_COUNTRY: &str = "AU";
 
@@ -49,6 +50,14 @@ pub struct Simulator {
 }
 
 impl Simulator {
+    /// The one of an environment.
+    pub fn of(environment: Environment) -> Self {
+        Self::new(match environment {
+            Environment::Test => Numbers::TestCards,
+            Environment::Live => Numbers::All,
+        })
+    }
+
     /// One that has seen no call yet.
     pub fn new(numbers: Numbers) -> Self {
         Self { numbers, memory: Mutex::default() }
@@ -57,6 +66,20 @@ impl Simulator {
     fn memory(&self) -> MutexGuard<'_, Memory> {
         // Each of its changes is complete in itself, so a panic elsewhere leaves nothing half done.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self, number: &CardNumber) -> Option<CardInfo> {
+        let issuing_country = match (TestCards::of(number.digits().expose()), self.numbers) {
+            (Some(row), _) => row.issuing_country,
+            (None, Numbers::All) => LIVE_ISSUING_COUNTRY,
+            (None, Numbers::TestCards) => return None,
+        };
+        let scheme = number.scheme();
+        Some(CardInfo {
+            scheme,
+            issuing_country: issuing_country.to_owned(),
+            three_d_secure: is_enrolled(scheme),
+        })
     }
 
     /// The sandbox's order goes before the card.
@@ -103,25 +126,19 @@ impl Simulator {
 
 impl Acquirer for Simulator {
     fn name(&self) -> &'static str {
-        "simulator"
+        NAME
     }
 
-    fn card(&self, number: &CardNumber) -> Option<CardInfo> {
-        let issuing_country = match (TestCards::of(number.digits().expose()), self.numbers) {
-            (Some(row), _) => row.issuing_country,
-            (None, Numbers::All) => LIVE_ISSUING_COUNTRY,
-            (None, Numbers::TestCards) => return None,
-        };
-        let scheme = number.scheme();
-        Some(CardInfo {
-            scheme,
-            issuing_country: issuing_country.to_owned(),
-            three_d_secure: is_enrolled(scheme),
-        })
+    fn answers_at_once(&self) -> bool {
+        true
     }
 
-    fn rate(&self, currency: Currency) -> Option<Rate> {
-        Some(test_rate(currency))
+    fn card<'a>(&'a self, number: &'a CardNumber) -> BoxFuture<'a, Result<Option<CardInfo>, NoAnswer>> {
+        ready(Ok(self.known(number))).boxed()
+    }
+
+    fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>> {
+        ready(Ok(Some(test_rate(currency)))).boxed()
     }
 
     fn authorise(&self, call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>> {
@@ -153,8 +170,13 @@ impl Acquirer for Simulator {
     }
 
     fn is_disputed_once_captured(&self, reference: &str) -> bool {
-        aftermath(reference) == Some(Aftermath::Disputed)
+        foretells_dispute(reference)
     }
+}
+
+/// Whether a reference is one of a simulator's that tells of a dispute to come.
+pub fn foretells_dispute(reference: &str) -> bool {
+    aftermath(reference) == Some(Aftermath::Disputed)
 }
 
 const fn word(aftermath: Aftermath) -> &'static str {
@@ -166,14 +188,14 @@ const fn word(aftermath: Aftermath) -> &'static str {
 }
 
 fn reference(aftermath: Aftermath, key: &CallKey) -> String {
-    format!("{REFERENCE_PREFIX}:{}:{key}", word(aftermath))
+    format!("{NAME}:{}:{key}", word(aftermath))
 }
 
 fn aftermath(reference: &str) -> Option<Aftermath> {
     let (prefix, rest) = reference.split_once(':')?;
     let (written, _key) = rest.split_once(':')?;
     let all = [Aftermath::Ordinary, Aftermath::Disputed, Aftermath::RefundsFail];
-    all.into_iter().find(|&aftermath| prefix == REFERENCE_PREFIX && word(aftermath) == written)
+    all.into_iter().find(|&aftermath| prefix == NAME && word(aftermath) == written)
 }
 
 /// One scheme is not, so that both paths of 3-D Secure can be tried.

@@ -1,19 +1,34 @@
 //! Who moves the money.
 
+use std::sync::Arc;
+
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
-use crate::app;
+use crate::app::NamedAcquirer;
+use crate::clock::{Clock, SystemClock};
 
-/// See that it is named. Whoever answers over a network is greeted here.
-pub fn look(configuration: &Configuration, findings: &mut Findings) {
+/// See that it is named, and greet whoever is to answer over a network.
+pub async fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Acquirer);
-    let Configuration { serve, database, .. } = configuration;
-    match app::acquirer(serve, database.environment) {
+    let Configuration { serve, database, secrets, .. } = configuration;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    match NamedAcquirer::of(serve.acquirer.as_deref(), database.environment, secrets, &clock) {
         Err(error) => findings.wrong(error.to_string(), "name it in CARD_PAYMENTS_ACQUIRER"),
-        Ok(_) if configuration.is_live() => findings.warning(
+        Ok(NamedAcquirer::Simulator(_)) if configuration.is_live() => findings.warning(
             "the acquirer is a simulator: no money moves",
             "name the one that moves it in CARD_PAYMENTS_ACQUIRER",
         ),
-        Ok(_) => findings.ok("a simulator"),
+        Ok(NamedAcquirer::Simulator(_)) => findings.ok("a simulator"),
+        Ok(NamedAcquirer::Elsewhere(address, remote)) => match remote.greet().await {
+            Ok(()) => findings.ok(format!("the acquirer at {address} answers")),
+            Err(silence) if silence.passes() => findings.warning(
+                format!("the acquirer at {address}: {silence}"),
+                "until it answers, a server starts and is not ready",
+            ),
+            Err(silence) => findings.wrong(
+                format!("the acquirer at {address}: {silence}"),
+                "see docs/acquirer.md for what both ends have to agree on",
+            ),
+        },
     }
 }

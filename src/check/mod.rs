@@ -31,6 +31,6 @@ pub async fn check(given: &[(&'static str, OsString)]) -> Vec<Finding> {
     clocks::look(inspection.as_ref(), &clock, began, &mut findings);
     disk::look(&configuration, &mut findings).await;
     ports::look(&configuration, &mut findings);
-    acquirer::look(&configuration, &mut findings);
+    acquirer::look(&configuration, &mut findings).await;
     findings.all()
 }

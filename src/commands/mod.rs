@@ -2,6 +2,7 @@
 //! which brings its schema up to date, and calls a service; `listen` and `trigger` ask the server itself.
 
 pub mod account;
+pub mod acquirer;
 pub mod audit;
 pub mod backup;
 pub mod check;

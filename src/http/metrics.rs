@@ -25,6 +25,7 @@ const RATE_LIMITED: &str = "card_payments_rate_limited_total";
 const PLACES: &str = "card_payments_places";
 const CONNECTIONS: &str = "card_payments_connections";
 const ACQUIRER_CALLS: &str = "card_payments_acquirer_calls_total";
+const ACQUIRER_SILENT: &str = "card_payments_acquirer_silent_total";
 const BUCKETS_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
@@ -40,6 +41,10 @@ impl Metrics {
         describe_histogram!(REQUEST_SECONDS, Unit::Seconds, "How long requests took, by route template");
         describe_counter!(ACQUIRER_CALLS, "Calls made to the acquirer");
         describe_counter!(trace::LOST, "Spans that the collector of traces did not get");
+        describe_counter!(
+            ACQUIRER_SILENT,
+            "What was refused with 503 because the acquirer did not say what it knows of a card or a currency"
+        );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
         describe_gauge!(QUEUE, "Units of work that wait for SQLite's writer");
@@ -57,6 +62,7 @@ impl Metrics {
         metrics::counter!(RATE_LIMITED).increment(0);
         metrics::counter!(ACQUIRER_CALLS).increment(0);
         metrics::counter!(trace::LOST).increment(0);
+        metrics::counter!(ACQUIRER_SILENT).increment(0);
         Self(handle)
     }
 

@@ -36,7 +36,7 @@ pub(crate) const USER_AGENT: &str = concat!("card-payments/", env!("CARGO_PKG_VE
 
 /// How long an unused connection is kept: less than the five seconds after which common servers close it,
 /// because a request that meets the closing is lost.
-const IDLE: Duration = Duration::from_secs(4);
+pub(crate) const IDLE: Duration = Duration::from_secs(4);
 
 /// How long a connection may take that nobody waits for any more.
 const CONNECT: Duration = Duration::from_secs(15);
@@ -127,7 +127,7 @@ impl Outbound {
         let call = self.client.post(self.callable(url)?).headers(headers).body(body);
         let mut answer = answered(call, end).await?;
         // Read to its end, a connection can carry the next call; cut short, it is closed.
-        let _ = timeout_at(end, read(&mut answer)).await;
+        let _ = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX)).await;
         Ok(answer.status().as_u16())
     }
 
@@ -135,7 +135,7 @@ impl Outbound {
     pub async fn get(&self, url: &str, within: Duration) -> Result<u16, Unreached> {
         let end = Instant::now() + within;
         let mut answer = answered(self.client.get(self.callable(url)?), end).await?;
-        let _ = timeout_at(end, read(&mut answer)).await;
+        let _ = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX)).await;
         Ok(answer.status().as_u16())
     }
 
@@ -144,7 +144,9 @@ impl Outbound {
         let end = Instant::now() + within;
         let call = self.client.post(self.callable(url)?).header(CONTENT_TYPE, "application/json").body(body);
         let mut answer = answered(call, end).await?;
-        let body = timeout_at(end, read(&mut answer)).await.map_err(|_| Unreached::Timeout)?;
+        let body = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX))
+            .await
+            .map_err(|_| Unreached::Timeout)?;
         Ok((answer.status().as_u16(), body.ok_or(Unreached::ConnectionFailed)?))
     }
 
@@ -167,11 +169,11 @@ async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, Unreac
     answer.map_err(|error| Unreached::of(&error))
 }
 
-/// The body; none if it breaks off or is too long.
-async fn read(answer: &mut Response) -> Option<Bytes> {
+/// The body of an answer; none if it breaks off or has more bytes than `most`.
+pub(crate) async fn read(answer: &mut Response, most: usize) -> Option<Bytes> {
     let mut body = BytesMut::new();
     while let Some(chunk) = answer.chunk().await.ok()? {
-        if body.len() + chunk.len() > OUTBOUND_ANSWER_BYTES_MAX {
+        if body.len() + chunk.len() > most {
             return None;
         }
         body.extend_from_slice(&chunk);

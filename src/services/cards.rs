@@ -27,14 +27,14 @@ use crate::views;
 
 /// Store a card in exchange for a single-use token.
 ///
-/// Refusals: `invalid_resource`.
+/// Refusals: `service_unavailable` where the acquirer does not say what it knows of the number; `invalid_resource`.
 pub async fn store(
     ctx: &Context,
     account: &Account,
     params: Params<NewCard>,
 ) -> Result<views::card::Card, Error> {
     let Params { value, mut faults } = params;
-    let card = present(ctx, account, &value, "", &mut faults);
+    let card = present(ctx, account, &value, "", &mut faults).await?;
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let row = single_use(ctx, account, card);
     let unit = idempotency::write(ctx, account, row, |tx, row| {

@@ -7,7 +7,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::context::Context;
 use crate::config::Environment;
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::store::{ConnectError, Store};
 use crate::vault::VaultError;
 
@@ -56,8 +56,13 @@ pub fn refuse_other(found: Option<&str>, environment: Environment) -> Result<(),
     }
 }
 
-/// Whether the database answers, and writes: if it could not lately, it is tried with a write that changes nothing.
+/// Whether the database answers, and writes: if it could not lately, it is tried with a write that changes nothing. And whether
+/// the acquirer has been heard of since the process began: who has not would find out by a payment whether they know each
+/// other.
 pub async fn answers(ctx: &Context) -> Result<(), Error> {
+    if !ctx.acquirer.is_known().await {
+        return Err(ErrorCode::ServiceUnavailable.into());
+    }
     installation::Entity::find_by_id(ENVIRONMENT).one(ctx.store.read()).await?;
     if !ctx.store.is_unwritable() {
         return Ok(());

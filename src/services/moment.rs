@@ -10,7 +10,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::context::{Account, Context};
 use crate::error::{Error, ErrorCode};
-use crate::limits::CLOCK_LEASE;
+use crate::limits::{CLOCK_ANSWER, CLOCK_LEASE};
 use crate::store::Tx;
 
 /// An account at an instant.
@@ -66,10 +66,14 @@ impl Moment {
         }
     }
 
-    /// How long the acquirer may take to answer. Only a simulator's clock is ever moved, and that one answers at once
-    /// or never.
+    /// How long the acquirer may take to answer. A clock that is moved waits for nobody who answers at once or never, and
+    /// not long for anybody else: who moved it waits, too.
     pub fn patience(&self, ctx: &Context) -> Duration {
-        if self.stop.is_some() { Duration::ZERO } else { ctx.acquirer_answer }
+        match self.stop {
+            None => ctx.acquirer_answer,
+            Some(_) if ctx.acquirer.answers_at_once() => Duration::ZERO,
+            Some(_) => ctx.acquirer_answer.min(CLOCK_ANSWER),
+        }
     }
 
     /// What the transaction that does the work, or claims it before a call, writes last.

@@ -62,6 +62,8 @@ impl From<Payer> for Found {
 }
 
 /// Find the card that pays. `None` means that `faults` says why there is none.
+///
+/// Refusals: `service_unavailable` where the acquirer does not say what it knows of a number.
 pub async fn find(
     ctx: &Context,
     account: &Account,
@@ -83,7 +85,7 @@ pub async fn find(
         return Ok(None);
     }
     if let Some(card) = offered.card {
-        return inline(ctx, account, card, faults);
+        return inline(ctx, account, card, faults).await;
     }
     if let Some(token) = card_token {
         return stored(ctx, account, token, faults).await;
@@ -101,13 +103,14 @@ const EXACTLY_ONE: &str =
     "Exactly one of card, card_token, payment_source_token or customer_token is required";
 const UNKNOWN: &str = "is not valid";
 
-fn inline(
+async fn inline(
     ctx: &Context,
     account: &Account,
     card: &NewCard,
     faults: &mut Faults,
 ) -> Result<Option<Found>, Error> {
-    let Some(presented) = cards::present(ctx, account, card, "card.", faults) else { return Ok(None) };
+    let presented = cards::present(ctx, account, card, "card.", faults).await?;
+    let Some(presented) = presented else { return Ok(None) };
     let cards::Presented { mut row, digits } = presented;
     // Never given out, so never used: it is born spent, and its digits never reach the database.
     row.state = CardState::Used;

@@ -19,7 +19,8 @@ use crate::wallet::{Opened, Unreadable, WalletAToken, WalletGToken};
 /// Store a payment source in exchange for a single-use token. A wallet's payload is verified and opened, and can be
 /// stored once.
 ///
-/// Refusals: `invalid_resource`; of a payload that cannot be used nobody is told why.
+/// Refusals: `service_unavailable` where the acquirer does not say what it knows of the number; `invalid_resource`; of a
+/// payload that cannot be used nobody is told why.
 pub async fn store(
     ctx: &Context,
     account: &Account,
@@ -27,20 +28,20 @@ pub async fn store(
 ) -> Result<PaymentSource, Error> {
     let (presented, used) = match asked {
         NewPaymentSource::Card(Params { value, mut faults }) => {
-            let card = cards::present(ctx, account, &value, AT, &mut faults).filter(|_| faults.is_empty());
-            let mut card = card.ok_or(faults)?;
+            let card = cards::present(ctx, account, &value, AT, &mut faults).await?;
+            let mut card = card.filter(|_| faults.is_empty()).ok_or(faults)?;
             card.row.source = Some(SourceType::Card);
             (card, None)
         }
         NewPaymentSource::NetworkToken(Params { value, mut faults }) => {
-            let card = cards::of_network(ctx, account, &value, AT, &mut faults).filter(|_| faults.is_empty());
-            (card.ok_or(faults)?, None)
+            let card = cards::of_network(ctx, account, &value, AT, &mut faults).await?;
+            (card.filter(|_| faults.is_empty()).ok_or(faults)?, None)
         }
         NewPaymentSource::WalletA(token) => {
-            of_wallet(ctx, account, SourceType::WalletA, of_wallet_a(ctx, account, &token).await?)?
+            of_wallet(ctx, account, SourceType::WalletA, of_wallet_a(ctx, account, &token).await?).await?
         }
         NewPaymentSource::WalletG(token) => {
-            of_wallet(ctx, account, SourceType::WalletG, of_wallet_g(ctx, account, &token))?
+            of_wallet(ctx, account, SourceType::WalletG, of_wallet_g(ctx, account, &token)).await?
         }
     };
     let row = cards::single_use(ctx, account, presented);
@@ -83,13 +84,13 @@ fn of_wallet_g(ctx: &Context, account: &Account, token: &WalletGToken) -> Result
     if meant { Ok(opened) } else { Err(Unreadable) }
 }
 
-fn of_wallet(
+async fn of_wallet(
     ctx: &Context,
     account: &Account,
     wallet: SourceType,
     opened: Result<Opened, Unreadable>,
 ) -> Result<(Presented, Option<wallet_payload::Model>), Error> {
     let Opened { card, payment, until, merchant: _ } = opened.map_err(|Unreadable| unusable())?;
-    let card = cards::of_wallet(ctx, account, wallet, card).ok_or_else(unusable)?;
+    let card = cards::of_wallet(ctx, account, wallet, card).await?.ok_or_else(unusable)?;
     Ok((card, Some(payloads::used(account.id(), &wallet.to_value(), &payment, until))))
 }

@@ -5,7 +5,7 @@ mod billing;
 mod clock;
 mod disputes;
 mod payouts;
-mod points;
+pub mod points;
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |number| number.parse().unwrap())

@@ -2,12 +2,14 @@
 //! every answer checked against the document.
 
 pub mod app;
+pub mod cable;
 pub mod chance;
 pub mod client;
 #[expect(dead_code, reason = "shared with the benches, which want more of it")]
 pub mod cluster;
 pub mod collector;
 pub mod contract;
+pub mod elsewhere;
 pub mod given;
 pub mod installed;
 pub mod line;

@@ -72,6 +72,7 @@ mod recipients;
 mod refund_races;
 mod refunds;
 mod releases;
+mod remote_acquirer;
 mod requests;
 mod sandbox_accounts;
 mod sandbox_acquirer;

@@ -195,9 +195,14 @@ fn a_wrong_configuration_is_one_line_and_changes_nothing() {
         (vec![live, ("VAULT_KEY", &key)], required("ACQUIRER")),
         (
             vec![live, ("ACQUIRER", "bank"), ("VAULT_KEY", &key)],
-            "there is no acquirer named bank; there is: simulator".into(),
+            "there is no acquirer named bank; there are: simulator, and the https address of one elsewhere"
+                .into(),
         ),
-        (vec![("ACQUIRER", "bank")], "there is no acquirer named bank; there is: simulator".into()),
+        (
+            vec![("ACQUIRER", "bank")],
+            "there is no acquirer named bank; there are: simulator, and the https address of one elsewhere"
+                .into(),
+        ),
         (
             vec![live, named, ("VAULT_KEY", &key), ("SECRET_KEY", "given_secret")],
             "CARD_PAYMENTS_SECRET_KEY is not for the live environment".into(),

@@ -5,11 +5,13 @@ use sea_orm::ActiveEnum;
 
 use crate::acquirer::{CardInfo, NetworkProof};
 use crate::card_number::{CardNumber, cvc_length};
+use crate::error::Error;
 use crate::params::Faults;
 use crate::params::card::NewCard;
 use crate::params::payment_source::NewNetworkToken;
 use crate::secret::Secret;
 use crate::services::context::{Account, Context};
+use crate::services::directory;
 use crate::wallet::WalletCard;
 
 /// A card whose parameters are right, with what its row holds as ciphertext only.
@@ -33,19 +35,22 @@ pub struct Digits {
 /// How a network is convinced by a cryptogram (specification, Card).
 const CRYPTOGRAM_3DS: &str = "cryptogram_3ds";
 
-/// Check a card's parameters, whose names begin with `at`, and make its row: unused, without ciphertexts.
-pub fn present(
+/// Check a card's parameters, whose names begin with `at`, and make its row: unused, without ciphertexts. `None` means that
+/// `faults` says why there is none.
+///
+/// Refusals: `service_unavailable` where the acquirer does not say what it knows of the number.
+pub async fn present(
     ctx: &Context,
     account: &Account,
     card: &NewCard,
     at: &str,
     faults: &mut Faults,
-) -> Option<Presented> {
+) -> Result<Option<Presented>, Error> {
     // What is no card at all is one fault; its placeholder has no more.
     if faults.has(at.trim_end_matches('.')) {
-        return None;
+        return Ok(None);
     }
-    let known = known(ctx, &card.number, at, faults);
+    let known = known(ctx, &card.number, at, faults).await?;
     let cvc = card.cvc.expose().trim();
     let cvc_digits = known.as_ref().map(|(info, _)| cvc_length(info.scheme));
     let right_length = cvc_digits.map_or((3..=4).contains(&cvc.len()), |digits| cvc.len() == digits);
@@ -54,7 +59,7 @@ pub fn present(
         faults.add(&format!("{at}cvc"), "is not valid");
     }
     let expiry = expiry(account, (card.expiry_month, card.expiry_year), at, faults);
-    let (info, number) = known?;
+    let Some((info, number)) = known else { return Ok(None) };
     let row = card::Model {
         name: Some(card.name.clone()),
         address_line1: Some(card.address_line1.clone()),
@@ -63,63 +68,72 @@ pub fn present(
         address_postcode: card.address_postcode.clone(),
         address_state: card.address_state.clone(),
         address_country: Some(card.address_country.clone()),
-        ..numbered(ctx, account, info, &number, expiry)?
+        ..numbered(ctx, account, info, &number, expiry)
     };
     let digits = Digits { number: number.digits().clone(), cvc: Some(cvc.into()), network: None };
-    Some(Presented { row, digits })
+    Ok(Some(Presented { row, digits }))
 }
 
 /// The same for a network token.
-pub fn of_network(
+pub async fn of_network(
     ctx: &Context,
     account: &Account,
     token: &NewNetworkToken,
     at: &str,
     faults: &mut Faults,
-) -> Option<Presented> {
+) -> Result<Option<Presented>, Error> {
     if faults.has(at.trim_end_matches('.')) {
-        return None;
+        return Ok(None);
     }
-    let known = known(ctx, &token.number, at, faults);
+    let known = known(ctx, &token.number, at, faults).await?;
     let expiry = expiry(account, (token.expiry_month, token.expiry_year), at, faults);
-    let (info, number) = known?;
-    let mut row = numbered(ctx, account, info, &number, expiry)?;
+    let Some((info, number)) = known else { return Ok(None) };
+    let mut row = numbered(ctx, account, info, &number, expiry);
     row.source = Some(SourceType::NetworkToken);
     row.network_type = Some(token.network_type.clone());
     row.network_format = Some(CRYPTOGRAM_3DS.into());
     let network = NetworkProof { eci: token.eci.clone(), cryptogram: token.cryptogram.clone() };
     let digits = Digits { number: number.digits().clone(), cvc: None, network: Some(network) };
-    Some(Presented { row, digits })
+    Ok(Some(Presented { row, digits }))
 }
 
 /// The same for what was in a wallet's payload, which is as it is: of a card that cannot pay there is none.
-pub fn of_wallet(
+pub async fn of_wallet(
     ctx: &Context,
     account: &Account,
     wallet: SourceType,
     card: WalletCard,
-) -> Option<Presented> {
-    let (info, number) = known(ctx, &card.number, "", &mut Faults::default())?;
+) -> Result<Option<Presented>, Error> {
     let mut faults = Faults::default();
+    let known = known(ctx, &card.number, "", &mut faults).await?;
     let expiry = expiry(account, (card.expiry_month, card.expiry_year), "", &mut faults);
+    let Some((info, number)) = known else { return Ok(None) };
     if !faults.is_empty() || !(1..=12).contains(&expiry.1) {
-        return None;
+        return Ok(None);
     }
-    let mut row = numbered(ctx, account, info, &number, expiry)?;
+    let mut row = numbered(ctx, account, info, &number, expiry);
     row.source = Some(wallet);
     row.network_type = Some(wallet.to_value());
     row.network_format = Some(CRYPTOGRAM_3DS.into());
     let network = card.cryptogram.map(|cryptogram| NetworkProof { eci: card.eci, cryptogram });
-    Some(Presented { row, digits: Digits { number: number.digits().clone(), cvc: None, network } })
+    Ok(Some(Presented { row, digits: Digits { number: number.digits().clone(), cvc: None, network } }))
 }
 
 /// A number that the acquirer takes.
-fn known(ctx: &Context, number: &Secret, at: &str, faults: &mut Faults) -> Option<(CardInfo, CardNumber)> {
-    let known = CardNumber::parse(number).and_then(|number| Some((ctx.acquirer.card(&number)?, number)));
+async fn known(
+    ctx: &Context,
+    number: &Secret,
+    at: &str,
+    faults: &mut Faults,
+) -> Result<Option<(CardInfo, CardNumber)>, Error> {
+    let known = match CardNumber::parse(number) {
+        Some(possible) => directory::card(ctx, &possible).await?.map(|info| (info, possible)),
+        None => None,
+    };
     if known.is_none() && !number.expose().trim().is_empty() {
         faults.add(&format!("{at}number"), "is not valid");
     }
-    known
+    Ok(known)
 }
 
 /// Year and month, comparable with the calendar's; two-digit years are 20xx (decisions 4).
@@ -143,15 +157,16 @@ fn numbered(
     info: CardInfo,
     number: &CardNumber,
     (expiry_year, month): (i32, u32),
-) -> Option<card::Model> {
-    Some(card::Model {
+) -> card::Model {
+    card::Model {
         account_id: account.id(),
         id: ctx.ids.token(),
         state: CardState::Unused,
         scheme: info.scheme,
         display_number: number.masked(),
         issuing_country: info.issuing_country,
-        expiry_month: i32::try_from(month).ok()?,
+        // One that is no month is a fault already.
+        expiry_month: i32::try_from(month).unwrap_or_default(),
         expiry_year,
         name: None,
         address_line1: None,
@@ -170,5 +185,5 @@ fn numbered(
         sealed_by: None,
         expires_at: None,
         created_at: account.now,
-    })
+    }
 }

@@ -1,20 +1,22 @@
 //! From the parameters of POST /charges and POST /authorisations to an order.
 
 use entity::charge::Origin;
-use entity::{Currency, JsonText, Rate};
+use entity::{Currency, JsonText};
 use serde_json::Map;
 
 use super::order::{Order, Settlement, Terms};
 use crate::error::{Error, ErrorCode};
 use crate::params::charge::{NewCharge, NewThreeDSecure};
-use crate::params::{Faults, Params, filled, rules};
+use crate::params::{Params, filled, rules};
 use crate::services::accounts::faults::ordered;
 use crate::services::context::{Account, Context};
+use crate::services::directory;
 use crate::services::payment::{self, Offered};
 
 /// Check what is asked for, and make an order of it.
 ///
-/// Refusals, first match wins: `invalid_resource`, `token_already_used`.
+/// Refusals, first match wins: `service_unavailable` where the acquirer does not say what it knows of the number or the
+/// currency, `invalid_resource`, `token_already_used`.
 pub(in crate::services) async fn place(
     ctx: &Context,
     account: &Account,
@@ -31,7 +33,10 @@ pub(in crate::services) async fn place(
         customer_token: asked.customer_token.as_deref(),
     };
     let found = payment::find(ctx, account, &offered, &mut faults).await?;
-    let currency = currency(ctx, asked.currency.as_deref(), &mut faults);
+    let currency = directory::taken(ctx, asked.currency.as_deref()).await?;
+    if currency.is_none() && !faults.has("currency") {
+        faults.add("currency", "is not a supported currency");
+    }
     if let Some((currency, rate)) = currency
         && !faults.has("amount")
     {
@@ -97,16 +102,4 @@ fn results(asked: Option<NewThreeDSecure>) -> Result<Option<JsonText>, Error> {
     let sent: Map<_, _> =
         sent.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.into()))).collect();
     if sent.is_empty() { Ok(None) } else { Ok(Some(JsonText::of(&sent)?)) }
-}
-
-fn currency(ctx: &Context, asked: Option<&str>, faults: &mut Faults) -> Option<(Currency, Rate)> {
-    let currency = match filled(asked) {
-        None => Some(Currency::Aud),
-        Some(code) => Currency::parse(code),
-    };
-    let taken = currency.and_then(|currency| Some((currency, ctx.acquirer.rate(currency)?)));
-    if taken.is_none() && !faults.has("currency") {
-        faults.add("currency", "is not a supported currency");
-    }
-    taken
 }

@@ -39,7 +39,7 @@ pub async fn add_card(
     } else {
         let Params { value, faults: of_card } = (addition.new)();
         faults.append(of_card);
-        let presented = cards::present(ctx, account, &value, "", &mut faults);
+        let presented = cards::present(ctx, account, &value, "", &mut faults).await?;
         presented.map(|card| Coming::New(Box::new(made_out(ctx, card, row.id))))
     };
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };

@@ -69,7 +69,7 @@ pub async fn create(
     let id: CustomerToken = ctx.ids.token();
     let token = filled(asked.card_token.as_deref());
     let card = match (&asked.card, token) {
-        (Some(card), None) => presented(ctx, account, card, id, &mut faults),
+        (Some(card), None) => presented(ctx, account, card, id, &mut faults).await?,
         (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
         // What is named but wrong is named.
         (None, None) if faults.has("card") || faults.has("card_token") => None,
@@ -120,15 +120,15 @@ async fn record(tx: &Tx, account: &Account, row: &customer::Model, card: &Coming
 
 /// A card that came with the request, sealed and made out to its customer: it keeps its number for charges
 /// to come, its cvc never reaches the database.
-pub(super) fn presented(
+pub(super) async fn presented(
     ctx: &Context,
     account: &Account,
     card: &crate::params::card::NewCard,
     owner: CustomerToken,
     faults: &mut Faults,
-) -> Option<Coming> {
-    let presented = cards::present(ctx, account, card, "card.", faults)?;
-    Some(Coming::New(Box::new(made_out(ctx, presented, owner))))
+) -> Result<Option<Coming>, Error> {
+    let presented = cards::present(ctx, account, card, "card.", faults).await?;
+    Ok(presented.map(|card| Coming::New(Box::new(made_out(ctx, card, owner)))))
 }
 
 /// The row of a new card of a customer.

@@ -71,7 +71,7 @@ async fn card_change(
         return Err(ErrorCode::TooManyCardParameters.into());
     }
     let (to, param, replace) = if let Some(card) = &asked.card {
-        (presented(ctx, account, card, row.id, faults), "card", true)
+        (presented(ctx, account, card, row.id, faults).await?, "card", true)
     } else if let Some(token) = card_token {
         (stored(ctx, account, token, Some(row.id), "card_token", faults).await?, "card_token", true)
     } else if let Some(token) = primary_token {

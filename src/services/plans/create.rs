@@ -8,21 +8,17 @@ use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::plan::NewPlan;
-use crate::params::{Faults, Params, filled};
+use crate::params::{Faults, Params};
 use crate::services::context::{Account, Context};
-use crate::services::{events, idempotency};
+use crate::services::{directory, events, idempotency};
 use crate::views::plan::Plan;
 
 /// Make a plan.
 ///
-/// Refusals: `unprocessable_entity`.
+/// Refusals: `service_unavailable` where the acquirer tells no rate; `unprocessable_entity`.
 pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -> Result<Plan, Error> {
     let Params { value: asked, mut faults } = params;
-    let currency = match filled(asked.currency.as_deref()) {
-        None => Some(Currency::Aud),
-        Some(code) => Currency::parse(code),
-    };
-    let currency = currency.and_then(|currency| Some((currency, ctx.acquirer.rate(currency)?)));
+    let currency = directory::taken(ctx, asked.currency.as_deref()).await?;
     match currency {
         Some(currency) => check_amounts(account, &asked, currency, &mut faults),
         None if !faults.has("currency") => faults.add("currency", "is not a supported currency"),

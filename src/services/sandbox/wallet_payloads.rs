@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::params::sandbox::{NewWalletPayload, WalletType};
 use crate::params::{Params, filled};
 use crate::services::context::{Account, Context};
-use crate::services::idempotency;
 use crate::services::wallets::certificates;
+use crate::services::{directory, idempotency};
 use crate::views::sandbox::{WalletPayload, WalletSource};
 use crate::wallet::DeviceCard;
 
@@ -25,7 +25,10 @@ pub async fn create(
     params: Params<NewWalletPayload>,
 ) -> Result<WalletPayload, Error> {
     let Params { value: asked, mut faults } = params;
-    let number = CardNumber::parse(&asked.number).filter(|number| ctx.acquirer.card(number).is_some());
+    let number = match CardNumber::parse(&asked.number) {
+        Some(possible) => directory::card(ctx, &possible).await?.map(|_| possible),
+        None => None,
+    };
     if number.is_none() && !asked.number.expose().is_empty() {
         faults.add("number", "is not valid");
     }

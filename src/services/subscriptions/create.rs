@@ -18,7 +18,7 @@ use crate::services::accounts::faults::Fares;
 use crate::services::charges::create::record_intent;
 use crate::services::charges::order::{Intent, Order, Terms};
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::{cards, customers, idempotency, payment, plans};
+use crate::services::{cards, customers, directory, idempotency, payment, plans};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
 
@@ -123,6 +123,8 @@ pub(super) async fn card_of(
 
 /// The order of a bill: with the customer's e-mail, the name of the plan, and the address from which the customer was
 /// made (decisions 7).
+///
+/// Refusals: `service_unavailable` where the acquirer tells no rate.
 pub(super) async fn order(
     ctx: &Context,
     account: &Account,
@@ -130,7 +132,7 @@ pub(super) async fn order(
     bill: &Bill,
     (plan, customer, card): (&plan::Model, customer::Model, card::Model),
 ) -> Result<Order, Error> {
-    let rate = ctx.acquirer.rate(plan.currency);
+    let rate = directory::rate(ctx, plan.currency).await?;
     let terms = Terms {
         origin,
         amount: bill.sum(),

@@ -17,7 +17,7 @@ use crate::services::charges::create::{pay, record_row};
 use crate::services::charges::order::{Intent, Order};
 use crate::services::charges::place::place;
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::idempotency;
+use crate::services::{directory, idempotency};
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, PendingCharge};
 
@@ -43,7 +43,7 @@ pub async fn create(
     let verification = verification(&mut params);
     let order = place(ctx, account, Origin::Payment, params, asked.outcome).await?;
     let Some(verification) = verification else { return at_once(ctx, account, order).await };
-    let enrolled = is_enrolled(ctx, &order);
+    let enrolled = is_enrolled(ctx, &order).await?;
     if !enrolled && verification.fallback_ok {
         return at_once(ctx, account, order).await;
     }
@@ -86,9 +86,9 @@ fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
     })
 }
 
-fn is_enrolled(ctx: &Context, order: &Order) -> bool {
-    let number = CardNumber::parse(&order.call.number);
-    number.and_then(|number| ctx.acquirer.card(&number)).is_some_and(|card| card.three_d_secure)
+async fn is_enrolled(ctx: &Context, order: &Order) -> Result<bool, Error> {
+    let Some(number) = CardNumber::parse(&order.call.number) else { return Ok(false) };
+    Ok(directory::card(ctx, &number).await?.is_some_and(|card| card.three_d_secure))
 }
 
 /// What is recorded of a charge that waits for its cardholder.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::harness::elsewhere;
 use crate::harness::postgres::Template;
 use crate::harness::process::{
     Heard, PAYMENT, Process, pause, program, repeatable_request, request, try_to_ask,
@@ -66,18 +67,50 @@ impl Dying {
     }
 
     /// Whether the dead process had done what it was asked for, as far as anybody can know.
-    fn was_done(&self) -> bool {
+    fn was_done(&self, acquirer: Acquirer) -> bool {
+        let is_remembered = match (self.of, self.what, acquirer) {
+            // It dies with the server.
+            (_, _, Acquirer::InTheProcess) => false,
+            // Undone: its caller was not told that it was done.
+            (Of::Charge, "charge", Acquirer::Elsewhere) => false,
+            (_, _, Acquirer::Elsewhere) => matches!(self.moment, "call.after" | "outcome.before"),
+        };
         match self.what {
             "refund" => self.moment != "intent.before",
-            _ => self.moment == "outcome.after",
+            _ => is_remembered || self.moment == "outcome.after",
         }
+    }
+
+    /// Of a challenge: whether it is approved in the end.
+    fn is_approved(&self, acquirer: Acquirer) -> bool {
+        // Nothing was recorded, so that the cardholder presses the button again.
+        self.was_done(acquirer) || self.moment == "intent.before"
+    }
+}
+
+/// Where the acquirer is, and so whether it remembers the calls of a server that has died.
+#[derive(Clone, Copy, PartialEq)]
+enum Acquirer {
+    InTheProcess,
+    Elsewhere,
+}
+
+/// A server whose acquirer is elsewhere, on SQLite, at the points around its calls; at all of them where every acquirer is to be
+/// elsewhere.
+pub fn dies_around_calls(command: impl Fn() -> Command) {
+    let around = ["call.before", "call.after", "outcome.before"];
+    if elsewhere::is_everywhere() {
+        dies_everywhere(command, Duration::ZERO, Acquirer::Elsewhere, (&MOMENTS[..], &REFUND_MOMENTS[..]));
+    } else {
+        dies_everywhere(command, Duration::ZERO, Acquirer::Elsewhere, (&around[..], &around[..]));
     }
 }
 
 #[test]
 fn on_sqlite_every_point_leaves_what_the_next_process_can_settle() {
     let data = tempfile::tempdir().unwrap();
-    dies_everywhere(|| program(data.path()), Duration::ZERO);
+    let points = (&MOMENTS[..], &REFUND_MOMENTS[..]);
+    dies_everywhere(|| program(data.path()), Duration::ZERO, Acquirer::InTheProcess, points);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -92,12 +125,18 @@ async fn on_postgresql_every_point_leaves_what_the_next_process_can_settle() {
             command.env("CARD_PAYMENTS_DATABASE_URL", &url);
             command
         };
-        dies_everywhere(command, SETTLE_AFTER);
+        dies_everywhere(command, SETTLE_AFTER, Acquirer::InTheProcess, (&MOMENTS[..], &REFUND_MOMENTS[..]));
     });
     died.await.unwrap();
 }
 
-fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
+/// At moments of payments, and at others of refunds.
+fn dies_everywhere(
+    command: impl Fn() -> Command,
+    settle_after: Duration,
+    acquirer: Acquirer,
+    (moments, refund_moments): (&[&'static str], &[&'static str]),
+) {
     let server = Process::start(&mut command());
     let (secret, _) = server.keys();
     let payments = [
@@ -107,8 +146,9 @@ fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
         (Of::Authorisation, "capture"),
         (Of::Challenge, "charge"),
     ];
-    let points = payments.into_iter().flat_map(|(of, what)| MOMENTS.map(|moment| (of, what, moment)));
-    let points = points.chain(REFUND_MOMENTS.map(|moment| (Of::Charge, "refund", moment)));
+    let points =
+        payments.into_iter().flat_map(|(of, what)| moments.iter().map(move |moment| (of, what, *moment)));
+    let points = points.chain(refund_moments.iter().map(|moment| (Of::Charge, "refund", *moment)));
     let dying: Vec<_> = points
         .map(|(of, what, moment)| Dying { what, moment, of, subject: made(&server, of, what, &secret) })
         .collect();
@@ -132,21 +172,24 @@ fn dies_everywhere(command: impl Fn() -> Command, settle_after: Duration) {
     // A worker looks every second.
     pause(settle_after + Duration::from_secs(3));
     for dying in &dying {
-        stands(&server, dying, &secret);
+        stands(&server, dying, acquirer, &secret);
     }
     // A refund is settled ten seconds after it was made.
     pause(Duration::from_secs(12));
-    // Of the challenges, two: the approval that was not recorded and was repeated, and the one that was all done.
-    let made = MOMENTS.len() + MOMENTS.len() + 2;
+    let approved = dying.iter().filter(|it| it.of == Of::Challenge && it.is_approved(acquirer)).count();
+    // Of charges, of authorisations, and of challenges.
+    let made = moments.len() + moments.len() + approved;
     assert_eq!(listed(&server, &secret), prepared + made, "each payment was made once");
     let events = events(&server, &secret);
+    let reversed =
+        moments.iter().filter(|moment| !["intent.before", "outcome.after"].contains(moment)).count();
     let expected = |kind: &str| match kind {
         // Those to be refunded, those that were captured, those that were charged, and those that were approved.
-        "charge.captured" => REFUND_MOMENTS.len() + 3 * MOMENTS.len() + 2,
-        "charge.voided" => MOMENTS.len(),
+        "charge.captured" => refund_moments.len() + 3 * moments.len() + approved,
+        "charge.voided" => moments.len(),
         // Reversed, or not approved: the intent was there, and no outcome.
-        "charge.failed" => 4 + 4,
-        _ => REFUND_MOMENTS.len(),
+        "charge.failed" => reversed + moments.len() - approved,
+        _ => refund_moments.len(),
     };
     for kind in ["charge.captured", "charge.voided", "charge.failed", "refund.created", "refund.succeeded"] {
         assert_eq!(events.get(kind).copied().unwrap_or_default(), expected(kind), "{kind}: {events:?}");
@@ -190,42 +233,41 @@ fn dies(command: &impl Fn() -> Command, dying: &Dying, secret: &str) {
 }
 
 /// The dead process's request, asked for again: its answer where it was done, else done now. Either way once.
-fn stands(server: &Process, dying: &Dying, secret: &str) {
+fn stands(server: &Process, dying: &Dying, acquirer: Acquirer, secret: &str) {
     let point = format!("{}.{}", dying.what, dying.moment);
     let subject = &dying.subject;
     match (dying.of, dying.what) {
-        (Of::Challenge, _) => return is_decided(server, dying, secret),
+        (Of::Challenge, _) => return is_decided(server, dying, acquirer, secret),
         (Of::Authorisation, _) => {
             let path = format!("/1/authorisations/{subject}");
             let authorisation = server.ask("GET", &path, Some(secret), "").ok(200);
-            let captured = if dying.was_done() { 300 } else { 0 };
+            let captured = if dying.was_done(acquirer) { 300 } else { 0 };
             assert_eq!(authorisation["amount_captured"], captured, "{point}: {authorisation}");
         }
         (Of::Charge, "capture" | "void") => {
             let charge = server.ask("GET", &format!("/1/charges/{subject}"), Some(secret), "").ok(200);
             let done = charge["captured"] == true || charge["authorisation_voided"] == true;
-            assert_eq!(done, dying.was_done(), "{point}: {charge}");
+            assert_eq!(done, dying.was_done(acquirer), "{point}: {charge}");
         }
         (Of::Charge, _) => {}
     }
     let ask = || try_to_ask(server.address, &dying.request(secret)).unwrap();
     let first = ask();
     assert!(matches!(first.status, 200 | 201), "{point}: {} {}", first.status, first.body);
-    assert_eq!(is_replay(&first), dying.was_done(), "{point}");
+    assert_eq!(is_replay(&first), dying.was_done(acquirer), "{point}");
     let again = ask();
     assert!(is_replay(&again) && again.body == first.body, "{point}: {} {}", again.body, first.body);
 }
 
 /// The cardholder presses the button again, and comes back. Once the approval is recorded it stands; a call of which the
 /// acquirer knows nothing any more was declined.
-fn is_decided(server: &Process, dying: &Dying, secret: &str) {
+fn is_decided(server: &Process, dying: &Dying, acquirer: Acquirer, secret: &str) {
     let point = format!("challenge.{}", dying.moment);
     let back = try_to_ask(server.address, &dying.request(secret)).unwrap();
     assert_eq!(back.status, 303, "{point}: {}", back.body);
     let query = back.headers["location"].strip_prefix("https://shop.example.com/?").unwrap().to_owned();
     let verified = server.ask("GET", &format!("/1/charges/verify?{query}"), Some(secret), "").ok(200);
-    let approved = dying.was_done() || dying.moment == "intent.before";
-    assert_eq!(verified["success"], approved, "{point}: {verified}");
+    assert_eq!(verified["success"], dying.is_approved(acquirer), "{point}: {verified}");
 }
 
 fn is_replay(heard: &Heard) -> bool {

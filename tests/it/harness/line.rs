@@ -182,11 +182,15 @@ impl Acquirer for Line {
         "line"
     }
 
-    fn card(&self, number: &CardNumber) -> Option<CardInfo> {
+    fn answers_at_once(&self) -> bool {
+        self.simulator.answers_at_once()
+    }
+
+    fn card<'a>(&'a self, number: &'a CardNumber) -> BoxFuture<'a, Result<Option<CardInfo>, NoAnswer>> {
         self.simulator.card(number)
     }
 
-    fn rate(&self, currency: Currency) -> Option<Rate> {
+    fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>> {
         self.simulator.rate(currency)
     }
 

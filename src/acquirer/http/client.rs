@@ -1,0 +1,223 @@
+//! The acquirer elsewhere, as one of ours.
+
+use std::collections::BTreeMap;
+use std::hash::Hash;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use entity::{Currency, Rate};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use moka::future::Cache;
+use serde::de::DeserializeOwned;
+use sha2::Sha256;
+use tokio::time::timeout;
+
+use super::line::{Line, Silence};
+use super::signature::Secrets;
+use super::wire::{
+    Accepted, Answer, Approved, Authorisation, FollowUp, Followed, Greeting, Listed, Meant, Numbered, Rates,
+    Settled as ToldSettled, spelled,
+};
+use super::{Address, Call, VERSION};
+use crate::acquirer::simulator::foretells_dispute;
+use crate::acquirer::{
+    Acquirer, Approval, Authorise, CallKey, CardInfo, Failure, Follow, NoAnswer, RefundAnswer, Settled,
+};
+use crate::card_number::CardNumber;
+use crate::clock::Clock;
+use crate::config::Environment;
+use crate::limits::{ACQUIRER_QUESTION, CARDS_LIFETIME, CARDS_REMEMBERED_MAX, RATES_LIFETIME};
+use crate::outbound::Unreached;
+use crate::random::random;
+use crate::under_way::{Wait, waiting};
+
+/// An acquirer at the other end of a line. What its cards and rates are is remembered for a while; of a card's number a keyed
+/// hash is kept, under a key that no other process has.
+pub struct Remote {
+    line: Line,
+    environment: Environment,
+    /// Said when it was first heard of.
+    name: OnceLock<String>,
+    rates: Cache<(), Arc<BTreeMap<Currency, Rate>>>,
+    cards: Cache<[u8; 32], Option<CardInfo>>,
+    number_key: [u8; 32],
+}
+
+impl Remote {
+    /// The one at an address. Nobody is asked yet. Requests are signed at the time of `clock`.
+    pub fn new(address: Address, secrets: Secrets, environment: Environment, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            line: Line::to(address, secrets, clock),
+            environment,
+            name: OnceLock::new(),
+            rates: remembered(1, RATES_LIFETIME),
+            cards: remembered(CARDS_REMEMBERED_MAX, CARDS_LIFETIME),
+            number_key: random(),
+        }
+    }
+
+    /// Hear of it, once: it speaks this version of the protocol, we know each other, and it is of our environment.
+    pub async fn greet(&self) -> Result<(), Silence> {
+        if self.name.get().is_some() {
+            return Ok(());
+        }
+        let asked = timeout(ACQUIRER_QUESTION, self.line.ask(Call::Greet, "", Vec::new()));
+        let late = |_| Err(Silence::Broken(Unreached::Timeout));
+        let Greeting { protocol, name, environment } = asked.await.unwrap_or_else(late)?;
+        if protocol != VERSION {
+            return Err(Silence::Version(protocol.to_string()));
+        }
+        if environment != self.environment.name() {
+            return Err(Silence::Environment(environment.chars().take(20).collect()));
+        }
+        if !(1..=100).contains(&name.len()) || name.chars().any(char::is_control) {
+            return Err(Silence::Nonsense);
+        }
+        tracing::info!(name, address = %self.line.address(), "the acquirer is known");
+        // Another request may have heard of it as well.
+        let _ = self.name.set(name);
+        Ok(())
+    }
+
+    /// Test cards and a tester's orders.
+    fn is_sandbox(&self) -> bool {
+        self.environment == Environment::Test
+    }
+
+    async fn ask<A: DeserializeOwned>(&self, call: Call, key: &CallKey, body: Vec<u8>) -> Result<A, Failure> {
+        self.line.ask(call, key.as_str(), body).await.map_err(|silence| match silence {
+            // Nothing was sent, so nothing was done.
+            Silence::Unreached(_) => Failure::GatewayError,
+            Silence::Broken(_)
+            | Silence::OutOfOrder(_)
+            | Silence::Stranger
+            | Silence::Version(_)
+            | Silence::Unknown
+            | Silence::Clocks
+            | Silence::Forged
+            | Silence::Nonsense
+            | Silence::Environment(_) => Failure::NoAnswer,
+        })
+    }
+
+    async fn follow<A: DeserializeOwned>(&self, call: Call, follow: Follow) -> Result<A, Failure> {
+        // A reference that no acquirer of this kind gave names nothing there, so nothing can happen.
+        let said = FollowUp::of(&follow, self.is_sandbox()).ok_or(Failure::GatewayError)?;
+        self.ask::<Answer<A>>(call, &follow.key, spelled(&said)).await?.outcome()
+    }
+
+    async fn settled(&self, call: Call, key: &CallKey) -> Result<Settled, NoAnswer> {
+        let meant = Meant { key: key.to_string() };
+        let told: ToldSettled = self.line.ask(call, "", spelled(&meant)).await.map_err(|_| NoAnswer)?;
+        told.settled()
+    }
+
+    async fn question<A: DeserializeOwned>(&self, call: Call, body: Vec<u8>) -> Result<A, NoAnswer> {
+        let asked = timeout(ACQUIRER_QUESTION, self.line.ask(call, "", body));
+        asked.await.map_err(|_| NoAnswer)?.map_err(|_| NoAnswer)
+    }
+
+    async fn all_rates(&self) -> Result<Arc<BTreeMap<Currency, Rate>>, NoAnswer> {
+        let told: Rates = self.question(Call::Rates, Vec::new()).await?;
+        told.table().map(Arc::new).ok_or_else(|| nonsense(Call::Rates))
+    }
+
+    async fn looked_up(&self, number: &CardNumber) -> Result<Option<CardInfo>, NoAnswer> {
+        let told: Listed = self.question(Call::Card, spelled(&Numbered::of(number))).await?;
+        told.known().map_err(|NoAnswer| nonsense(Call::Card))
+    }
+
+    fn hash(&self, number: &CardNumber) -> [u8; 32] {
+        let mut hash =
+            Hmac::<Sha256>::new_from_slice(&self.number_key).expect("HMAC takes keys of any length");
+        hash.update(number.digits().expose().as_bytes());
+        hash.finalize().into_bytes().into()
+    }
+}
+
+/// Signed, in the protocol's form, and impossible.
+fn nonsense(call: Call) -> NoAnswer {
+    tracing::warn!(path = call.path(), why = %Silence::Nonsense, "the acquirer gave no answer");
+    NoAnswer
+}
+
+fn remembered<K, V>(entries: u64, lifetime: Duration) -> Cache<K, V>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    Cache::builder().max_capacity(entries).time_to_live(lifetime).build()
+}
+
+/// What is remembered under a key; else what is found out now, by one of many who want to know it at once.
+async fn known<K, V>(
+    cache: &Cache<K, V>,
+    key: K,
+    found_out: impl Future<Output = Result<V, NoAnswer>>,
+) -> Result<V, NoAnswer>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    if let Some(known) = cache.get(&key).await {
+        return Ok(known);
+    }
+    waiting(Wait::Acquirer, cache.try_get_with(key, found_out)).await.map_err(|_| NoAnswer)
+}
+
+impl Acquirer for Remote {
+    fn name(&self) -> &str {
+        self.name.get().map_or_else(|| self.line.address().host(), String::as_str)
+    }
+
+    fn is_known(&self) -> BoxFuture<'_, bool> {
+        self.greet().map(|greeted| greeted.is_ok()).boxed()
+    }
+
+    fn card<'a>(&'a self, number: &'a CardNumber) -> BoxFuture<'a, Result<Option<CardInfo>, NoAnswer>> {
+        known(&self.cards, self.hash(number), self.looked_up(number)).boxed()
+    }
+
+    fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>> {
+        let rates = known(&self.rates, (), self.all_rates());
+        rates.map(move |rates| rates.map(|rates| rates.get(&currency).copied())).boxed()
+    }
+
+    fn authorise(&self, call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>> {
+        async move {
+            let said = spelled(&Authorisation::of(&call, self.is_sandbox()));
+            let answer: Answer<Approved> = self.ask(Call::Authorise, &call.key, said).await?;
+            answer.outcome().map(Approved::approval)
+        }
+        .boxed()
+    }
+
+    fn capture(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+        self.follow(Call::Capture, call).map(|done| done.map(|Followed {}| ())).boxed()
+    }
+
+    fn void(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+        self.follow(Call::Void, call).map(|done| done.map(|Followed {}| ())).boxed()
+    }
+
+    fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
+        let accepted = self.follow::<Accepted>(Call::Refund, call);
+        accepted.map(|accepted| accepted.map(|accepted| accepted.answer())).boxed()
+    }
+
+    fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
+        let key = key.clone();
+        async move { self.settled(Call::Reverse, &key).await }.boxed()
+    }
+
+    fn settle(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
+        let key = key.clone();
+        async move { self.settled(Call::Settle, &key).await }.boxed()
+    }
+
+    fn is_disputed_once_captured(&self, reference: &str) -> bool {
+        self.is_sandbox() && foretells_dispute(reference)
+    }
+}

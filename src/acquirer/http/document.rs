@@ -1,0 +1,80 @@
+//! The OpenAPI document of the protocol: what the annotations say, with what holds for all operations.
+
+use serde_json::{Map, Value, json};
+use utoipa::PartialSchema as _;
+
+use super::serve::operations;
+use super::wire::Refused;
+
+/// As it is committed: docs/acquirer/openapi.yaml.
+pub fn yaml() -> String {
+    yaml_serde::to_string(&document()).expect("YAML can say all that JSON can")
+}
+
+/// The document.
+pub fn document() -> Value {
+    let (_, described) = operations().split_for_parts();
+    // A pass over JSON: one shape instead of utoipa's many.
+    let mut document = serde_json::to_value(described).expect("the document is JSON");
+    document["info"] = json!({
+        "title": "Acquirer",
+        "version": "1",
+        "description": include_str!("document.md"),
+        // Whoever runs it: the document is of no one acquirer.
+        "contact": { "name": "The operator of this acquirer" },
+        "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+    });
+    document["servers"] = json!([{ "url": "/", "description": "CARD_PAYMENTS_ACQUIRER" }]);
+    document["security"] = json!([{ "signature": [] }]);
+    document["tags"] = json!([
+        { "name": "Acquirer", "description": "Who it is." },
+        { "name": "Directory", "description": "What it knows before any money is asked for." },
+        { "name": "Payments", "description": "Calls that move money, each under its key." },
+        { "name": "Lost answers", "description": "What became of calls whose answer nobody learnt." },
+    ]);
+    document["components"]["securitySchemes"] = json!({ "signature": {
+        "type": "apiKey", "in": "header", "name": "Acquirer-Signature",
+        "description": "v1, and the base64 of HMAC-SHA256 under the secret that both sides have.",
+    } });
+    document["components"]["parameters"] = json!({
+        "Protocol": header("Acquirer-Protocol", "The version of the protocol.", &json!("1")),
+        "Timestamp": header("Acquirer-Timestamp", "When the request was signed: seconds since 1970.", &json!("1772445600")),
+        "Key": header("Idempotency-Key", "What the call is known by, for ever.", &json!("ch_AZqYv3rVcBKUQ1mHn7tKRw:charge")),
+    });
+    document["components"]["headers"] = json!({
+        "Protocol": { "description": "The version of the protocol.", "schema": { "type": "string" }, "example": "1" },
+        "Signature": { "description": "Of the status, the request's signature and the body.", "schema": { "type": "string" } },
+    });
+    document["components"]["schemas"]["Refused"] =
+        serde_json::to_value(Refused::schema()).unwrap_or_default();
+    let paths = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
+    for operation in paths.filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
+        finish(operation);
+    }
+    // What is spelled out inside of the answers has no other user.
+    let text = document.to_string();
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        schemas.retain(|name, _| text.contains(&format!("\"#/components/schemas/{name}\"")));
+    }
+    document
+}
+
+fn header(name: &str, description: &str, example: &Value) -> Value {
+    let schema = json!({ "type": "string", "minLength": 1, "maxLength": 255 });
+    json!({ "name": name, "in": "header", "required": true, "description": description, "schema": schema, "example": example })
+}
+
+fn finish(operation: &mut Value) {
+    let is_payment = operation["tags"][0] == "Payments";
+    let named = ["Protocol", "Timestamp"].into_iter().chain(is_payment.then_some("Key"));
+    operation["parameters"] =
+        named.map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })).collect();
+    let headers = ["Protocol", "Signature"]
+        .map(|name| (format!("Acquirer-{name}"), json!({ "$ref": format!("#/components/headers/{name}") })));
+    operation["responses"]["200"]["headers"] = headers.into_iter().collect::<Map<_, _>>().into();
+    let refused = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Refused" } } });
+    operation["responses"]["400"] =
+        json!({ "description": "protocol, malformed: nothing was done", "content": refused.clone() });
+    operation["responses"]["401"] =
+        json!({ "description": "signature, clock: nothing was done", "content": refused });
+}

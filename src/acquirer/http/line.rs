@@ -1,0 +1,169 @@
+//! The line to an acquirer: signed requests, and answers that are believed only if they are signed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{HeaderName, StatusCode};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
+use serde::de::DeserializeOwned;
+
+use super::signature::{Answer, Request, Secrets, Signed as _};
+use super::wire::{self, Refused};
+use super::{Address, Call, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
+use crate::clock::Clock;
+use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
+use crate::outbound::{self, Unreached, tls};
+use crate::under_way;
+
+/// Why there is no answer. Nothing of what was said is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Silence {
+    /// No connection, so that nothing was sent.
+    #[error("cannot be reached: {0}")]
+    Unreached(Unreached),
+    /// Sent, and the connection broke, or there was no answer in time.
+    #[error("does not answer: {0}")]
+    Broken(Unreached),
+    /// It, or a proxy in front of it, is out of order.
+    #[error("does not answer: HTTP status {0}")]
+    OutOfOrder(u16),
+    /// Something else is there.
+    #[error("does not speak the protocol of acquirers")]
+    Stranger,
+    /// Another version of the protocol.
+    #[error("speaks version {0} of the protocol, and this server version {own}", own = VERSION)]
+    Version(String),
+    /// It does not believe us.
+    #[error("does not know the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
+    Unknown,
+    /// It believes us, but at another time.
+    #[error("has a clock that differs from this machine's by more than a minute")]
+    Clocks,
+    /// We do not believe it.
+    #[error("does not sign its answers with the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
+    Forged,
+    /// Signed, and says nothing that the protocol knows.
+    #[error("answers what the protocol does not know")]
+    Nonsense,
+    /// Test cards and real ones do not mix.
+    #[error("belongs to the {0} environment")]
+    Environment(String),
+}
+
+impl Silence {
+    /// Whether it may be over in a moment, without anybody's doing.
+    pub const fn passes(&self) -> bool {
+        match self {
+            Self::Unreached(_) | Self::Broken(_) | Self::OutOfOrder(_) => true,
+            Self::Stranger
+            | Self::Version(_)
+            | Self::Unknown
+            | Self::Clocks
+            | Self::Forged
+            | Self::Nonsense
+            | Self::Environment(_) => false,
+        }
+    }
+}
+
+/// A line to one acquirer.
+pub struct Line {
+    client: Client,
+    address: Address,
+    secrets: Secrets,
+    clock: Arc<dyn Clock>,
+}
+
+impl Line {
+    /// To an address. What is signed there carries the time of `clock`.
+    pub fn to(address: Address, secrets: Secrets, clock: Arc<dyn Clock>) -> Self {
+        let tls = tls::config(None, None).expect("ring can do TLS 1.2 and 1.3");
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(Policy::none())
+            .no_proxy()
+            .user_agent(outbound::USER_AGENT)
+            .connect_timeout(ACQUIRER_CONNECT)
+            .pool_idle_timeout(outbound::IDLE)
+            .build()
+            .expect("a client of which nothing is read from the machine");
+        Self { client, address, secrets, clock }
+    }
+
+    /// Where it leads.
+    pub const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Ask, for as long as the caller waits. Why there is no answer is logged, and nothing that was said.
+    pub async fn ask<A: DeserializeOwned>(&self, call: Call, key: &str, body: Vec<u8>) -> Result<A, Silence> {
+        // For however long: the place of the request that asks is others' meanwhile.
+        under_way::gives_way();
+        let answer = self.exchange(call, key, body).await;
+        let answer = answer.and_then(|body| wire::read(&body).ok_or(Silence::Nonsense));
+        answer.inspect_err(|why| tracing::warn!(path = call.path(), %why, "the acquirer gave no answer"))
+    }
+
+    async fn exchange(&self, call: Call, key: &str, body: Vec<u8>) -> Result<Bytes, Silence> {
+        let timestamp = self.clock.now().seconds().to_string();
+        let method = call.method();
+        let signed =
+            Request { method: method.as_str(), path: call.path(), timestamp: &timestamp, key, body: &body };
+        let signature = signed.signature(self.secrets.first());
+        let headers = headers(&timestamp, key, signature.expose()).ok_or(Silence::Nonsense)?;
+        let request = self.client.request(method, self.address.of(call.path())).headers(headers).body(body);
+        let mut response = request.send().await.map_err(|error| {
+            let why = Unreached::of(&error);
+            // What is lost on a connection that is still to be made was not sent.
+            if error.is_connect() { Silence::Unreached(why) } else { Silence::Broken(why) }
+        })?;
+        let body = outbound::read(&mut response, ACQUIRER_BYTES_MAX).await;
+        let body = body.ok_or(Silence::Broken(Unreached::ConnectionFailed))?;
+        self.believed(&response, signature.expose(), &body)?;
+        Ok(body)
+    }
+
+    /// Whether it is an answer to the request of this signature.
+    fn believed(&self, response: &Response, request: &str, body: &[u8]) -> Result<(), Silence> {
+        let (status, headers) = (response.status(), response.headers());
+        if status.is_server_error() {
+            return Err(Silence::OutOfOrder(status.as_u16()));
+        }
+        match text(headers, PROTOCOL) {
+            Some(version) if version == VERSION.to_string() => {}
+            Some(version) => return Err(Silence::Version(version.chars().take(20).collect())),
+            None => return Err(Silence::Stranger),
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            let clocks = wire::read::<Refused>(body).is_some_and(|refused| refused.error == "clock");
+            return Err(if clocks { Silence::Clocks } else { Silence::Unknown });
+        }
+        let answer = Answer { status: status.as_u16(), request, body };
+        let signature = text(headers, SIGNATURE).unwrap_or_default();
+        self.secrets.that_signed(&answer, signature).ok_or(Silence::Forged)?;
+        if status == StatusCode::OK { Ok(()) } else { Err(Silence::Nonsense) }
+    }
+}
+
+/// A header as text.
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn headers(timestamp: &str, key: &str, signature: &str) -> Option<HeaderMap> {
+    let value = |text: &str| HeaderValue::from_str(text).ok();
+    let mut signature = value(signature)?;
+    signature.set_sensitive(true);
+    let mut headers = HeaderMap::from_iter([
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (HeaderName::from_static(PROTOCOL), VERSION.into()),
+        (HeaderName::from_static(TIMESTAMP), value(timestamp)?),
+        (HeaderName::from_static(SIGNATURE), signature),
+    ]);
+    if !key.is_empty() {
+        headers.insert(HeaderName::from_static(KEY), value(key)?);
+    }
+    Some(headers)
+}

@@ -1,0 +1,313 @@
+//! The server's half: an acquirer of this process, for servers elsewhere that know its secret.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{FromRequest, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use entity::Currency;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::line::text;
+use super::signature::{self, Secrets, Signed as _};
+use super::wire::{
+    self, Accepted, Answer, Approved, Authorisation, FollowUp, Followed, Greeting, Listed, Meant, Numbered,
+    Rates, Refused, Settled,
+};
+use super::{KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
+use crate::acquirer::{Acquirer, CallKey};
+use crate::clock::Clock;
+use crate::config::Environment;
+use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, ACQUIRER_SILENCE};
+use crate::secret::Secret;
+
+/// What the routes share.
+pub(super) struct Served {
+    acquirer: Arc<dyn Acquirer>,
+    secrets: Secrets,
+    environment: Environment,
+    clock: Arc<dyn Clock>,
+}
+
+/// Everything that an acquirer is asked, for whoever knows one of the secrets. Requests must be signed close to the time of
+/// `clock`.
+pub fn router(
+    acquirer: Arc<dyn Acquirer>,
+    secrets: Secrets,
+    environment: Environment,
+    clock: Arc<dyn Clock>,
+) -> Router {
+    let served = Arc::new(Served { acquirer, secrets, environment, clock });
+    let (routes, _) = operations().split_for_parts();
+    routes
+        .fallback(|| async { Refusal::Unknown })
+        .method_not_allowed_fallback(|| async { Refusal::Unknown })
+        .layer(from_fn_with_state(Arc::clone(&served), authenticated))
+        .with_state(served)
+}
+
+/// Each with its description.
+pub(super) fn operations() -> OpenApiRouter<Arc<Served>> {
+    OpenApiRouter::new()
+        .routes(routes!(greet))
+        .routes(routes!(card))
+        .routes(routes!(rates))
+        .routes(routes!(authorise))
+        .routes(routes!(capture))
+        .routes(routes!(void))
+        .routes(routes!(refund))
+        .routes(routes!(reverse))
+        .routes(routes!(settle))
+}
+
+/// Why a request is not looked at.
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
+    /// It is of another version of the protocol.
+    Protocol,
+    /// Nobody whom we know has signed it.
+    Signature,
+    /// It was signed long ago, or will be.
+    Clock,
+    /// It is not what the operation wants.
+    Malformed,
+    /// There is no such operation.
+    Unknown,
+    /// Who is asked does not say.
+    Silent,
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (status, error) = match self {
+            Self::Protocol => (StatusCode::BAD_REQUEST, "protocol"),
+            Self::Signature => (StatusCode::UNAUTHORIZED, "signature"),
+            Self::Clock => (StatusCode::UNAUTHORIZED, "clock"),
+            Self::Malformed => (StatusCode::BAD_REQUEST, "malformed"),
+            Self::Unknown => (StatusCode::NOT_FOUND, "unknown"),
+            Self::Silent => (StatusCode::SERVICE_UNAVAILABLE, "silent"),
+        };
+        (status, Json(Refused { error: error.to_owned() })).into_response()
+    }
+}
+
+/// Around the routes: only signed requests come in, and their answers go out signed by the same secret.
+async fn authenticated(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    let mut response = match to_bytes(body, ACQUIRER_BYTES_MAX).await {
+        Ok(body) => served.answer(head, body, next).await,
+        // Too long, or cut off.
+        Err(_) => Refusal::Malformed.into_response(),
+    };
+    response.headers_mut().insert(HeaderName::from_static(PROTOCOL), VERSION.into());
+    response
+}
+
+impl Served {
+    async fn answer(&self, head: Parts, body: Bytes, next: Next) -> Response {
+        let secret = match self.believed(&head, &body) {
+            Ok(secret) => secret,
+            Err(refusal) => return refusal.into_response(),
+        };
+        let request = said(&head.headers, SIGNATURE).to_owned();
+        let answered = timeout(ACQUIRER_SILENCE, next.run(Request::from_parts(head, Body::from(body))));
+        let Ok(response) = answered.await else { return StatusCode::GATEWAY_TIMEOUT.into_response() };
+        let (mut head, body) = response.into_parts();
+        // It is in memory already.
+        let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+        let answer = signature::Answer { status: head.status.as_u16(), request: &request, body: &body };
+        if let Ok(signature) = HeaderValue::from_str(answer.signature(secret).expose()) {
+            head.headers.insert(HeaderName::from_static(SIGNATURE), signature);
+        }
+        Response::from_parts(head, Body::from(body))
+    }
+
+    /// The secret by which a request of our time was signed.
+    fn believed(&self, head: &Parts, body: &[u8]) -> Result<&Secret, Refusal> {
+        if said(&head.headers, PROTOCOL) != VERSION.to_string() {
+            return Err(Refusal::Protocol);
+        }
+        let timestamp = said(&head.headers, TIMESTAMP);
+        let request = signature::Request {
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            timestamp,
+            key: said(&head.headers, KEY),
+            body,
+        };
+        let secret = self.secrets.that_signed(&request, said(&head.headers, SIGNATURE));
+        let secret = secret.ok_or(Refusal::Signature)?;
+        let apart = timestamp.parse().ok().map(|at: i64| self.clock.now().seconds().abs_diff(at));
+        let most = ACQUIRER_CLOCKS_APART.whole_seconds().unsigned_abs();
+        if apart.is_some_and(|apart| apart <= most) { Ok(secret) } else { Err(Refusal::Clock) }
+    }
+
+    /// Whether a tester's orders are taken.
+    fn is_sandbox(&self) -> bool {
+        self.environment == Environment::Test
+    }
+}
+
+/// A header, empty where there is none.
+fn said<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    text(headers, name).unwrap_or_default()
+}
+
+/// A question.
+struct Question<T>(T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<Served>> for Question<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, served: &Arc<Served>) -> Result<Self, Refusal> {
+        let body = Bytes::from_request(request, served).await.map_err(|_| Refusal::Malformed)?;
+        wire::read(&body).map(Self).ok_or(Refusal::Malformed)
+    }
+}
+
+/// A call, under its key.
+struct Keyed<T> {
+    key: CallKey,
+    said: T,
+}
+
+impl<T: DeserializeOwned> FromRequest<Arc<Served>> for Keyed<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, served: &Arc<Served>) -> Result<Self, Refusal> {
+        let key = CallKey::named(said(request.headers(), KEY)).ok_or(Refusal::Malformed)?;
+        let Question(said) = Question::from_request(request, served).await?;
+        Ok(Self { key, said })
+    }
+}
+
+/// Greet the acquirer.
+///
+/// Says who the acquirer is. A server asks this when it starts, and does not start where the acquirer speaks another version
+/// of the protocol or belongs to another environment.
+#[utoipa::path(get, path = "/", tag = "Acquirer", operation_id = "greet",
+    responses((status = 200, description = "Who it is", body = Greeting)))]
+async fn greet(State(served): State<Arc<Served>>) -> Json<Greeting> {
+    let (name, environment) = (served.acquirer.name().to_owned(), served.environment.name().to_owned());
+    Json(Greeting { protocol: VERSION, name, environment })
+}
+
+/// Look a card up.
+///
+/// Says what the schemes' directory knows of a card's number, before it is stored or charged. The answer is remembered for ten
+/// minutes.
+#[utoipa::path(post, path = "/card", tag = "Directory", operation_id = "look_up_card", request_body = Numbered,
+    responses((status = 200, description = "What is known", body = Listed)))]
+async fn card(
+    State(served): State<Arc<Served>>,
+    question: Question<Numbered>,
+) -> Result<Json<Listed>, Refusal> {
+    let Some(number) = question.0.number() else { return Ok(Json(Listed { card: None })) };
+    let known = served.acquirer.card(&number).await.map_err(|_| Refusal::Silent)?;
+    Ok(Json(known.into()))
+}
+
+/// List the rates.
+///
+/// Says what a unit of each currency that the acquirer takes is worth in AUD now. The answer is remembered for a minute.
+#[utoipa::path(get, path = "/rates", tag = "Directory", operation_id = "list_rates",
+    responses((status = 200, description = "The rates", body = Rates)))]
+async fn rates(State(served): State<Arc<Served>>) -> Result<Json<Rates>, Refusal> {
+    let mut taken = Vec::new();
+    for &currency in Currency::ALL {
+        let rate = served.acquirer.rate(currency).await.map_err(|_| Refusal::Silent)?;
+        taken.extend(rate.map(|rate| (currency, rate)));
+    }
+    Ok(Json(Rates::of(taken)))
+}
+
+/// Authorise a payment.
+///
+/// Takes money from a card, or only reserves it. A call that is repeated under its key acts once and answers alike.
+#[utoipa::path(post, path = "/authorise", tag = "Payments", operation_id = "authorise", request_body = Authorisation,
+    responses((status = 200, description = "What came of it", body = Answer<Approved>)))]
+async fn authorise(
+    State(served): State<Arc<Served>>,
+    call: Keyed<Authorisation>,
+) -> Result<Json<Answer<Approved>>, Refusal> {
+    let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
+    Ok(Json(Answer::to(served.acquirer.authorise(call).await, Approved::of)))
+}
+
+/// Capture what was authorised.
+///
+/// Takes what was reserved, or a part of it; the rest is released. Repeated under its key it acts once and answers alike.
+#[utoipa::path(post, path = "/capture", tag = "Payments", operation_id = "capture", request_body = FollowUp,
+    responses((status = 200, description = "What came of it", body = Answer<Followed>)))]
+async fn capture(
+    State(served): State<Arc<Served>>,
+    call: Keyed<FollowUp>,
+) -> Result<Json<Answer<Followed>>, Refusal> {
+    let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
+    Ok(Json(Answer::to(served.acquirer.capture(call).await, |()| Some(Followed {}))))
+}
+
+/// Void what was authorised.
+///
+/// Releases what was reserved. Repeated under its key it acts once and answers alike.
+#[utoipa::path(post, path = "/void", tag = "Payments", operation_id = "void", request_body = FollowUp,
+    responses((status = 200, description = "What came of it", body = Answer<Followed>)))]
+async fn void(
+    State(served): State<Arc<Served>>,
+    call: Keyed<FollowUp>,
+) -> Result<Json<Answer<Followed>>, Refusal> {
+    let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
+    Ok(Json(Answer::to(served.acquirer.void(call).await, |()| Some(Followed {}))))
+}
+
+/// Refund what was captured.
+///
+/// Gives back what was taken, or a part of it. Done means accepted; the money moves later. It is asked again under the same key
+/// until it is done or declined, for days if need be, and acts once.
+#[utoipa::path(post, path = "/refund", tag = "Payments", operation_id = "refund", request_body = FollowUp,
+    responses((status = 200, description = "What came of it", body = Answer<Accepted>)))]
+async fn refund(
+    State(served): State<Arc<Served>>,
+    call: Keyed<FollowUp>,
+) -> Result<Json<Answer<Accepted>>, Refusal> {
+    let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
+    Ok(Json(Answer::to(served.acquirer.refund(call).await, |answer| Some(Accepted::of(answer)))))
+}
+
+/// Reverse an authorisation.
+///
+/// Asked where nobody learnt what came of an authorisation and its caller was told that nothing was charged. What was done under
+/// the key is undone; one that was never seen is closed: whenever the call arrives, it is refused as closed. Repeated it answers
+/// alike.
+#[utoipa::path(post, path = "/reverse", tag = "Lost answers", operation_id = "reverse", request_body = Meant,
+    responses((status = 200, description = "done: it had been done, and is undone; not_done: it never was, and never will be",
+        body = Settled)))]
+async fn reverse(
+    State(served): State<Arc<Served>>,
+    question: Question<Meant>,
+) -> Result<Json<Settled>, Refusal> {
+    let key = CallKey::named(&question.0.key).ok_or(Refusal::Malformed)?;
+    Ok(Json(Settled::of(served.acquirer.reverse(&key).await)))
+}
+
+/// Settle a key.
+///
+/// Asked where nobody learnt what came of a call, and what was done is to stand. A key that was never seen is closed: whenever the
+/// call arrives, it is refused as closed. Repeated it answers alike.
+#[utoipa::path(post, path = "/settle", tag = "Lost answers", operation_id = "settle", request_body = Meant,
+    responses((status = 200, description = "done: it was done, and stands; not_done: it never was, and never will be",
+        body = Settled)))]
+async fn settle(
+    State(served): State<Arc<Served>>,
+    question: Question<Meant>,
+) -> Result<Json<Settled>, Refusal> {
+    let key = CallKey::named(&question.0.key).ok_or(Refusal::Malformed)?;
+    Ok(Json(Settled::of(served.acquirer.settle(&key).await)))
+}

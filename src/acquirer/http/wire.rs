@@ -1,0 +1,263 @@
+//! What is said, in JSON: the types of both ends, and the schemas of docs/acquirer/openapi.yaml. What the other end says
+//! beyond them is passed over.
+
+mod meaning;
+
+use std::collections::BTreeMap;
+
+use entity::{Currency, Scheme};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, Serializer};
+use utoipa::ToSchema;
+
+use crate::secret::Secret;
+
+/// The bytes of what is said.
+pub fn spelled(said: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(said).expect("what goes over the wire is JSON")
+}
+
+/// What bytes say; `None` is nonsense. What exactly is wrong with them is told to nobody: they may hold a card number.
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    serde_json::from_slice(bytes).ok()
+}
+
+/// Text that goes over the wire, and is printed nowhere.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Told(Secret);
+
+impl Serialize for Told {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.expose())
+    }
+}
+
+/// Who an acquirer is.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Greeting {
+    /// The version of the protocol that it speaks.
+    #[schema(example = 1)]
+    pub protocol: u32,
+    /// What it is called.
+    #[schema(example = "simulator", min_length = 1, max_length = 100)]
+    pub name: String,
+    /// test or live: a server asks an acquirer of its own environment only.
+    #[schema(example = "test", pattern = "^(test|live)$")]
+    pub environment: String,
+}
+
+/// A card's number.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Numbered {
+    /// Digits only.
+    #[schema(value_type = String, example = "4200000000000000", pattern = "^[0-9]{12,19}$")]
+    pub number: Told,
+}
+
+/// What an acquirer knows of a number.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Listed {
+    /// null is a number that this acquirer does not take.
+    #[schema(required)]
+    pub card: Option<ListedCard>,
+}
+
+/// What is known of a card before it is charged.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ListedCard {
+    /// The network that carries its payments: visa, master, american_express, diners_club, discover or jcb.
+    #[schema(value_type = String, example = "visa")]
+    pub scheme: Scheme,
+    /// ISO 3166-1, two letters.
+    #[schema(example = "AU", pattern = "^[A-Z]{2}$")]
+    pub issuing_country: String,
+    /// Enrolled: its issuer challenges the holder.
+    pub three_d_secure: bool,
+}
+
+/// What units of currencies are worth.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Rates {
+    /// By currency (ISO 4217), millionths of an AUD for one unit of it (a dollar, a yen), above zero. One that is not listed
+    /// is not taken.
+    #[schema(example = json!({ "AUD": 1_000_000, "USD": 1_500_000, "JPY": 10_000 }))]
+    pub rates: BTreeMap<String, i64>,
+}
+
+/// Money is wanted from a card.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Authorisation {
+    /// What pays.
+    pub card: PayingCard,
+    /// What a wallet or a network token proves instead of a security code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub network: Option<Proof>,
+    /// In the currency's base unit: cents, or whole yen.
+    #[schema(example = 400, minimum = 1)]
+    pub amount: i64,
+    /// ISO 4217.
+    #[schema(value_type = String, example = "AUD")]
+    pub currency: Currency,
+    /// Whether the money is taken at once, or only reserved.
+    pub capture: bool,
+    /// Text for the bank statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Roland Robotics", max_length = 40, nullable = false)]
+    pub reference: Option<String>,
+    /// In test only: what a tester ordered of this attempt. disputed, refunds_fail, gateway_error, no_answer (it is done,
+    /// and never answered), approved_but_lost (it is done, and no_answer is the answer), approved, or the code of a decline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "insufficient_funds", nullable = false)]
+    pub sandbox: Option<String>,
+}
+
+/// A card that pays.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct PayingCard {
+    /// Digits only.
+    #[schema(value_type = String, example = "4200000000000000", pattern = "^[0-9]{12,19}$")]
+    pub number: Told,
+    /// Absent where it was used before: the card of a customer; and where a network proof stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, example = "123", pattern = "^[0-9]{3,4}$", required = false)]
+    pub cvc: Option<Told>,
+    /// 1 to 12.
+    #[schema(example = 5, minimum = 1, maximum = 12)]
+    pub expiry_month: i32,
+    /// Four digits.
+    #[schema(example = 2030)]
+    pub expiry_year: i32,
+    /// The holder's. Absent for cards of wallets that keep it to themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Roland Robot", nullable = false)]
+    pub name: Option<String>,
+}
+
+/// The scheme's proof that this very payment was approved on the holder's device.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Proof {
+    /// Electronic commerce indicator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "07", nullable = false)]
+    pub eci: Option<String>,
+    /// Good for one payment.
+    #[schema(value_type = String)]
+    pub cryptogram: Told,
+}
+
+/// A capture, void or refund of what was approved.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct FollowUp {
+    /// The approval's.
+    #[schema(value_type = String, example = "simulator:ordinary:ch_1:charge", min_length = 1, max_length = 255)]
+    pub reference: Reference,
+    /// In the currency's base unit. Of a capture: what is taken, all that was reserved or less; the rest is released. Of a
+    /// void: all that was reserved.
+    #[schema(example = 400, minimum = 1)]
+    pub amount: i64,
+    /// ISO 4217: the approval's.
+    #[schema(value_type = String, example = "AUD")]
+    pub currency: Currency,
+    /// In test only: what a tester ordered of this call. gateway_error, no_answer or approved_but_lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "approved_but_lost", nullable = false)]
+    pub sandbox: Option<String>,
+}
+
+/// The key of a call, which was made or not.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Meant {
+    /// Its Idempotency-Key.
+    #[schema(example = "ch_AZqYv3rVcBKUQ1mHn7tKRw:charge", min_length = 1, max_length = 255)]
+    pub key: String,
+}
+
+/// What came of a call.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum Answer<Done> {
+    /// It is done.
+    Done(Done),
+    /// The issuer refused, so nothing was done.
+    Declined {
+        /// Why: card_declined, insufficient_funds, invalid_cvv, invalid_card, processing_error, suspected_fraud,
+        /// expired_card, lost_card or stolen_card. Any other word is unknown.
+        #[schema(example = "card_declined")]
+        code: String,
+    },
+    /// Nothing was done, and it was not the issuer who refused.
+    GatewayError,
+    /// The key was reversed or settled before this call came, so nothing was done.
+    Closed,
+    /// It may have been done: the key will be reversed or settled.
+    NoAnswer,
+}
+
+/// The issuer agreed.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Approved {
+    /// The acquirer's own, by which later calls know the payment.
+    #[schema(value_type = String, example = "simulator:ordinary:ch_1:charge", min_length = 1, max_length = 255)]
+    pub reference: Reference,
+}
+
+/// It was taken, or released.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Followed {}
+
+/// The refund was accepted; the money moves later.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Accepted {
+    /// false where it is known already that the issuer will send it back.
+    #[serde(default = "yes")]
+    #[schema(default = true)]
+    pub succeeds: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What became of a call.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum Settled {
+    /// It had been done.
+    Done {
+        /// The payment's.
+        #[schema(value_type = String, example = "simulator:ordinary:ch_1:charge", min_length = 1, max_length = 255)]
+        reference: Reference,
+    },
+    /// It never was and never will be.
+    NotDone,
+    /// Nobody knows yet: it will be asked again.
+    NoAnswer,
+}
+
+/// Why a request was not looked at.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Refused {
+    /// protocol (another version of it), signature (no secret of ours made it), clock (signed too long ago, or in the future),
+    /// malformed (not what the operation wants), unknown (no operation).
+    #[schema(example = "signature")]
+    pub error: String,
+}
+
+/// An acquirer's own name of a payment: 1 to 255 characters without control characters.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Reference(String);
+
+impl TryFrom<String> for Reference {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = (1..=255).contains(&text.len()) && !text.chars().any(char::is_control);
+        if fits { Ok(Self(text)) } else { Err("no reference") }
+    }
+}
+
+#[cfg(test)]
+mod tests;

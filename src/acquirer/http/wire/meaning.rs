@@ -1,0 +1,242 @@
+//! What the words mean: between them and the calls of [`crate::acquirer::Acquirer`].
+
+use std::collections::BTreeMap;
+
+use entity::failure::Decline;
+use entity::{Currency, Rate};
+
+use super::{
+    Accepted, Answer, Approved, Authorisation, FollowUp, Listed, ListedCard, Numbered, PayingCard, Proof,
+    Rates, Reference, Settled, Told,
+};
+use crate::acquirer::{
+    self, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Fault, Follow, NetworkProof, NoAnswer,
+    Outcome, RefundAnswer,
+};
+use crate::card_number::CardNumber;
+
+impl Numbered {
+    /// The number of a card.
+    pub fn of(number: &CardNumber) -> Self {
+        Self { number: Told(number.digits().clone()) }
+    }
+
+    /// The number, if it is a possible one.
+    pub fn number(&self) -> Option<CardNumber> {
+        CardNumber::parse(&self.number.0)
+    }
+}
+
+impl From<Option<CardInfo>> for Listed {
+    fn from(known: Option<CardInfo>) -> Self {
+        let card = known.map(|CardInfo { scheme, issuing_country, three_d_secure }| ListedCard {
+            scheme,
+            issuing_country,
+            three_d_secure,
+        });
+        Self { card }
+    }
+}
+
+impl Listed {
+    /// What is known; `Err` is nonsense.
+    pub fn known(self) -> Result<Option<CardInfo>, NoAnswer> {
+        let Some(ListedCard { scheme, issuing_country, three_d_secure }) = self.card else { return Ok(None) };
+        let is_country =
+            issuing_country.len() == 2 && issuing_country.bytes().all(|b| b.is_ascii_uppercase());
+        if is_country {
+            Ok(Some(CardInfo { scheme, issuing_country, three_d_secure }))
+        } else {
+            Err(NoAnswer)
+        }
+    }
+}
+
+impl Rates {
+    /// Of some currencies.
+    pub fn of(rates: impl IntoIterator<Item = (Currency, Rate)>) -> Self {
+        let rates = rates.into_iter();
+        Self {
+            rates: rates.map(|(currency, rate)| (currency.code().to_owned(), rate.millionths())).collect(),
+        }
+    }
+
+    /// The rates of the currencies that we know; `None` is nonsense: money for nothing, or an AUD that is none.
+    pub fn table(&self) -> Option<BTreeMap<Currency, Rate>> {
+        let known = self.rates.iter().filter_map(|(code, rate)| Some((Currency::from_code(code)?, *rate)));
+        let table: BTreeMap<_, _> = known
+            .map(|(currency, rate)| (rate > 0).then(|| (currency, Rate::from_millionths(rate))))
+            .collect::<Option<_>>()?;
+        table.get(&Currency::Aud).is_none_or(|rate| *rate == Rate::AUD).then_some(table)
+    }
+}
+
+impl Authorisation {
+    /// Of a call; what a tester ordered of it goes along in the sandbox alone.
+    pub fn of(call: &Authorise, sandbox: bool) -> Self {
+        Self {
+            card: PayingCard {
+                number: Told(call.number.clone()),
+                cvc: call.cvc.clone().map(Told),
+                expiry_month: call.expiry_month,
+                expiry_year: call.expiry_year,
+                name: call.name.clone(),
+            },
+            network: call.network.as_ref().map(|NetworkProof { eci, cryptogram }| Proof {
+                eci: eci.clone(),
+                cryptogram: Told(cryptogram.clone()),
+            }),
+            amount: call.amount,
+            currency: call.currency,
+            capture: call.capture,
+            reference: call.reference.clone(),
+            sandbox: call.forced.filter(|_| sandbox).map(|outcome| word(outcome).to_owned()),
+        }
+    }
+
+    /// The call under a key; `None` is nonsense.
+    pub fn call(self, key: CallKey, sandbox: bool) -> Option<Authorise> {
+        let PayingCard { number: Told(number), cvc, expiry_month, expiry_year, name } = self.card;
+        let network =
+            self.network.map(|Proof { eci, cryptogram: Told(cryptogram) }| NetworkProof { eci, cryptogram });
+        Some(Authorise {
+            key,
+            number,
+            cvc: cvc.map(|Told(cvc)| cvc),
+            expiry_month,
+            expiry_year,
+            name,
+            amount: amount(self.amount)?,
+            currency: self.currency,
+            capture: self.capture,
+            reference: self.reference,
+            network,
+            forced: ordered(self.sandbox.as_deref().filter(|_| sandbox))?,
+        })
+    }
+}
+
+impl FollowUp {
+    /// Of a call; `None` is one of which no acquirer could have given the reference.
+    pub fn of(call: &Follow, sandbox: bool) -> Option<Self> {
+        Some(Self {
+            reference: call.reference.clone().try_into().ok()?,
+            amount: call.amount,
+            currency: call.currency,
+            sandbox: call.fault.filter(|_| sandbox).map(|fault| word(Outcome::Fault(fault)).to_owned()),
+        })
+    }
+
+    /// The call under a key; `None` is nonsense.
+    pub fn call(self, key: CallKey, sandbox: bool) -> Option<Follow> {
+        let fault = match ordered(self.sandbox.as_deref().filter(|_| sandbox))? {
+            None => None,
+            Some(Outcome::Fault(fault)) => Some(fault),
+            Some(Outcome::Approved(_) | Outcome::Declined(_)) => return None,
+        };
+        let Reference(reference) = self.reference;
+        Some(Follow { key, reference, amount: amount(self.amount)?, currency: self.currency, fault })
+    }
+}
+
+fn amount(amount: i64) -> Option<i64> {
+    (amount > 0).then_some(amount)
+}
+
+impl<Done> Answer<Done> {
+    /// What is said of an outcome.
+    pub fn to<T>(outcome: Result<T, Failure>, done: impl FnOnce(T) -> Option<Done>) -> Self {
+        match outcome.map(done) {
+            Ok(Some(done)) => Self::Done(done),
+            // It was done, and cannot be told.
+            Ok(None) | Err(Failure::NoAnswer) => Self::NoAnswer,
+            Err(Failure::Declined(decline)) => Self::Declined { code: decline.code().to_owned() },
+            Err(Failure::GatewayError) => Self::GatewayError,
+            Err(Failure::Closed) => Self::Closed,
+        }
+    }
+
+    /// The outcome of which this is said.
+    pub fn outcome(self) -> Result<Done, Failure> {
+        Err(match self {
+            Self::Done(done) => return Ok(done),
+            Self::Declined { code } => {
+                Failure::Declined(Decline::from_code(&code).unwrap_or(Decline::Unknown))
+            }
+            Self::GatewayError => Failure::GatewayError,
+            Self::Closed => Failure::Closed,
+            Self::NoAnswer => Failure::NoAnswer,
+        })
+    }
+}
+
+impl Approved {
+    /// Of an approval; `None` where its reference is none.
+    pub fn of(approval: Approval) -> Option<Self> {
+        Some(Self { reference: approval.reference.try_into().ok()? })
+    }
+
+    /// The approval.
+    pub fn approval(self) -> Approval {
+        let Reference(reference) = self.reference;
+        Approval { reference }
+    }
+}
+
+impl Accepted {
+    /// Of what is known of a refund.
+    pub const fn of(answer: RefundAnswer) -> Self {
+        Self { succeeds: matches!(answer, RefundAnswer::Succeeds) }
+    }
+
+    /// What is known of the refund.
+    pub const fn answer(&self) -> RefundAnswer {
+        if self.succeeds { RefundAnswer::Succeeds } else { RefundAnswer::Fails }
+    }
+}
+
+impl Settled {
+    /// What is said of what became of a call.
+    pub fn of(settled: Result<acquirer::Settled, NoAnswer>) -> Self {
+        match settled {
+            Ok(acquirer::Settled::Done { reference }) => {
+                reference.try_into().map_or(Self::NoAnswer, |reference| Self::Done { reference })
+            }
+            Ok(acquirer::Settled::NotDone) => Self::NotDone,
+            Err(NoAnswer) => Self::NoAnswer,
+        }
+    }
+
+    /// What became of the call.
+    pub fn settled(self) -> Result<acquirer::Settled, NoAnswer> {
+        match self {
+            Self::Done { reference: Reference(reference) } => Ok(acquirer::Settled::Done { reference }),
+            Self::NotDone => Ok(acquirer::Settled::NotDone),
+            Self::NoAnswer => Err(NoAnswer),
+        }
+    }
+}
+
+/// What a tester ordered, as a word.
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Approved(Aftermath::Ordinary) => "approved",
+        Outcome::Approved(Aftermath::Disputed) => "disputed",
+        Outcome::Approved(Aftermath::RefundsFail) => "refunds_fail",
+        Outcome::Declined(decline) => decline.code(),
+        Outcome::Fault(Fault::GatewayError) => "gateway_error",
+        Outcome::Fault(Fault::NoAnswer) => "no_answer",
+        Outcome::Fault(Fault::AnswerLost) => "approved_but_lost",
+    }
+}
+
+/// What a word orders; `None` is no order that there is.
+pub(super) fn ordered(word: Option<&str>) -> Option<Option<Outcome>> {
+    let Some(word) = word else { return Some(None) };
+    let outcome = match word {
+        "approved" => Outcome::Approved(Aftermath::Ordinary),
+        "refunds_fail" => Outcome::Approved(Aftermath::RefundsFail),
+        word => Outcome::from_sandbox_word(word)?,
+    };
+    Some(Some(outcome))
+}

@@ -1,0 +1,73 @@
+//! `card-payments acquirer`: the simulator for servers elsewhere.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use card_payments::acquirer::http::{Secrets, document, router};
+use card_payments::acquirer::simulator::Simulator;
+use card_payments::clock::SystemClock;
+use card_payments::config::{self, Environment};
+use card_payments::http::Places;
+use card_payments::http::listen::{self, Phase};
+use card_payments::limits::ACQUIRER_CONNECTIONS;
+use clap::Args;
+use tokio::sync::watch;
+
+use crate::{Signals, bind, log};
+
+/// Serve the built-in acquirer to servers elsewhere, by the protocol of docs/acquirer.md.
+///
+/// No money moves. Prints "Listening on http://HOST:PORT" when it is ready, logs to stderr and ends on SIGTERM or SIGINT once
+/// what is in flight is answered. It remembers calls for two minutes, and forgets them when it ends. The secret that it shares
+/// with its servers is an environment variable, or a file: CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_ACQUIRER_SECRET_FILE.
+/// Needs no database.
+#[derive(Args)]
+#[command(after_help = "Example:\n  card-payments acquirer --listen 127.0.0.1:8090")]
+pub struct Acquirer {
+    /// Address to listen on; port 0 is any free one.
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// test takes the test cards, live every possible one.
+    #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test")]
+    environment: Environment,
+    /// What is logged: a tracing filter.
+    #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
+    log: String,
+    /// Print the OpenAPI document of the protocol, and serve nothing.
+    #[arg(long)]
+    openapi: bool,
+}
+
+/// Run the command.
+pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
+    let Acquirer { listen, environment, log: filter, openapi } = options;
+    if openapi {
+        print!("{}", document::yaml());
+        return Ok(());
+    }
+    log(&filter)?;
+    let secret = config::Secrets::from_environment()?.acquirer;
+    let secret = secret.ok_or("CARD_PAYMENTS_ACQUIRER_SECRET is required")?;
+    let secrets =
+        Secrets::parse(&secret).map_err(|wrong| format!("CARD_PAYMENTS_ACQUIRER_SECRET {wrong}"))?;
+    if environment == Environment::Live {
+        tracing::warn!("this acquirer is a simulator: no money moves");
+    }
+    let listener = bind(listen).await?;
+    let address = listener.local_addr()?;
+    let routes = router(Arc::new(Simulator::of(environment)), secrets, environment, Arc::new(SystemClock));
+    // Whoever reads that it listens may stop it at once.
+    let mut signals = Signals::listen()?;
+    println!("Listening on http://{address}");
+    listen::make_room(ACQUIRER_CONNECTIONS);
+    let places = Places::new(ACQUIRER_CONNECTIONS);
+    let (phase, phases) = watch::channel(Phase::Serving);
+    let leave = async {
+        signals.next().await;
+        tracing::info!("stopping");
+        phase.send_replace(Phase::Closing);
+    };
+    tokio::join!(listen::serve(listener, routes, &places, phases), leave);
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! The acquirer elsewhere, over the protocol of docs/acquirer.md: payments are what they are in the process, and whatever
+//! becomes of requests, answers and processes, nothing is lost and nothing happens twice.
+
+mod payments;
+mod processes;
+mod protocol;
+mod starts;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use card_payments::config::Environment;
+
+use crate::harness::cable::Cable;
+use crate::harness::{App, Database, Line, elsewhere};
+
+/// A server, and the acquirer that it asks over a cable.
+struct Apart {
+    app: App,
+    /// At the acquirer's end.
+    line: Arc<Line>,
+    cable: Cable,
+}
+
+impl Apart {
+    /// None where PostgreSQL is not there.
+    async fn on(database: Database) -> Option<Self> {
+        let line = Arc::new(Line::default());
+        let cable = Cable::to(elsewhere::served(line.clone(), Environment::Test).await).await;
+        let client = elsewhere::client(cable.address, Environment::Test);
+        let app = App::start_with(database, client, Duration::from_mins(1)).await?;
+        Some(Self { app, line, cable })
+    }
+}
+
+/// Rules about a server and an acquirer elsewhere, each tested on both databases; the books are checked at the end.
+macro_rules! apart {
+    ($(async fn $name:ident($apart:ident) $body:block)*) => {$(
+        async fn $name($apart: &$crate::remote_acquirer::Apart) $body
+
+        mod $name {
+            async fn on(database: $crate::harness::Database) {
+                let Some(apart) = $crate::remote_acquirer::Apart::on(database).await else { return };
+                super::$name(&apart).await;
+                apart.app.check_books().await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                on($crate::harness::Database::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                on($crate::harness::Database::Postgres).await;
+            }
+        }
+    )*};
+}
+use apart;

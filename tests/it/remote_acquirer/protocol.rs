@@ -1,0 +1,241 @@
+//! The protocol itself, spoken by hand: who is believed, and what a repeated request does.
+
+use std::net::SocketAddr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use card_payments::clock::{Clock, SystemClock};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use crate::harness::elsewhere::{self, SECRET};
+use crate::harness::process::{Heard, Process, try_to_ask};
+use crate::site::committed;
+
+/// As an adapter in another language would make it.
+fn signature(secret: &str, text: &str) -> String {
+    let mut hash = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    hash.update(text.as_bytes());
+    format!("v1,{}", STANDARD.encode(hash.finalize().into_bytes()))
+}
+
+fn now() -> i64 {
+    SystemClock.now().seconds()
+}
+
+/// A request as it goes over the wire.
+#[derive(Clone)]
+struct Said {
+    method: &'static str,
+    path: &'static str,
+    timestamp: String,
+    key: &'static str,
+    body: String,
+    version: &'static str,
+    signature: String,
+}
+
+impl Said {
+    fn signed(method: &'static str, path: &'static str, key: &'static str, body: &Value) -> Self {
+        Self::at(now(), method, path, key, body)
+    }
+
+    fn at(at: i64, method: &'static str, path: &'static str, key: &'static str, body: &Value) -> Self {
+        let timestamp = at.to_string();
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let signature = signature(SECRET, &format!("request\n{method}\n{path}\n{timestamp}\n{key}\n{body}"));
+        Self { method, path, timestamp, key, body, version: "1", signature }
+    }
+
+    fn to(&self, acquirer: SocketAddr) -> Heard {
+        let Self { method, path, timestamp, key, body, version, signature } = self;
+        let key = if key.is_empty() { String::new() } else { format!("Idempotency-Key: {key}\r\n") };
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\nHost: acquirer\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Acquirer-Protocol: {version}\r\nAcquirer-Timestamp: {timestamp}\r\nAcquirer-Signature: {signature}\r\n{key}\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        try_to_ask(acquirer, &text).unwrap()
+    }
+
+    /// The answer, which is signed as ours alone.
+    #[track_caller]
+    fn answered(&self, acquirer: SocketAddr, status: u16) -> Value {
+        let heard = self.to(acquirer);
+        assert_eq!(heard.status, status, "{}", heard.body);
+        let text = format!("answer\n{status}\n{}\n{}", self.signature, heard.body);
+        assert_eq!(heard.headers["acquirer-signature"], signature(SECRET, &text));
+        assert_eq!(heard.headers["acquirer-protocol"], "1");
+        heard.json()
+    }
+
+    /// Nobody looks at it, and the refusal is signed by nobody.
+    #[track_caller]
+    fn refused(&self, acquirer: SocketAddr, status: u16, error: &str) {
+        let heard = self.to(acquirer);
+        assert_eq!((heard.status, heard.json()), (status, json!({ "error": error })));
+        assert!(!heard.headers.contains_key("acquirer-signature"));
+        assert_eq!(heard.headers["acquirer-protocol"], "1");
+    }
+}
+
+fn authorisation() -> Value {
+    let card = json!({ "number": "4200000000000000", "cvc": "123", "expiry_month": 5, "expiry_year": 2030 });
+    json!({ "card": card, "amount": 400, "currency": "AUD", "capture": true })
+}
+
+fn authorise(key: &'static str) -> Said {
+    Said::signed("POST", "/authorise", key, &authorisation())
+}
+
+fn reverse(key: &str) -> Said {
+    Said::signed("POST", "/reverse", "", &json!({ "key": key }))
+}
+
+#[test]
+fn an_acquirer_tells_whoever_knows_its_secret() {
+    let process = elsewhere::process();
+    let acquirer = process.address;
+    let greeting = Said::signed("GET", "/", "", &Value::Null).answered(acquirer, 200);
+    assert_eq!(greeting, json!({ "protocol": 1, "name": "simulator", "environment": "test" }));
+    let rates = Said::signed("GET", "/rates", "", &Value::Null).answered(acquirer, 200);
+    assert_eq!((&rates["rates"]["AUD"], &rates["rates"]["USD"]), (&json!(1_000_000), &json!(1_500_000)));
+    let card = |number: &str| {
+        Said::signed("POST", "/card", "", &json!({ "number": number })).answered(acquirer, 200)
+    };
+    let known = json!({ "card": { "scheme": "visa", "issuing_country": "AU", "three_d_secure": true } });
+    assert_eq!(card("4200000000000000"), known);
+    for unknown in ["4012888888881881", "4200000000000001", ""] {
+        assert_eq!(card(unknown), json!({ "card": null }));
+    }
+    let done = authorise("ch_1:charge").answered(acquirer, 200);
+    assert_eq!(done, json!({ "result": "done", "reference": "simulator:ordinary:ch_1:charge" }));
+    let follow = json!({ "reference": done["reference"], "amount": 100, "currency": "AUD" });
+    let refund = Said::signed("POST", "/refund", "rf_1:refund", &follow).answered(acquirer, 200);
+    assert_eq!(refund, json!({ "result": "done", "succeeds": true }));
+    let settle =
+        Said::signed("POST", "/settle", "", &json!({ "key": "rf_1:refund" })).answered(acquirer, 200);
+    assert_eq!((&settle["result"], &settle["reference"]), (&json!("done"), &done["reference"]));
+    process.stopped();
+}
+
+#[test]
+fn nobody_else_is_answered_and_nothing_happens() {
+    let process = elsewhere::process();
+    let acquirer = process.address;
+    let said = authorise("ch_1:charge");
+    let changed = [
+        Said { signature: String::new(), ..said.clone() },
+        Said { signature: "v1,AAAA".to_owned(), ..said.clone() },
+        Said { signature: said.signature.replace("v1,", "v2,"), ..said.clone() },
+        Said { key: "ch_2:charge", ..said.clone() },
+        Said { key: "", ..said.clone() },
+        Said { path: "/refund", ..said.clone() },
+        Said { timestamp: (now() + 1).to_string(), ..said.clone() },
+        Said { body: said.body.replace("400", "40000"), ..said.clone() },
+        Said { signature: signature("another-secret-that-nobody-else-knows", "x"), ..said.clone() },
+    ];
+    for said in changed {
+        said.refused(acquirer, 401, "signature");
+    }
+    // Kept by somebody for more than a minute, or signed by a clock that is ahead.
+    for at in [now() - 70, now() + 70, 0, i64::MAX, i64::MIN] {
+        Said::at(at, "POST", "/authorise", "ch_1:charge", &authorisation()).refused(acquirer, 401, "clock");
+    }
+    for version in ["2", "0", "one", ""] {
+        Said { version, ..said.clone() }.refused(acquirer, 400, "protocol");
+    }
+    let long = json!({ "number": "4".repeat(70_000) });
+    Said::signed("POST", "/card", "", &long).refused(acquirer, 400, "malformed");
+    for key in ["ch_1:charge", "ch_2:charge"] {
+        assert_eq!(reverse(key).answered(acquirer, 200), json!({ "result": "not_done" }));
+    }
+    process.stopped();
+}
+
+#[test]
+fn what_is_signed_and_wrong_is_refused_and_nothing_happens() {
+    let process = elsewhere::process();
+    let acquirer = process.address;
+    let with = |changes: Value| {
+        let mut body = authorisation();
+        body.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        body
+    };
+    let malformed = [
+        Value::Null,
+        json!([]),
+        json!({}),
+        with(json!({ "amount": 0 })),
+        with(json!({ "amount": -400 })),
+        with(json!({ "amount": "400" })),
+        with(json!({ "amount": 1e30 })),
+        with(json!({ "currency": "XXX" })),
+        with(json!({ "card": null })),
+        with(json!({ "sandbox": "sometimes" })),
+    ];
+    for body in malformed {
+        let answer = Said::signed("POST", "/authorise", "ch_1:charge", &body).answered(acquirer, 400);
+        assert_eq!(answer, json!({ "error": "malformed" }), "{body}");
+    }
+    for (path, body) in [
+        ("/authorise", authorisation()),
+        ("/capture", json!({ "reference": "simulator:ordinary:x", "amount": 400, "currency": "AUD" })),
+        ("/settle", json!({ "key": "" })),
+        ("/reverse", json!({ "key": "with a space" })),
+    ] {
+        let answer = Said::signed("POST", path, "", &body).answered(acquirer, 400);
+        assert_eq!(answer, json!({ "error": "malformed" }), "{path} without a key");
+    }
+    for (method, path) in [("GET", "/authorise"), ("POST", "/"), ("GET", "/charges"), ("PUT", "/authorise")] {
+        let answer = Said::signed(method, path, "ch_1:charge", &authorisation()).answered(acquirer, 404);
+        assert_eq!(answer, json!({ "error": "unknown" }), "{method} {path}");
+    }
+    assert_eq!(reverse("ch_1:charge").answered(acquirer, 200), json!({ "result": "not_done" }));
+    process.stopped();
+}
+
+#[test]
+fn a_request_that_somebody_kept_and_sends_again_does_nothing_more() {
+    let process = elsewhere::process();
+    let acquirer = process.address;
+    let said = authorise("ch_1:charge");
+    let done = said.answered(acquirer, 200);
+    assert_eq!(said.answered(acquirer, 200), done);
+    let reversal = reverse("ch_1:charge");
+    for _ in 0..2 {
+        assert_eq!(reversal.answered(acquirer, 200), done);
+        assert_eq!(said.answered(acquirer, 200), json!({ "result": "closed" }));
+    }
+    process.stopped();
+}
+
+#[test]
+fn the_committed_document_of_the_protocol_is_current() {
+    committed("docs/acquirer/openapi.yaml", &card_payments::acquirer::http::document::yaml());
+}
+
+#[test]
+fn the_program_prints_the_document_of_the_protocol() {
+    let mut command = elsewhere::acquirer("127.0.0.1:0");
+    let (code, yaml, stderr) =
+        crate::harness::process::output(command.env_remove("CARD_PAYMENTS_ACQUIRER_SECRET").arg("--openapi"));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert!(yaml == crate::site::read("docs/acquirer/openapi.yaml"));
+}
+
+#[test]
+fn an_order_that_is_not_answered_was_done() {
+    let process: Process = elsewhere::process();
+    let acquirer = process.address;
+    let mut body = authorisation();
+    body["sandbox"] = json!("approved_but_lost");
+    let lost = Said::signed("POST", "/authorise", "ch_1:charge", &body).answered(acquirer, 200);
+    assert_eq!(lost, json!({ "result": "no_answer" }));
+    let settled =
+        Said::signed("POST", "/settle", "", &json!({ "key": "ch_1:charge" })).answered(acquirer, 200);
+    assert_eq!(settled, json!({ "result": "done", "reference": "simulator:ordinary:ch_1:charge" }));
+    process.stopped();
+}
