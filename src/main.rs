@@ -14,6 +14,7 @@ use card_payments::http::listen::{self, Phase};
 use card_payments::http::{self, Index, Places};
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::services::accounts::Keys;
+use card_payments::services::request_log;
 use card_payments::workers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use tokio::net::TcpListener;
@@ -244,6 +245,9 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         working.stop().await;
     } else {
         tracing::warn!("payments are still under way; they are settled at the next start");
+    }
+    if let Err(error) = request_log::write_down(&app.ctx, None).await {
+        tracing::warn!(%error, "some requests are missing in the log of requests");
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ pub mod file;
 mod idempotency;
 pub mod installation;
 mod ledger;
+pub mod logged_request;
 pub mod merchant;
 mod owned;
 pub mod plan;
@@ -56,7 +57,7 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, MerchantToken,
+    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, LoggedRequestToken, MerchantToken,
     PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken,
     SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
     WalletDomainToken, WebhookEndpointToken, WebhookToken,

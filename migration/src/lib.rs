@@ -32,6 +32,7 @@ mod m0021_merchants;
 mod m0022_retired_data_keys;
 mod m0023_ended_api_keys;
 mod m0024_broad_searches;
+mod m0025_request_log;
 
 /// All steps in order.
 pub struct Migrator;
@@ -75,6 +76,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0022_retired_data_keys::Migration),
             Box::new(m0023_ended_api_keys::Migration),
             Box::new(m0024_broad_searches::Migration),
+            Box::new(m0025_request_log::Migration),
         ]
     }
 }

@@ -25,6 +25,7 @@ pub mod refund;
 pub mod rules;
 pub mod sandbox;
 mod search;
+mod shown;
 pub mod subscription;
 #[cfg(test)]
 mod tests;
@@ -37,10 +38,13 @@ pub use faults::{Faults, Message};
 pub use paging::Paging;
 pub use patch::Patch;
 pub use search::{Search, Sorting, moment};
+pub use shown::Shown;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use validator::Validate;
+
+use crate::under_way;
 
 /// Decoded parameters together with every fault found so far. Services add the faults only they can
 /// see, then ask for the value.
@@ -72,6 +76,7 @@ pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
     if let Err(errors) = value.validate() {
         complaints::note(&errors, "", &mut findings);
     }
+    under_way::has_read(findings.read);
     Params { value, faults: findings.faults }
 }
 

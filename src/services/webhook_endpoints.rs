@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{PURGE_BATCH, WEBHOOK_ENDPOINTS_MAX};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::params::{Paging, Params};
-use crate::random::random;
+use crate::random::Draw;
 use crate::secret::Secret;
 use crate::store::Tx;
 use crate::views::webhook_endpoint::WebhookEndpoint;
@@ -38,7 +38,7 @@ pub async fn register(
         faults.add("url", wrong);
     }
     let value = Params { value, faults }.valid()?;
-    let key = Secret::from(format!("whsec_{}", STANDARD.encode(random::<24>())));
+    let key = Secret::from(format!("whsec_{}", STANDARD.encode(ctx.chance.bytes::<24>(Draw::EndpointKey))));
     let id = ctx.ids.token();
     let sealed = ctx.vault.seal(&key_context(account.id(), id), key.expose().as_bytes());
     let row = webhook_endpoint::Model {

@@ -10,6 +10,7 @@ mod disputes;
 mod merchants;
 mod outcome;
 mod refunds;
+mod requests;
 mod subscriptions;
 mod wallet_payloads;
 
@@ -35,4 +36,6 @@ pub fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(accounts::create_sandbox_account))
         .routes(routes!(accounts::delete_sandbox_account))
         .routes(routes!(wallet_payloads::create_sandbox_wallet_payload))
+        .routes(routes!(requests::list_sandbox_requests))
+        .routes(routes!(requests::get_sandbox_request))
 }

@@ -17,7 +17,7 @@ use crate::store::Tx;
 ///
 /// Refusals: `unauthorized`, where there is no such account.
 pub async fn rotate(ctx: &Context, account: AccountToken, grace: Span) -> Result<Keys, Error> {
-    let keys = Keys::mint();
+    let keys = Keys::mint(&ctx.chance);
     let rotation = Rotation { account, rows: key_rows(ctx, account, &keys), until: ctx.clock.now() + grace };
     ctx.store.write(rotation, |tx, rotation| rotation.record(tx).boxed()).await?;
     Ok(keys)

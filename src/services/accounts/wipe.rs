@@ -7,8 +7,8 @@ use entity::account::{self, Column};
 use entity::{
     AccountToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card, challenge_page,
     charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file, foretold_dispute,
-    idempotency_answer, idempotency_key, journal_entry, merchant, plan, posting, recipient, refund,
-    stray_blob, subscription, subscription_entry, three_d_secure, transfer, wallet_certificate,
+    idempotency_answer, idempotency_key, journal_entry, logged_request, merchant, plan, posting, recipient,
+    refund, stray_blob, subscription, subscription_entry, three_d_secure, transfer, wallet_certificate,
     wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
@@ -171,6 +171,7 @@ const STEPS: &[Step] = &[
     rows!(webhook Id),
     rows!(event Id),
     rows!(journal_entry Id),
+    rows!(logged_request Id),
     rows!(posting Id),
     rows!(deposit Id),
     rows!(idempotency_answer Hash),

@@ -7,4 +7,5 @@ pub mod acquirer;
 pub mod clock;
 pub mod deposits;
 pub mod refunds;
+pub mod requests;
 pub mod wallet_payloads;
