@@ -18,7 +18,7 @@ use crate::acquirer::http::{
 };
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, BucketError, Disk};
-use crate::clock::{Clock, Ids, SystemClock};
+use crate::clock::{Clock, Ids, StandingClock, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
 use crate::folder;
@@ -26,10 +26,12 @@ use crate::http::listen::Phase;
 use crate::http::{self, Gate, Index, Metrics, Rate, Site};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN};
 use crate::outbound::{Allowed, Outbound, Reach};
+use crate::random::Chance;
 use crate::secret;
 use crate::services::accounts::{self, Keys};
 use crate::services::audit::KeyUses;
 use crate::services::installation::{self, InstallationError};
+use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges, data_keys, refunds, sandbox, webhooks};
 use crate::store::{self, ConnectError, Found, Location, Store};
@@ -92,6 +94,8 @@ pub enum StartError {
 pub struct Parts {
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
+    /// Where ids, keys and codes come from.
+    pub chance: Arc<Chance>,
     /// The acquirer.
     pub acquirer: Arc<dyn Acquirer>,
     /// How long it may take to answer.
@@ -141,7 +145,7 @@ impl Parts {
         if let Some(name) = test_only(environment, secrets).into_iter().next() {
             return Err(StartError::TestOnly(name));
         }
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let (clock, chance) = clock_and_chance(database)?;
         let acquirer = NamedAcquirer::of(options.acquirer.as_deref(), environment, secrets, &clock)?;
         let acquirer = acquirer.greeted(environment).await?;
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
@@ -149,7 +153,7 @@ impl Parts {
                 "CARD_PAYMENTS_BASE_URL is no https address: callers are led to pages and files by plain HTTP"
             );
         }
-        let operator = operator(database, secrets).await?;
+        let operator = operator(database, secrets, &chance).await?;
         let reach = reach(environment, &options.webhook_allow);
         let folder = database.data_dir.join("files");
         let blobs: Arc<dyn Blobs> = match &options.blobs {
@@ -158,6 +162,7 @@ impl Parts {
         };
         Ok(Self {
             clock,
+            chance,
             acquirer,
             acquirer_answer: ACQUIRER_ANSWER,
             environment,
@@ -192,9 +197,9 @@ impl App {
             }
             Environment::Live => None,
         };
-        if lock.is_some() {
+        if lock.is_some() || ctx.chance.is_seeded() {
             // Nobody else can be making a payment, submitting a refund, delivering a webhook or moving a clock on this
-            // file.
+            // file; nor may anybody where a seed decides, and what a killed server left no time frees there.
             charges::settle::hasten(&ctx).await.map_err(InstallationError::Store)?;
             refunds::submit::hasten(&ctx).await.map_err(InstallationError::Store)?;
             webhooks::hasten(&ctx).await.map_err(InstallationError::Store)?;
@@ -231,12 +236,14 @@ impl App {
 pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, StartError> {
     let environment = database.environment;
     let folder = database.data_dir.join("files");
+    let (clock, chance) = clock_and_chance(database)?;
     let parts = Parts {
-        clock: Arc::new(SystemClock),
+        operator: operator(database, secrets, &chance).await?,
+        clock,
+        chance,
         acquirer: Arc::new(Simulator::of(environment)),
         acquirer_answer: ACQUIRER_ANSWER,
         environment,
-        operator: operator(database, secrets).await?,
         outbound: Outbound::new(reach(environment, &[])),
         wallets: Wallets::default(),
         blobs: Arc::new(Disk::new(folder.clone())),
@@ -249,10 +256,12 @@ pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx
 
 /// Open the database and its keys. One that is nobody's yet becomes the environment's.
 async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ctx, StartError> {
-    let ids = Arc::new(Ids::default());
+    let chance = parts.chance;
+    let ids = Arc::new(Ids::new(Arc::clone(&chance)));
     let store = Store::open(location, Arc::clone(&ids)).await?;
     installation::claim(&store, parts.environment).await?;
-    let vault = data_keys::open(&store, &parts.operator, &ids, parts.clock.now()).await?;
+    chance.begin(installation::begin(&store, chance.fingerprint()).await?);
+    let vault = data_keys::open(&store, &parts.operator, &ids, &chance, parts.clock.now()).await?;
     Ok(Arc::new(Context {
         environment: parts.environment,
         store,
@@ -263,7 +272,8 @@ async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ct
         acquirer: parts.acquirer,
         acquirer_answer: parts.acquirer_answer,
         outbound: parts.outbound,
-        wallets: parts.wallets,
+        wallets: parts.wallets.drawing_from(&chance),
+        chance,
         blobs: parts.blobs,
         incoming: parts.incoming,
         base_url: base_url.into(),
@@ -273,12 +283,28 @@ async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ct
         keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
         key_uses: KeyUses::default(),
         tasks: TaskTracker::new(),
+        request_log: RequestLog::default(),
     }))
+}
+
+/// The machine's; where there is a seed, time stands still and chance is what the seed makes of it.
+fn clock_and_chance(database: &DatabaseOptions) -> Result<(Arc<dyn Clock>, Arc<Chance>), StartError> {
+    match (&database.seed, database.environment) {
+        (None, _) => Ok((Arc::new(SystemClock), Arc::default())),
+        (Some(_), Environment::Live) => Err(StartError::TestOnly("CARD_PAYMENTS_SEED")),
+        (Some(seed), Environment::Test) => {
+            Ok((Arc::new(StandingClock::SEEDED), Arc::new(Chance::seeded(seed))))
+        }
+    }
 }
 
 /// The operator's keys: configured, or in test those of a laptop. They open the database, as far as it has keys yet, and it
 /// belongs to the environment, or to nobody.
-async fn operator(database: &DatabaseOptions, secrets: &Secrets) -> Result<OperatorKeys, StartError> {
+async fn operator(
+    database: &DatabaseOptions,
+    secrets: &Secrets,
+    chance: &Chance,
+) -> Result<OperatorKeys, StartError> {
     if secrets.vault_key.is_none() && database.environment == Environment::Live {
         return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY"));
     }
@@ -286,6 +312,8 @@ async fn operator(database: &DatabaseOptions, secrets: &Secrets) -> Result<Opera
         secrets.vault_key.as_ref().map(|keys| keys.expose().parse()).transpose()?;
     let found = store::look(&database.url().parse()?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
+    let (is_empty, seed) = (found.keys.is_empty(), chance.fingerprint());
+    installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;
     let operator = match configured {
         Some(keys) => keys,
         None => vault_key_file(&database.data_dir, &found)?,

@@ -1,10 +1,13 @@
 //! Time and chance as parameters: tests move the one and count on the other.
 
-use std::sync::{LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
+use entity::token::Kind;
 use entity::{Timestamp, Token};
 use uuid::{ContextV7, Uuid};
+
+use crate::random::Chance;
 
 /// The wall clock. An account's own clock is this plus the account's offset (decisions 13).
 pub trait Clock: Send + Sync + 'static {
@@ -39,31 +42,59 @@ impl Clock for SystemClock {
     }
 }
 
+/// A wall clock that stands still: that of a server with a seed, on which time passes where an account's clock is moved
+/// and nowhere else.
+pub struct StandingClock(pub Timestamp);
+
+impl StandingClock {
+    /// 2026-01-01T00:00:00Z.
+    pub const SEEDED: Self = Self(Timestamp::from_millis(1_767_225_600_000));
+}
+
+impl Clock for StandingClock {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+
+    fn elapsed(&self) -> Duration {
+        SystemClock.elapsed()
+    }
+}
+
 /// The one generator of ids. UUIDv7 from one counter, so ids of one process never go back, whatever the
-/// clock does: ids decide order, not time.
-pub struct Ids(Mutex<ContextV7>);
+/// clock does: ids decide order, not time. Where chance has a seed, each kind has a counter of its own.
+pub struct Ids {
+    counter: Mutex<ContextV7>,
+    chance: Arc<Chance>,
+}
 
 impl Default for Ids {
     fn default() -> Self {
-        Self(Mutex::new(ContextV7::new()))
+        Self::new(Arc::default())
     }
 }
 
 impl Ids {
-    /// A fresh id.
-    pub fn next(&self) -> Uuid {
-        let context = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Uuid::new_v7(uuid::Timestamp::now(&*context))
+    /// Ids that are drawn from `chance`.
+    pub fn new(chance: Arc<Chance>) -> Self {
+        Self { counter: Mutex::new(ContextV7::new()), chance }
     }
 
-    /// An id that says nothing, not even when it was made.
-    pub fn random(&self) -> Uuid {
-        uuid::Builder::from_random_bytes(crate::random::random()).into_uuid()
+    /// A fresh id of no record.
+    pub fn next(&self) -> Uuid {
+        self.of("id")
     }
 
     /// A fresh token.
-    pub fn token<K>(&self) -> Token<K> {
-        Token::new(self.next())
+    pub fn token<K: Kind>(&self) -> Token<K> {
+        Token::new(self.of(K::PREFIX))
+    }
+
+    fn of(&self, kind: &'static str) -> Uuid {
+        self.chance.ordered_id(kind, StandingClock::SEEDED.now().millis()).unwrap_or_else(|| {
+            let counter = self.counter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            Uuid::new_v7(uuid::Timestamp::now(&*counter))
+        })
     }
 }
 
@@ -77,7 +108,7 @@ mod tests {
         let now = SystemClock.now().millis().unsigned_abs() / 1000;
         // As the clock would have it a day later, or an hour.
         for ahead in [3600, 86_400] {
-            let context = ids.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let context = ids.counter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let mut last = Uuid::new_v7(uuid::Timestamp::from_unix(&*context, now + ahead, 0));
             drop(context);
             for _ in 0..10_000 {

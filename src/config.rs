@@ -51,6 +51,11 @@ pub struct DatabaseOptions {
     /// test or live; a database belongs to one of them, and an empty one to whoever fills it first.
     #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test", global = true)]
     pub environment: Environment,
+    /// Any text, in test: ids, keys, codes and times are the same in every run with it. A database belongs to the seed
+    /// with which it was begun.
+    #[arg(long, env = "CARD_PAYMENTS_SEED", hide_env_values = true, global = true,
+        value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub seed: Option<String>,
 }
 
 impl DatabaseOptions {

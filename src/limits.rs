@@ -302,6 +302,19 @@ pub const RETENTION_DAYS_MAX: i64 = 36_500;
 /// How many old events, and how many old webhooks, go in one transaction.
 pub const PURGE_BATCH: u64 = 1000;
 
+/// How many of an account's requests its log keeps.
+pub const REQUESTS_LOGGED: usize = 1000;
+/// How many requests wait in memory to be written; of more nothing is kept.
+pub const REQUESTS_WAITING_MAX: usize = 4096;
+/// How many of them are written in one transaction.
+pub const REQUESTS_WRITTEN_AT_ONCE: usize = 256;
+/// How much of a parameter's text the log shows.
+pub const LOGGED_CHARACTERS_MAX: usize = 200;
+/// How long parameters may be, in JSON, of which the log shows more than the names.
+pub const LOGGED_BYTES_MAX: usize = 4096;
+/// How many names of parameters it tells that it does not show.
+pub const LOGGED_NAMES_MAX: usize = 100;
+
 /// Decisions 12: how late the sandbox lets an acquirer answer.
 pub const ACQUIRER_LATENCY_MS_MAX: i64 = 30_000;
 /// The longest pause between a capture and its money that the sandbox sets: a year.

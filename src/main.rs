@@ -15,6 +15,7 @@ use card_payments::http::listen::{self, Phase};
 use card_payments::http::{self, Index, Places};
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::services::accounts::Keys;
+use card_payments::services::request_log;
 use card_payments::{trace, workers};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use tikv_jemallocator::Jemalloc;
@@ -281,6 +282,9 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         tracing::warn!("payments are still under way; they are settled at the next start");
     }
     workers::write_key_uses(&app.ctx).await;
+    if let Err(error) = request_log::write_down(&app.ctx, None).await {
+        tracing::warn!(%error, "some requests are missing in the log of requests");
+    }
     if let Some(exporting) = exporting {
         exporting.stop().await;
     }

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use subtle::ConstantTimeEq as _;
 use tempfile::NamedTempFile;
+use validator::{Validate, ValidationErrors};
 use zeroize::Zeroizing;
 
 /// Text that wipes its memory, compares in constant time and prints nothing of itself.
@@ -81,7 +82,21 @@ impl Serialize for Secret {
 /// As text: the reader of parameters hands over integers as text too, and tells of what is missing or no text.
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from)
+        Withheld::<String>::deserialize(deserializer).map(|Withheld(text)| Self::from(text))
+    }
+}
+
+/// By this name the reader of parameters knows that nothing of a value may be shown.
+pub const WITHHELD: &str = "$card_payments::Withheld";
+
+/// A parameter of which nothing may be shown, however plain its fields are: a wallet's payload.
+#[derive(Deserialize)]
+#[serde(rename = "$card_payments::Withheld")]
+pub struct Withheld<T>(pub T);
+
+impl<T: Validate> Validate for Withheld<T> {
+    fn validate(&self) -> Result<(), ValidationErrors> {
+        self.0.validate()
     }
 }
 

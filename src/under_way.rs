@@ -1,13 +1,16 @@
 //! What is known of the request under way wherever it is worked on: its id, whose it is, and where its time
-//! goes. That is what the log and the `Server-Timing` header show (decisions 1).
+//! goes. That is what the log and the `Server-Timing` header show (decisions 1); and in the test environment what an
+//! account's request log shows.
 
+use std::fmt;
 use std::future::Future;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use entity::AccountToken;
+use entity::{AccountToken, Timestamp};
+use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::trace;
@@ -37,6 +40,37 @@ pub struct UnderWay {
     // Microseconds.
     database: AtomicU64,
     acquirer: AtomicU64,
+    // Where there is a request log.
+    asked: Option<Mutex<Asked>>,
+}
+
+/// What a request log is about.
+#[derive(Default)]
+pub struct Asked {
+    /// The account that a key has opened, and what its clock shows.
+    pub by: Option<(AccountToken, Timestamp)>,
+    /// The parameters.
+    pub parameters: Option<Arc<Value>>,
+    /// What of these was read.
+    pub read: Read,
+    /// The body of the answer, if that is an error.
+    pub error: Option<Vec<u8>>,
+}
+
+/// Which values of a tree of parameters were read by a type, by where they lie: they stay there as long as the tree does.
+#[derive(Default)]
+pub struct Read {
+    /// As what may be shown.
+    pub open: Vec<usize>,
+    /// As a secret, or a part of one.
+    pub withheld: Vec<usize>,
+}
+
+/// It holds what a request has sent, secrets among it.
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asked(***)")
+    }
 }
 
 /// Who is waited for.
@@ -49,9 +83,14 @@ pub enum Wait {
 }
 
 impl UnderWay {
-    /// A request that has just begun.
-    pub fn new(id: String) -> Self {
-        Self { id, ..Self::default() }
+    /// A request that has just begun; where `logs`, an account's request log will be about it.
+    pub fn new(id: String, logs: bool) -> Self {
+        Self { id, asked: logs.then(Mutex::default), ..Self::default() }
+    }
+
+    /// What the request log is about, if there is any.
+    pub fn asked(&self) -> Option<Asked> {
+        self.asked.as_ref().map(|asked| std::mem::take(&mut *lock(asked)))
     }
 
     /// And that comes from an address.
@@ -71,7 +110,7 @@ impl UnderWay {
     }
 
     fn place(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.place)
     }
 
     fn of(&self, wait: Wait) -> &AtomicU64 {
@@ -90,6 +129,10 @@ impl UnderWay {
     pub fn millis(&self, wait: Wait) -> u64 {
         self.of(wait).load(Ordering::Relaxed).div_ceil(1000)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Run a request with its time kept.
@@ -177,4 +220,31 @@ pub fn follows(route: &str) {
 /// A secret key has opened this account.
 pub fn acts_for(account: AccountToken) {
     let _ = UNDER_WAY.try_with(|request| request.account.set(account));
+}
+
+/// For the request log: a key has opened this account, whose clock shows this.
+pub fn is_asked_by(account: AccountToken, now: Timestamp) {
+    log(|asked| asked.by = Some((account, now)));
+}
+
+/// For the request log: the request carries these parameters.
+pub fn carries(parameters: &Arc<Value>) {
+    log(|asked| asked.parameters = Some(Arc::clone(parameters)));
+}
+
+/// For the request log: a type has read these of them.
+pub fn has_read(read: Read) {
+    log(|asked| {
+        asked.read.open.extend(read.open);
+        asked.read.withheld.extend(read.withheld);
+    });
+}
+
+/// For the request log: this is the answer so far.
+pub fn is_answered(status: u16, body: &[u8]) {
+    log(|asked| asked.error = (status >= 400).then(|| body.to_vec()));
+}
+
+fn log(note: impl FnOnce(&mut Asked)) {
+    let _ = UNDER_WAY.try_with(|request| request.asked.as_ref().map(|asked| note(&mut lock(asked))));
 }

@@ -23,6 +23,7 @@ mod idempotency;
 pub mod installation;
 pub mod key_use;
 mod ledger;
+pub mod logged_request;
 pub mod merchant;
 mod owned;
 pub mod plan;
@@ -60,7 +61,7 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, MerchantToken,
+    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, LoggedRequestToken, MerchantToken,
     PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken, SnapshotToken,
     SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
     WalletDomainToken, WebhookEndpointToken, WebhookToken,

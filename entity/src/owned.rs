@@ -39,11 +39,11 @@ macro_rules! listed {
 
 owned! {
     api_key balance bank_account card challenge_page charge counter customer deposit dispute dispute_activity event
-    evidence file foretold_dispute idempotency_answer idempotency_key journal_entry key_use merchant plan posting recipient refund
-    snapshot snapshot_file snapshot_part stray_blob subscription subscription_entry three_d_secure transfer
+    evidence file foretold_dispute idempotency_answer idempotency_key journal_entry key_use logged_request merchant plan posting
+    recipient refund snapshot snapshot_file snapshot_part stray_blob subscription subscription_entry three_d_secure transfer
     wallet_certificate wallet_domain wallet_payload webhook webhook_endpoint
 }
 listed! {
-    card charge customer deposit dispute event merchant plan posting recipient refund snapshot subscription subscription_entry
-    transfer wallet_certificate wallet_domain webhook webhook_endpoint
+    card charge customer deposit dispute event logged_request merchant plan posting recipient refund snapshot subscription
+    subscription_entry transfer wallet_certificate wallet_domain webhook webhook_endpoint
 }

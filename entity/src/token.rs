@@ -162,7 +162,12 @@ macro_rules! kinds {
         }
         #[doc = concat!("The token of ", stringify!($kind), " records, `", $prefix, "...`.")]
         pub type $token = Token<$kind>;
-    )*};
+    )*
+        /// Whether a text is a well-formed token of any kind.
+        pub fn is_token(text: &str) -> bool {
+            $(text.parse::<$token>().is_ok())||*
+        }
+    };
 }
 
 kinds! {
@@ -190,6 +195,8 @@ kinds! {
     File FileToken "file_"
     /// One balanced movement of money; internal, in no answer.
     JournalEntry JournalEntryToken "je_"
+    /// A request in an account's log; internal, in no answer.
+    LoggedRequest LoggedRequestToken "lr_"
     /// A merchant that a partner has referred.
     Merchant MerchantToken "mrch_"
     /// A plan.

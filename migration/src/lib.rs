@@ -32,6 +32,7 @@ mod m0021_merchants;
 mod m0022_retired_data_keys;
 mod m0023_ended_api_keys;
 mod m0024_broad_searches;
+mod m0025_request_log;
 mod m0026_former_webhook_keys;
 mod m0027_snapshots;
 mod m0028_audit_trail;
@@ -84,6 +85,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0022_retired_data_keys::Migration),
             Box::new(m0023_ended_api_keys::Migration),
             Box::new(m0024_broad_searches::Migration),
+            Box::new(m0025_request_log::Migration),
             Box::new(m0026_former_webhook_keys::Migration),
             Box::new(m0027_snapshots::Migration),
             Box::new(m0028_audit_trail::Migration),

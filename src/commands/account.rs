@@ -131,14 +131,14 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             let asked = params::read::<NewAccount>(&json!({
                 "business_name": business_name, "email": email, "partner": partner, "bank_account": bank_account,
             }));
-            let minted = Keys::mint();
-            let keys = Keys {
-                secret: secrets.secret_key.clone().unwrap_or(minted.secret),
-                publishable: secrets.publishable_key.clone().unwrap_or(minted.publishable),
-            };
             // Before the database, which becomes somebody's by being opened with its keys.
             let asked = create::checked(asked).map_err(|faults| refused(&faults.into()))?;
             let ctx = super::open_with_keys(database, &secrets).await?;
+            let minted = Keys::mint(&ctx.chance);
+            let keys = Keys {
+                secret: secrets.secret_key.unwrap_or(minted.secret),
+                publishable: secrets.publishable_key.unwrap_or(minted.publishable),
+            };
             let made = create::create(&ctx, database.environment, &keys, asked).await;
             let made = made.map_err(|error| refused(&error))?;
             tell(&made, &made, json)

@@ -184,6 +184,7 @@ fn finished(answer: Result<Answer, serde_json::Error>) -> Response {
 
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
+        under_way::is_answered(self.status, &self.body);
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if self.body.is_empty() {
             return status.into_response();

@@ -42,6 +42,7 @@ pub async fn opened_by_secret_key(
         return Err(ErrorCode::Unauthorized.into());
     }
     under_way::acts_for(opened.account.id());
+    under_way::is_asked_by(opened.account.id(), opened.account.now);
     site.rate.count(opened.account.id()).await?;
     Ok(opened)
 }
@@ -78,6 +79,7 @@ pub async fn opened_by_publishable_key(
     if opened.kind != KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
+    under_way::is_asked_by(opened.account.id(), opened.account.now);
     site.rate.count(opened.account.id()).await?;
     Ok(opened)
 }

@@ -24,7 +24,7 @@ use crate::services::claim::{Asked, Claim};
 use crate::services::idempotency;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// A request with a secret key.
 pub struct Call {
@@ -188,12 +188,12 @@ impl Begun {
 }
 
 /// Only what changes something can be repeated.
-fn idempotency_key(request: &Request) -> Option<HeaderValue> {
+pub(super) fn idempotency_key(request: &Request) -> Option<HeaderValue> {
     let changes = matches!(*request.method(), Method::POST | Method::PUT | Method::DELETE);
     request.headers().get(IDEMPOTENCY_KEY).filter(|_| changes).cloned()
 }
 
-fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
+pub(super) fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
     let key = key.and_then(|key| key.to_str().ok()).unwrap_or_default();
     if (1..=IDEMPOTENCY_KEY_LENGTH_MAX).contains(&key.len())
         && key.bytes().all(|byte| byte.is_ascii_graphic())

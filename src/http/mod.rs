@@ -19,6 +19,7 @@ mod files;
 mod gate;
 mod ledger;
 pub mod listen;
+mod logged;
 mod merchants;
 mod metrics;
 mod observe;

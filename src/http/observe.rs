@@ -11,12 +11,16 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chrono::DateTime;
+use entity::Timestamp;
 use futures::FutureExt;
 
 use super::Site;
 use super::auth::ip_address;
+use super::logged::Logged;
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_TIMEOUT;
+use crate::random::Draw;
 use crate::trace::{self, Span};
 use crate::under_way::{self, UnderWay, Wait};
 
@@ -25,20 +29,31 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// See the module.
 pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> Response {
-    let id = given_id(request.headers()).unwrap_or_else(|| site.ids.random().to_string());
+    let id = given_id(request.headers()).unwrap_or_else(|| fresh_id(&site, request.uri().path()));
     let span =
         if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
     let context = span.context().cloned();
+    let logged = Logged::of(&site, &request);
     let mut told = Told {
         began: Instant::now(),
         method: request.method().clone(),
-        this: Arc::new(UnderWay::new(id).coming_from(ip_address(&request, &site))),
+        this: Arc::new(UnderWay::new(id, logged.is_some()).coming_from(ip_address(&request, &site))),
         status: UNANSWERED,
         span,
+        logged,
     };
     let work = trace::within(context, next.run(request));
     let mut response = under_way::keep(Arc::clone(&told.this), work).await;
-    finish(response.headers_mut(), &told.this, told.began.elapsed());
+    let headers = response.headers_mut();
+    finish(headers, &told.this);
+    if site.chance.is_seeded() {
+        headers.insert(header::DATE, date(site.clock.now()));
+    } else {
+        tell_times(headers, &told.this, told.began.elapsed());
+    }
+    if let Some(logged) = &mut told.logged {
+        logged.answers(headers);
+    }
     told.status = response.status().as_u16();
     response
 }
@@ -74,11 +89,12 @@ struct Told {
     this: Arc<UnderWay>,
     status: u16,
     span: Span,
+    logged: Option<Logged>,
 }
 
 impl Drop for Told {
     fn drop(&mut self) {
-        let Self { method, this, status, span, .. } = self;
+        let Self { method, this, status, span, logged, .. } = self;
         let (took, route) = (self.began.elapsed(), this.route());
         super::metrics::count_request(method, route, *status, took);
         tracing::info!(
@@ -100,6 +116,9 @@ impl Drop for Told {
         }
         if *status >= UNANSWERED {
             span.fail(*status);
+        }
+        if let Some(logged) = logged {
+            logged.note(this, method, *status, took);
         }
     }
 }
@@ -132,13 +151,30 @@ fn given_id(headers: &HeaderMap) -> Option<String> {
     ((1..=128).contains(&id.len()) && id.bytes().all(plain)).then(|| id.to_owned())
 }
 
-fn finish(headers: &mut HeaderMap, this: &UnderWay, took: Duration) {
+/// A new one. Those of the API are counted by themselves: where a seed decides, they do not depend on how often somebody
+/// has looked at a page, or asked whether the server is well.
+fn fresh_id(site: &Site, path: &str) -> String {
+    let draw = if path.trim_start_matches('/').starts_with("1/") { Draw::Request } else { Draw::PageRequest };
+    site.chance.id(draw).to_string()
+}
+
+fn finish(headers: &mut HeaderMap, this: &UnderWay) {
     if let Ok(id) = HeaderValue::from_str(&this.id) {
         headers.insert(REQUEST_ID, id);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    // Only who has a secret key learns where the time went.
+}
+
+/// As the standing clock shows it; else the connection adds the machine's.
+fn date(now: Timestamp) -> HeaderValue {
+    let date = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
+    let text = date.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""))
+}
+
+/// Only who has a secret key learns where the time went, and nobody where it is to be the same each time.
+fn tell_times(headers: &mut HeaderMap, this: &UnderWay, took: Duration) {
     if this.account().is_some() {
         let (database, acquirer) = (this.millis(Wait::Database), this.millis(Wait::Acquirer));
         let app = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_sub(database + acquirer);
@@ -165,9 +201,10 @@ mod tests {
         let told = Told {
             began: Instant::now(),
             method: Method::POST,
-            this: Arc::new(UnderWay::new("1".into())),
+            this: Arc::new(UnderWay::new("1".into(), false)),
             status: UNANSWERED,
             span: Span::default(),
+            logged: None,
         };
         metrics::with_local_recorder(&recorder, || drop(told));
         let text = recorder.handle().render();

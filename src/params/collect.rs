@@ -10,6 +10,8 @@ use super::{
     findings::{Findings, Path},
     patch, values,
 };
+use crate::secret::WITHHELD;
+use crate::under_way::Read;
 
 /// Decodes the whole tree.
 ///
@@ -25,6 +27,7 @@ pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, Findings) {
             path: Path { parent: None, name: "" },
             optional: false,
             quiet: false,
+            withheld: false,
             findings: &mut findings,
         };
         match T::deserialize(root) {
@@ -73,6 +76,8 @@ struct Node<'n> {
     optional: bool,
     /// Inside an object that is itself missing or wrong: one fault says it all.
     quiet: bool,
+    /// Whether nothing of it may be shown.
+    withheld: bool,
     findings: &'n mut Findings,
 }
 
@@ -87,6 +92,12 @@ impl<'n> Node<'n> {
     fn refuse(&mut self, predicate: &'static str) {
         self.say(predicate);
         self.findings.placeholders.push(self.path.to_string());
+    }
+
+    /// A type has read the value.
+    fn reads(&mut self, value: &Value) {
+        let Read { open, withheld } = &mut self.findings.read;
+        if self.withheld { withheld } else { open }.push(std::ptr::from_ref(value).addr());
     }
 
     /// The value of a type that knows no blank.
@@ -109,10 +120,16 @@ impl<'n> Node<'n> {
         let Some(value) = self.present()? else {
             return Ok(placeholder);
         };
-        Ok(read(value).unwrap_or_else(|predicate| {
-            self.refuse(predicate);
-            placeholder
-        }))
+        match read(value) {
+            Ok(read) => {
+                self.reads(value);
+                Ok(read)
+            }
+            Err(predicate) => {
+                self.refuse(predicate);
+                Ok(placeholder)
+            }
+        }
     }
 
     fn text(mut self) -> String {
@@ -122,6 +139,9 @@ impl<'n> Node<'n> {
                 // and badly formatted.
                 if text.is_empty() && !self.optional {
                     self.say(values::BLANK);
+                }
+                if let Some(value) = self.value {
+                    self.reads(value);
                 }
                 text
             }
@@ -186,6 +206,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         visitor: V,
     ) -> Result<V::Value, Stop> {
         match self.value {
+            _ if name == WITHHELD => visitor.visit_newtype_struct(Self { withheld: true, ..self }),
             _ if name != patch::NAME => visitor.visit_newtype_struct(self),
             None => visitor.visit_none(),
             Some(value) if values::is_blank(value) => visitor.visit_unit(),
@@ -206,6 +227,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
             object,
             path: &self.path,
             quiet,
+            withheld: self.withheld,
             ahead: fields.iter(),
             name: "",
             findings: self.findings,
@@ -224,6 +246,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
             ahead: ahead.into_iter(),
             value: None,
             path: self.path,
+            withheld: self.withheld,
             findings: self.findings,
         })
     }
@@ -238,7 +261,12 @@ impl<'de> Deserializer<'de> for Node<'_> {
             self.refuse(predicate);
             Vec::new()
         });
-        visitor.visit_seq(Items { ahead: items.into_iter(), path: self.path, findings: self.findings })
+        visitor.visit_seq(Items {
+            ahead: items.into_iter(),
+            path: self.path,
+            withheld: self.withheld,
+            findings: self.findings,
+        })
     }
 
     fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
@@ -264,6 +292,7 @@ struct Fields<'n> {
     object: Option<&'n Map<String, Value>>,
     path: &'n Path<'n>,
     quiet: bool,
+    withheld: bool,
     ahead: std::slice::Iter<'static, &'static str>,
     name: &'static str,
     findings: &'n mut Findings,
@@ -284,7 +313,8 @@ impl<'de> de::MapAccess<'de> for Fields<'_> {
         let path = Path { parent: Some(self.path), name: self.name };
         let absent = !self.findings.absent.is_empty() && self.findings.absent.contains(&path.to_string());
         let value = self.object.and_then(|object| object.get(self.name)).filter(|_| !absent);
-        seed.deserialize(Node { value, path, optional: false, quiet: self.quiet, findings: self.findings })
+        let (quiet, withheld) = (self.quiet, self.withheld);
+        seed.deserialize(Node { value, path, optional: false, quiet, withheld, findings: self.findings })
     }
 }
 
@@ -293,6 +323,7 @@ struct Entries<'n> {
     ahead: std::vec::IntoIter<(&'n String, &'n Value)>,
     value: Option<&'n Value>,
     path: Path<'n>,
+    withheld: bool,
     findings: &'n mut Findings,
 }
 
@@ -313,6 +344,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
             path: self.path,
             optional: true,
             quiet: false,
+            withheld: self.withheld,
             findings: self.findings,
         })
     }
@@ -322,6 +354,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
 struct Items<'n> {
     ahead: std::vec::IntoIter<&'n Value>,
     path: Path<'n>,
+    withheld: bool,
     findings: &'n mut Findings,
 }
 
@@ -337,6 +370,7 @@ impl<'de> de::SeqAccess<'de> for Items<'_> {
             path: self.path,
             optional: false,
             quiet: false,
+            withheld: self.withheld,
             findings: self.findings,
         };
         seed.deserialize(item).map(Some)

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Faults;
+use crate::under_way::Read;
 
 /// What decoding found besides the value.
 #[derive(Default)]
@@ -12,6 +13,8 @@ pub(super) struct Findings {
     pub(super) placeholders: Vec<String>,
     /// Blank values that turned out to stand for nothing.
     pub(super) absent: Vec<String>,
+    /// Where those values lie that a type has read.
+    pub(super) read: Read,
 }
 
 impl Findings {

@@ -26,6 +26,7 @@ pub mod refund;
 pub mod rules;
 pub mod sandbox;
 mod search;
+mod shown;
 pub mod subscription;
 #[cfg(test)]
 mod tests;
@@ -39,10 +40,13 @@ pub use grace::{GRACE, grace};
 pub use paging::Paging;
 pub use patch::Patch;
 pub use search::{Search, Sorting, moment};
+pub use shown::Shown;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use validator::Validate;
+
+use crate::under_way;
 
 /// Decoded parameters together with every fault found so far. Services add the faults only they can
 /// see, then ask for the value.
@@ -74,6 +78,7 @@ pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
     if let Err(errors) = value.validate() {
         complaints::note(&errors, "", &mut findings);
     }
+    under_way::has_read(findings.read);
     Params { value, faults: findings.faults }
 }
 

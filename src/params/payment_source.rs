@@ -10,7 +10,7 @@ use validator::Validate;
 use super::card::NewCard;
 use super::{Faults, Params, read};
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
-use crate::secret::Secret;
+use crate::secret::{Secret, Withheld};
 use crate::wallet::{WalletAToken, WalletGToken};
 
 /// What a payment source is made of.
@@ -109,7 +109,7 @@ fn made<S: DeserializeOwned + Validate>(tree: &Value) -> Params<S> {
 }
 
 fn whole<S: DeserializeOwned + Validate>(tree: &Value) -> Result<S, Faults> {
-    let Params { value, faults } = made::<S>(tree);
+    let Params { value: Withheld(value), faults } = made::<Withheld<S>>(tree);
     let missing = faults.has("source");
     if faults.is_empty() { Ok(value) } else { Err(if missing { faults } else { unusable() }) }
 }

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::audit::KeyUses;
 use super::claim::Claim;
+use super::request_log::RequestLog;
 use super::wallets::providers::Wallets;
 use crate::acquirer::Acquirer;
 use crate::answer::Wrap;
@@ -22,6 +23,7 @@ use crate::clock::{Clock, Ids};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::outbound::Outbound;
+use crate::random::Chance;
 use crate::store::Store;
 use crate::under_way::{goes_on, handed_on};
 use crate::vault::{OperatorKeys, Vault};
@@ -39,6 +41,8 @@ pub struct Context {
     pub clock: Arc<dyn Clock>,
     /// The generator of ids.
     pub ids: Arc<Ids>,
+    /// Where everything else comes from that is drawn for callers to see.
+    pub chance: Arc<Chance>,
     /// Ciphers and keyed hashes.
     pub vault: Arc<Vault>,
     /// What opens the keys that another process has put into the table since.
@@ -69,6 +73,8 @@ pub struct Context {
     pub key_uses: KeyUses,
     /// Work that must end before the process does.
     pub tasks: TaskTracker,
+    /// What accounts asked for lately, in the test environment.
+    pub request_log: RequestLog,
 }
 
 impl Context {

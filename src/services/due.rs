@@ -101,6 +101,11 @@ impl Kind {
         (self.run)(ctx).await
     }
 
+    /// Whether a moved clock comes by it.
+    pub const fn is_of_accounts(&self) -> bool {
+        self.ahead.is_some()
+    }
+
     /// How many items are due.
     pub async fn backlog(&self, ctx: &Context) -> Result<u64, Error> {
         (self.backlog)(ctx).await

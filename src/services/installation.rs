@@ -1,9 +1,9 @@
 //! A database belongs to one environment and carries its keys, wrapped by the operator's vault key.
 
-use entity::installation;
+use entity::installation::{self, Column};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::sea_query::{Expr, OnConflict};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
 
 use super::context::Context;
 use crate::config::Environment;
@@ -20,6 +20,12 @@ pub enum InstallationError {
     /// The operator's key does not open it.
     #[error("the vault key does not open this database: {0}")]
     Vault(#[from] VaultError),
+    /// It was begun without the seed that is given, or with another one.
+    #[error("CARD_PAYMENTS_SEED is not what this database was begun with: a seed wants an empty database")]
+    OtherSeed,
+    /// It was begun with a seed, and none is given.
+    #[error("this database was begun with a CARD_PAYMENTS_SEED, and goes on with that one only")]
+    SeedMissing,
     /// A key that every database has is not there.
     #[error("the database lacks one of its keys")]
     KeyMissing,
@@ -29,6 +35,10 @@ pub enum InstallationError {
 }
 
 const ENVIRONMENT: &str = "environment";
+/// Marks that it has its keys, so that it is empty no more: of two copies that start at once, one makes them.
+pub const KEYS: &str = "keys";
+/// Which seed it was begun with, as [`Chance::fingerprint`](crate::random::Chance::fingerprint) names it, and how often it was since.
+const SEED: &str = "seed";
 
 /// Claim an empty database for `environment`, or refuse one of the other.
 pub async fn claim(store: &Store, environment: Environment) -> Result<(), InstallationError> {
@@ -56,6 +66,50 @@ pub fn refuse_other(found: Option<&str>, environment: Environment) -> Result<(),
     }
 }
 
+/// Refuse a database that was begun with another seed than this, or without any; `kept` is what it says of its own. An
+/// empty one takes any.
+pub fn refuse_other_seed(
+    kept: Option<&str>,
+    is_empty: bool,
+    seed: Option<&str>,
+) -> Result<(), InstallationError> {
+    match (kept.and_then(|kept| kept.split_once(' ')), seed) {
+        (None, None) => Ok(()),
+        (None, Some(_)) if is_empty => Ok(()),
+        (Some((own, _)), Some(seed)) if own == seed => Ok(()),
+        (Some(_), None) => Err(InstallationError::SeedMissing),
+        (Some(_) | None, Some(_)) => Err(InstallationError::OtherSeed),
+    }
+}
+
+/// Begin with a seed, or without. Says how often a process has begun with this one on this database, now included.
+pub async fn begin(store: &Store, seed: Option<String>) -> Result<u32, InstallationError> {
+    let (kept, is_empty) = store
+        .write(seed.clone(), |tx, seed| {
+            async move {
+                let kept = installation::Entity::find_by_id(SEED).one(tx).await?.map(|row| row.value);
+                let is_empty = installation::Entity::find_by_id(KEYS).one(tx).await?.is_none();
+                let refused = refuse_other_seed(kept.as_deref(), is_empty, seed.as_deref()).is_err();
+                if let Some(seed) = seed.as_ref().filter(|_| !refused) {
+                    let value = format!("{seed} {}", starts(kept.as_deref()) + 1);
+                    let row = installation::Model { name: SEED.into(), value };
+                    let known = OnConflict::column(Column::Name).update_column(Column::Value).to_owned();
+                    let begun = installation::Entity::insert(row.into_active_model()).on_conflict(known);
+                    begun.exec_without_returning(tx).await?;
+                }
+                Ok((kept, is_empty))
+            }
+            .boxed()
+        })
+        .await?;
+    refuse_other_seed(kept.as_deref(), is_empty, seed.as_deref())?;
+    Ok(starts(kept.as_deref()) + 1)
+}
+
+fn starts(kept: Option<&str>) -> u32 {
+    kept.and_then(|kept| kept.split_once(' ')?.1.parse().ok()).unwrap_or_default()
+}
+
 /// Whether the database answers, and writes: if it could not lately, it is tried with a write that changes nothing. And whether
 /// the acquirer has been heard of since the process began: who has not would find out by a payment whether they know each
 /// other.
@@ -69,9 +123,9 @@ pub async fn answers(ctx: &Context) -> Result<(), Error> {
     }
     let unit = ctx.store.write((), |tx, ()| {
         async move {
-            let same = Expr::col(installation::Column::Value);
-            let rewrite = installation::Entity::update_many().col_expr(installation::Column::Value, same);
-            rewrite.filter(installation::Column::Name.eq(ENVIRONMENT)).exec(tx).await?;
+            let same = Expr::col(Column::Value);
+            let rewrite = installation::Entity::update_many().col_expr(Column::Value, same);
+            rewrite.filter(Column::Name.eq(ENVIRONMENT)).exec(tx).await?;
             Ok(())
         }
         .boxed()

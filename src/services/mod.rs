@@ -1,8 +1,9 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
 //! direction only, this order: a verb lives with the later noun.
 //!
-//! claim (of an Idempotency-Key), context (which all of them get), directory (of cards and rates), installation, audit (of what operators do),
-//! data_keys (of the vault), idempotency, page (of a list), words (of a search), clocks (what is due by each account's), moment (when due work happens), due_work (what its kinds say of
+//! claim (of an Idempotency-Key), request_log, context (which all of them get), directory (of cards and rates), installation,
+//! audit (of what operators do), data_keys (of the vault), idempotency, page (of a list), words (of a search), clocks (what is
+//! due by each account's), moment (when due work happens), due_work (what its kinds say of
 //! themselves), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and
 //! webhooks), cards, wallets, payment_sources, customers, payment (which card pays), charges, authorisations,
 //! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, merchants, snapshots (of all
@@ -37,6 +38,7 @@ pub mod payment_sources;
 pub mod plans;
 pub mod recipients;
 pub mod refunds;
+pub mod request_log;
 mod retention;
 pub mod sandbox;
 pub mod settlement;

@@ -1,9 +1,9 @@
-//! How long events and webhooks are kept (specification, Limits; decisions 11): a number of days, and then until the
-//! account's next midnight.
+//! How long events and webhooks, and requests in a log, are kept (specification, Limits; decisions 11): a number of days,
+//! and then until the account's next midnight.
 
 use entity::account::Column;
 use entity::counter::Counted;
-use entity::{Listed, Owned, Span, Timestamp, account, event, webhook};
+use entity::{Listed, Owned, Span, Timestamp, account, event, logged_request, webhook};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
@@ -66,6 +66,8 @@ impl Batch {
             self.delete_oldest::<event::Entity>(tx, event::Column::CreatedAt).await?
         };
         tx.uncount(self.account.id, Counted::Events, events);
+        // A log is never longer than what goes at a time.
+        self.delete_oldest::<logged_request::Entity>(tx, logged_request::Column::CreatedAt).await?;
         if webhooks < PURGE_BATCH && events < PURGE_BATCH {
             self.look_again(tx).await?;
         }

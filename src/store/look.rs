@@ -11,6 +11,8 @@ use crate::vault::Wrapped;
 pub struct Found {
     /// The environment it belongs to.
     pub environment: Option<String>,
+    /// The seed with which it was begun, as [`Chance::fingerprint`](crate::random::Chance::fingerprint) names it, and how often it was since.
+    pub seed: Option<String>,
     /// Its keys, wrapped by the operator's.
     pub keys: Vec<FoundKey>,
 }
@@ -46,16 +48,19 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<Found, Connec
         return Ok(Found::default());
     }
     // Columns of the first step, which every release has.
-    let sql = "SELECT value FROM installation WHERE name = 'environment'";
-    let environment = looker.query_one_raw(statement(looker, sql)).await?;
-    let environment = environment.map(|row| row.try_get("", "value")).transpose()?;
+    let said = async |name: &str| {
+        let sql = format!("SELECT value FROM installation WHERE name = '{name}'");
+        let row = looker.query_one_raw(statement(looker, &sql)).await?;
+        row.map(|row| row.try_get("", "value")).transpose()
+    };
+    let (environment, seed) = (said("environment").await?, said("seed").await?);
     let keys =
         looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
     let keys = keys.await?.into_iter().map(|row| {
         let wrapped = Wrapped { by: row.try_get("", "wrapped_by")?, bytes: row.try_get("", "wrapped")? };
         Ok(FoundKey { id: row.try_get("", "id")?, purpose: row.try_get("", "purpose")?, wrapped })
     });
-    Ok(Found { environment, keys: keys.collect::<Result<_, DbErr>>()? })
+    Ok(Found { environment, seed, keys: keys.collect::<Result<_, DbErr>>()? })
 }
 
 /// A first migration that was killed may have left nothing but its record.

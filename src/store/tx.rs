@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use entity::counter::Counted;
+use entity::token::Kind;
 use entity::{AccountToken, Day, EventToken, Timestamp, Token, account, idempotency_key};
 use sea_orm::sea_query::{LockType, OnConflict, QueryStatementBuilder};
 use sea_orm::{
@@ -257,7 +258,7 @@ impl Tx {
     }
 
     /// A fresh token.
-    pub fn token<K>(&self) -> Token<K> {
+    pub fn token<K: Kind>(&self) -> Token<K> {
         self.begin.ids.token()
     }
 

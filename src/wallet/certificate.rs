@@ -19,7 +19,7 @@ use x509_cert::time::Time;
 use zeroize::Zeroizing;
 
 use super::{Unreadable, encoded};
-use crate::random::random;
+use crate::random::{Chance, Draw};
 
 /// A merchant's private key on the curve P-256.
 #[derive(Debug, Clone)]
@@ -27,10 +27,11 @@ pub struct MerchantKey(SecretKey);
 
 impl MerchantKey {
     /// A new one.
-    pub fn generate() -> Self {
+    pub fn generate(chance: &Chance) -> Self {
         loop {
             // All but one in four billion numbers are keys.
-            if let Ok(key) = SecretKey::from_slice(Zeroizing::new(random::<32>()).as_slice()) {
+            let number = Zeroizing::new(chance.bytes::<32>(Draw::MerchantKey));
+            if let Ok(key) = SecretKey::from_slice(number.as_slice()) {
                 return Self(key);
             }
         }

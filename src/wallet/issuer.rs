@@ -2,6 +2,7 @@
 //! everybody; a live server never believes them.
 
 use std::str::FromStr as _;
+use std::sync::Arc;
 
 use der::Encode as _;
 use der::asn1::{ObjectIdentifier, OctetString};
@@ -27,7 +28,7 @@ use super::message::AuthMethod;
 use super::trust::RootKey;
 use super::wallet_g::Protocol;
 use super::{Gateway, Roots, WalletAToken, WalletGSigningKey, WalletGToken, encoded, wallet_a};
-use crate::random::random;
+use crate::random::{Chance, Draw};
 
 /// A card on somebody's device.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +51,7 @@ pub struct Issuer {
     root_g: SigningKey,
     intermediate_g: SigningKey,
     gateway: SecretKey,
+    chance: Arc<Chance>,
 }
 
 /// How long walletG's payloads and signing keys are good.
@@ -91,7 +93,14 @@ impl Issuer {
             root_g: signing("walletG root"),
             intermediate_g: signing("walletG intermediate"),
             gateway: key("walletG gateway"),
+            chance: Arc::default(),
         })
+    }
+
+    /// The same devices, whose payloads are drawn from `chance`.
+    #[must_use]
+    pub fn drawing_from(self, chance: Arc<Chance>) -> Self {
+        Self { chance, ..self }
     }
 
     /// What believes these devices.
@@ -150,14 +159,14 @@ impl Issuer {
             "transactionAmount": 400,
             "deviceManufacturerIdentifier": "040010030273",
             "paymentDataType": "3DSecure",
-            "paymentData": { "onlinePaymentCryptogram": encoded(random::<20>()), "eciIndicator": "5" },
+            "paymentData": { "onlinePaymentCryptogram": encoded(self.draw::<20>()), "eciIndicator": "5" },
         });
         let [leaf, intermediate] = &self.certificates;
         WalletAToken::seal(
             data.to_string().as_bytes(),
             (&public_key(public_pem).ok()?, merchant_id),
-            random(),
-            &ephemeral()?,
+            self.draw(),
+            &self.ephemeral()?,
             |content| wallet_a::sign(content, &self.device, [leaf, intermediate], now).ok(),
         )
     }
@@ -171,8 +180,8 @@ impl Issuer {
     ) -> Option<WalletGToken> {
         let until = now + MESSAGE_LIFETIME;
         let vouched = WalletGSigningKey::vouched(&self.intermediate_g, until, &self.root_g)?;
-        let message = message(card, merchant, until);
-        WalletGToken::seal(message.as_bytes(), gateway, &ephemeral()?, &self.intermediate_g, Some(vouched))
+        let message = self.message(card, merchant, until);
+        WalletGToken::seal(message.as_bytes(), gateway, &self.ephemeral()?, &self.intermediate_g, Some(vouched))
     }
 
     /// The same in ECv1, which no test device speaks any more.
@@ -182,32 +191,36 @@ impl Issuer {
         (gateway, merchant): (&Gateway, &str),
         now: Timestamp,
     ) -> Option<WalletGToken> {
-        let message = message(card, merchant, now + MESSAGE_LIFETIME);
-        WalletGToken::seal(message.as_bytes(), gateway, &ephemeral()?, &self.root_g, None)
+        let message = self.message(card, merchant, now + MESSAGE_LIFETIME);
+        WalletGToken::seal(message.as_bytes(), gateway, &self.ephemeral()?, &self.root_g, None)
     }
-}
 
-fn message(card: DeviceCard<'_>, merchant: &str, until: Timestamp) -> String {
-    json!({
-        "gatewayMerchantId": merchant,
-        "messageExpiration": until.millis().to_string(),
-        "messageId": encoded(random::<24>()),
-        "paymentMethod": "CARD",
-        "paymentMethodDetails": {
-            "authMethod": AuthMethod::Cryptogram,
-            "pan": card.number,
-            "expirationMonth": card.expiry_month,
-            "expirationYear": card.expiry_year,
-            "cryptogram": encoded(random::<20>()),
-            "eciIndicator": "05",
-        },
-    })
-    .to_string()
-}
+    fn message(&self, card: DeviceCard<'_>, merchant: &str, until: Timestamp) -> String {
+        json!({
+            "gatewayMerchantId": merchant,
+            "messageExpiration": until.millis().to_string(),
+            "messageId": encoded(self.draw::<24>()),
+            "paymentMethod": "CARD",
+            "paymentMethodDetails": {
+                "authMethod": AuthMethod::Cryptogram,
+                "pan": card.number,
+                "expirationMonth": card.expiry_month,
+                "expirationYear": card.expiry_year,
+                "cryptogram": encoded(self.draw::<20>()),
+                "eciIndicator": "05",
+            },
+        })
+        .to_string()
+    }
 
-/// None once in four billion times.
-fn ephemeral() -> Option<SecretKey> {
-    SecretKey::from_slice(&random::<32>()).ok()
+    /// None once in four billion times.
+    fn ephemeral(&self) -> Option<SecretKey> {
+        SecretKey::from_slice(&self.draw::<32>()).ok()
+    }
+
+    fn draw<const N: usize>(&self) -> [u8; N] {
+        self.chance.bytes(Draw::WalletPayload)
+    }
 }
 
 /// What a certificate's marker says that its key is for.

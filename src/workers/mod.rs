@@ -9,17 +9,21 @@ use std::time::{Duration, Instant};
 
 use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::audit::key_uses;
-use crate::services::{Ctx, data_keys, due};
+use crate::services::{Ctx, data_keys, due, request_log};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start a loop for each kind of due work, one that learns of new data keys, one that writes down how often keys were used,
-/// and the courier; they end with the process,
+/// Start a loop for each kind of due work, one that learns of new data keys, one that writes down how often keys were used, one
+/// that logs requests, and the courier; they end with the process,
 /// and what they leave is due again.
 pub fn start(ctx: &Ctx) -> Working {
     for kind in due::KINDS {
         // The courier delivers them, each endpoint at its own pace.
         if kind.name == due::WEBHOOKS.name {
+            continue;
+        }
+        // Where a seed decides, nothing happens by itself: a clock that is moved does it, in its order.
+        if ctx.chance.is_seeded() && kind.is_of_accounts() {
             continue;
         }
         let ctx = Ctx::clone(ctx);
@@ -40,7 +44,18 @@ pub fn start(ctx: &Ctx) -> Working {
     }
     tokio::spawn(learn_keys(Ctx::clone(ctx)));
     tokio::spawn(count_key_uses(Ctx::clone(ctx)));
+    tokio::spawn(log_requests(Ctx::clone(ctx)));
     courier::start(ctx)
+}
+
+/// Write down what was asked for. What cannot be written is lost.
+async fn log_requests(ctx: Ctx) {
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        if let Err(error) = request_log::write_down(&ctx, None).await {
+            tracing::warn!(%error, "some requests are missing in the log of requests");
+        }
+    }
 }
 
 /// A process that cannot learn of new data keys ends before the one by which it seals may be gone: what it sealed by that

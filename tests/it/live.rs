@@ -86,6 +86,7 @@ operated! {
         let key = file("gateway.pem", &gateway);
         for (variables, line) in [
             (vec![("SECRET_KEY", "sk_of_the_operator")], "CARD_PAYMENTS_SECRET_KEY is not for the live environment"),
+            (vec![("SEED", "x")], "CARD_PAYMENTS_SEED is not for the live environment"),
             (vec![("PUBLISHABLE_KEY", "pk_of_the_operator")], "CARD_PAYMENTS_PUBLISHABLE_KEY is not for the live environment"),
             (
                 vec![("WALLET_ROOTS", &*roots)],
@@ -124,7 +125,7 @@ operated! {
         let server = installed.serve();
         for (method, path) in [
             ("GET", "/1/sandbox/clock"), ("PUT", "/1/sandbox/clock"), ("POST", "/1/sandbox/deposits"),
-            ("POST", "/1/sandbox/accounts"), ("GET", "/1/sandbox/account"), ("GET", "/1/sandbox"),
+            ("GET", "/1/sandbox/requests"), ("POST", "/1/sandbox/accounts"), ("GET", "/1/sandbox/account"), ("GET", "/1/sandbox"),
         ] {
             let answer = server.ask(method, path, Some(key), "");
             assert_eq!((answer.status, &answer.json()["error"]), (404, &json!("resource_not_found")), "{path}");

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use card_payments::card_number::CardNumber;
+use card_payments::random::Chance;
 use card_payments::secret::Secret;
 use card_payments::services::accounts::Keys;
 use serde_json::{Value, json};
@@ -181,7 +182,7 @@ rules! {
 #[test]
 fn a_debug_print_tells_nothing() {
     let number = CardNumber::parse(&Secret::from(NUMBERS[0])).unwrap();
-    let keys = Keys::mint();
+    let keys = Keys::mint(&Chance::default());
     let printed = format!("{number:?} {:?} {keys:?}", Secret::from(CVC));
     for secret in [NUMBERS[0], CVC, keys.secret.expose(), keys.publishable.expose()] {
         assert!(!printed.contains(secret), "{printed}");

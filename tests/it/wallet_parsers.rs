@@ -5,7 +5,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::random::random;
+use card_payments::random::{Chance, random};
 use card_payments::wallet::certificate::{Certified, MerchantKey};
 use card_payments::wallet::{DeviceCard, Merchant, Opened, Roots, WalletAToken, WalletGToken};
 use entity::Timestamp;
@@ -100,7 +100,7 @@ fn opens_nothing_else<T: Serialize + DeserializeOwned>(good: &T, open: impl Fn(&
 
 #[test]
 fn wallet_a_payloads() {
-    let key = MerchantKey::generate();
+    let key = MerchantKey::generate(&Chance::default());
     let token = DEVICE.wallet_a(CARD, (&key.public_pem().unwrap(), MERCHANT), NOW).unwrap();
     let (merchant, roots) = (Merchant { key, merchant_id: MERCHANT.into() }, DEVICE.roots());
     opens_nothing_else(&token, |token: &WalletAToken| token.open(&merchant, &roots, NOW).ok());
@@ -120,7 +120,7 @@ fn wallet_g_payloads() {
 
 #[test]
 fn certificates_and_roots() {
-    let key = MerchantKey::generate();
+    let key = MerchantKey::generate(&Chance::default());
     let pem = certify(&key.public_pem().unwrap(), &format!("UID={MERCHANT}"), VALID);
     assert_eq!(Certified::read(&pem).unwrap().merchant_id, MERCHANT);
     let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();

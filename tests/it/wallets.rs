@@ -3,6 +3,7 @@
 use card_payments::app::Parts;
 use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
 use card_payments::outbound::Reach;
+use card_payments::random::Chance;
 use card_payments::services::wallets::{Provider, Wallets};
 use card_payments::vault::OperatorKeys;
 use card_payments::wallet::Issuer;
@@ -181,7 +182,7 @@ rules! {
         let subject = format!("UID={MERCHANT}");
         let good = certify(key, &subject, VALID);
         let stranger = app.stranger().await.post(CERTIFICATES, &json!({})).await.ok(201);
-        let another = MerchantKey::generate().public_pem().unwrap();
+        let another = MerchantKey::generate(&Chance::default()).public_pem().unwrap();
         let rsa = rcgen_certificate(&rcgen::PKCS_ED25519);
         let long = format!("{good}{}", "x".repeat(10_000));
         for (pem, said) in [
@@ -370,6 +371,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
             database_url: None,
             data_dir: folder.path().into(),
             environment: Environment::Live,
+            seed: None,
         };
         block_on(Parts::configured(&options, &database, &secrets)).err().map(|error| error.to_string())
     };

@@ -15,7 +15,7 @@ use super::{Address, Call, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
 use crate::clock::Clock;
 use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
 use crate::outbound::{self, Unreached, tls};
-use crate::under_way;
+use crate::{trace, under_way};
 
 /// Why there is no answer. Nothing of what was said is in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,7 +112,8 @@ impl Line {
         let signed =
             Request { method: method.as_str(), path: call.path(), timestamp: &timestamp, key, body: &body };
         let signature = signed.signature(self.secrets.first());
-        let headers = headers(&timestamp, key, signature.expose()).ok_or(Silence::Nonsense)?;
+        let mut headers = headers(&timestamp, key, signature.expose()).ok_or(Silence::Nonsense)?;
+        headers.extend(trace::headers());
         let request = self.client.request(method, self.address.of(call.path())).headers(headers).body(body);
         let mut response = request.send().await.map_err(|error| {
             let why = Unreached::of(&error);

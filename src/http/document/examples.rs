@@ -26,6 +26,7 @@ pub(super) fn token(parameter: &str) -> Option<String> {
         "file_token" => FileToken::new(id).to_string(),
         "plan_token" => PlanToken::new(id).to_string(),
         "recipient_token" => RecipientToken::new(id).to_string(),
+        "request_id" => "order-1001".into(),
         "refund_token" => RefundToken::new(id).to_string(),
         "snapshot_token" => SnapshotToken::new(id).to_string(),
         "session_token" => SessionToken::new(id).to_string(),

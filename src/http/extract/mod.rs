@@ -6,6 +6,7 @@ mod unreadable;
 pub mod upload;
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::path::ErrorKind;
@@ -51,12 +52,18 @@ impl<T: DeserializeOwned + Default + Send> FromRequestParts<Site> for Path<T> {
 
 /// The parameters of a request, from its body and its query, as one tree.
 pub struct Input {
-    tree: Value,
+    tree: Arc<Value>,
     // Held for as long as what was read from a large body is in memory.
     _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Input {
+    fn new(tree: Value, room: Option<OwnedSemaphorePermit>) -> Self {
+        let tree = Arc::new(tree);
+        under_way::carries(&tree);
+        Self { tree, _room: room }
+    }
+
     /// As it was read.
     pub fn tree(&self) -> &Value {
         &self.tree
@@ -105,7 +112,7 @@ impl FromRequest<Site> for Input {
         // An empty body is an empty form, whatever its type.
         let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
-        Ok(Self { tree: tree.map_err(refusal)?, _room: room })
+        Ok(Self::new(tree.map_err(refusal)?, room))
     }
 }
 

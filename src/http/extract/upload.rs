@@ -66,7 +66,7 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
         form.tree.insert(FILE.into(), Value::String(upload.fingerprint()));
     }
     let tree = with_query(&method, uri.query(), form.tree).map_err(refusal)?;
-    Ok((Input { tree, _room: None }, upload))
+    Ok((Input::new(tree, None), upload))
 }
 
 /// A body that is cut off where too much of it belongs to no part's content: the reader of parts holds all of that.

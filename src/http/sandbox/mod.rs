@@ -11,6 +11,7 @@ mod merchants;
 mod outcome;
 mod refunds;
 mod snapshots;
+mod requests;
 mod subscriptions;
 mod wallet_payloads;
 mod webhook_endpoints;
@@ -42,4 +43,6 @@ pub fn operations() -> OpenApiRouter<Site> {
         .routes(routes!(snapshots::create_sandbox_snapshot, snapshots::list_sandbox_snapshots))
         .routes(routes!(snapshots::restore_sandbox_snapshot))
         .routes(routes!(snapshots::delete_sandbox_snapshot))
+        .routes(routes!(requests::list_sandbox_requests))
+        .routes(routes!(requests::get_sandbox_request))
 }

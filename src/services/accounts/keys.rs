@@ -22,7 +22,7 @@ use crate::store::Tx;
 ///
 /// Refusals: `unauthorized`, where there is no such account.
 pub async fn rotate(ctx: &Context, account: AccountToken, grace: Span) -> Result<Keys, Error> {
-    let keys = Keys::mint();
+    let keys = Keys::mint(&ctx.chance);
     let until = ctx.clock.now() + grace;
     let named = |kind: KeyKind, key: &Secret| Key::of(&ctx.vault, account, kind, key).name();
     let detail = json!({

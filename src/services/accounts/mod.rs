@@ -28,7 +28,7 @@ use crate::limits::{
     MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS,
     THIRD_PARTY_TRANSFER_FEE_CENTS,
 };
-use crate::random::token22;
+use crate::random::{Chance, Draw};
 use crate::secret::Secret;
 use crate::services::context::{Account, Context, KeyEntry};
 use crate::services::data_keys::unseal;
@@ -58,8 +58,9 @@ pub struct Keys {
 
 impl Keys {
     /// A fresh pair (decisions 2).
-    pub fn mint() -> Self {
-        Self { secret: token22().into(), publishable: format!("pk_{}", token22()).into() }
+    pub fn mint(chance: &Chance) -> Self {
+        let publishable = format!("pk_{}", chance.token22(Draw::PublishableKey));
+        Self { secret: chance.token22(Draw::SecretKey).into(), publishable: publishable.into() }
     }
 }
 
@@ -127,7 +128,7 @@ pub async fn first(
         secret: secret.clone().unwrap_or(known.secret),
         publishable: publishable.clone().unwrap_or(known.publishable),
     };
-    let keys = given_or(Keys::mint());
+    let keys = given_or(Keys::mint(&ctx.chance));
     let new = NewAccount::new(ctx, "First account", "first@example.com", &keys);
     let existing = ctx
         .store

@@ -8,9 +8,9 @@ use entity::counter::Counted;
 use entity::{
     AccountToken, ChargeToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card,
     challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file,
-    foretold_dispute, idempotency_answer, idempotency_key, journal_entry, key_use, merchant, plan, posting,
-    recipient, refund, snapshot, snapshot_file, snapshot_part, stray_blob, subscription, subscription_entry,
-    three_d_secure, transfer, wallet_certificate,
+    foretold_dispute, idempotency_answer, idempotency_key, journal_entry, key_use, logged_request, merchant,
+    plan, posting, recipient, refund, snapshot, snapshot_file, snapshot_part, stray_blob, subscription,
+    subscription_entry, three_d_secure, transfer, wallet_certificate,
     wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
@@ -199,6 +199,7 @@ const STEPS: &[Step] = &[
     rows!(webhook Id),
     rows!(event Id),
     rows!(journal_entry Id),
+    rows!(logged_request Id),
     rows!(posting Id),
     rows!(deposit Id),
     rows!(idempotency_answer Hash),

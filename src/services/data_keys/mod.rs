@@ -15,14 +15,13 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::context::Context;
-use super::installation::InstallationError;
+use super::installation::{InstallationError, KEYS};
 use crate::clock::Ids;
 use crate::error::Error;
+use crate::random::{Chance, Draw};
 use crate::store::{FoundKey, Store};
 use crate::vault::{DataKeys, HashKeys, Key, OperatorKeys, Purpose, Vault, VaultError, Wrapped};
 
-/// Marks that the database has its keys: of two copies that start at once, one makes them.
-const KEYS: &str = "keys";
 /// What a data key is filed under; hash keys are filed under their purpose.
 const DATA: &str = "data";
 
@@ -31,11 +30,14 @@ pub async fn open(
     store: &Store,
     operator: &OperatorKeys,
     ids: &Ids,
+    chance: &Chance,
     now: Timestamp,
 ) -> Result<Vault, InstallationError> {
-    let purposes = [DATA].into_iter().chain(Purpose::ALL.iter().map(|purpose| purpose.name()));
+    // What is hashed is seen, in links; what is sealed never is.
+    let hash_keys = Purpose::ALL.iter().map(|purpose| (purpose.name(), chance.bytes(Draw::HashKey).into()));
+    let keys = [(DATA, Key::random())].into_iter().chain(hash_keys);
     let fresh: Vec<vault_key::Model> =
-        purposes.map(|purpose| fresh(operator, ids.next(), purpose, now)).collect();
+        keys.map(|(purpose, key)| fresh(operator, ids.next(), (purpose, &key), now)).collect();
     let rows = store
         .write(fresh, |tx, fresh| {
             async move {
@@ -120,8 +122,13 @@ fn unwrapped(operator: &OperatorKeys, row: &vault_key::Model) -> Result<Key, Vau
     operator.unwrap(&context(row.id, &row.purpose), &wrapped)
 }
 
-fn fresh(operator: &OperatorKeys, id: Uuid, purpose: &str, created_at: Timestamp) -> vault_key::Model {
-    let wrapped = operator.wrap(&context(id, purpose), &Key::random());
+fn fresh(
+    operator: &OperatorKeys,
+    id: Uuid,
+    (purpose, key): (&str, &Key),
+    created_at: Timestamp,
+) -> vault_key::Model {
+    let wrapped = operator.wrap(&context(id, purpose), key);
     vault_key::Model {
         id,
         purpose: purpose.into(),

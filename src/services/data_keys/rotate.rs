@@ -18,7 +18,7 @@ use crate::limits::DATA_KEY_KEPT;
 use crate::services::audit::{self, Act};
 use crate::services::context::Context;
 use crate::store::Tx;
-use crate::vault::OperatorKeys;
+use crate::vault::{Key, OperatorKeys};
 
 /// What a rotation came to.
 #[derive(Debug, Serialize)]
@@ -47,8 +47,8 @@ impl fmt::Display for Rotation {
 /// sealed. A kill at any time leaves all of it readable; a later rotation, or a server's worker, does the rest.
 pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
     let wall = ctx.clock.now();
-    let new =
-        New { operator: ctx.operator.clone(), key: fresh(&ctx.operator, ctx.ids.next(), DATA, wall), wall };
+    let key = fresh(&ctx.operator, ctx.ids.next(), (DATA, &Key::random()), wall);
+    let new = New { operator: ctx.operator.clone(), key, wall };
     let data_key = new.key.id;
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
     crash::point("vault", "key.after");

@@ -35,13 +35,14 @@ pub async fn create(
     let bank_account = bank_accounts::present(ctx, &own, &asked.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
     let password_hash = password::hash(asked.contact.password.clone()).await?;
-    let other = transport::seal(&ctx.vault, row.id, &Keys::mint());
+    let [keys, other] = [(); 2].map(|()| Keys::mint(&ctx.chance));
+    let other = transport::seal(&ctx.vault, row.id, &other);
     let merchant = merchant::Model {
         other_keys_sealed: Some(other.bytes),
         sealed_by: Some(other.key),
         ..begun(account.id(), &row, &asked.application(), password_hash)?
     };
-    let referred = Referred { merchant, account: NewAccount::with(ctx, row, &Keys::mint(), bank_account) };
+    let referred = Referred { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
     idempotency::write(ctx, account, referred, |tx, referred| referred.record(tx).boxed()).await
 }
 

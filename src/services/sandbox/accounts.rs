@@ -20,7 +20,7 @@ pub async fn create(
     params: Params<NewSandboxAccount>,
 ) -> Result<SandboxKeys, Error> {
     let asked = params.valid()?;
-    let keys = Keys::mint();
+    let keys = Keys::mint(&ctx.chance);
     let mut new = NewAccount::new(ctx, "Sandbox", "sandbox@example.com", &keys);
     new.row.made_by = Some(account.id());
     new.row.partner = asked.partner.unwrap_or(true);

@@ -123,7 +123,13 @@ impl<'a> Course<'a> {
 
     async fn run(mut self) -> Result<MovedClock, Error> {
         let (ctx, lease) = (self.ctx, Lease { account: self.row.id, number: self.row.clock_moves });
-        let complete = lease.kept(ctx, self.go()).await?;
+        let complete = match lease.kept(ctx, self.go()).await {
+            Ok(complete) => complete,
+            Err(error) => {
+                lease.let_go(ctx).await;
+                return Err(error);
+            }
+        };
         let moved = self.end(complete).await;
         // Webhooks that wait for a later try may be due by now.
         ctx.due_webhooks.notify_one();
@@ -223,6 +229,13 @@ impl Lease {
             done = work => done,
             lost = self.renewed(ctx) => Err(lost),
         }
+    }
+
+    /// Nobody is to wait for the lease of a move that has failed; where it is another one's or cannot be let go, it runs out.
+    async fn let_go(self, ctx: &Context) {
+        let stop =
+            Stop { account: self.account, number: self.number, offset: Span::ZERO, moving_until: None };
+        let _ = ctx.store.write(stop, |tx, stop| stop.set(tx).boxed()).await;
     }
 
     /// Ends when the lease is lost.

@@ -7,5 +7,6 @@ pub mod acquirer;
 pub mod clock;
 pub mod deposits;
 pub mod refunds;
+pub mod requests;
 pub mod wallet_payloads;
 pub mod webhook_endpoints;

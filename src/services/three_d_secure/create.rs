@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::limits::SESSION_LIFETIME;
 use crate::params::charge::NewCharge;
 use crate::params::{Params, filled};
-use crate::random::token22;
+use crate::random::Draw;
 use crate::services::cards::{self, Digits};
 use crate::services::charges::create::{pay, record_row};
 use crate::services::charges::order::{Intent, Order};
@@ -118,10 +118,10 @@ async fn open(
     intent.account = intent.account.under(None);
     let digits = Digits { number: call.number, cvc: call.cvc, network: call.network };
     let copy = cards::copy(ctx, &intent.card, digits);
-    let secret = token22();
+    let secret = ctx.chance.token22(Draw::ChallengePage);
     let session = three_d_secure::Model {
         account_id: account.id(),
-        id: SessionToken::new(ctx.ids.random()),
+        id: SessionToken::new(ctx.chance.id(Draw::Session)),
         state: SessionState::Open,
         charge_id: intent.row.id,
         card_id: copy.id,

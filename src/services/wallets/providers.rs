@@ -1,6 +1,9 @@
 //! Who seals payloads, and who answers for walletA: what the operator has told.
 
+use std::sync::Arc;
+
 use crate::outbound::{Identity, Outbound, Reach};
+use crate::random::Chance;
 use crate::secret::Secret;
 use crate::wallet::certificate::Certified;
 use crate::wallet::{Gateway, Issuer, Roots};
@@ -38,6 +41,13 @@ impl Wallets {
             provider: None,
             simulated: Some(issuer),
         }
+    }
+
+    /// The same, whose devices draw from `chance`.
+    #[must_use]
+    pub fn drawing_from(mut self, chance: &Arc<Chance>) -> Self {
+        self.simulated = self.simulated.map(|issuer| issuer.drawing_from(Arc::clone(chance)));
+        self
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::WALLET_ANSWER;
 use crate::params::wallet::{Initiative, NewSession};
 use crate::params::{Params, filled, rules};
-use crate::random::random;
+use crate::random::Draw;
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::views::wallet::WalletSession;
@@ -41,7 +41,7 @@ pub async fn create(
     };
     let session = match &ctx.wallets.provider {
         Some(provider) => provider.ask(account, &url, (asked.initiative, context)).await?,
-        None => simulated(account, context),
+        None => simulated(ctx, account, context),
     };
     idempotency::write(ctx, account, session, |_, session| async move { Ok(session.clone()) }.boxed()).await
 }
@@ -101,19 +101,20 @@ impl Provider {
 }
 
 /// As a provider answers.
-fn simulated(account: &Account, context: Option<&str>) -> WalletSession {
+fn simulated(ctx: &Context, account: &Account, context: Option<&str>) -> WalletSession {
+    let draw = Draw::WalletSession;
     let merchant = hexadecimal_of(&Sha256::digest(account.id().to_string()));
     WalletSession {
         epoch_timestamp: account.now.millis(),
         expires_at: (account.now + LIFETIME).millis(),
-        merchant_session_identifier: format!("SSH{}", hexadecimal_of(&random::<32>())),
-        nonce: hexadecimal_of(&random::<4>()),
+        merchant_session_identifier: format!("SSH{}", hexadecimal_of(&ctx.chance.bytes::<32>(draw))),
+        nonce: hexadecimal_of(&ctx.chance.bytes::<4>(draw)),
         operational_analytics_identifier: Some(format!("{}:{merchant}", account.settings().business_name)),
         psp_id: Some(merchant.clone()),
         merchant_identifier: merchant,
         domain_name: context.unwrap_or_default().to_owned(),
         display_name: account.settings().business_name.clone(),
-        signature: hexadecimal_of(&random::<64>()),
+        signature: hexadecimal_of(&ctx.chance.bytes::<64>(draw)),
         retries: 0,
     }
 }

@@ -14,7 +14,7 @@ use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QuerySelec
 use uuid::Uuid;
 
 use crate::error::{Error, ErrorCode};
-use crate::random::random;
+use crate::random::{Chance, Draw};
 use crate::secret::Secret;
 use crate::services::clocks;
 use crate::services::context::{Account, Context};
@@ -28,8 +28,8 @@ use crate::vault::DataKeys;
 use crate::views::webhook_endpoint::RotatedKey;
 
 /// A key that nobody has seen: `whsec_` and the base64 of 24 bytes.
-pub fn fresh() -> Secret {
-    format!("whsec_{}", STANDARD.encode(random::<24>())).into()
+pub fn fresh(chance: &Chance) -> Secret {
+    format!("whsec_{}", STANDARD.encode(chance.bytes::<24>(Draw::EndpointKey))).into()
 }
 
 /// An endpoint's keys, open.

@@ -11,7 +11,7 @@ use super::sign;
 use super::state::{Action, next};
 use crate::error::Error;
 use crate::limits::{WEBHOOK_ANSWER, WEBHOOK_RETRIES};
-use crate::random::random;
+use crate::random::Draw;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::store::{Tx, about};
@@ -24,6 +24,7 @@ pub struct Parcel {
     pub(super) webhook: WebhookToken,
     pub(super) attempt: i32,
     pub(super) leased_until: Timestamp,
+    pub(super) due_at: Option<Timestamp>,
     pub(super) state: WebhookState,
     pub(super) retries: i32,
     pub(super) errors: JsonText,
@@ -73,7 +74,9 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
     if let Ok(code) = answer {
         span.tell_number("http.response.status_code", code.into());
     }
-    let now = ctx.clock.now() + parcel.clock_offset;
+    // Where a seed decides, it happens when it is due, however far a clock has been moved since.
+    let due_at = parcel.due_at.filter(|_| ctx.chance.is_seeded());
+    let now = due_at.unwrap_or(ctx.clock.now() + parcel.clock_offset);
     let refused = match answer {
         Ok(200..=299) => None,
         Ok(code) => Some(WebhookError {
@@ -88,7 +91,8 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
     if let Some(refused) = &refused {
         span.fail(refused.error);
     }
-    outcome(parcel, now, refused.as_ref()).map(Some)
+    let share = ctx.chance.bytes_of(Draw::Retry, &format!("{} {}", parcel.webhook, parcel.attempt));
+    outcome(parcel, now, refused.as_ref(), share).map(Some)
 }
 
 /// What is told of a delivery: whose URL it is, and not what that says.
@@ -102,12 +106,17 @@ fn span(parcel: &Parcel) -> trace::Span {
     span
 }
 
-/// Where the webhook goes from here; `now` is the account's.
-fn outcome(parcel: Parcel, now: Timestamp, refused: Option<&WebhookError>) -> Result<Outcome, Error> {
+/// Where the webhook goes from here; `now` is the account's, `share` is chance's.
+fn outcome(
+    parcel: Parcel,
+    now: Timestamp,
+    refused: Option<&WebhookError>,
+    share: [u8; 2],
+) -> Result<Outcome, Error> {
     let retry = usize::try_from(parcel.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
     let (action, due_at) = match (refused, retry) {
         (None, _) => (Action::Accepted, None),
-        (Some(_), Some(pause)) => (Action::Refused, Some(now + jittered(*pause))),
+        (Some(_), Some(pause)) => (Action::Refused, Some(now + jittered(*pause, share))),
         (Some(_), None) => (Action::RefusedAtLast, None),
     };
     let state =
@@ -128,9 +137,9 @@ fn outcome(parcel: Parcel, now: Timestamp, refused: Option<&WebhookError>) -> Re
 }
 
 /// Up to a tenth longer, so that what failed together does not come back together.
-fn jittered(pause: Span) -> Span {
+fn jittered(pause: Span, share: [u8; 2]) -> Span {
     let tenth = pause.millis() / 10;
-    let share = i64::from(u16::from_be_bytes(random()));
+    let share = i64::from(u16::from_be_bytes(share));
     Span::from_millis(pause.millis() + tenth * share / i64::from(u16::MAX))
 }
 
@@ -182,8 +191,8 @@ mod tests {
     #[test]
     fn a_pause_grows_by_a_tenth_at_most() {
         for pause in WEBHOOK_RETRIES {
-            for _ in 0..100 {
-                let longer = jittered(pause).millis() - pause.millis();
+            for share in [0, 1, 0x7fff, 0xfffe, u16::MAX] {
+                let longer = jittered(pause, share.to_be_bytes()).millis() - pause.millis();
                 assert!((0..=pause.millis() / 10).contains(&longer), "{longer} of {pause:?}");
             }
         }

@@ -125,6 +125,7 @@ struct Row {
     id: WebhookToken,
     attempt: i32,
     leased_until: Option<Timestamp>,
+    due_at: Option<Timestamp>,
     state: WebhookState,
     retries: i32,
     errors: JsonText,
@@ -149,7 +150,7 @@ async fn parcels(
         return Ok(Vec::new());
     }
     let statement = format!(
-        "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.state, w.retries, w.errors, w.endpoint_id, w.trace, \
+        "SELECT w.account_id, w.id, w.attempt, w.leased_until, w.due_at, w.state, w.retries, w.errors, w.endpoint_id, w.trace, \
          e.url, e.key_sealed, e.sealed_by, e.former_key_sealed, e.former_key_until, w.event_id, x.type, x.data, x.created_at AS happened_at, a.clock_offset \
          FROM {webhooks} JOIN events x ON x.account_id = w.account_id AND x.id = w.event_id \
          JOIN accounts a ON a.id = w.account_id"
@@ -178,6 +179,7 @@ async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
         webhook: row.id,
         attempt: row.attempt,
         leased_until: row.leased_until.ok_or_else(|| Error::internal("a webhook that nobody holds"))?,
+        due_at: row.due_at,
         state: row.state,
         retries: row.retries,
         errors: row.errors,

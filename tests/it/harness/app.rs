@@ -132,6 +132,7 @@ impl Outlives {
     async fn open(&self, clock: &Arc<TestClock>) -> card_payments::app::App {
         let parts = Parts {
             clock: Arc::clone(clock) as Arc<dyn Clock>,
+            chance: Arc::default(),
             acquirer: Arc::clone(&self.acquirer),
             acquirer_answer: self.acquirer_answer,
             environment: self.environment,
@@ -156,7 +157,7 @@ impl Outlives {
 
 /// Another account's keys.
 pub async fn another_account(ctx: &Ctx) -> Keys {
-    let keys = Keys::mint();
+    let keys = Keys::mint(&ctx.chance);
     let new = NewAccount::new(ctx, "Stranger", "stranger@example.com", &keys);
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await.unwrap();
     keys

@@ -70,6 +70,7 @@ impl App {
             "primary_card_token" => {
                 client.customer(ENROLLED).await["card"]["token"].as_str().expect("a token").to_owned()
             }
+            "request_id" => client.logged_request().await,
             "recipient" | "recipient_token" => token_of(&client.recipient("987654321").await),
             "refund_token" => {
                 let charge = token_of(&client.captured(400).await);
@@ -168,6 +169,12 @@ impl App {
 }
 
 impl Client {
+    /// The id of a request that is in the account's log.
+    async fn logged_request(&self) -> String {
+        let answer = self.get("/1/balance").await;
+        answer.headers["x-request-id"].to_str().expect("an id").to_owned()
+    }
+
     /// A body that the operation accepts from this account: the document's example, with records of the account where
     /// it names some.
     pub async fn body_of(&self, described: &Value) -> Value {

@@ -9,7 +9,8 @@ use super::client::Answer;
 
 impl App {
     /// Every row of every table and every stored file, as text: equal texts mean that nothing changed. The schema says which tables there are,
-    /// so none is forgotten; only uses of keys are left out, which a worker counts in its own time.
+    /// so none is forgotten. Only uses of keys are left out, which a worker counts in its own time, and the log of requests, which
+    /// is about those that change nothing, too.
     pub async fn rows(&self) -> String {
         let (tables, together) = match self.database {
             // A virtual table's rows are in its shadow tables.
@@ -18,12 +19,12 @@ impl App {
                      SELECT 'SELECT ''' || m.name || ' '' || ' || group_concat('quote(' || c.name || ')', ' || '','' || ')
                          || ' AS row FROM ' || m.name AS one
                      FROM sqlite_master m, pragma_table_info(m.name) c
-                     WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name <> 'key_uses' GROUP BY m.name)",
+                     WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name NOT IN ('key_uses', 'logged_requests') GROUP BY m.name)",
                 "group_concat(row, char(10))",
             ),
             Database::Postgres => (
                 "SELECT string_agg(format('SELECT %L || '' '' || t::text AS row FROM %I t', table_name, table_name), ' UNION ALL ')
-                 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name <> 'key_uses'",
+                 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name NOT IN ('key_uses', 'logged_requests')",
                 "string_agg(row, chr(10))",
             ),
         };

@@ -313,7 +313,8 @@ fn the_environment_decides_and_the_operator_adds() {
             drain_seconds: 0,
             log: "info".into(),
         };
-        let database = DatabaseOptions { database_url: None, data_dir: data.path().into(), environment };
+        let database =
+            DatabaseOptions { database_url: None, data_dir: data.path().into(), environment, seed: None };
         let vault_key = Some(OperatorKeys::generate("own").to_text());
         let secrets = Secrets { vault_key, ..Secrets::default() };
         block_on(Parts::configured(&options, &database, &secrets)).unwrap().outbound.reach().clone()

@@ -41,9 +41,11 @@ pub async fn told(app: &App) -> Told {
     answers.push(("a network token".into(), client.post("/1/payment_sources", &source).await));
     let recipient = json!({ "email": "payee@example.com", "bank_account": bank_account(BANK_ACCOUNT) });
     answers.push(("a recipient".into(), client.post("/1/recipients", &recipient).await));
-    for path in ["/1/events", "/1/webhooks"] {
+    for path in ["/1/events", "/1/webhooks", "/1/sandbox/requests"] {
         answers.push((path.into(), client.get(&format!("{path}?per_page=500")).await));
     }
+    let rest = "/1/sandbox/requests?per_page=500&page=2";
+    answers.push((rest.into(), client.get(rest).await));
     let mut secrets = BTreeSet::from([BANK_ACCOUNT.to_owned(), CRYPTOGRAM.to_owned()]);
     secrets.extend([app.secret_key().to_owned(), app.publishable_key().to_owned()]);
     for (_, answer) in &answers {

@@ -1,0 +1,42 @@
+//! What the account asked for lately.
+
+use axum::extract::State;
+
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::answer::{Envelope, Listed, LongList, Shown};
+use crate::http::auth::Caller;
+use crate::http::document::PageParameters;
+use crate::http::extract::{Input, Path};
+use crate::services::sandbox::requests;
+use crate::views::logged_request::LoggedRequest;
+
+/// List requests.
+///
+/// Returns a paginated list of the last 1,000 requests with a key of this account, the newest first, with their answers'
+/// errors and without their secrets. Requests for this list are not in it.
+#[utoipa::path(get, path = "/sandbox/requests", tag = "Sandbox", operation_id = "list_sandbox_requests",
+    params(PageParameters),
+    responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>), (status = 422, description = "invalid_resource")))]
+pub async fn list_sandbox_requests(
+    State(site): State<Site>,
+    caller: Caller,
+    input: Input,
+) -> Result<Listed<LoggedRequest>, Error> {
+    Ok(Listed(requests::list(&site, &caller.0, input.paging()).await?))
+}
+
+/// Get a request.
+///
+/// Returns the request whose answer bore this X-Request-Id; of several the newest.
+#[utoipa::path(get, path = "/sandbox/requests/{request_id}", tag = "Sandbox", operation_id = "get_sandbox_request",
+    params(("request_id" = String, Path, description = "X-Request-Id")),
+    responses((status = 200, description = "The request", body = Envelope<LoggedRequest>), (status = 404, description = "not_found")))]
+pub async fn get_sandbox_request(
+    State(site): State<Site>,
+    caller: Caller,
+    Path(request_id): Path<String>,
+    _input: Input,
+) -> Result<Shown<LoggedRequest>, Error> {
+    Ok(Shown(requests::show(&site, &caller.0, &request_id).await?))
+}

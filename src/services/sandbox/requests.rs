@@ -1,0 +1,41 @@
+//! GET /sandbox/requests: what the account asked for lately.
+
+use entity::Owned;
+use entity::logged_request::{self, Column};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
+
+use crate::error::{Error, ErrorCode};
+use crate::params::{Paging, Params};
+use crate::services::context::{Account, Context};
+use crate::services::page::{List, Page};
+use crate::services::request_log;
+use crate::views::logged_request::LoggedRequest;
+
+/// The account's last requests, the newest first.
+///
+/// Refusals: `invalid_resource`.
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    paging: Params<Paging>,
+) -> Result<Page<LoggedRequest>, Error> {
+    let paging = paging.valid()?;
+    request_log::write_down(ctx, Some(account.id())).await?;
+    let rows = logged_request::Entity::owned_by(account.id());
+    Ok(List::newest_first(account.id(), rows).ranged(ctx, paging).await?.map(LoggedRequest::from))
+}
+
+/// One of them, by the id that its answer bore; of several the newest.
+///
+/// Refusals: `not_found`.
+pub async fn show(ctx: &Context, account: &Account, request_id: &str) -> Result<LoggedRequest, Error> {
+    request_log::write_down(ctx, Some(account.id())).await?;
+    // What no request is called may hold what a database does not take.
+    let asked = Some(request_id).filter(|id| id.bytes().all(|byte| byte.is_ascii_graphic()));
+    let row = logged_request::Entity::owned_by(account.id())
+        .filter(Column::RequestId.eq(asked.ok_or(ErrorCode::NotFound)?))
+        .order_by_desc(Column::Id)
+        .one(ctx.store.read())
+        .await?;
+    Ok(row.ok_or(ErrorCode::NotFound)?.into())
+}

@@ -1,0 +1,109 @@
+//! Request of an account's log (decisions 12).
+
+use entity::{JsonText, Timestamp, logged_request};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// A request of this account, and what it was answered.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct LoggedRequest {
+    /// The X-Request-Id of its answer.
+    #[schema(example = "order-1001")]
+    request_id: String,
+    /// HTTP method.
+    #[schema(example = "POST")]
+    method: String,
+    /// The operation's path.
+    #[schema(example = "/1/charges/{charge_token}")]
+    route: String,
+    /// The path that was asked for, with its tokens; whatever else stood there is left out.
+    #[schema(example = "/1/charges/ch_AZqYv3rVcBKUQ1mHn7tKRw")]
+    path: String,
+    /// HTTP status of the answer; 499 where the caller had hung up.
+    #[schema(example = 422)]
+    status: i32,
+    /// Milliseconds from the request to its answer.
+    #[schema(minimum = 0, example = 12)]
+    duration_ms: i64,
+    /// The Idempotency-Key.
+    #[schema(required)]
+    idempotency_key: Option<String>,
+    /// The answer is that of an earlier request with the same Idempotency-Key.
+    idempotent_replayed: bool,
+    /// The parameters, as they were sent. Secrets are left out (numbers of cards and bank accounts, codes, passwords,
+    /// keys, payloads of wallets), and what the operation does not read.
+    #[schema(value_type = Object, example = json!({ "amount": 50 }))]
+    parameters: JsonText,
+    /// The names of the parameters that are left out.
+    #[schema(value_type = Vec<String>, example = json!(["card.number", "card.cvc"]))]
+    hidden: JsonText,
+    /// The error, if that is the answer.
+    #[schema(value_type = Option<LoggedError>, required)]
+    error: Option<JsonText>,
+    /// When, by the account's clock.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+/// An error that was answered.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct LoggedError {
+    /// Error code.
+    #[schema(value_type = String, example = "invalid_resource")]
+    pub error: Value,
+    /// What it means.
+    #[schema(value_type = String, example = "One or more parameters were missing or invalid")]
+    pub error_description: Value,
+    /// One item for each fault of a parameter.
+    #[schema(value_type = Option<Vec<LoggedFault>>, nullable = false)]
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub messages: Value,
+}
+
+/// A fault of a parameter that was answered.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct LoggedFault {
+    /// Parameter, nested ones with a dot.
+    #[schema(example = "card.number")]
+    param: String,
+    /// Code; subscriptions tell none.
+    #[schema(nullable = false, example = "card_number_invalid")]
+    code: Option<String>,
+    /// Sentence.
+    #[schema(example = "Card number can't be blank")]
+    message: String,
+}
+
+impl LoggedError {
+    /// What the body of an error says: an object, or a list that holds one.
+    pub fn of(body: &[u8]) -> Option<Self> {
+        let body: Value = serde_json::from_slice(body).ok()?;
+        let mut said = match body {
+            Value::Array(mut errors) => errors.pop()?,
+            body => body,
+        };
+        let mut taken = |name: &str| said.get_mut(name).map(Value::take).unwrap_or_default();
+        let (error, error_description) = (taken("error"), taken("error_description"));
+        Some(Self { error, error_description, messages: taken("messages") })
+    }
+}
+
+impl From<logged_request::Model> for LoggedRequest {
+    fn from(row: logged_request::Model) -> Self {
+        Self {
+            request_id: row.request_id,
+            method: row.method,
+            route: row.route,
+            path: row.path,
+            status: row.status,
+            duration_ms: row.duration,
+            idempotency_key: row.idempotency_key,
+            idempotent_replayed: row.replayed,
+            parameters: row.parameters,
+            hidden: row.hidden,
+            error: row.error,
+            created_at: row.created_at,
+        }
+    }
+}
