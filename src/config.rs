@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
-use crate::limits::{CONCURRENCY, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
+use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::secret::Secret;
 
@@ -148,6 +148,8 @@ pub struct Secrets {
     pub wallet_a_identity: Option<Secret>,
     /// The private key for which walletG's payloads are sealed, in PEM.
     pub wallet_g_key: Option<Secret>,
+    /// What opens a live server's dashboard.
+    pub operator_key: Option<Secret>,
 }
 
 /// A wrong configuration, in one line.
@@ -165,6 +167,9 @@ pub enum ConfigError {
     /// Not a key.
     #[error("{0} must be 8 to 100 visible characters")]
     Key(&'static str),
+    /// Too easily guessed.
+    #[error("CARD_PAYMENTS_OPERATOR_KEY must be at least {} visible characters", OPERATOR_KEY_LENGTH_MIN)]
+    OperatorKey,
 }
 
 impl Secrets {
@@ -176,11 +181,15 @@ impl Secrets {
             vault_key: secret("CARD_PAYMENTS_VAULT_KEY")?,
             wallet_a_identity: secret("CARD_PAYMENTS_WALLET_A_IDENTITY")?,
             wallet_g_key: secret("CARD_PAYMENTS_WALLET_G_KEY")?,
+            operator_key: secret("CARD_PAYMENTS_OPERATOR_KEY")?,
         };
         check_key("CARD_PAYMENTS_SECRET_KEY", secrets.secret_key.as_ref())?;
         check_key("CARD_PAYMENTS_PUBLISHABLE_KEY", secrets.publishable_key.as_ref())?;
         if secrets.secret_key.is_some() && secrets.secret_key == secrets.publishable_key {
             return Err(ConfigError::SameKeys);
+        }
+        if !secrets.operator_key.as_ref().is_none_or(|key| opens_to_operators(key.expose())) {
+            return Err(ConfigError::OperatorKey);
         }
         Ok(secrets)
     }
@@ -193,6 +202,10 @@ fn check_key(name: &'static str, key: Option<&Secret>) -> Result<(), ConfigError
 /// Whether a text can be an API key: 8 to 100 visible characters (decisions 2).
 pub fn is_key(text: &str) -> bool {
     (8..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn opens_to_operators(text: &str) -> bool {
+    text.len() >= OPERATOR_KEY_LENGTH_MIN && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {

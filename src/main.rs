@@ -65,7 +65,7 @@ enum Command {
 ///
 /// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
 /// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY.
+/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_OPERATOR_KEY (live only).
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080")]
 struct Serve {
@@ -223,7 +223,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     }
     // Whoever reads that it listens may stop it at once.
     let mut signals = Signals::listen()?;
-    banner(&index, app.keys.as_ref());
+    banner(&index, &app);
     println!("Listening on http://{address}");
     listen::make_room(app.gate().connections().taken().1);
     let leave = async {
@@ -270,11 +270,14 @@ fn log(filter: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn banner(index: &Index, keys: Option<&Keys>) {
+fn banner(index: &Index, app: &App) {
     println!("card-payments {} ({})", env!("CARGO_PKG_VERSION"), index.environment.name());
     println!("  API      {}/1", index.base_url);
     println!("  Swagger  {}/docs/", index.base_url);
-    if let Some(Keys { secret, publishable }) = keys {
+    if app.has_dashboard() {
+        println!("  Browser  {}/dashboard", index.base_url);
+    }
+    if let Some(Keys { secret, publishable }) = &app.keys {
         let (secret, publishable) = (secret.expose(), publishable.expose());
         println!("  Keys     {secret} (secret), {publishable} (publishable)");
         println!(

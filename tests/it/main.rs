@@ -29,6 +29,8 @@ mod copies;
 mod crashes;
 mod customer_cards;
 mod customers;
+mod dashboard;
+mod dashboard_page;
 mod deliveries;
 mod deposits;
 mod dispute_moves;
