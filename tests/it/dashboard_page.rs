@@ -134,7 +134,7 @@ fn an_operators_key_is_long_enough_and_a_secret_or_the_server_does_not_start() {
         let line = "error: CARD_PAYMENTS_OPERATOR_KEY must be at least 32 visible characters\n";
         assert_eq!((output.status.code(), said.as_str()), (Some(1), line));
     }
-    assert!(!Path::new(&data.path().join("card-payments.db")).exists(), "nothing was made");
+    assert!(!data.path().join("card-payments.db").exists(), "nothing was made");
 }
 
 #[test]

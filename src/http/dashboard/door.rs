@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::request::Parts;
+use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -83,7 +84,7 @@ impl Door {
                 opened => opened?,
             };
             return Ok(match opened.kind {
-                KeyKind::Secret => Guest::Visitor(Visit { account: opened.account, session }),
+                KeyKind::Secret => Guest::visitor(opened.account, session),
                 KeyKind::Publishable => Guest::Nobody,
             });
         };
@@ -92,7 +93,7 @@ impl Door {
         }
         let Some(chosen) = session.chosen else { return Ok(Guest::Operator(session)) };
         Ok(match accounts::named(&site.store, chosen, site.clock.now()).await? {
-            Some(account) => Guest::Visitor(Visit { account, session }),
+            Some(account) => Guest::visitor(account, session),
             None => Guest::Operator(session),
         })
     }
@@ -110,10 +111,14 @@ pub enum Guest {
     /// An operator who looks at no account yet.
     Operator(Session),
     /// Somebody who looks at an account.
-    Visitor(Visit),
+    Visitor(Box<Visit>),
 }
 
 impl Guest {
+    fn visitor(account: Account, session: Session) -> Self {
+        Self::Visitor(Box::new(Visit { account, session }))
+    }
+
     /// Who sends a request.
     pub async fn of(site: &Site, headers: &HeaderMap) -> Result<Self, Error> {
         match (&site.door, Session::of(site, headers).await) {
@@ -126,7 +131,8 @@ impl Guest {
     pub fn session(self) -> Option<Session> {
         match self {
             Self::Nobody => None,
-            Self::Operator(session) | Self::Visitor(Visit { session, .. }) => Some(session),
+            Self::Operator(session) => Some(session),
+            Self::Visitor(visit) => Some(visit.session),
         }
     }
 }
@@ -227,7 +233,7 @@ async fn come_in(site: &Site, request: &Parts) -> Result<(Visit, bool), Response
     let failed = |error| frame::alone(site, Problem::from(error).into_response());
     let led = |to| frame::guarded(Redirect::to(to).into_response());
     match Guest::of(site, &request.headers).await.map_err(failed)? {
-        Guest::Visitor(visit) => return Ok((visit, false)),
+        Guest::Visitor(visit) => return Ok((*visit, false)),
         Guest::Operator(_) => return Err(led(ACCOUNTS)),
         Guest::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
         Guest::Nobody => return Err(led(SIGN_IN)),
@@ -235,10 +241,10 @@ async fn come_in(site: &Site, request: &Parts) -> Result<(Visit, bool), Response
     if let (Some(door), Some(key)) = (&site.door, own_machine::test_key(site, request)) {
         let session = door.open(site, key).await.map_err(failed)?;
         if let Guest::Visitor(visit) = door.guest(site, session).await.map_err(failed)? {
-            return Ok((visit, true));
+            return Ok((*visit, true));
         }
     }
-    let to = request.uri.path_and_query().map_or(HOME, |address| address.as_str());
+    let to = request.uri.path_and_query().map_or(HOME, PathAndQuery::as_str);
     Err(frame::alone(site, frame::sign_in(site, to, None).into_response()))
 }
 
