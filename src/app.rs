@@ -23,7 +23,7 @@ use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, Se
 use crate::error::Error;
 use crate::folder;
 use crate::http::listen::Phase;
-use crate::http::{self, Gate, Index, Metrics, Rate, Site};
+use crate::http::{self, Door, Gate, Index, Metrics, Rate, Site};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN};
 use crate::outbound::{Allowed, Outbound, Reach};
 use crate::random::Chance;
@@ -205,6 +205,7 @@ impl App {
             webhooks::hasten(&ctx).await.map_err(InstallationError::Store)?;
             sandbox::clock::hasten(&ctx).await.map_err(InstallationError::Store)?;
         }
+        let door = Door::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
         let site = Site {
@@ -215,8 +216,14 @@ impl App {
             index: Arc::new(index),
             metrics: Metrics::install(),
             test_key: keys.as_ref().map(|keys| Arc::new(keys.secret.clone())),
+            door: door.map(Arc::new),
         };
         Ok(Self { router: http::router(site.clone()), ctx, keys, phase, site, _lock: lock })
+    }
+
+    /// Whether there is a dashboard.
+    pub fn has_dashboard(&self) -> bool {
+        self.site.door.is_some()
     }
 
     /// How much it takes on at once.

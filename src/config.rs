@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
-use crate::limits::{CONCURRENCY, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
+use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::secret::Secret;
 
@@ -156,6 +156,8 @@ pub struct Secrets {
     pub wallet_g_key: Option<Secret>,
     /// What an acquirer elsewhere and its server know each other by.
     pub acquirer: Option<Secret>,
+    /// What opens a live server's dashboard.
+    pub operator_key: Option<Secret>,
 }
 
 /// A wrong configuration, in one line.
@@ -173,6 +175,9 @@ pub enum ConfigError {
     /// Not a key.
     #[error("{0} must be 8 to 100 visible characters")]
     Key(&'static str),
+    /// Too easily guessed.
+    #[error("CARD_PAYMENTS_OPERATOR_KEY must be at least {} visible characters", OPERATOR_KEY_LENGTH_MIN)]
+    OperatorKey,
 }
 
 impl Secrets {
@@ -185,7 +190,7 @@ impl Secrets {
     /// The same as far as they can be read, and everything that is wrong with them.
     pub fn gathered() -> (Self, Vec<ConfigError>) {
         let mut faults = Vec::new();
-        let [secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key, acquirer] =
+        let [secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key, acquirer, operator_key] =
             Self::VARIABLES.map(|name| {
                 secret(name).unwrap_or_else(|fault| {
                     faults.push(fault);
@@ -200,23 +205,40 @@ impl Secrets {
         if secret_key.is_some() && secret_key == publishable_key {
             faults.push(ConfigError::SameKeys);
         }
-        (Self { secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key, acquirer }, faults)
+        if !operator_key.as_ref().is_none_or(|key| opens_to_operators(key.expose())) {
+            faults.push(ConfigError::OperatorKey);
+        }
+        let secrets = Self {
+            secret_key,
+            publishable_key,
+            vault_key,
+            wallet_a_identity,
+            wallet_g_key,
+            acquirer,
+            operator_key,
+        };
+        (secrets, faults)
     }
 
     /// The variables of all of them. Each may be a file's name instead, with `_FILE` behind it.
-    pub const VARIABLES: [&str; 6] = [
+    pub const VARIABLES: [&str; 7] = [
         "CARD_PAYMENTS_SECRET_KEY",
         "CARD_PAYMENTS_PUBLISHABLE_KEY",
         "CARD_PAYMENTS_VAULT_KEY",
         "CARD_PAYMENTS_WALLET_A_IDENTITY",
         "CARD_PAYMENTS_WALLET_G_KEY",
         "CARD_PAYMENTS_ACQUIRER_SECRET",
+        "CARD_PAYMENTS_OPERATOR_KEY",
     ];
 }
 
 /// Whether a text can be an API key: 8 to 100 visible characters (decisions 2).
 pub fn is_key(text: &str) -> bool {
     (8..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn opens_to_operators(text: &str) -> bool {
+    text.len() >= OPERATOR_KEY_LENGTH_MIN && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {

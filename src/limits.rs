@@ -57,6 +57,20 @@ pub const RATE_BUCKETS_MAX: u64 = 50_000;
 /// For how long one is remembered that nobody takes from: long enough to be full again, as a new one is.
 pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 
+/// Decisions 14: characters of the key that opens a live server's dashboard, at least.
+pub const OPERATOR_KEY_LENGTH_MIN: usize = 32;
+/// Decisions 14: how long a session of the dashboard lasts, by the wall clock.
+pub const DASHBOARD_SESSION: Duration = Duration::from_hours(12);
+/// How many sessions that somebody has ended are remembered until they would end by themselves.
+pub const DASHBOARD_ENDED_MAX: u64 = 10_000;
+/// How often an address may try to open a session: so many times at once, and then once in this time. A bucket is full again
+/// before it is forgotten.
+pub const SIGN_INS_AT_ONCE: NonZeroU32 = NonZeroU32::new(10).expect("not 0");
+/// See [`SIGN_INS_AT_ONCE`].
+pub const SIGN_IN_EVERY: Duration = Duration::from_secs(6);
+/// How many days before today the dashboard's plot of the balance begins.
+pub const BALANCE_PLOT_DAYS: i32 = 90;
+
 /// Decisions 1, "sizes of values".
 pub const TEXT_LENGTH_MAX: u64 = 1000;
 /// Decisions 1: names, e-mails, URLs.

@@ -91,7 +91,8 @@ enum Command {
 ///
 /// Secrets are environment variables, or files named by the same variable with _FILE behind it: CARD_PAYMENTS_VAULT_KEY,
 /// CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY (test only), CARD_PAYMENTS_WALLET_A_IDENTITY,
-/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET. Traces are exported as the OTEL_... variables of OpenTelemetry say.
+/// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). Traces are exported as the
+/// OTEL_... variables of OpenTelemetry say.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080")]
 struct Serve {
@@ -259,7 +260,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     }
     // Whoever reads that it listens may stop it at once.
     let mut signals = Signals::listen()?;
-    banner(&index, app.keys.as_ref());
+    banner(&index, &app);
     println!("Listening on http://{address}");
     listen::make_room(app.gate().connections().taken().1);
     let leave = async {
@@ -313,11 +314,14 @@ fn log(filter: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn banner(index: &Index, keys: Option<&Keys>) {
+fn banner(index: &Index, app: &App) {
     println!("card-payments {} ({})", env!("CARGO_PKG_VERSION"), index.environment.name());
     println!("  API      {}/1", index.base_url);
     println!("  Swagger  {}/docs/", index.base_url);
-    if let Some(Keys { secret, publishable }) = keys {
+    if app.has_dashboard() {
+        println!("  Browser  {}/dashboard", index.base_url);
+    }
+    if let Some(Keys { secret, publishable }) = &app.keys {
         let (secret, publishable) = (secret.expose(), publishable.expose());
         println!("  Keys     {secret} (secret), {publishable} (publishable)");
         println!(

@@ -61,6 +61,18 @@ impl Currency {
             | Self::Twd => 2,
         }
     }
+
+    /// An amount of base units as people read it: `AUD 4.00`, `JPY 400`.
+    pub fn in_words(self, amount: i64) -> String {
+        let places = self.minor_units();
+        let unit = 10_u64.pow(places);
+        let (whole, rest) = (amount.unsigned_abs() / unit, amount.unsigned_abs() % unit);
+        let (code, sign) = (self.code(), if amount < 0 { "-" } else { "" });
+        match usize::try_from(places) {
+            Ok(places @ 1..) => format!("{code} {sign}{whole}.{rest:0places$}"),
+            Ok(0) | Err(_) => format!("{code} {sign}{whole}"),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -94,6 +106,19 @@ mod tests {
     fn only_the_yen_has_no_minor_unit() {
         let whole: Vec<_> = Currency::ALL.iter().filter(|currency| currency.minor_units() == 0).collect();
         assert_eq!(whole, [&Currency::Jpy]);
+    }
+
+    #[test]
+    fn an_amount_has_as_many_places_as_its_currency() {
+        for (currency, amount, words) in [
+            (Currency::Aud, 400, "AUD 4.00"),
+            (Currency::Aud, -5, "AUD -0.05"),
+            (Currency::Usd, -123_456, "USD -1234.56"),
+            (Currency::Jpy, 400, "JPY 400"),
+            (Currency::Aud, i64::MIN, "AUD -92233720368547758.08"),
+        ] {
+            assert_eq!(currency.in_words(amount), words);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod cards;
 mod challenge;
 mod charges;
 mod customers;
+mod dashboard;
 mod deposits;
 mod disputes;
 pub mod document;
@@ -23,6 +24,7 @@ mod logged;
 mod merchants;
 mod metrics;
 mod observe;
+mod own_machine;
 mod pages;
 mod paths;
 mod pay;
@@ -52,6 +54,7 @@ use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use dashboard::Door;
 pub use gate::{Gate, Places};
 use listen::Phase;
 pub use metrics::Metrics;
@@ -71,8 +74,10 @@ pub struct Site {
     pub index: Arc<Index>,
     /// What /metrics shows.
     pub metrics: Metrics,
-    /// What the Swagger page fills in: a test environment's first secret key.
+    /// What pages fill in on the server's own machine: a test environment's first secret key.
     pub test_key: Option<Arc<Secret>>,
+    /// Who may look at the dashboard; nobody, where there is none.
+    pub door: Option<Arc<Door>>,
     /// How often an account may ask.
     pub rate: Arc<Rate>,
     /// How much is taken on at once.
@@ -201,6 +206,7 @@ pub fn router(site: Site) -> Router {
         .merge(system::routes(&DOCUMENT))
         .merge(challenge::routes())
         .merge(pay::routes())
+        .merge(dashboard::routes(&site))
         .merge(files::downloads())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)

@@ -71,18 +71,23 @@ pub fn document(title: &str, content: &Markup) -> Markup {
 
 /// Nothing is loaded, nobody frames it, and nobody learns its address. A form may only be sent over HTTP: to us, which
 /// the markup says, but browsers apply this to where the answer leads as well, and that is for the merchant to say.
-pub fn guarded(mut response: Response) -> Response {
-    let headers = response.headers_mut();
+pub fn guarded(response: Response) -> Response {
     let policy = format!(
         "default-src 'none'; style-src '{}'; form-action http: https:; base-uri 'none'; frame-ancestors 'none'",
         *STYLE_HASH
     );
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
+    guarded_by(response, &policy, "no-referrer")
+}
+
+/// A page with this Content-Security-Policy, that tells its address to whom the referrer policy says.
+pub fn guarded_by(mut response: Response, policy: &str, referrer: &'static str) -> Response {
+    let headers = response.headers_mut();
+    if let Ok(policy) = HeaderValue::from_str(policy) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     for (name, value) in [
         (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        (header::REFERRER_POLICY, referrer),
         (header::CACHE_CONTROL, "no-store"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

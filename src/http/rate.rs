@@ -1,5 +1,6 @@
 //! How often an account may ask (decisions 3, `rate_limited`): a token bucket for each, in this process alone.
 
+use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +17,13 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{RATE_BUCKET_IDLE, RATE_BUCKETS_MAX, RATE_BURST_SECONDS};
 
 /// The limit, if the operator has set one.
-pub struct Rate(Option<Limited>);
+pub struct Rate(Option<Buckets<AccountToken>>);
 
-struct Limited {
+/// A bucket for each of those that have asked lately.
+pub struct Buckets<K> {
     quota: Quota,
     clock: Elapsed,
-    buckets: Cache<AccountToken, Arc<Bucket>>,
+    buckets: Cache<K, Arc<Bucket>>,
 }
 
 type Bucket = RateLimiter<NotKeyed, InMemoryState, Elapsed, NoOpMiddleware<Duration>>;
@@ -41,12 +43,10 @@ impl governor::clock::Clock for Elapsed {
 impl Rate {
     /// So many requests a second, and those of two seconds at once where nothing was asked before; none is no limit.
     pub fn new(per_second: Option<NonZeroU32>, clock: Arc<dyn Clock>) -> Self {
-        let limited = |per_second: NonZeroU32| Limited {
-            quota: Quota::per_second(per_second).allow_burst(per_second.saturating_mul(RATE_BURST_SECONDS)),
-            clock: Elapsed(clock),
-            buckets: Cache::builder().max_capacity(RATE_BUCKETS_MAX).time_to_idle(RATE_BUCKET_IDLE).build(),
-        };
-        Self(per_second.map(limited))
+        Self(per_second.map(|per_second| {
+            let burst = per_second.saturating_mul(RATE_BURST_SECONDS);
+            Buckets::new(Quota::per_second(per_second).allow_burst(burst), clock)
+        }))
     }
 
     /// Count a request of the account.
@@ -54,16 +54,23 @@ impl Rate {
     /// Refusals: `rate_limited`.
     pub async fn count(&self, account: AccountToken) -> Result<(), Error> {
         let Some(limited) = &self.0 else { return Ok(()) };
-        let bucket = limited.buckets.get_with(account, async { Arc::new(limited.bucket()) }).await;
-        bucket.check().map_err(|_| {
-            count_rate_limited();
-            ErrorCode::RateLimited.into()
-        })
+        limited.take(account).await.inspect_err(|_| count_rate_limited()).map_err(Error::from)
     }
 }
 
-impl Limited {
-    fn bucket(&self) -> Bucket {
-        RateLimiter::direct_with_clock(self.quota, self.clock.clone())
+impl<K: Hash + Eq + Send + Sync + 'static> Buckets<K> {
+    /// Buckets that fill up like this, within [`RATE_BUCKET_IDLE`].
+    pub fn new(quota: Quota, clock: Arc<dyn Clock>) -> Self {
+        let buckets = Cache::builder().max_capacity(RATE_BUCKETS_MAX).time_to_idle(RATE_BUCKET_IDLE).build();
+        Self { quota, clock: Elapsed(clock), buckets }
+    }
+
+    /// Take a token from the bucket of `who`.
+    ///
+    /// Refusals: `rate_limited`.
+    pub async fn take(&self, who: K) -> Result<(), ErrorCode> {
+        let fresh = || Arc::new(RateLimiter::direct_with_clock(self.quota, self.clock.clone()));
+        let bucket = self.buckets.get_with(who, async { fresh() }).await;
+        bucket.check().map_err(|_| ErrorCode::RateLimited)
     }
 }

@@ -1,17 +1,16 @@
 //! The Swagger page, which works offline.
 
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{ConnectInfo, Path, Request, State};
-use axum::http::uri::Authority;
+use axum::extract::{Path, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Document, Site};
+use super::{Document, Site, own_machine};
 use crate::config::Environment;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -54,8 +53,8 @@ async fn file(Path(name): Path<String>) -> Response {
 /// No badge of somebody else's validator, deep links, and the test key for whoever sits at the server. In test the page is
 /// there to be tried, and remembers the key; in live it is to be read: it sends nothing by itself, and no live key stays in a
 /// browser.
-async fn initializer(State(site): State<Site>, request: Request) -> impl IntoResponse {
-    let key = site.test_key.as_ref().filter(|_| from_this_machine(&request));
+async fn initializer(State(site): State<Site>, request: Parts) -> impl IntoResponse {
+    let key = own_machine::test_key(&site, &request);
     let key = key.map_or(Value::Null, |key| key.expose().into());
     let to_be_tried = site.index.environment == Environment::Test;
     let settings = json!({
@@ -86,23 +85,4 @@ async fn initializer(State(site): State<Site>, request: Request) -> impl IntoRes
         (RESOURCE_POLICY, "same-origin"),
     ];
     (headers, script)
-}
-
-/// Nobody stands between the browser and us, and both are on one machine.
-fn from_this_machine(request: &Request) -> bool {
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    let forwarded =
-        ["forwarded", "x-forwarded-for", "via"].iter().any(|name| request.headers().contains_key(*name));
-    peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback()) && !forwarded && by_own_name(request)
-}
-
-/// Whether the browser has asked for this machine: a name of somebody else's may be made to lead here.
-fn by_own_name(request: &Request) -> bool {
-    let named =
-        request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
-    named.is_some_and(|named| {
-        let host = named.host().trim_matches(['[', ']']);
-        host.eq_ignore_ascii_case("localhost")
-            || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
-    })
 }

@@ -33,7 +33,8 @@ impl fmt::Display for AccountKeys {
 pub struct AccountSettings {
     /// `acct_...`
     pub token: AccountToken,
-    business_name: String,
+    /// The name customers know.
+    pub business_name: String,
     email: String,
     disputes: bool,
     wallet: bool,

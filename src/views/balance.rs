@@ -1,6 +1,6 @@
 //! Balance (decisions 8).
 
-use entity::Currency;
+use entity::{Currency, Day};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,4 +30,13 @@ impl Balance {
         let aud = |amount| vec![Money { amount, currency: Currency::Aud }];
         Self { available: aud(available), pending: aud(pending) }
     }
+}
+
+/// What is available on a day, at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DayBalance {
+    /// By the account's clock; days to come as far as it is known what becomes available.
+    pub day: Day,
+    /// In AUD cents.
+    pub available: i64,
 }

@@ -31,6 +31,8 @@ mod copies;
 mod crashes;
 mod customer_cards;
 mod customers;
+mod dashboard;
+mod dashboard_page;
 mod deliveries;
 mod deposits;
 mod dispute_moves;

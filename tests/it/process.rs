@@ -375,6 +375,7 @@ fn every_page_beside_the_api_answers() {
     for (path, kind, words) in [
         ("/", html, "/docs/"),
         ("/docs/", html, "swagger"),
+        ("/dashboard", html, "Sign in"),
         ("/openapi.yaml", "application/yaml", "openapi: 3."),
         ("/openapi.json", "application/json", "\"openapi\":\"3."),
         ("/healthz", "text/plain", "ok\n"),

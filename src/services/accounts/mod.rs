@@ -68,7 +68,22 @@ impl Keys {
 ///
 /// Refusals: unauthorized.
 pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) -> Result<Opened, Error> {
-    let hash = ctx.vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]);
+    open_hashed(ctx, key_hash(&ctx.vault, key), idempotency_key).await
+}
+
+/// What a key is stored as.
+pub fn key_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
+    vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()])
+}
+
+/// [`open`], for who has kept of the key no more than what it is stored as.
+///
+/// Refusals: unauthorized.
+pub async fn open_hashed(
+    ctx: &Context,
+    hash: [u8; 32],
+    idempotency_key: Option<&str>,
+) -> Result<Opened, Error> {
     let entry = if let Some(entry) = ctx.keys.get(&hash).await {
         entry
     } else {
@@ -301,7 +316,7 @@ fn key_row(
     key: &Secret,
     now: Timestamp,
 ) -> api_key::Model {
-    let hash = vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]).to_vec();
+    let hash = key_hash(vault, key).to_vec();
     let sealed = vault.seal(&key_context(account, kind), key.expose().as_bytes());
     api_key::Model {
         hash,

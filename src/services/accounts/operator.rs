@@ -24,19 +24,29 @@ pub async fn list<E: From<Error>>(
     store: &Store,
     mut tell: impl FnMut(AccountSettings) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut last: Option<AccountToken> = None;
+    let mut last = None;
     loop {
-        let mut page = account::Entity::find().filter(Column::ClosedAt.is_null()).order_by_asc(Column::Id);
-        if let Some(last) = last {
-            page = page.filter(Column::Id.gt(last));
-        }
-        let page = page.limit(PAGE).all(store.read()).await.map_err(Error::from)?;
-        let Some(row) = page.last() else { return Ok(()) };
-        last = Some(row.id);
-        for row in page {
-            tell(row.into())?;
+        let accounts = after(store, last, PAGE).await?;
+        let Some(account) = accounts.last() else { return Ok(()) };
+        last = Some(account.token);
+        for account in accounts {
+            tell(account)?;
         }
     }
+}
+
+/// So many accounts, the oldest first, of those that are younger than `last`.
+pub async fn after(
+    store: &Store,
+    last: Option<AccountToken>,
+    limit: u64,
+) -> Result<Vec<AccountSettings>, Error> {
+    let mut accounts = account::Entity::find().filter(Column::ClosedAt.is_null()).order_by_asc(Column::Id);
+    if let Some(last) = last {
+        accounts = accounts.filter(Column::Id.gt(last));
+    }
+    let accounts = accounts.limit(limit).all(store.read()).await?;
+    Ok(accounts.into_iter().map(AccountSettings::from).collect())
 }
 
 /// Change a switch or a setting: `word` is its name among the parameters.

@@ -199,7 +199,6 @@ const STEPS: &[Step] = &[
     rows!(webhook Id),
     rows!(event Id),
     rows!(journal_entry Id),
-    rows!(logged_request Id),
     rows!(posting Id),
     rows!(deposit Id),
     rows!(idempotency_answer Hash),
@@ -207,6 +206,7 @@ const STEPS: &[Step] = &[
     // Whoever works with the account goes on working.
     kept!(api_key Hash),
     kept!(key_use Hash),
+    kept!(logged_request Id),
     rows!(balance AvailableOn),
     Step { copied: Some(&COUNTERS), ..kept!(counter Kind) },
     kept!(snapshot_part N),

@@ -1,5 +1,6 @@
 //! The ledger: every movement of money is one balanced double entry, written with the change (decisions 8).
 
+mod history;
 pub mod lines;
 mod proofs;
 pub mod report;
@@ -20,6 +21,8 @@ use crate::error::Error;
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
 use crate::views;
+
+pub use history::history;
 
 /// Why money moves, and because of what.
 pub struct Entry {

@@ -61,7 +61,7 @@ pub async fn show(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
     let charge = find::charge(ctx, &session).await?;
     Ok(Page::Question(Question {
         merchant: account.settings().business_name.clone(),
-        amount: amount(&charge),
+        amount: charge.currency.in_words(charge.amount),
         card: serde_json::from_str::<Masked>(charge.card.as_str())?.display_number,
     }))
 }
@@ -69,17 +69,6 @@ pub async fn show(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
 #[derive(Deserialize)]
 struct Masked {
     display_number: String,
-}
-
-fn amount(charge: &charge::Model) -> String {
-    let places = charge.currency.minor_units();
-    let unit = 10_i64.pow(places);
-    let (whole, rest) = (charge.amount / unit, charge.amount % unit);
-    let code = charge.currency.code();
-    match usize::try_from(places) {
-        Ok(places @ 1..) => format!("{code} {whole}.{rest:0places$}"),
-        Ok(0) | Err(_) => format!("{code} {whole}"),
-    }
 }
 
 /// End a session, if it has not ended before. The answer is the address at which the cardholder comes back, whoever has

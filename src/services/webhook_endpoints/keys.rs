@@ -112,7 +112,7 @@ pub async fn rotate(
     let rotation = Rotation {
         account: account.id(),
         endpoint,
-        fresh: fresh(),
+        fresh: fresh(&ctx.chance),
         grace,
         now: account.now,
         data_keys: ctx.vault.data_keys(),

@@ -15,6 +15,7 @@ use card_payments::http::listen::Phase;
 use card_payments::http::{Gate, Index};
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{Outbound, Reach};
+use card_payments::secret::Secret;
 use card_payments::services::accounts::{self, Keys, NewAccount};
 use card_payments::services::ledger::verify::{Difference, verify};
 use card_payments::services::moment::Moment;
@@ -118,6 +119,7 @@ struct Outlives {
     clock_move: Duration,
     load: LoadOptions,
     environment: Environment,
+    operator_key: Option<Secret>,
     wallets: Box<dyn Fn() -> Wallets + Send + Sync>,
     // Removed when the test ends.
     folder: tempfile::TempDir,
@@ -151,7 +153,8 @@ impl Outlives {
             metrics: true,
             load: self.load.clone(),
         };
-        card_payments::app::App::open(&self.location, parts, Secrets::default(), index).await.unwrap()
+        let secrets = Secrets { operator_key: self.operator_key.clone(), ..Secrets::default() };
+        card_payments::app::App::open(&self.location, parts, secrets, index).await.unwrap()
     }
 }
 
@@ -229,6 +232,7 @@ impl App {
             clock_move: CLOCK_MOVE,
             load: LoadOptions::default(),
             environment,
+            operator_key: None,
             folder,
             wallets: match environment {
                 Environment::Test => Box::new(Wallets::simulated),
@@ -258,6 +262,12 @@ impl App {
     /// Another process begins, which takes on no more than this.
     pub async fn takes_on(&mut self, rate_limit: Option<u32>, concurrency: u16) {
         self.outlives.load = LoadOptions { rate_limit, concurrency };
+        self.restart().await;
+    }
+
+    /// Another process begins, whose dashboard this key opens in live.
+    pub async fn operator_has(&mut self, key: Option<&str>) {
+        self.outlives.operator_key = key.map(Secret::from);
         self.restart().await;
     }
 

@@ -1,0 +1,92 @@
+//! Live only: the operator chooses whose pages he looks at.
+
+use axum::extract::{FromRequest, Request, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use entity::AccountToken;
+use maud::{Markup, html};
+use serde::Deserialize;
+use validator::Validate;
+
+use super::door::{self, Guest, carried};
+use super::frame::{self, Problem, Sheet};
+use super::session::Session;
+use super::{ACCOUNTS, SIGN_IN};
+use crate::error::ErrorCode;
+use crate::http::Site;
+use crate::http::extract::Input;
+use crate::params;
+use crate::services::accounts::{self, operator};
+
+/// How many accounts a page lists.
+const LISTED: u64 = 50;
+
+#[derive(Deserialize, Validate)]
+struct Asked {
+    account: Option<String>,
+    after: Option<String>,
+}
+
+/// The accounts, the oldest first.
+pub async fn list(State(site): State<Site>, request: Request) -> Response {
+    let listed = listed(&site, request).await;
+    listed.unwrap_or_else(|problem| frame::alone(&site, problem.into_response()))
+}
+
+async fn listed(site: &Site, request: Request) -> Result<Response, Problem> {
+    let Some(session) = Guest::of(site, request.headers()).await?.session() else { return Ok(to_the_door()) };
+    let input = Input::from_request(request, site).await?;
+    let after = params::read::<Asked>(input.tree()).value.after.and_then(|after| after.parse().ok());
+    let accounts = operator::after(&site.store, after, LISTED).await?;
+    let more = accounts.last().filter(|_| accounts.len() as u64 == LISTED).map(|last| last.token);
+    let rows = accounts.iter().map(|account| (account.token, account.business_name.as_str()));
+    let sheet = Sheet::bare("Accounts", choice(&session, rows, more));
+    Ok(frame::alone_with(site, sheet.into_response(), Some(&session)))
+}
+
+fn choice<'a>(
+    session: &Session,
+    accounts: impl Iterator<Item = (AccountToken, &'a str)>,
+    more: Option<AccountToken>,
+) -> Markup {
+    html! {
+        form method="post" action=(ACCOUNTS) {
+            (frame::carried(session))
+            ul.choice {
+                @for (token, name) in accounts {
+                    li { button.other name="account" value=(token.to_string()) { (name) " " code { (token.to_string()) } } }
+                }
+            }
+        }
+        @if let Some(more) = more { p { a rel="next" href={ (ACCOUNTS) "?after=" (more.to_string()) } { "Younger accounts" } } }
+        h2 { "By its token" }
+        form.narrow method="post" action=(ACCOUNTS) {
+            (frame::carried(session))
+            label for="account" { "Token of an account" }
+            input #account name="account" required autocomplete="off" placeholder="acct_...";
+            button { "Look at it" }
+        }
+    }
+}
+
+/// Look at an account from now on.
+pub async fn choose(State(site): State<Site>, request: Request) -> Response {
+    let chosen = chosen(&site, request).await;
+    chosen.unwrap_or_else(|problem| frame::alone(&site, problem.into_response()))
+}
+
+async fn chosen(site: &Site, request: Request) -> Result<Response, Problem> {
+    let Some(session) = Guest::of(site, request.headers()).await?.session() else { return Ok(to_the_door()) };
+    let input = Input::from_request(request, site).await?;
+    if !carried(&session, &input) {
+        return Err(Problem::foreign());
+    }
+    let asked = params::read::<Asked>(input.tree()).value.account.unwrap_or_default();
+    let token: AccountToken = asked.trim().parse().map_err(|_| ErrorCode::NotFound)?;
+    accounts::named(&site.store, token, site.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
+    Ok(door::turned_to(site, session, token))
+}
+
+/// Nobody but the operator comes in.
+fn to_the_door() -> Response {
+    frame::guarded(Redirect::to(SIGN_IN).into_response())
+}

@@ -1,0 +1,251 @@
+//! Charges, one of them with its history, and what the sandbox does to it.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use serde_json::{Value, json};
+
+use super::door::{Deed, Visit};
+use super::frame::{Page, Problem, Sheet};
+use super::record::{self, Address, Column, Record, facts, first_page, token, words};
+use super::{frame, is_test};
+use crate::http::Site;
+use crate::http::extract::{Input, Path};
+use crate::params::charge::Capture;
+use crate::params::dispute::DisputeSearch;
+use crate::params::refund::NewRefund;
+use crate::params::sandbox::DecidedRefund;
+use crate::params::{self, Search};
+use crate::services::sandbox::refunds as sandbox;
+use crate::services::{charges, disputes, refunds};
+
+/// As lists of charges show them.
+pub const COLUMNS: [Column; 6] = [
+    ("Charge", |charge| charge.token("/token")),
+    ("Created", |charge| charge.time("/created_at")),
+    ("Amount", |charge| charge.money("/amount")),
+    ("Status", standing),
+    ("Description", |charge| words(charge.text("/description"))),
+    ("E-mail", |charge| words(charge.text("/email"))),
+];
+
+/// What the flags say in a word or two.
+fn standing(charge: &Record) -> Markup {
+    let word = if charge.is("/active_chargebacks") {
+        "Disputed"
+    } else if charge.is("/authorisation_expired") {
+        "Authorisation expired"
+    } else if charge.number("/amount_refunded") == charge.number("/amount") {
+        "Refunded"
+    } else if charge.number("/amount_refunded") > Some(0) {
+        "Partly refunded"
+    } else if charge.is("/captured") {
+        "Captured"
+    } else if charge.is("/success") && !charge.is("/authorisation_voided") {
+        "Authorised"
+    } else {
+        charge.text("/status_message")
+    };
+    html! { span.state { (word) } }
+}
+
+/// The charges, or those that a search finds; the newest first.
+pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+    let query = input.tree()["query"].as_str().map(str::trim).unwrap_or_default();
+    let here = Address::of("/dashboard/charges").with("query", query);
+    let (page, same) = if query.is_empty() {
+        let paging = input.paging().valid()?;
+        let page = charges::list(&site, &visit.account, paging).await?;
+        (page, Address::of("/1/charges").page(paging))
+    } else {
+        let search =
+            Search::read(&newest_first(input.tree()), charges::search::SORTS, "created_at").valid()?;
+        let same = Address::of("/1/charges/search").with("query", query).with("direction", "-1");
+        let same = same.page(search.paging);
+        (charges::search(&site, &visit.account, search).await?, same)
+    };
+    let content = html! {
+        form.search role="search" method="get" action="/dashboard/charges" {
+            label for="query" { "Description, e-mail, cardholder, amount or token" }
+            input #query type="search" name="query" value=(query) maxlength="1000";
+            button { "Search" }
+        }
+        (record::list("Charges, newest first", &COLUMNS, page, &here)?)
+    };
+    Ok(Sheet::of(same.to_string(), "Charges", content))
+}
+
+/// The same parameters, of a search that begins with what is new.
+fn newest_first(tree: &Value) -> Value {
+    json!({ "query": tree["query"], "page": tree["page"], "direction": "-1" })
+}
+
+/// One charge.
+pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+    let account = &visit.account;
+    let charge = Record::of(&charges::show(&site, account, &id).await?)?;
+    let refunds = refunds::of_charge(&site, account, &id, first_page()).await?.records;
+    let refunds = refunds.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let mut disputes = Vec::new();
+    if account.settings().disputes {
+        let asked = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);
+        for dispute in &disputes::search(&site, account, asked).await?.records {
+            disputes.push(Record::of(dispute)?);
+        }
+    }
+    let card = charge.at("/card");
+    let content = html! {
+        (facts(&[
+            ("Amount", charge.money("/amount")),
+            ("Status", standing(&charge)),
+            ("Description", words(charge.text("/description"))),
+            ("E-mail", words(charge.text("/email"))),
+            ("Card", html! { (card.text("/scheme")) " " (card.text("/display_number")) }),
+            ("Customer", card.token("/customer_token")),
+            ("Refunded", charge.money("/amount_refunded")),
+            ("Fees", charge.cents("/total_fees")),
+            ("For the merchant", charge.cents("/merchant_entitlement")),
+            ("Authorisation", charge.token("/authorisation_token")),
+        ]))
+        @if is_test(&site) { (buttons(&visit, &id, &charge, &refunds)) }
+        h2 { "History" }
+        ol.history {
+            @for (when, what) in history(&charge, &refunds, &disputes) {
+                li { (record::time(&when)) " " (what) }
+            }
+        }
+        (charge.whole())
+    };
+    Ok(Sheet::of(format!("/1/charges/{id}"), format!("Charge {id}"), content))
+}
+
+/// What happened, in the order of time.
+fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(String, Markup)> {
+    let mut history = vec![(charge.text("/created_at").to_owned(), html! { "Created" })];
+    let captured = charge.text("/captured_at");
+    if !captured.is_empty() {
+        history.push((captured.to_owned(), html! { "Captured" }));
+    }
+    for transfer in charge.all("/transfer") {
+        let what = html! { "Paid out by " (transfer.token("/token")) ", " (transfer.text("/state")) };
+        history.push((transfer.text("/paid_at").to_owned(), what));
+    }
+    for refund in refunds {
+        let what = html! {
+            "Refund " (refund.token("/token")) " of " (refund.money("/amount")) ": " (refund.text("/status_message"))
+        };
+        history.push((refund.text("/created_at").to_owned(), what));
+    }
+    for dispute in disputes {
+        let what = html! {
+            "Dispute " (dispute.token("/token")) " of " (dispute.money("/amount")) ": " (dispute.state("/status"))
+        };
+        history.push((dispute.text("/received_at").to_owned(), what));
+    }
+    history.sort_by(|(earlier, _), (later, _)| earlier.cmp(later));
+    history
+}
+
+/// What can be done now.
+fn buttons(visit: &Visit, id: &str, charge: &Record, refunds: &[Record]) -> Markup {
+    let open = charge.is("/success") && !charge.is("/captured") && !charge.is("/authorisation_voided");
+    let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
+    let carried = frame::carried(&visit.session);
+    html! {
+        section.deeds aria-label="What you can do" {
+            @if open {
+                form method="post" action=(action("capture")) { (carried) button { "Capture" } }
+                form method="post" action=(action("void")) { (carried) button.other { "Void" } }
+            }
+            @if charge.is("/captured") {
+                (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund"))
+                (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount"))
+            }
+            @for refund in refunds.iter().filter(|refund| refund.text("/status_message") == "Pending") {
+                form method="post" action={ "/dashboard/refunds/" (refund.text("/token")) "/decide" } {
+                    (carried)
+                    span { "Pending refund " (token(refund.text("/token"))) }
+                    button name="outcome" value="succeeded" { "Let it succeed" }
+                    button.other name="outcome" value="failed" { "Let it fail" }
+                }
+            }
+        }
+    }
+}
+
+/// A form that asks for an amount in the base unit, or for all that is left.
+fn of_an_amount(carried: &Markup, action: &str, verb: &str, what: &str) -> Markup {
+    html! {
+        form method="post" action=(action) {
+            (carried)
+            label {
+                span { (what) ", in base units (all that is left if empty)" }
+                input name="amount" inputmode="numeric" autocomplete="off" size="9";
+            }
+            button { (verb) }
+        }
+    }
+}
+
+/// The form's amount; an empty one is none.
+fn amount(tree: &Value) -> Value {
+    match tree["amount"].as_str().map(str::trim) {
+        None | Some("") => Value::Null,
+        Some(amount) => amount.into(),
+    }
+}
+
+fn to_charge(id: &str) -> Redirect {
+    Redirect::to(&format!("/dashboard/charges/{id}"))
+}
+
+/// Capture it.
+pub async fn capture(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    let asked = params::read::<Capture>(&json!({}));
+    charges::capture(&site.ctx, &deed.visit.account, &id, asked).await?;
+    Ok(to_charge(&id))
+}
+
+/// Void it.
+pub async fn void(State(site): State<Site>, Path(id): Path<String>, deed: Deed) -> Result<Redirect, Problem> {
+    charges::void(&site.ctx, &deed.visit.account, &id).await?;
+    Ok(to_charge(&id))
+}
+
+/// Refund it.
+pub async fn refund(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    let asked = params::read::<NewRefund>(&json!({ "amount": amount(deed.input.tree()) }));
+    refunds::create(&site, &deed.visit.account, &id, asked).await?;
+    Ok(to_charge(&id))
+}
+
+/// Let its cardholder dispute it.
+pub async fn dispute(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    let asked = params::read(&json!({ "charge_token": id, "amount": amount(deed.input.tree()) }));
+    let dispute = disputes::open::open(&site, &deed.visit.account, asked).await?;
+    let dispute = Record::of(&dispute)?;
+    Ok(Redirect::to(&format!("/dashboard/disputes/{}", dispute.text("/token"))))
+}
+
+/// Let a refund end.
+pub async fn decide_refund(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    let asked = deed.input.params::<DecidedRefund>();
+    let refund = Record::of(&sandbox::decide(&site, &deed.visit.account, &id, asked).await?)?;
+    Ok(to_charge(refund.text("/charge")))
+}

@@ -1,0 +1,91 @@
+//! The account's clock, and the ways to move it: a slider, spans, a date.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use serde_json::json;
+
+use super::CLOCK;
+use super::door::{Deed, Visit};
+use super::frame::{self, Page, Sheet};
+use super::record::{Column, Record, facts, table, words};
+use crate::http::Site;
+use crate::params;
+use crate::services::sandbox::clock;
+
+/// How far the slider goes.
+const SLIDER_DAYS: u32 = 366;
+
+const RAN: [Column; 3] = [
+    ("Time", |item| item.time("/at")),
+    ("What", |item| words(item.text("/what"))),
+    ("Record", |item| item.token("/token")),
+];
+
+/// What the clock shows.
+pub async fn show(visit: Visit) -> Page {
+    let clock = Record::of(&clock::show(&visit.account))?;
+    let content = html! { (shown(&clock)) (ways(&visit, clock.text("/now"))) };
+    Ok(Sheet::of("/1/sandbox/clock", "Clock", content))
+}
+
+fn shown(clock: &Record) -> Markup {
+    let ahead = clock.number("/offset_seconds").unwrap_or_default();
+    let (days, hours, minutes) = (ahead / 86_400, ahead / 3_600 % 24, ahead / 60 % 60);
+    facts(&[
+        ("The account's clock shows", html! { (clock.time("/now")) " UTC" }),
+        ("Ahead of the wall clock", html! { (days) " days, " (hours) " hours, " (minutes) " minutes" }),
+    ])
+}
+
+/// Forms that move it from now on.
+fn ways(visit: &Visit, now: &str) -> Markup {
+    let carried = frame::carried(&visit.session);
+    html! {
+        p { "On the way everything happens that is due: renewals, refunds, settlements, disputes that expire." }
+        section.deeds aria-label="Move the clock ahead" {
+            form.slider method="post" action=(CLOCK) {
+                (carried)
+                label for="days" { "Days" }
+                input #days type="range" name="days" min="1" max=(SLIDER_DAYS) value="7" data-now=(now);
+                output for="days" hidden {}
+                button { "Move by these days" }
+            }
+            form method="post" action=(CLOCK) {
+                (carried)
+                @for (span, words) in [("1h", "An hour"), ("1d", "A day"), ("1w", "A week"), ("1month", "A month"), ("1year", "A year")] {
+                    button.other name="advance" value=(span) { (words) }
+                }
+            }
+            form method="post" action=(CLOCK) {
+                (carried)
+                label {
+                    span { "To the first moment of a day (UTC)" }
+                    input type="date" name="to" required min=(now.get(..10).unwrap_or_default());
+                }
+                button { "Move to this day" }
+            }
+        }
+    }
+}
+
+/// Move it: what was due on the way is told.
+pub async fn advance(State(site): State<Site>, deed: Deed) -> Page {
+    let sent = deed.input.tree();
+    let advance = match sent["days"].as_str().map(str::trim) {
+        Some(days) => json!(format!("{days}d")),
+        None => sent["advance"].clone(),
+    };
+    let asked = params::read(&json!({ "advance": advance, "to": sent["to"] }));
+    let moved = Record::of(&clock::advance(&site.ctx, &deed.visit.account, asked).await?)?;
+    let content = html! {
+        p role="status" {
+            @if moved.is("/complete") { "The clock has been moved." }
+            @else { "The clock is on its way to " (moved.time("/to")) ": move it once more." }
+            " " (moved.number("/ran_count").unwrap_or_default()) " things were due on the way."
+        }
+        (shown(&moved))
+        (ways(&deed.visit, moved.text("/now")))
+        (table("What was due on the way", &RAN, &moved.all("/ran")))
+    };
+    Ok(Sheet::of("/1/sandbox/clock", "Clock", content))
+}

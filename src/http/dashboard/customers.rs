@@ -1,0 +1,64 @@
+//! Customers, one of them with what belongs to it.
+
+use axum::extract::State;
+use maud::html;
+
+use super::door::Visit;
+use super::frame::{Page, Sheet};
+use super::record::{self, Address, Column, Record, facts, first_page, table, words};
+use super::{charges, subscriptions};
+use crate::http::Site;
+use crate::http::extract::{Input, Path};
+use crate::services::customers;
+use crate::services::{charges as all_charges, subscriptions as all_subscriptions};
+
+const COLUMNS: [Column; 4] = [
+    ("Customer", |customer| customer.token("/token")),
+    ("Created", |customer| customer.time("/created_at")),
+    ("E-mail", |customer| words(customer.text("/email"))),
+    ("Card", |customer| words(customer.text("/card/display_number"))),
+];
+
+const CARDS: [Column; 4] = [
+    ("Card", |card| card.token("/token")),
+    ("Number", |card| html! { (card.text("/scheme")) " " (card.text("/display_number")) }),
+    ("Expires", |card| {
+        html! { (card.number("/expiry_month").unwrap_or_default()) "/" (card.number("/expiry_year").unwrap_or_default()) }
+    }),
+    ("Primary", |card| html! { @if card.is("/primary") { "primary" } }),
+];
+
+/// The customers, newest first.
+pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+    let paging = input.paging().valid()?;
+    let page = customers::list(&site, &visit.account, paging).await?;
+    let here = Address::of("/dashboard/customers");
+    let content = record::list("Customers, newest first", &COLUMNS, page, &here)?;
+    Ok(Sheet::of(Address::of("/1/customers").page(paging).to_string(), "Customers", content))
+}
+
+/// One customer.
+pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+    let account = &visit.account;
+    let customer = Record::of(&customers::show(&site, account, &id).await?)?;
+    let cards = customers::list_cards(&site, account, &id, first_page()).await?.records;
+    let cards = cards.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let charged = all_charges::of_customer(&site, account, &id, first_page()).await?.records;
+    let charged = charged.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let subscribed = all_subscriptions::of_customer(&site, account, &id, first_page()).await?.records;
+    let subscribed = subscribed.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let content = html! {
+        (facts(&[
+            ("E-mail", words(customer.text("/email"))),
+            ("Name", words(format!("{} {}", customer.text("/first_name"), customer.text("/last_name")).trim())),
+            ("Company", words(customer.text("/company"))),
+            ("Telephone", words(customer.text("/phone_number"))),
+            ("Created", customer.time("/created_at")),
+        ]))
+        (table("Cards", &CARDS, &cards))
+        (table("Latest charges", &charges::COLUMNS, &charged))
+        (table("Subscriptions", &subscriptions::COLUMNS, &subscribed))
+        (customer.whole())
+    };
+    Ok(Sheet::of(format!("/1/customers/{id}"), format!("Customer {id}"), content))
+}

@@ -1,0 +1,90 @@
+//! Disputes, one of them with what happened to it, and the network's decisions.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use entity::dispute::DisputeStatus;
+use maud::{Markup, html};
+
+use super::door::{Deed, Visit};
+use super::frame::{self, Page, Problem, Sheet};
+use super::is_test;
+use super::record::{self, Address, Column, Record, facts, table, words};
+use crate::http::Site;
+use crate::http::extract::{Input, Path};
+use crate::params::dispute::DecidedDispute;
+use crate::services::disputes::{self, find, state};
+
+const COLUMNS: [Column; 5] = [
+    ("Dispute", |dispute| dispute.token("/token")),
+    ("Received", |dispute| dispute.time("/received_at")),
+    ("Amount", |dispute| dispute.money("/amount")),
+    ("Status", |dispute| dispute.state("/status")),
+    ("Charge", |dispute| dispute.token("/charge/token")),
+];
+
+const ACTIVITY: [Column; 4] = [
+    ("Time", |entry| entry.time("/created_at")),
+    ("What", |entry| words(entry.text("/type"))),
+    ("Status", |entry| entry.state("/status")),
+    ("Amount", |entry| entry.at("/record").money("/amount")),
+];
+
+/// The disputes, newest first.
+pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+    let page = disputes::list(&site, &visit.account, input.sorting(find::SORTS)).await?;
+    let same = Address::of("/1/disputes").page(page.paging).to_string();
+    let here = Address::of("/dashboard/disputes");
+    Ok(Sheet::of(same, "Disputes", record::list("Disputes, newest first", &COLUMNS, page, &here)?))
+}
+
+/// One dispute.
+pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+    let account = &visit.account;
+    let dispute = Record::of(&disputes::show(&site, account, &id).await?)?;
+    let activity = disputes::activity(&site, account, &id).await?;
+    let activity = activity.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let content = html! {
+        (facts(&[
+            ("Amount", dispute.money("/amount")),
+            ("Status", dispute.state("/status")),
+            ("Category", words(dispute.text("/category"))),
+            ("Charge", dispute.token("/charge/token")),
+            ("Received", dispute.time("/received_at")),
+            ("Evidence required by", dispute.time("/evidence_required_by")),
+        ]))
+        @if is_test(&site) { (decisions(&visit, &id, dispute.text("/status"))) }
+        (table("Activity, newest first", &ACTIVITY, &activity))
+        (dispute.whole())
+    };
+    Ok(Sheet::of(format!("/1/disputes/{id}"), format!("Dispute {id}"), content))
+}
+
+/// What may follow its status.
+fn decisions(visit: &Visit, id: &str, status: &str) -> Markup {
+    let next = |from| DisputeStatus::ALL.iter().filter(move |to| state::next(from, **to).is_some());
+    let next: Vec<_> = DisputeStatus::from_code(status).into_iter().flat_map(next).collect();
+    html! {
+        @if !next.is_empty() {
+            section.deeds aria-label="What you can do" {
+                form method="post" action={ "/dashboard/disputes/" (id) "/decide" } {
+                    (frame::carried(&visit.session))
+                    span { "Let the network decide:" }
+                    @for status in next {
+                        button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Decide it, as the network would.
+pub async fn decide(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    let asked = deed.input.params::<DecidedDispute>();
+    disputes::decide(&site, &deed.visit.account, &id, asked).await?;
+    Ok(Redirect::to(&format!("/dashboard/disputes/{id}")))
+}

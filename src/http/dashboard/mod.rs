@@ -1,0 +1,117 @@
+//! The dashboard (docs/dashboard.md): pages for people on the services that answer the API. A handler calls what the API's own
+//! calls, takes the record as answers show it, and says in HTML what is in it. Forms are calls that change something.
+
+mod accounts;
+mod charges;
+mod clock;
+mod customers;
+mod disputes;
+mod door;
+mod events;
+mod frame;
+mod overview;
+mod plot;
+mod record;
+mod sandbox;
+mod session;
+mod subscriptions;
+mod transfers;
+mod webhooks;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+
+pub use self::door::Door;
+use super::Site;
+use crate::config::Environment;
+
+const HOME: &str = "/dashboard";
+const SIGN_IN: &str = "/dashboard/sign-in";
+const SIGN_OUT: &str = "/dashboard/sign-out";
+const ACCOUNTS: &str = "/dashboard/accounts";
+const CLOCK: &str = "/dashboard/clock";
+const SANDBOX: &str = "/dashboard/sandbox";
+
+/// The pages that all others name, in the order in which they do.
+const PAGES: [(&str, &str); 10] = [
+    (HOME, "Overview"),
+    ("/dashboard/charges", "Charges"),
+    ("/dashboard/customers", "Customers"),
+    ("/dashboard/subscriptions", "Subscriptions"),
+    ("/dashboard/transfers", "Transfers"),
+    ("/dashboard/disputes", "Disputes"),
+    ("/dashboard/events", "Events"),
+    ("/dashboard/webhooks", "Webhooks"),
+    (CLOCK, "Clock"),
+    (SANDBOX, "Sandbox"),
+];
+
+/// Whether a page is there in test only.
+fn is_of_tests(path: &str) -> bool {
+    [CLOCK, SANDBOX].contains(&path)
+}
+
+fn is_test(site: &Site) -> bool {
+    site.index.environment == Environment::Test
+}
+
+/// The routes beside /1, where somebody may look.
+pub fn routes(site: &Site) -> Router<Site> {
+    if site.door.is_none() {
+        return Router::new();
+    }
+    let door = Router::new()
+        .route(SIGN_IN, get(door::ask).post(door::sign_in))
+        .route(SIGN_OUT, post(door::sign_out))
+        .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
+    let (pages, door) = match site.index.environment {
+        Environment::Test => (shown().merge(tests()), door),
+        Environment::Live => (shown(), door.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
+    };
+    pages
+        .route_layer(from_fn_with_state(site.clone(), door::admit))
+        .merge(door)
+        .route_layer(from_fn_with_state(site.clone(), door::refuse_foreign_forms))
+        .route("/dashboard/dashboard.css", get(async || frame::STYLE.answer()))
+        .route("/dashboard/dashboard.js", get(async || frame::SCRIPT.answer()))
+}
+
+const HOME_SLASH: &str = "/dashboard/";
+
+/// What is only looked at.
+fn shown() -> Router<Site> {
+    Router::new()
+        .route(HOME, get(overview::show))
+        .route("/dashboard/charges", get(charges::list))
+        .route("/dashboard/charges/{token}", get(charges::show))
+        .route("/dashboard/customers", get(customers::list))
+        .route("/dashboard/customers/{token}", get(customers::show))
+        .route("/dashboard/subscriptions", get(subscriptions::list))
+        .route("/dashboard/subscriptions/{token}", get(subscriptions::show))
+        .route("/dashboard/transfers", get(transfers::list))
+        .route("/dashboard/transfers/{token}", get(transfers::show))
+        .route("/dashboard/disputes", get(disputes::list))
+        .route("/dashboard/disputes/{token}", get(disputes::show))
+        .route("/dashboard/events", get(events::list))
+        .route("/dashboard/events/{token}", get(events::show))
+        .route("/dashboard/webhooks", get(webhooks::list))
+        .route("/dashboard/webhooks/{token}", get(webhooks::show))
+}
+
+/// What the sandbox can do.
+fn tests() -> Router<Site> {
+    Router::new()
+        .route("/dashboard/charges/{token}/capture", post(charges::capture))
+        .route("/dashboard/charges/{token}/void", post(charges::void))
+        .route("/dashboard/charges/{token}/refund", post(charges::refund))
+        .route("/dashboard/charges/{token}/dispute", post(charges::dispute))
+        .route("/dashboard/refunds/{token}/decide", post(charges::decide_refund))
+        .route("/dashboard/subscriptions/{token}/unsubscribe", post(subscriptions::unsubscribe))
+        .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
+        .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
+        .route(CLOCK, get(clock::show).post(clock::advance))
+        .route(SANDBOX, get(sandbox::show).post(sandbox::order))
+        .route("/dashboard/sandbox/delete", post(sandbox::delete))
+}

@@ -1,0 +1,36 @@
+//! The first page: what the account owns, how that changed, and what was charged lately.
+
+use axum::extract::State;
+use maud::html;
+
+use super::door::Visit;
+use super::frame::{Page, Sheet};
+use super::record::{Record, facts, table};
+use super::{charges, plot};
+use crate::http::Site;
+use crate::params::Paging;
+use crate::services::{charges as all_charges, ledger};
+
+/// How many charges are shown.
+const LATEST: u64 = 10;
+
+/// What the account owns.
+pub async fn show(State(site): State<Site>, visit: Visit) -> Page {
+    let account = &visit.account;
+    let balance = Record::of(&ledger::balance(&site, account).await?)?;
+    let days = ledger::history(&site, account).await?;
+    let latest = Paging { page: 1, per_page: LATEST };
+    let latest = all_charges::list(&site, account, latest).await?.records;
+    let latest = latest.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let sums = |name: &str| {
+        let sums = balance.all(name);
+        html! { @for sum in &sums { span.sum { (sum.money("/amount")) } } }
+    };
+    let content = html! {
+        (facts(&[("Available", sums("/available")), ("Pending", sums("/pending"))]))
+        (plot::of_balance(account.now.day(), &days))
+        (table("Latest charges", &charges::COLUMNS, &latest))
+        p { a href="/dashboard/charges" { "All charges" } }
+    };
+    Ok(Sheet::of("/1/balance", "Overview", content))
+}

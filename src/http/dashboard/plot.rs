@@ -1,0 +1,142 @@
+//! The balance over time as a drawing, and the same as a table. Integers throughout: amounts are placed on a grid.
+
+use std::fmt::Write;
+
+use entity::{Currency, Day};
+use maud::{Markup, html};
+
+use crate::views::balance::DayBalance;
+
+const WIDTH: i64 = 720;
+const HEIGHT: i64 = 220;
+/// Room beside the drawing: for amounts above and below, and for days at the foot.
+const ABOVE: i64 = 18;
+const FOOT: i64 = 22;
+
+/// What was available at the end of each day, and will be on days to come. `days` are in order and not empty.
+pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
+    let (Some(grid), [first, .., last]) = (Grid::over(days), days) else { return html! {} };
+    let aud = |amount| Currency::Aud.in_words(amount);
+    let summary = format!(
+        "What was available went from {} on {} to {} on {}.",
+        aud(first.available),
+        first.day.date(),
+        aud(last.available),
+        last.day.date()
+    );
+    let changes = || days.iter().skip(1);
+    html! {
+        figure.plot {
+            figcaption #plot { "What is available, by day" }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-labelledby="plot" aria-describedby="plotted" {
+                path.area d=(grid.area(days)) {}
+                path.line d=(grid.line(days)) {}
+                line.today x1=(grid.x(today)) x2=(grid.x(today)) y1=(ABOVE) y2=(HEIGHT - FOOT) {}
+                @for day in changes() {
+                    circle cx=(grid.x(day.day)) cy=(grid.y(day.available)) r="3" {
+                        title { (day.day.date().to_string()) ": " (aud(day.available)) }
+                    }
+                }
+                text x="2" y="12" { (aud(grid.highest)) }
+                text x="2" y=(HEIGHT - FOOT - 4) { (aud(grid.lowest)) }
+                text x="2" y=(HEIGHT - 6) { (first.day.date().to_string()) }
+                text.end x=(WIDTH - 2) y=(HEIGHT - 6) { (last.day.date().to_string()) }
+            }
+            p.hint #plotted { (summary) " The dashed line is today, by the account's clock." }
+            details {
+                summary { "The same as a table" }
+                div.scroll role="region" aria-label="What is available, by day" tabindex="0" {
+                    table {
+                        thead { tr { th scope="col" { "Day" } th scope="col" { "Available" } } }
+                        tbody {
+                            @for day in changes() {
+                                tr { td { (day.day.date().to_string()) } td { span.money { (aud(day.available)) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where days and amounts lie in the drawing.
+struct Grid {
+    from: i64,
+    days: i64,
+    lowest: i64,
+    highest: i64,
+}
+
+impl Grid {
+    fn over(days: &[DayBalance]) -> Option<Self> {
+        let number = |day: &DayBalance| i64::from(day.day.number());
+        let from = number(days.first()?);
+        let amounts = || days.iter().map(|day| day.available);
+        Some(Self {
+            from,
+            days: (number(days.last()?) - from).max(1),
+            lowest: amounts().min()?.min(0),
+            highest: amounts().max()?.max(1),
+        })
+    }
+
+    fn x(&self, day: Day) -> i64 {
+        (i64::from(day.number()) - self.from) * WIDTH / self.days
+    }
+
+    fn y(&self, amount: i64) -> i64 {
+        let height = i128::from(HEIGHT - ABOVE - FOOT);
+        let (amount, lowest, highest) =
+            (i128::from(amount), i128::from(self.lowest), i128::from(self.highest));
+        let above = (amount - lowest) * height / (highest - lowest);
+        HEIGHT - FOOT - i64::try_from(above).unwrap_or_default()
+    }
+
+    /// A balance stays as it is until the day of the next change.
+    fn line(&self, days: &[DayBalance]) -> String {
+        let mut line = String::new();
+        for day in days {
+            let (x, y) = (self.x(day.day), self.y(day.available));
+            // Writing to a String cannot fail.
+            let _ = if line.is_empty() { write!(line, "M{x} {y}") } else { write!(line, "H{x}V{y}") };
+        }
+        line
+    }
+
+    fn area(&self, days: &[DayBalance]) -> String {
+        let foot = self.y(self.lowest.max(0));
+        let first = days.first().map_or(0, |day| self.x(day.day));
+        format!("{}V{foot}H{first}Z", self.line(days))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn days(balances: &[(i32, i64)]) -> Vec<DayBalance> {
+        let epoch = entity::Timestamp::from_millis(0).day();
+        balances.iter().map(|&(day, available)| DayBalance { day: epoch.plus(day), available }).collect()
+    }
+
+    #[test]
+    fn the_line_steps_from_change_to_change_within_the_drawing() {
+        let days = days(&[(0, 0), (50, 200), (100, 100)]);
+        let grid = Grid::over(&days).unwrap();
+        assert_eq!(grid.line(&days), "M0 198H360V18H720V108");
+        assert_eq!(grid.area(&days), "M0 198H360V18H720V108V198H0Z");
+    }
+
+    #[test]
+    fn nothing_overflows_and_nothing_is_divided_by_zero() {
+        for balances in [vec![(0, 0)], vec![(0, i64::MIN), (1, i64::MAX)], vec![(0, -5), (0, -5)]] {
+            let days = days(&balances);
+            let grid = Grid::over(&days).unwrap();
+            for day in &days {
+                assert!((ABOVE..=HEIGHT - FOOT).contains(&grid.y(day.available)));
+                assert!((0..=WIDTH).contains(&grid.x(day.day)));
+            }
+        }
+    }
+}

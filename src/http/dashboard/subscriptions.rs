@@ -1,0 +1,83 @@
+//! Subscriptions, one of them with its plan and its ledger.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::html;
+
+use super::door::{Deed, Visit};
+use super::frame::{self, Page, Problem, Sheet};
+use super::is_test;
+use super::record::{self, Address, Column, Record, facts, first_page, table, words};
+use crate::http::Site;
+use crate::http::extract::{Input, Path};
+use crate::services::{plans, subscriptions};
+
+/// As lists of subscriptions show them.
+pub const COLUMNS: [Column; 5] = [
+    ("Subscription", |subscription| subscription.token("/token")),
+    ("Created", |subscription| subscription.time("/created_at")),
+    ("State", |subscription| subscription.state("/state")),
+    ("Billed next", |subscription| subscription.time("/next_billing_date")),
+    ("Customer", |subscription| subscription.token("/customer_token")),
+];
+
+const ENTRIES: [Column; 4] = [
+    ("Time", |entry| entry.time("/created_at")),
+    ("Type", |entry| words(entry.text("/type"))),
+    ("Amount", |entry| entry.money("/amount")),
+    ("What", |entry| entry.state("/annotation")),
+];
+
+/// The subscriptions, newest first.
+pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+    let paging = input.paging().valid()?;
+    let page = subscriptions::list(&site, &visit.account, paging).await?;
+    let here = Address::of("/dashboard/subscriptions");
+    let content = record::list("Subscriptions, newest first", &COLUMNS, page, &here)?;
+    Ok(Sheet::of(Address::of("/1/subscriptions").page(paging).to_string(), "Subscriptions", content))
+}
+
+/// One subscription.
+pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+    let account = &visit.account;
+    let subscription = Record::of(&subscriptions::show(&site, account, &id).await?)?;
+    let plan = Record::of(&plans::show(&site, account, subscription.text("/plan_token")).await?)?;
+    let entries = subscriptions::ledger(&site, account, &id, first_page()).await?.records;
+    let entries = entries.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let ends = ["cancelling", "cancelled"].contains(&subscription.text("/state"));
+    let content = html! {
+        (facts(&[
+            ("State", subscription.state("/state")),
+            ("Customer", subscription.token("/customer_token")),
+            ("Plan", html! { (plan.text("/name")) " " (plan.token("/token")) }),
+            ("Amount", html! {
+                (plan.money("/amount")) ", interval " (plan.number("/interval").unwrap_or_default()) " " (plan.text("/interval_unit"))
+            }),
+            ("Interval began", subscription.time("/active_interval_started_at")),
+            ("Interval ends", subscription.time("/active_interval_finishes_at")),
+            ("Billed next", subscription.time("/next_billing_date")),
+            ("Cancelled", subscription.time("/cancelled_at")),
+        ]))
+        @if is_test(&site) && !ends {
+            section.deeds aria-label="What you can do" {
+                form method="post" action={ "/dashboard/subscriptions/" (id) "/unsubscribe" } {
+                    (frame::carried(&visit.session))
+                    button { "Unsubscribe as the customer" }
+                }
+            }
+        }
+        (table("Ledger, newest first", &ENTRIES, &entries))
+        (subscription.whole())
+    };
+    Ok(Sheet::of(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
+}
+
+/// What its customer may do.
+pub async fn unsubscribe(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    subscriptions::unsubscribe(&site, &deed.visit.account, &id).await?;
+    Ok(Redirect::to(&format!("/dashboard/subscriptions/{id}")))
+}

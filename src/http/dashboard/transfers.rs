@@ -1,0 +1,59 @@
+//! Transfers, one of them with what it pays out.
+
+use axum::extract::State;
+use maud::html;
+
+use super::door::Visit;
+use super::frame::{Page, Sheet};
+use super::record::{self, Address, Column, Record, facts, words};
+use crate::http::Site;
+use crate::http::extract::{Input, Path};
+use crate::services::transfers;
+
+const COLUMNS: [Column; 5] = [
+    ("Transfer", |transfer| transfer.token("/token")),
+    ("Paid", |transfer| transfer.time("/paid_at")),
+    ("Amount", |transfer| transfer.money("/amount")),
+    ("Status", |transfer| transfer.state("/status")),
+    ("Description", |transfer| words(transfer.text("/description"))),
+];
+
+const LINES: [Column; 4] = [
+    ("Time", |line| line.time("/created_at")),
+    ("Type", |line| line.state("/type")),
+    ("Amount", |line| line.money("/amount")),
+    ("Charge", |line| line.token("/token")),
+];
+
+/// The transfers, newest first.
+pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+    let paging = input.paging().valid()?;
+    let page = transfers::list(&site, &visit.account, paging).await?;
+    let here = Address::of("/dashboard/transfers");
+    let content = record::list("Transfers, newest first", &COLUMNS, page, &here)?;
+    Ok(Sheet::of(Address::of("/1/transfers").page(paging).to_string(), "Transfers", content))
+}
+
+/// One transfer.
+pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>, input: Input) -> Page {
+    let account = &visit.account;
+    let transfer = Record::of(&transfers::show(&site, account, &id).await?)?;
+    let lines = transfers::line_items(&site, account, &id, input.paging()).await?;
+    let here = Address::of(format!("/dashboard/transfers/{id}"));
+    let content = html! {
+        (facts(&[
+            ("Amount", transfer.money("/amount")),
+            ("Status", transfer.state("/status")),
+            ("Paid", transfer.time("/paid_at")),
+            ("Credits", transfer.money("/total_credits")),
+            ("Debits", transfer.money("/total_debits")),
+            ("Description", words(transfer.text("/description"))),
+            ("Reference", words(transfer.text("/reference"))),
+            ("Recipient", transfer.token("/recipient")),
+            ("Bank account", html! { (transfer.text("/bank_account/name")) " " (transfer.text("/bank_account/number")) }),
+        ]))
+        (record::list("What it pays out", &LINES, lines, &here)?)
+        (transfer.whole())
+    };
+    Ok(Sheet::of(format!("/1/transfers/{id}"), format!("Transfer {id}"), content))
+}

@@ -1,0 +1,89 @@
+//! Webhooks with their attempts, and the endpoints that they go to.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::html;
+
+use super::door::{Deed, Visit};
+use super::frame::{self, Page, Problem, Sheet};
+use super::is_test;
+use super::record::{self, Address, Column, Record, facts, first_page, table, words};
+use crate::http::Site;
+use crate::http::extract::{Input, Path};
+use crate::services::{webhook_endpoints, webhooks};
+
+const COLUMNS: [Column; 5] = [
+    ("Webhook", |webhook| webhook.token("/token")),
+    ("Created", |webhook| webhook.time("/created_at")),
+    ("Status", |webhook| webhook.state("/status")),
+    ("Event", |webhook| webhook.token("/event_token")),
+    ("URL", |webhook| words(webhook.text("/url"))),
+];
+
+/// Without their keys: those sign, and nobody has to read them here.
+const ENDPOINTS: [Column; 3] = [
+    ("Endpoint", |endpoint| endpoint.token("/token")),
+    ("Registered", |endpoint| endpoint.time("/created_at")),
+    ("URL", |endpoint| words(endpoint.text("/url"))),
+];
+
+/// The endpoints, and the webhooks, newest first.
+pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+    let paging = input.paging().valid()?;
+    let endpoints = webhook_endpoints::list(&site, &visit.account, first_page().valid()?).await?.records;
+    let endpoints = endpoints.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let page = webhooks::list(&site, &visit.account, paging).await?;
+    let content = html! {
+        (table("Endpoints", &ENDPOINTS, &endpoints))
+        (record::list("Webhooks, newest first", &COLUMNS, page, &Address::of("/dashboard/webhooks"))?)
+    };
+    Ok(Sheet::of(Address::of("/1/webhooks").page(paging).to_string(), "Webhooks", content))
+}
+
+/// One webhook.
+pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+    let webhook = Record::of(&webhooks::show(&site, &visit.account, &id).await?)?;
+    let failed = webhook.entries("/errors");
+    let content = html! {
+        (facts(&[
+            ("Status", webhook.state("/status")),
+            ("URL", words(webhook.text("/url"))),
+            ("Endpoint", webhook.token("/webhook_endpoint_token")),
+            ("Event", webhook.token("/event_token")),
+            ("Created", webhook.time("/created_at")),
+            ("Next attempt", webhook.time("/next_run")),
+            ("Accepted", webhook.time("/accepted_at")),
+        ]))
+        @if is_test(&site) {
+            section.deeds aria-label="What you can do" {
+                form method="post" action={ "/dashboard/webhooks/" (id) "/replay" } {
+                    (frame::carried(&visit.session))
+                    button { "Replay it" }
+                }
+            }
+        }
+        h2 { "Attempts" }
+        ol.history {
+            @for (when, why) in &failed {
+                li { time { (when) } " " (why.text("/error_description")) " (" code { (why.text("/error")) } ")" }
+            }
+            @if !webhook.text("/accepted_at").is_empty() {
+                li { (webhook.time("/accepted_at")) " The endpoint accepted it" }
+            } @else if failed.is_empty() {
+                li { "None has ended yet" }
+            }
+        }
+        (webhook.whole())
+    };
+    Ok(Sheet::of(format!("/1/webhooks/{id}"), format!("Webhook {id}"), content))
+}
+
+/// Send it again.
+pub async fn replay(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    webhooks::replay(&site, &deed.visit.account, &id).await?;
+    Ok(Redirect::to(&format!("/dashboard/webhooks/{id}")))
+}

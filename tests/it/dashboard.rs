@@ -1,0 +1,603 @@
+//! The dashboard through the router: who is let in, what pages show, what their forms do, and what they refuse
+//! (docs/dashboard.md, decisions 14).
+
+use axum::body::Body;
+use entity::Span;
+use http::{HeaderMap, Method, header};
+use serde_json::{Value, json};
+use url::form_urlencoded;
+
+use crate::harness::{Answer, App, Client, Database, card, charge_with, rules, token_of};
+
+const CARD: &str = "4200000000000000";
+const OWN: &str = "http://test";
+/// At least as long as it must be.
+const OPERATOR: &str = "operator-0123456789-0123456789-01";
+
+/// The pages that all others name.
+const PAGES: [&str; 10] = [
+    "",
+    "/charges",
+    "/customers",
+    "/subscriptions",
+    "/transfers",
+    "/disputes",
+    "/events",
+    "/webhooks",
+    "/clock",
+    "/sandbox",
+];
+
+/// Somebody's browser.
+struct Browser {
+    client: Client,
+    cookie: Option<String>,
+    origin: Option<&'static str>,
+}
+
+impl Browser {
+    fn new(app: &App) -> Self {
+        Self { client: app.anonymous(), cookie: None, origin: Some(OWN) }
+    }
+
+    /// One that has signed in.
+    async fn with(app: &App, key: &str) -> Self {
+        let mut browser = Self::new(app);
+        let answer = browser.sign_in(key).await;
+        led(&answer, "/dashboard");
+        browser
+    }
+
+    async fn sign_in(&mut self, key: &str) -> Answer {
+        self.post("/dashboard/sign-in", &[("key", key)]).await
+    }
+
+    async fn ask(&mut self, method: Method, path: &str, form: Option<String>) -> Answer {
+        let mut request = self.client.request(method, path).header(header::HOST, "test");
+        if let Some(cookie) = &self.cookie {
+            request = request.header(header::COOKIE, format!("other=1; {cookie}"));
+        }
+        if let Some(origin) = self.origin.filter(|_| form.is_some()) {
+            request = request.header(header::ORIGIN, origin);
+        }
+        let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let answer =
+            self.client.send_unchecked(request.body(Body::from(form.unwrap_or_default())).unwrap()).await;
+        if let Some(kept) = kept(&answer.headers) {
+            self.cookie = (!kept.ends_with('=')).then_some(kept);
+        }
+        answer
+    }
+
+    async fn get(&mut self, path: &str) -> Answer {
+        self.ask(Method::GET, path, None).await
+    }
+
+    async fn post(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        self.ask(Method::POST, path, Some(form)).await
+    }
+
+    /// A page, whose forms carry something.
+    async fn page(&mut self, path: &str) -> String {
+        let answer = self.get(&format!("/dashboard{path}")).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        answer.text
+    }
+
+    /// A form of a page of this session.
+    async fn press(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let carried = carried(&self.page("/clock").await);
+        self.post(&format!("/dashboard{path}"), &[&[("form", carried.as_str())], pairs].concat()).await
+    }
+}
+
+/// The cookie that an answer sets, as the browser sends it back.
+fn kept(headers: &HeaderMap) -> Option<String> {
+    let cookie = headers.get(header::SET_COOKIE)?.to_str().unwrap();
+    Some(cookie.split(';').next().unwrap().to_owned())
+}
+
+#[track_caller]
+fn led(answer: &Answer, to: &str) {
+    assert_eq!(
+        (answer.status, answer.headers[header::LOCATION].to_str().unwrap()),
+        (303, to),
+        "{}",
+        answer.text
+    );
+}
+
+/// What a page gives its forms to carry.
+#[track_caller]
+fn carried(page: &str) -> String {
+    let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
+    rest.split('"').next().unwrap().to_owned()
+}
+
+#[track_caller]
+fn asks_for_a_key(answer: &Answer) {
+    assert!(answer.status == 200 && answer.text.contains("<h1>Sign in</h1>"), "{}", answer.text);
+}
+
+/// A refusal in the API's words, as a page.
+#[track_caller]
+fn refused(answer: &Answer, status: u16, words: &str) {
+    assert_eq!(answer.status, status, "{}", answer.text);
+    assert!(
+        answer.text.contains("role=\"alert\"") && answer.text.contains(words),
+        "{words}: {}",
+        answer.text
+    );
+    guarded(answer);
+}
+
+#[track_caller]
+fn guarded(answer: &Answer) {
+    let header = |name: &str| answer.headers[name].to_str().unwrap();
+    assert_eq!(header("content-type"), "text/html; charset=utf-8");
+    let policy = header("content-security-policy");
+    for part in ["default-src 'none'", "script-src 'self'", "form-action 'self'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(
+        !policy.contains("unsafe") && !answer.text.contains(" style=") && !answer.text.contains(" onclick=")
+    );
+    assert_eq!(
+        (header("x-frame-options"), header("cache-control"), header("referrer-policy")),
+        ("DENY", "no-store", "same-origin")
+    );
+}
+
+/// A record of each kind that has a page, as path and token.
+async fn records(app: &App, client: &Client) -> Vec<(&'static str, String)> {
+    let (plan, customer) = (client.plan(&json!({})).await, client.customer(CARD).await);
+    let customer = token_of(&customer);
+    let webhook = app.record_of(client, "webhook_token").await;
+    vec![
+        ("charges", client.authorised(400).await),
+        ("charges", token_of(&client.captured(500).await)),
+        ("subscriptions", token_of(&client.subscribing(&plan, &customer, &json!({})).await.ok(201))),
+        ("customers", customer),
+        ("transfers", app.record_of(client, "transfer_token").await),
+        ("disputes", token_of(&client.disputed(600).await)),
+        ("events", app.record_of(client, "event_token").await),
+        ("webhooks", webhook),
+    ]
+}
+
+rules! {
+    async fn a_secret_key_opens_a_session_whose_cookie_holds_no_key(app) {
+        let mut browser = Browser::new(app);
+        for path in ["/dashboard", "/dashboard/charges/ch_x?page=2"] {
+            let asked = browser.get(path).await;
+            asks_for_a_key(&asked);
+            guarded(&asked);
+            assert!(asked.text.contains(&format!("name=\"to\" value=\"{path}\"")), "it leads back: {}", asked.text);
+        }
+        let to = "/dashboard/charges?query=a";
+        let opened = browser.post("/dashboard/sign-in", &[("key", app.secret_key()), ("to", to)]).await;
+        led(&opened, to);
+        let cookie = opened.headers[header::SET_COOKIE].to_str().unwrap();
+        for part in ["; Path=/dashboard", "; Max-Age=43200", "; HttpOnly", "; SameSite=Strict"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+        assert!(!cookie.contains("Secure") && !cookie.contains(app.secret_key()));
+        let page = browser.get("/dashboard").await;
+        guarded(&page);
+        assert!(page.text.contains("AUD 1000000.00") && page.text.contains("First account"), "{}", page.text);
+        for to in ["https://evil.example/", "//evil.example", "/dashboardx", "/1/charges", ""] {
+            let answer = browser.post("/dashboard/sign-in", &[("key", app.secret_key()), ("to", to)]).await;
+            led(&answer, "/dashboard");
+        }
+    }
+
+    async fn no_other_key_opens_anything(app) {
+        let mut browser = Browser::new(app);
+        for key in [app.publishable_key(), "nobody-has-this", "", " "] {
+            let answer = app.unchanged(browser.sign_in(key)).await;
+            refused(&answer, 422, "Not authorised. (Check API Key)");
+            assert!(!answer.headers.contains_key(header::SET_COOKIE) && browser.cookie.is_none(), "{key}");
+            assert!(key.trim().is_empty() || !answer.text.contains(key), "it is not repeated");
+        }
+        asks_for_a_key(&browser.get("/dashboard").await);
+    }
+
+    async fn attempts_to_sign_in_are_slowed(app) {
+        let mut browser = Browser::new(app);
+        for _ in 0..10 {
+            assert_eq!(browser.sign_in("wrong").await.status, 422);
+        }
+        for key in ["wrong", app.secret_key()] {
+            let answer = browser.sign_in(key).await;
+            refused(&answer, 429, "Too many requests. Please try again in a moment.");
+            assert!(answer.headers.contains_key("retry-after") && browser.cookie.is_none());
+        }
+        app.clock.advance(Span::seconds(6));
+        led(&browser.sign_in(app.secret_key()).await, "/dashboard");
+        assert_eq!(browser.sign_in(app.secret_key()).await.status, 429, "one in six seconds");
+    }
+
+    async fn a_session_ends_by_itself_by_its_visitor_and_with_its_account(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        app.clock.advance(Span::seconds(12 * 3600 - 1));
+        browser.page("").await;
+        app.clock.advance(Span::seconds(1));
+        asks_for_a_key(&browser.get("/dashboard").await);
+
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let (kept, form) = (browser.cookie.clone(), carried(&browser.page("").await));
+        refused(&browser.post("/dashboard/sign-out", &[]).await, 403, "was not sent by a page of your session");
+        led(&browser.post("/dashboard/sign-out", &[("form", &form)]).await, "/dashboard/sign-in");
+        assert_eq!(browser.cookie, None, "the browser forgets it");
+        browser.cookie = kept;
+        asks_for_a_key(&browser.get("/dashboard").await);
+
+        let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        let mut browser = Browser::with(app, made["secret_key"].as_str().unwrap()).await;
+        app.client().delete(&format!("/1/sandbox/accounts/{}", token_of(&made))).await.ok(204);
+        asks_for_a_key(&browser.get("/dashboard").await);
+        app.do_due_work().await;
+    }
+
+    async fn a_cookie_that_somebody_has_made_or_changed_opens_nothing(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let (name, value) = browser.cookie.clone().unwrap().split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        let mut forged = vec![String::new(), "x".into(), "A".repeat(22), "A".repeat(300), value[..value.len() - 4].into()];
+        for at in [0, 30, value.len() / 2, value.len() - 2] {
+            let other = if value.as_bytes()[at] == b'A' { "B" } else { "A" };
+            forged.push(format!("{}{other}{}", &value[..at], &value[at + 1..]));
+        }
+        for value in forged {
+            browser.cookie = Some(format!("{name}={value}"));
+            asks_for_a_key(&browser.get("/dashboard").await);
+        }
+    }
+
+    async fn forms_of_other_pages_change_nothing(app) {
+        let charge = app.client().authorised(400).await;
+        let path = format!("/dashboard/charges/{charge}/capture");
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let form = carried(&browser.page("").await);
+        let foreign = "was not sent by a page of your session";
+        for origin in [None, Some("null"), Some("http://evil.example"), Some("http://test.evil.example"), Some("http://test:81")] {
+            browser.origin = origin;
+            refused(&app.unchanged(browser.post(&path, &[("form", &form)])).await, 403, foreign);
+            refused(&app.unchanged(browser.post("/dashboard/sign-in", &[("key", app.secret_key())])).await, 403, foreign);
+        }
+        browser.origin = Some(OWN);
+        for pairs in [&[][..], &[("form", "")], &[("form", "guess")]] {
+            refused(&app.unchanged(browser.post(&path, pairs)).await, 403, foreign);
+        }
+        let mut other = Browser::with(app, app.secret_key()).await;
+        refused(&app.unchanged(other.post(&path, &[("form", &form)])).await, 403, foreign);
+        // Nobody's form is of no session at all.
+        let mut nobody = Browser::new(app);
+        led(&app.unchanged(nobody.post(&path, &[("form", &form)])).await, "/dashboard/sign-in");
+        led(&browser.post(&path, &[("form", &form)]).await, &format!("/dashboard/charges/{charge}"));
+    }
+
+    async fn every_page_shows_its_records_and_the_call_that_shows_the_same(app) {
+        let client = app.client();
+        let records = records(app, &client).await;
+        let endpoint = client.get("/1/webhook_endpoints").await.ok(200)[0].clone();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let mut pages: Vec<String> = PAGES.iter().map(|&page| page.to_owned()).collect();
+        for (kind, token) in &records {
+            let list = browser.page(&format!("/{kind}")).await;
+            assert!(list.contains(&format!("href=\"/dashboard/{kind}/{token}\"")), "{kind} lists {token}: {list}");
+            pages.push(format!("/{kind}/{token}"));
+        }
+        for page in pages {
+            let answer = browser.get(&format!("/dashboard{page}")).await;
+            assert_eq!(answer.status, 200, "{page}: {}", answer.text);
+            guarded(&answer);
+            let text = answer.text;
+            let secrets = [app.secret_key(), app.publishable_key(), CARD, endpoint["key"].as_str().unwrap(), "whsec_"];
+            assert_eq!(secrets.iter().find(|secret| text.contains(**secret)), None, "{page}");
+            let (_, named) = text.split_once("curl -u &quot;$SECRET_KEY:&quot; 'http://test").unwrap_or_else(|| panic!("{page}"));
+            let called = client.get(named.split('\'').next().unwrap()).await.ok(200);
+            if let Some((_, token)) = page.trim_start_matches('/').split_once('/') {
+                assert_eq!(token_of(&called), token);
+                assert!(text.contains(&format!("{token}</h1>")), "{page}");
+            }
+        }
+    }
+
+    async fn lists_have_pages_and_charges_are_found(app) {
+        let client = app.client();
+        for n in 0..27 {
+            let charge = charge_with(400 + n, json!({ "description": format!("Thing {n:02} & <more>'s") }));
+            client.post("/1/charges", &charge).await.ok(201);
+        }
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let first = browser.page("/charges").await;
+        assert!(first.contains("Thing 26 &amp; &lt;more&gt;") && !first.contains("Thing 01"), "newest first, and escaped");
+        assert!(first.contains("Page 1 of 2, 27 in all") && first.contains("href=\"/dashboard/charges?page=2\""));
+        let second = browser.page("/charges?page=2").await;
+        assert!(second.contains("Thing 01") && second.contains("rel=\"prev\"") && !second.contains("rel=\"next\""));
+        assert!(second.contains("/1/charges?page=2"));
+        let found = browser.page("/charges?query=+thing+07+").await;
+        assert!(found.contains("Thing 07") && !found.contains("Thing 08") && found.contains("/1/charges/search?query=thing+07"));
+        assert!(browser.page("/charges?query=nothing+like+it").await.contains("There are none."));
+        let answer = browser.get("/dashboard/charges?page=x").await;
+        refused(&answer, 422, "Page is not a number");
+    }
+
+    async fn buttons_do_what_the_calls_of_the_api_do(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let charge = async |token: &str| client.get(&format!("/1/charges/{token}")).await.ok(200);
+
+        let (kept, dropped) = (client.authorised(400).await, client.authorised(400).await);
+        led(&browser.press(&format!("/charges/{kept}/capture"), &[]).await, &format!("/dashboard/charges/{kept}"));
+        assert_eq!(charge(&kept).await["captured"], true);
+        led(&browser.press(&format!("/charges/{dropped}/void"), &[]).await, &format!("/dashboard/charges/{dropped}"));
+        assert_eq!(charge(&dropped).await["authorisation_voided"], true);
+
+        // A part, and then all that is left, which its bank refuses.
+        for (amount, outcome, refunded) in [("100", "succeeded", 100), ("300", "failed", 100)] {
+            let answer = browser.press(&format!("/charges/{kept}/refund"), &[("amount", amount)]).await;
+            led(&answer, &format!("/dashboard/charges/{kept}"));
+            let refund = token_of(&client.get(&format!("/1/charges/{kept}/refunds")).await.ok(200)[0]);
+            assert!(browser.page(&format!("/charges/{kept}")).await.contains(&format!("/refunds/{refund}/decide")));
+            let answer = browser.press(&format!("/refunds/{refund}/decide"), &[("outcome", outcome)]).await;
+            led(&answer, &format!("/dashboard/charges/{kept}"));
+            assert_eq!(charge(&kept).await["amount_refunded"], refunded);
+        }
+
+        let disputed = token_of(&client.captured(500).await);
+        let answer = browser.press(&format!("/charges/{disputed}/dispute"), &[("amount", "")]).await;
+        let dispute = token_of(&client.get("/1/disputes").await.ok(200)[0]);
+        led(&answer, &format!("/dashboard/disputes/{dispute}"));
+        assert!(browser.page(&format!("/charges/{disputed}")).await.contains(&dispute), "it is in the charge's history");
+        browser.press(&format!("/disputes/{dispute}/decide"), &[("status", "resolved")]).await;
+        assert_eq!(client.get(&format!("/1/disputes/{dispute}")).await.ok(200)["status"], "resolved");
+
+        let webhook = app.record_of(&client, "webhook_token").await;
+        let page = browser.page(&format!("/webhooks/{webhook}")).await;
+        assert!(page.contains("connection_failed"), "its attempts: {page}");
+        led(&browser.press(&format!("/webhooks/{webhook}/replay"), &[]).await, &format!("/dashboard/webhooks/{webhook}"));
+        assert_eq!(client.get(&format!("/1/webhooks/{webhook}")).await.ok(200)["status"], "pending");
+
+        let (plan, customer) = (client.plan(&json!({ "customer_permissions": ["cancel"] })).await, client.customer(CARD).await);
+        let subscription = token_of(&client.subscribing(&plan, &token_of(&customer), &json!({})).await.ok(201));
+        browser.press(&format!("/subscriptions/{subscription}/unsubscribe"), &[]).await;
+        assert_eq!(client.get(&format!("/1/subscriptions/{subscription}")).await.ok(200)["state"], "cancelling");
+    }
+
+    async fn what_is_refused_is_told_in_the_words_of_the_api_and_changes_nothing(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let captured = token_of(&client.captured(400).await);
+        let webhook = app.record_of(&client, "webhook_token").await;
+        client.put(&format!("/1/webhooks/{webhook}/replay"), &json!({})).await.ok(200);
+        let on = |action: &str| format!("/charges/{captured}/{action}");
+        let faults: [(String, &[(&str, &str)], u16, &str); 10] = [
+            (on("capture"), &[], 400, "The authorisation has already been captured"),
+            (on("refund"), &[("amount", "401")], 422, "You have tried to refund more than the original charge"),
+            (on("refund"), &[("amount", "x")], 422, "Amount is not a number"),
+            (on("dispute"), &[("amount", "0")], 422, "Amount must be greater than or equal to 1"),
+            ("/charges/ch_x/void".into(), &[], 404, "The requested resource could not be found."),
+            ("/refunds/rf_x/decide".into(), &[("outcome", "failed")], 404, "The requested resource could not be found."),
+            (format!("/webhooks/{webhook}/replay"), &[], 400, "The webhook is already pending"),
+            ("/clock".into(), &[("to", "2020-01-01")], 422, "must not be before the clock of the account"),
+            ("/clock".into(), &[("days", "many")], 422, "Advance is not formatted properly"),
+            ("/sandbox".into(), &[("drop_rate", "2"), ("decline", "maybe")], 422, "Decline is not included in the list"),
+        ];
+        for (path, pairs, status, words) in faults {
+            refused(&app.unchanged(browser.press(&path, pairs)).await, status, words);
+        }
+        for path in ["/charges/ch_x", "/customers/x", "/webhooks/whr_x", "/events/evt_x", "/transfers/%FF"] {
+            let answer = browser.get(&format!("/dashboard{path}")).await;
+            refused(&answer, 404, "The requested resource could not be found.");
+        }
+    }
+
+    async fn the_clock_moves_by_days_by_spans_and_to_a_date(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        assert!(browser.page("/clock").await.contains("2026-03-02 10:00:00"));
+        for (pair, shows) in [
+            (("days", "7"), "2026-03-09 10:00:00"),
+            (("advance", "1month"), "2026-04-09 10:00:00"),
+            (("to", "2027-01-01"), "2027-01-01 00:00:00"),
+        ] {
+            let answer = browser.press("/clock", &[pair]).await;
+            assert!(answer.status == 200 && answer.text.contains(shows), "{pair:?}: {}", answer.text);
+            assert!(answer.text.contains("The clock has been moved."));
+        }
+        assert_eq!(app.client().get("/1/sandbox/clock").await.ok(200)["now"], "2027-01-01T00:00:00Z");
+    }
+
+    async fn faults_are_ordered_and_reset(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let orders = [("decline", "insufficient_funds"), ("latency_ms", "0"), ("drop_rate", "0.25"), ("seed", "42")];
+        led(&browser.press("/sandbox", &orders).await, "/dashboard/sandbox");
+        let page = browser.page("/sandbox").await;
+        assert!(page.contains("value=\"insufficient_funds\" selected") && page.contains("value=\"0.25\""), "{page}");
+        let declined = client.post("/1/charges", &charge_with(400, json!({ "card": card(CARD) }))).await;
+        declined.refused(400, "insufficient_funds");
+        browser.press("/sandbox", &[("reset", "true")]).await;
+        let faults = client.get("/1/sandbox/acquirer").await.ok(200);
+        assert_eq!(faults, json!({ "latency_ms": 0, "decline": null, "gateway_error_rate": 0, "drop_rate": 0, "seed": 0 }));
+    }
+
+    async fn an_account_of_the_sandbox_can_be_deleted_and_the_first_one_not(app) {
+        let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        let mut browser = Browser::with(app, made["secret_key"].as_str().unwrap()).await;
+        assert!(browser.page("/sandbox").await.contains("Delete this account"));
+        led(&browser.press("/sandbox/delete", &[]).await, "/dashboard/sign-in");
+        assert_eq!(browser.cookie, None);
+        app.with_key(made["secret_key"].as_str().unwrap()).get("/1/balance").await.refused(401, "unauthorized");
+        app.do_due_work().await;
+        let mut first = Browser::with(app, app.secret_key()).await;
+        assert!(!first.page("/sandbox").await.contains("Delete this account"));
+        refused(&app.unchanged(first.press("/sandbox/delete", &[])).await, 404, "could not be found");
+    }
+
+    async fn nobody_sees_what_is_anothers(app) {
+        let records = records(app, &app.client()).await;
+        let stranger = crate::harness::app::another_account(app.ctx()).await;
+        let mut browser = Browser::with(app, stranger.secret.expose()).await;
+        assert!(browser.page("").await.contains("Stranger"));
+        for (kind, token) in records {
+            refused(&browser.get(&format!("/dashboard/{kind}/{token}")).await, 404, "could not be found");
+            assert!(!browser.page(&format!("/{kind}")).await.contains(&token));
+        }
+        let charge = app.client().authorised(400).await;
+        let answer = app.unchanged(browser.press(&format!("/charges/{charge}/capture"), &[])).await;
+        refused(&answer, 404, "could not be found");
+    }
+
+    async fn other_methods_and_paths_are_answered_as_everywhere(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let head = browser.ask(Method::HEAD, "/dashboard/charges", None).await;
+        assert_eq!((head.status, head.text.as_str()), (200, ""));
+        for (method, path) in [(Method::PUT, "/dashboard"), (Method::DELETE, "/dashboard/charges/ch_x"), (Method::POST, "/dashboard/events")] {
+            browser.ask(method, path, None).await.refused(405, "method_not_allowed");
+        }
+        for path in ["/dashboard/nothing", "/dashboard/charges/ch_x/y", "/dashboard/accounts", "/dashboardx"] {
+            browser.get(path).await.refused(404, "resource_not_found");
+        }
+        let slash = browser.get("/dashboard/").await;
+        assert_eq!((slash.status, slash.headers[header::LOCATION].to_str().unwrap()), (308, "/dashboard"));
+        let mut anybody = Browser::new(app);
+        for (path, kind) in [("/dashboard/dashboard.css", "text/css"), ("/dashboard/dashboard.js", "text/javascript")] {
+            let file = anybody.get(path).await;
+            assert!(file.status == 200 && file.headers["content-type"].to_str().unwrap().starts_with(kind), "{path}");
+        }
+    }
+
+    async fn the_balance_over_time_is_drawn_and_told(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        client.captured(100_000).await;
+        client.transfer(1_000_000, "self").await.ok(201);
+        let page = browser.page("").await;
+        assert!(page.contains("<svg") && page.contains("The same as a table"), "{page}");
+        // Five days to the day on which the charge's money becomes available.
+        for row in ["2026-03-02</td><td><span class=\"money\">AUD 990000.00", "2026-03-07</td><td><span class=\"money\">AUD 990982.20"] {
+            assert!(page.contains(row), "{row}: {page}");
+        }
+        let balance: Value = client.get("/1/balance").await.ok(200);
+        assert_eq!(balance["available"][0]["amount"], 99_000_000);
+    }
+}
+
+/// A live server whose operator has a key, or none.
+async fn live(database: Database, key: Option<&str>) -> Option<App> {
+    let mut app = App::live(database).await?;
+    app.operator_has(key).await;
+    Some(app)
+}
+
+async fn operators_look_at_every_account_and_change_nothing(database: Database) {
+    let Some(app) = live(database, Some(OPERATOR)).await else { return };
+    let charge = token_of(&app.client().captured(400).await);
+    let mut browser = Browser::new(&app);
+    for key in [app.secret_key(), app.publishable_key(), "wrong", ""] {
+        refused(&browser.sign_in(key).await, 422, "Not authorised. (Check API Key)");
+    }
+    led(&browser.get("/dashboard/accounts").await, "/dashboard/sign-in");
+    led(&browser.sign_in(OPERATOR).await, "/dashboard");
+    led(&browser.get("/dashboard").await, "/dashboard/accounts");
+    let accounts = browser.page("/accounts").await;
+    let account = app.account().await.to_string();
+    assert!(accounts.contains(&account) && accounts.contains("Stranger"), "{accounts}");
+    let form = carried(&accounts);
+    let choose = async |browser: &mut Browser, pairs: &[(&str, &str)]| {
+        browser.post("/dashboard/accounts", pairs).await
+    };
+    refused(
+        &choose(&mut browser, &[("account", &account)]).await,
+        403,
+        "was not sent by a page of your session",
+    );
+    for unknown in ["acct_x", "", "acct_AZqYv3rVcBKUQ1mHn7tKRw"] {
+        refused(
+            &choose(&mut browser, &[("form", &form), ("account", unknown)]).await,
+            404,
+            "could not be found",
+        );
+    }
+    led(&choose(&mut browser, &[("form", &form), ("account", &account)]).await, "/dashboard");
+    for page in &PAGES[..8] {
+        let text = browser.page(page).await;
+        assert!(!text.contains("/dashboard/clock") && !text.contains("/dashboard/sandbox"), "{page}");
+        assert!(text.contains("Other accounts") && !text.contains(OPERATOR));
+    }
+    let page = browser.page(&format!("/charges/{charge}")).await;
+    assert!(
+        page.contains("AUD 4.00") && page.matches("<form").count() == 1,
+        "only the one that signs out: {page}"
+    );
+    let form = carried(&page);
+    for path in [
+        "/clock",
+        "/sandbox",
+        "/sandbox/delete",
+        &format!("/charges/{charge}/refund"),
+        &format!("/charges/{charge}/dispute"),
+    ] {
+        let path = format!("/dashboard{path}");
+        let answer = app.unchanged(browser.post(&path, &[("form", &form), ("days", "1")])).await;
+        answer.refused(404, "resource_not_found");
+    }
+    app.check_books().await;
+}
+
+async fn another_operators_key_ends_the_sessions_of_the_one_before(database: Database) {
+    let Some(mut app) = live(database, Some(OPERATOR)).await else { return };
+    let mut browser = Browser::new(&app);
+    led(&browser.sign_in(OPERATOR).await, "/dashboard");
+    let cookie = browser.cookie.clone();
+    // A new process knows the session, as long as the key is the same.
+    app.operator_has(Some(OPERATOR)).await;
+    let mut browser = Browser { cookie: cookie.clone(), ..Browser::new(&app) };
+    browser.page("/accounts").await;
+    app.operator_has(Some("another-operator-0123456789-01234")).await;
+    let mut browser = Browser { cookie, ..Browser::new(&app) };
+    asks_for_a_key(&browser.get("/dashboard").await);
+}
+
+async fn without_an_operators_key_live_has_no_dashboard(database: Database) {
+    let Some(app) = live(database, None).await else { return };
+    let mut browser = Browser::new(&app);
+    for path in [
+        "/dashboard",
+        "/dashboard/",
+        "/dashboard/charges",
+        "/dashboard/sign-in",
+        "/dashboard/accounts",
+        "/dashboard/dashboard.css",
+    ] {
+        browser.get(path).await.refused(404, "resource_not_found");
+    }
+    browser.sign_in(app.secret_key()).await.refused(404, "resource_not_found");
+    assert!(!browser.get("/").await.text.contains("/dashboard"));
+}
+
+macro_rules! on_both {
+    ($($name:ident)*) => {$(
+        mod $name {
+            use crate::harness::Database;
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                super::$name(Database::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                super::$name(Database::Postgres).await;
+            }
+        }
+    )*};
+}
+
+on_both! {
+    operators_look_at_every_account_and_change_nothing
+    another_operators_key_ends_the_sessions_of_the_one_before
+    without_an_operators_key_live_has_no_dashboard
+}

@@ -1,0 +1,131 @@
+// Somebody who looks at the dashboard. Called with the server's address, the path of a charge that can be disputed, and a
+// folder for screenshots, or `-` for none. Tells what was met on the way.
+import { chromium } from 'playwright-core'
+
+const [server, charge, folder] = process.argv.slice(2)
+const home = `${server}/dashboard`
+const browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  timeout: 120_000,
+})
+const complaints = []
+const elsewhere = []
+
+async function visitor(options) {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(120_000)
+  const page = await context.newPage()
+  page.on('console', (message) => complaints.push(`${page.url()}: ${message.text()}`))
+  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error}`))
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(server).origin) elsewhere.push(request.url())
+  })
+  return page
+}
+
+const shot = async (page, name) => {
+  if (folder !== '-') await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
+}
+
+// Every page, as wide as a desk and as narrow as a phone.
+const told = { wide: [], unnamed: [], contrast: [] }
+const first = await visitor({ viewport: { width: 1280, height: 900 } })
+await first.goto(home)
+told.title = await first.title()
+told.read = await first.locator('body').ariaSnapshot()
+const ways = await first.getByRole('navigation', { name: 'Pages', exact: true }).getByRole('link').evaluateAll((links) => links.map((link) => link.href))
+const pages = [...ways, server + charge]
+told.pages = ways.map((way) => new URL(way).pathname)
+for (const [width, name, scheme] of [[1280, 'desk', 'light'], [360, 'phone', 'dark'], [320, 'narrow', 'light']]) {
+  const page = await visitor({ viewport: { width, height: 900 }, colorScheme: scheme })
+  for (const address of pages) {
+    await page.goto(address)
+    const path = new URL(address).pathname
+    const spread = await page.evaluate(() => document.documentElement.scrollWidth)
+    if (spread > width) told.wide.push(`${path} at ${width}: ${spread}`)
+    told.unnamed.push(...await page.evaluate(unnamed))
+    told.contrast.push(...(await page.evaluate(faint)).map((where) => `${path} ${scheme}: ${where}`))
+    await shot(page, `${path.slice(1).replaceAll('/', '-')}-${name}`)
+  }
+}
+
+// Controls without a name, and pages without their landmarks.
+function unnamed() {
+  const controls = [...document.querySelectorAll('input:not([type=hidden]), select')]
+  const nameless = controls.filter((control) => !control.labels?.length && !control.ariaLabel).map((control) => control.outerHTML)
+  const missing = ['header', 'nav', 'main', 'h1', 'footer'].filter((name) => !document.querySelector(name))
+  return [...nameless, ...missing.map((name) => `${location.pathname} has no ${name}`)]
+}
+
+// Texts whose contrast is less than 4.5 to 1 (WCAG 2.2, 1.4.3).
+function faint() {
+  const channels = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number)
+  const luminance = ([r, g, b]) => {
+    const [red, green, blue] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const [r, g, b, a = 1] = channels(getComputedStyle(at).backgroundColor)
+      if (a > 0) return [r, g, b]
+    }
+    return [255, 255, 255]
+  }
+  const texts = [...document.querySelectorAll('body *:not(svg, svg *)')].filter((element) =>
+    element.checkVisibility() && [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim()))
+  const weak = texts.filter((element) => {
+    const [one, other] = [luminance(channels(getComputedStyle(element).color)), luminance(ground(element))]
+    return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05) < 4.5
+  })
+  return weak.map((element) => element.outerHTML.slice(0, 120))
+}
+
+// By keyboard alone: past the ways, to the slider, two days further, and on.
+await first.goto(`${home}/clock`)
+told.before = await first.locator('dd time').first().innerText()
+await first.keyboard.press('Tab')
+told.skip = await first.evaluate(() => document.activeElement.textContent)
+await first.keyboard.press('Enter')
+const focused = () => first.evaluate(() => document.activeElement.name || document.activeElement.textContent)
+for (let n = 0; n < 40 && (await focused()) !== 'days'; n += 1) await first.keyboard.press('Tab')
+await first.keyboard.press('ArrowRight')
+await first.keyboard.press('ArrowRight')
+told.slider = await first.locator('output').innerText()
+await first.keyboard.press('Tab')
+told.button = await focused()
+told.outline = await first.evaluate(() => getComputedStyle(document.activeElement).outlineStyle)
+const moved = first.waitForEvent('load')
+await first.keyboard.press('Enter')
+await moved
+told.after = await first.locator('dd time').first().innerText()
+told.ran = await first.getByRole('status').innerText()
+
+// The button that opens a dispute.
+await first.goto(server + charge)
+await first.getByRole('button', { name: 'Dispute it' }).click()
+await first.waitForURL((address) => address.pathname.startsWith('/dashboard/disputes/'))
+told.dispute = { path: new URL(first.url()).pathname, heading: await first.getByRole('heading', { level: 1 }).innerText() }
+await shot(first, 'dashboard-dispute-desk')
+
+// Without scripts everything works: a search, the slider, and a table in place of the drawing.
+const plain = await visitor({ viewport: { width: 1280, height: 900 }, javaScriptEnabled: false })
+await plain.goto(`${home}/charges`)
+await plain.getByRole('searchbox').fill('no such thing')
+await plain.getByRole('button', { name: 'Search' }).click()
+told.found = await plain.getByText('There are none.').count()
+await plain.goto(`${home}/clock`)
+const passed = plain.waitForEvent('load')
+await plain.getByRole('button', { name: 'Move by these days' }).click()
+await passed
+told.plain = await plain.getByRole('status').innerText()
+
+// Signed out, the door asks for a key.
+await first.goto(home)
+await first.getByRole('button', { name: 'Sign out' }).click()
+await first.getByRole('heading', { name: 'Sign in' }).waitFor()
+told.door = await first.locator('main').ariaSnapshot()
+await shot(first, 'dashboard-sign-in-desk')
+
+console.log(JSON.stringify({ ...told, complaints, elsewhere }))
+await browser.close()
