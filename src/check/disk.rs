@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use entity::{AccountToken, FileToken};
 use rustix::fs::statvfs;
 
 use super::configuration::Configuration;
@@ -125,7 +124,7 @@ async fn look_at_bucket(address: &str, findings: &mut Findings) {
         Err(error) => return findings.wrong(said(error), mend),
     };
     let ids = Ids::default();
-    let nothing = BlobName::new(AccountToken::new(ids.random()), FileToken::new(ids.random()));
+    let nothing = BlobName::new(ids.token(), ids.token());
     match bucket.get(nothing).await {
         Ok(_) => findings.ok(format!("{address} answers")),
         Err(error) => findings.wrong(format!("{address}: {error}"), mend),

@@ -1,6 +1,7 @@
 //! The door: whose session a request brings, and how one is opened. In test a secret key opens its account, in live the
 //! operator's key opens all of them.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
@@ -30,7 +31,7 @@ use crate::http::{Site, own_machine, system};
 use crate::limits::{DASHBOARD_ENDED_MAX, DASHBOARD_SESSION, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 use crate::params;
 use crate::secret::Secret;
-use crate::services::accounts;
+use crate::services::{accounts, audit};
 use crate::services::context::Account;
 use crate::under_way;
 use crate::vault::{Purpose, Vault};
@@ -40,7 +41,7 @@ pub struct Door {
     /// In live.
     operator: Option<Secret>,
     /// By the caller's address.
-    attempts: Buckets<String>,
+    attempts: Buckets<IpAddr>,
     /// Sessions that somebody has ended, by what their forms carry. Other copies of the server do not know of them.
     ended: Cache<String, ()>,
 }
@@ -275,17 +276,20 @@ async fn signed_in(site: &Site, request: Request) -> Result<Response, Problem> {
     let Told { key, to } = params::read(input.tree()).value;
     let to = to.filter(|to| is_own(to)).unwrap_or_else(|| HOME.to_owned());
     let attempt = async {
-        door.attempts.take(address.clone()).await?;
+        door.attempts.take(address).await?;
         door.open(site, &key.unwrap_or_default()).await
     };
     match attempt.await {
         Ok(session) => {
+            if door.operator.is_some() {
+                audit::signed_in(site, Some(address)).await?;
+            }
             let mut response = Redirect::to(&to).into_response();
             keep(&mut response, session.kept(site));
             Ok(response)
         }
         Err(error) if error.code() == ErrorCode::Unauthorized => {
-            tracing::warn!(address, "a key was refused at the door of the dashboard");
+            tracing::warn!(%address, "a key was refused at the door of the dashboard");
             let sheet = frame::sign_in(site, &to, Some(ErrorCode::Unauthorized));
             Ok(frame::alone(site, sheet.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
         }

@@ -68,7 +68,11 @@ impl Keys {
 ///
 /// Refusals: unauthorized.
 pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) -> Result<Opened, Error> {
-    open_hashed(ctx, key_hash(&ctx.vault, key), idempotency_key).await
+    let hash = key_hash(&ctx.vault, key);
+    let opened = open_hashed(ctx, hash, idempotency_key).await?;
+    let used = audit::key_uses::Key::new(opened.account.id(), opened.kind, key, hash);
+    ctx.key_uses.count(used, ctx.clock.now());
+    Ok(opened)
 }
 
 /// What a key is stored as.
@@ -115,7 +119,6 @@ pub async fn open_hashed(
     let found = found.filter(|(row, _)| row.closed_at.is_none());
     let found = found.filter(|(row, _)| access(ctx.environment, row.status) != Access::None);
     let (row, claimed) = found.ok_or(ErrorCode::Unauthorized)?;
-    ctx.key_uses.count(audit::key_uses::Key::new(row.id, entry.kind, key, hash), wall);
     Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed: claimed.is_some() })
 }
 

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
+use crate::trace;
 use crate::views::webhook::Webhook;
 use crate::views::webhook_endpoint::PingedEndpoint;
 
@@ -22,7 +23,8 @@ use crate::views::webhook_endpoint::PingedEndpoint;
 /// Refusals: `resource_not_found`.
 pub async fn ping(ctx: &Context, account: &Account, token: &str) -> Result<Webhook, Error> {
     let endpoint: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let ping = Ping { account: account.id(), endpoint, webhook: ctx.ids.token(), now: account.now };
+    let trace = trace::current().as_ref().map(ToString::to_string);
+    let ping = Ping { account: account.id(), endpoint, webhook: ctx.ids.token(), now: account.now, trace };
     let sent = idempotency::write(ctx, account, ping, |tx, ping| ping.record(tx).boxed()).await?;
     ctx.due_webhooks.notify_one();
     Ok(sent)
@@ -33,6 +35,7 @@ struct Ping {
     endpoint: WebhookEndpointToken,
     webhook: WebhookToken,
     now: Timestamp,
+    trace: Option<String>,
 }
 
 impl Ping {
@@ -55,6 +58,7 @@ impl Ping {
             errors: JsonText::empty_object(),
             accepted_at: None,
             created_at: self.now,
+            trace: self.trace.clone(),
         };
         // At once: another unit of the same batch may delete the endpoint with its webhooks.
         tx.insert(&row).await?;
