@@ -9,8 +9,8 @@ use entity::{
     AccountToken, ChargeToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card,
     challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file,
     foretold_dispute, idempotency_answer, idempotency_key, journal_entry, merchant, plan, posting, recipient,
-    refund, snapshot, snapshot_file, snapshot_part, stray_blob, subscription, subscription_entry, three_d_secure, transfer, wallet_certificate,
-    wallet_domain, wallet_payload, webhook, webhook_endpoint,
+    refund, snapshot, snapshot_file, snapshot_part, stray_blob, subscription, subscription_entry,
+    three_d_secure, transfer, wallet_certificate, wallet_domain, wallet_payload, webhook, webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
