@@ -12,6 +12,7 @@ use bytes::Bytes;
 use card_payments::clock::{Clock, SystemClock};
 use card_payments::limits::WEBHOOK_ANSWER;
 use card_payments::outbound::{Outbound, Reach, Unreached};
+use card_payments::random::Chance;
 use card_payments::remote::Server;
 use card_payments::secret::Secret;
 use card_payments::services::webhook_endpoints::keys;

@@ -94,13 +94,7 @@ where
     written(ctx, account, data, unit, true).await
 }
 
-async fn written<D, T, F>(
-    ctx: &Context,
-    account: &Account,
-    data: D,
-    unit: F,
-    anew: bool,
-) -> Result<T, Error>
+async fn written<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F, anew: bool) -> Result<T, Error>
 where
     D: Send + Sync + 'static,
     T: Serialize + Send + 'static,

@@ -8,7 +8,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::harness::sending::post_with;
-use crate::harness::{App, Client, Database, card, charge, charge_with, fields, rounds, rules, token, token_of};
+use crate::harness::{
+    App, Client, Database, card, charge, charge_with, fields, rounds, rules, token, token_of,
+};
 use crate::sandbox_accounts::{fill, made, with_key};
 
 const SNAPSHOTS: &str = "/1/sandbox/snapshots";
@@ -60,8 +62,7 @@ async fn held(app: &App) -> Vec<String> {
         Database::Postgres => "string_agg(row, chr(10))",
     };
     let all = app.text(&tables).await;
-    let rows =
-        format!("SELECT {together} FROM (SELECT row FROM ({all}) AS every ORDER BY row) AS ordered");
+    let rows = format!("SELECT {together} FROM (SELECT row FROM ({all}) AS every ORDER BY row) AS ordered");
     app.text(&rows).await.lines().map(str::to_owned).collect()
 }
 
@@ -92,8 +93,7 @@ async fn change(app: &App, client: &Client) {
         client.put(&format!("/1/recipients/{}", token(recipient)), &json!({ "name": "Other" })).await.ok(200);
     }
     for dispute in of("/1/disputes").await.as_array().unwrap() {
-        client.put(&format!("/1/disputes/{}/accept", token(dispute)), &json!({})).await;
-        client.decide(token(dispute), "cancelled").await;
+        client.post(&format!("/1/disputes/{}/accept", token(dispute)), &json!({})).await;
     }
     client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0, "wallet": false })).await;
     client.put("/1/sandbox/acquirer", &json!({ "decline": "lost_card" })).await.ok(200);

@@ -54,11 +54,7 @@ pub const SECTIONS: &[Section] = &[
         fields: &["email", "card", "first_name", "last_name", "phone_number", "company", "notes"],
         acts: customer,
     },
-    Section {
-        name: "subscriptions",
-        fields: &["customer", "plan", "include_setup_fee"],
-        acts: subscription,
-    },
+    Section { name: "subscriptions", fields: &["customer", "plan", "include_setup_fee"], acts: subscription },
     Section { name: "cancellations", fields: &["of"], acts: cancellation },
     Section {
         name: "charges",
@@ -167,7 +163,8 @@ fn deposit(entry: &mut Entry<'_>) -> Vec<Act> {
 }
 
 fn plan(entry: &mut Entry<'_>) -> Vec<Act> {
-    let names = ["name", "amount", "currency", "intervals", "trial_amount", "setup_amount", "customer_permissions"];
+    let names =
+        ["name", "amount", "currency", "intervals", "trial_amount", "setup_amount", "customer_permissions"];
     let mut parameters = entry.parameters(&names);
     if entry.field("name").is_none() {
         parameters["name"] = entry.name.into();

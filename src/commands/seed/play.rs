@@ -81,7 +81,9 @@ impl<'a> Play<'a> {
                 .into());
         }
         // It also remembers when the story has begun.
-        let told = client.ask(Method::POST, "/1/sandbox/snapshots", &json!({}), &[("idempotency-key", &key)]).await?;
+        let told = client
+            .ask(Method::POST, "/1/sandbox/snapshots", &json!({}), &[("idempotency-key", &key)])
+            .await?;
         let snapshot = told.record()?;
         let (token, now) = (text(snapshot, "token")?, time(snapshot, "created_at")?);
         let (begun_before, again) = (told.replayed, told.replayed);
@@ -97,10 +99,13 @@ impl<'a> Play<'a> {
             }
             Err(Stopped::Cut(why)) => Err(format!("{why}; ask again, and it goes on from there")),
             // What an earlier run has made is not for this one to take away.
-            Err(Stopped::Refused(why)) if self.begun_before => Err(format!("{why}; what was made before stays")),
+            Err(Stopped::Refused(why)) if self.begun_before => {
+                Err(format!("{why}; what was made before stays"))
+            }
             Err(Stopped::Refused(why)) => {
                 let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
-                let restored = self.client.ask(Method::PUT, &format!("{path}/restore"), &json!({}), &[]).await?;
+                let restored =
+                    self.client.ask(Method::PUT, &format!("{path}/restore"), &json!({}), &[]).await?;
                 restored.record().map_err(|again| format!("{why}; and what was made stays: {again}"))?;
                 self.client.ask(Method::DELETE, &path, &Value::Null, &[]).await?;
                 Err(format!("{why}; nothing was made"))
@@ -210,7 +215,8 @@ async fn is_fresh(client: &Client) -> Result<bool, String> {
 /// before anybody looks at the parameters, and one that is not is not kept.
 async fn is_begun(client: &Client, key: &str) -> Result<bool, String> {
     let impossible = json!({ "settlement_delay_days": "none" });
-    let told = client.ask(Method::PUT, "/1/sandbox/account", &impossible, &[("idempotency-key", key)]).await?;
+    let told =
+        client.ask(Method::PUT, "/1/sandbox/account", &impossible, &[("idempotency-key", key)]).await?;
     Ok(told.code() == "idempotency_key_reused")
 }
 

@@ -66,7 +66,8 @@ pub fn read(text: &str, faults: &mut Faults) -> Story {
                 None => faults.add(*line, format!("until is not a length of time, {LENGTHS}")),
             },
             name if nouns::SECTIONS.iter().any(|section| section.name == name) => {}
-            name => faults.add(*line, format!("{name} is no section: there are account, {}, until", nouns::names())),
+            name => faults
+                .add(*line, format!("{name} is no section: there are account, {}, until", nouns::names())),
         }
     }
     let mut known = HashMap::new();
@@ -85,8 +86,16 @@ pub fn read(text: &str, faults: &mut Faults) -> Story {
                 faults.add(*line, format!("{what} is not a mapping of fields"));
                 continue;
             };
-            let mut entry =
-                Entry { section, what, name, line: *line, fields, known: &known, parts, faults: &mut *faults };
+            let mut entry = Entry {
+                section,
+                what,
+                name,
+                line: *line,
+                fields,
+                known: &known,
+                parts,
+                faults: &mut *faults,
+            };
             let acts = entry.acts();
             if let Some(made) = acts.first().filter(|made| made.makes) {
                 known.insert(made.what.clone(), made.when.clone());
@@ -104,20 +113,15 @@ fn is_name(name: &str) -> bool {
 
 /// Switches of the account, before anything else happens.
 fn account(line: usize, node: &Node, faults: &mut Faults) -> Option<Act> {
-    const FIELDS: [&str; 6] = [
-        "disputes",
-        "wallet",
-        "partner",
-        "transfers_enabled",
-        "transfers_schedule",
-        "settlement_delay_days",
-    ];
+    const FIELDS: [&str; 6] =
+        ["disputes", "wallet", "partner", "transfers_enabled", "transfers_schedule", "settlement_delay_days"];
     let Some(fields) = node.named() else {
         faults.add(line, "account is not a mapping of fields");
         return None;
     };
     for field in fields.iter().filter(|field| !FIELDS.contains(&field.name.as_str())) {
-        faults.add(field.line, format!("account: {} is no field: there are {}", field.name, FIELDS.join(", ")));
+        faults
+            .add(field.line, format!("account: {} is no field: there are {}", field.name, FIELDS.join(", ")));
     }
     let parameters = node.json();
     for (param, predicate) in params::read::<ChangedAccount>(&parameters).faults.iter() {
@@ -284,8 +288,8 @@ impl Entry<'_> {
 /// Where a parameter stands, as deep as it can be found.
 fn line_of(fields: &[Named], field: &str, param: &str) -> Option<usize> {
     let found = fields.iter().find(|named| named.name == field)?;
-    let inner = param.split_once('.').and_then(|(_, rest)| {
-        line_of(found.node.named()?, rest.split('.').next().unwrap_or_default(), rest)
-    });
+    let inner = param
+        .split_once('.')
+        .and_then(|(_, rest)| line_of(found.node.named()?, rest.split('.').next().unwrap_or_default(), rest));
     Some(inner.unwrap_or(found.line))
 }

@@ -47,9 +47,11 @@ impl Node {
         match &self.is {
             Is::Scalar(value) => value.clone(),
             Is::List(nodes) => nodes.iter().map(Self::json).collect(),
-            Is::Mapping(named) => {
-                named.iter().map(|named| (named.name.clone(), named.node.json())).collect::<Map<_, _>>().into()
-            }
+            Is::Mapping(named) => named
+                .iter()
+                .map(|named| (named.name.clone(), named.node.json()))
+                .collect::<Map<_, _>>()
+                .into(),
         }
     }
 
@@ -119,7 +121,11 @@ pub fn parse(text: &str, faults: &mut Faults) -> Option<Node> {
                 faults.add(line, "a second document (---) is not understood here");
                 return None;
             }
-            Event::DocumentStart(_) | Event::DocumentEnd | Event::StreamStart | Event::StreamEnd | Event::Nothing => {
+            Event::DocumentStart(_)
+            | Event::DocumentEnd
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::Nothing => {
                 continue;
             }
         };
@@ -179,7 +185,8 @@ mod tests {
         let text = "# a\nplans:\n  tea: { amount: 5, name: \"7\" }\n  list:\n    - 1\n    - b\nempty:\n";
         let root = parse(text, &mut faults).unwrap();
         assert!(faults.is_empty());
-        let expected = json!({ "plans": { "tea": { "amount": 5, "name": "7" }, "list": [1, "b"] }, "empty": null });
+        let expected =
+            json!({ "plans": { "tea": { "amount": 5, "name": "7" }, "list": [1, "b"] }, "empty": null });
         assert_eq!(root.json(), expected);
         let plans = &root.named().unwrap()[0];
         assert_eq!((plans.line, plans.node.named().unwrap()[0].line), (2, 3));

@@ -3,7 +3,8 @@
 use entity::{
     AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeToken,
     EventToken, FileToken, PlanToken, RecipientToken, RefundToken, SessionToken, SnapshotToken,
-    SubscriptionToken,    TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken, WebhookToken,
+    SubscriptionToken, TransferToken, WalletCertificateToken, WalletDomainToken, WebhookEndpointToken,
+    WebhookToken,
 };
 use serde_json::{Map, Value, json};
 

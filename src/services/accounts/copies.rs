@@ -12,8 +12,8 @@ use entity::{AccountToken, Owned};
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult,
-    IdenStatic, IntoActiveModel, Iterable, ModelTrait, QueryFilter, QueryTrait, TryIntoModel, Value,
+    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, IdenStatic,
+    IntoActiveModel, Iterable, ModelTrait, QueryFilter, QueryTrait, TryIntoModel, Value,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -74,7 +74,8 @@ impl Made {
         // One at a time: of two that count at once, both would find room.
         settings::held(tx, owner).await?;
         if snapshot::Entity::owned_by(owner).count(tx).await? >= SNAPSHOTS_MAX {
-            let said = format!("An account may have {SNAPSHOTS_MAX} snapshots. Delete one before you make another.");
+            let said =
+                format!("An account may have {SNAPSHOTS_MAX} snapshots. Delete one before you make another.");
             return Err(Error::explained(ErrorCode::LimitReached, said));
         }
         self.hold_files(tx, owner).await?;

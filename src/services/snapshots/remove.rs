@@ -15,10 +15,8 @@ use crate::store::Tx;
 pub async fn remove(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
     let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let unit = idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
-        async move {
-            if gone(tx, *account, *id).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) }
-        }
-        .boxed()
+        async move { if gone(tx, *account, *id).await? { Ok(()) } else { Err(ErrorCode::NotFound.into()) } }
+            .boxed()
     });
     unit.await
 }

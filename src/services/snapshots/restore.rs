@@ -31,17 +31,15 @@ pub async fn restore(ctx: &Context, account: &Account, token: &str) -> Result<Sn
     let (itself, rows) = read(ctx, &row).await?;
     let restoring = Restoring { row, itself, rows, wall: ctx.clock.now() };
     let restored =
-        idempotency::write_anew(ctx, account, restoring, |tx, restoring| restoring.record(tx).boxed()).await?;
+        idempotency::write_anew(ctx, account, restoring, |tx, restoring| restoring.record(tx).boxed())
+            .await?;
     // Some may be waiting again.
     ctx.due_webhooks.notify_one();
     Ok(restored)
 }
 
 /// The account's own row, and all rows that it owns, sealed by the data key that seals now.
-async fn read(
-    ctx: &Context,
-    row: &snapshot::Model,
-) -> Result<(account::Model, Vec<Box<dyn Rows>>), Error> {
+async fn read(ctx: &Context, row: &snapshot::Model) -> Result<(account::Model, Vec<Box<dyn Rows>>), Error> {
     let parts = snapshot_part::Entity::owned_by(row.account_id)
         .filter(snapshot_part::Column::SnapshotId.eq(row.id))
         .order_by_asc(snapshot_part::Column::N);
@@ -102,9 +100,10 @@ impl Restoring {
         let now = file_tokens(tx, owner).await?;
         files::replaced(tx, owner, &before, &now, self.wall).await?;
         wipe::words_anew(tx, owner).await?;
-        let itself = Column::iter().filter(|column| !stays(*column)).fold(settings::of(owner), |itself, column| {
-            itself.col_expr(column, Expr::value(self.itself.get(column)))
-        });
+        let itself =
+            Column::iter().filter(|column| !stays(*column)).fold(settings::of(owner), |itself, column| {
+                itself.col_expr(column, Expr::value(self.itself.get(column)))
+            });
         itself.exec(tx).await?;
         Ok(self.row.clone().into())
     }
