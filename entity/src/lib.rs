@@ -61,9 +61,9 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, LoggedRequestToken, MerchantToken,
-    PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken, SnapshotToken,
-    SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
+    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, LoggedRequestToken,
+    MerchantToken, PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken,
+    SnapshotToken, SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
     WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};

@@ -143,7 +143,11 @@ struct Receiver {
 
 impl Receiver {
     fn new(url: String, key: Option<Secret>) -> Self {
-        Self { url, key: key.unwrap_or_else(|| keys::fresh(&Chance::default())), outbound: Outbound::new(Reach::test()) }
+        Self {
+            url,
+            key: key.unwrap_or_else(|| keys::fresh(&Chance::default())),
+            outbound: Outbound::new(Reach::test()),
+        }
     }
 
     /// As a webhook is sent, but once.

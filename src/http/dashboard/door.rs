@@ -31,8 +31,8 @@ use crate::http::{Site, own_machine, system};
 use crate::limits::{DASHBOARD_ENDED_MAX, DASHBOARD_SESSION, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 use crate::params;
 use crate::secret::Secret;
-use crate::services::{accounts, audit};
 use crate::services::context::Account;
+use crate::services::{accounts, audit};
 use crate::under_way;
 use crate::vault::{Purpose, Vault};
 

@@ -10,8 +10,8 @@ use entity::{
     challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file,
     foretold_dispute, idempotency_answer, idempotency_key, journal_entry, key_use, logged_request, merchant,
     plan, posting, recipient, refund, snapshot, snapshot_file, snapshot_part, stray_blob, subscription,
-    subscription_entry, three_d_secure, transfer, wallet_certificate,
-    wallet_domain, wallet_payload, webhook, webhook_endpoint,
+    subscription_entry, three_d_secure, transfer, wallet_certificate, wallet_domain, wallet_payload, webhook,
+    webhook_endpoint,
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;

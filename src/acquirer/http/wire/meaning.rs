@@ -111,7 +111,10 @@ impl Authorisation {
             capture: self.capture,
             reference: self.reference,
             network,
-            forced: ordered(self.sandbox.as_deref().filter(|_| sandbox))?,
+            forced: match self.sandbox.filter(|_| sandbox) {
+                Some(word) => Some(ordered(&word)?),
+                None => None,
+            },
         })
     }
 }
@@ -129,10 +132,12 @@ impl FollowUp {
 
     /// The call under a key; `None` is nonsense.
     pub fn call(self, key: CallKey, sandbox: bool) -> Option<Follow> {
-        let fault = match ordered(self.sandbox.as_deref().filter(|_| sandbox))? {
+        let fault = match self.sandbox.filter(|_| sandbox) {
+            Some(word) => match ordered(&word)? {
+                Outcome::Fault(fault) => Some(fault),
+                Outcome::Approved(_) | Outcome::Declined(_) => return None,
+            },
             None => None,
-            Some(Outcome::Fault(fault)) => Some(fault),
-            Some(Outcome::Approved(_) | Outcome::Declined(_)) => return None,
         };
         let Reference(reference) = self.reference;
         Some(Follow { key, reference, amount: amount(self.amount)?, currency: self.currency, fault })
@@ -231,12 +236,10 @@ const fn word(outcome: Outcome) -> &'static str {
 }
 
 /// What a word orders; `None` is no order that there is.
-pub(super) fn ordered(word: Option<&str>) -> Option<Option<Outcome>> {
-    let Some(word) = word else { return Some(None) };
-    let outcome = match word {
-        "approved" => Outcome::Approved(Aftermath::Ordinary),
-        "refunds_fail" => Outcome::Approved(Aftermath::RefundsFail),
-        word => Outcome::from_sandbox_word(word)?,
-    };
-    Some(Some(outcome))
+pub(super) fn ordered(word: &str) -> Option<Outcome> {
+    match word {
+        "approved" => Some(Outcome::Approved(Aftermath::Ordinary)),
+        "refunds_fail" => Some(Outcome::Approved(Aftermath::RefundsFail)),
+        word => Outcome::from_sandbox_word(word),
+    }
 }
