@@ -133,7 +133,9 @@ impl Chance {
         let start = u128::from(seeded.start.load(Ordering::Relaxed) & 0xfff) << 64;
         let count = u128::from(n & 0x3fff_ffff) << 32;
         let (version, variant): (u128, u128) = (7 << 76, 0b10 << 62);
-        Some(Uuid::from_u128(time | version | start | variant | count | u128::from(u32::from_be_bytes(unique))))
+        Some(Uuid::from_u128(
+            time | version | start | variant | count | u128::from(u32::from_be_bytes(unique)),
+        ))
     }
 }
 
@@ -181,7 +183,12 @@ mod tests {
         let draws = |seed: &str| {
             let chance = Chance::seeded(seed);
             let bytes: Vec<[u8; 64]> = (0..3).map(|_| chance.bytes(Draw::WalletSession)).collect();
-            (bytes, chance.id(Draw::Session), chance.bytes_of::<2>(Draw::Retry, "whr_1"), chance.fingerprint())
+            (
+                bytes,
+                chance.id(Draw::Session),
+                chance.bytes_of::<2>(Draw::Retry, "whr_1"),
+                chance.fingerprint(),
+            )
         };
         assert_eq!(draws("a"), draws("a"));
         let (a, b) = (draws("a"), draws("b"));

@@ -57,8 +57,8 @@ pub use text::JsonText;
 pub use timestamp::{Day, Span, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
-    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, LoggedRequestToken, MerchantToken,
-    PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken,
+    DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, LoggedRequestToken,
+    MerchantToken, PaymentSourceToken, PlanToken, PostingToken, RecipientToken, RefundToken, SessionToken,
     SubscriptionEntryToken, SubscriptionToken, Token, TransferToken, WalletCertificateToken,
     WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };

@@ -112,6 +112,9 @@ mod tests {
         for other in ["4200000000000000", "pk_AZqYv3rVcBKUQ1mHn7tKRw", "ch_4200000000000000", "%00", ""] {
             assert_eq!(path(route, &format!("/1/charges/{other}/capture")), route, "{other}");
         }
-        assert_eq!(path("/1/charges/{charge_token}", &format!("/1/charges/{token}.json")), format!("/1/charges/{token}"));
+        assert_eq!(
+            path("/1/charges/{charge_token}", &format!("/1/charges/{token}.json")),
+            format!("/1/charges/{token}")
+        );
     }
 }

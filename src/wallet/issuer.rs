@@ -181,7 +181,13 @@ impl Issuer {
         let until = now + MESSAGE_LIFETIME;
         let vouched = WalletGSigningKey::vouched(&self.intermediate_g, until, &self.root_g)?;
         let message = self.message(card, merchant, until);
-        WalletGToken::seal(message.as_bytes(), gateway, &self.ephemeral()?, &self.intermediate_g, Some(vouched))
+        WalletGToken::seal(
+            message.as_bytes(),
+            gateway,
+            &self.ephemeral()?,
+            &self.intermediate_g,
+            Some(vouched),
+        )
     }
 
     /// The same in ECv1, which no test device speaks any more.

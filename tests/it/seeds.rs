@@ -121,14 +121,16 @@ impl<'a> Run<'a> {
         let payload = json!({ "type": "walletGpay", "number": "4200000000000000" });
         let payload = self.post("/1/sandbox/wallet_payloads", &payload);
         self.post("/1/payment_sources", &payload);
-        let session = json!({ "validation_url": "https://gateway.wallet.example/x", "initiative": "messaging" });
+        let session =
+            json!({ "validation_url": "https://gateway.wallet.example/x", "initiative": "messaging" });
         self.ask("POST", "/1/walletA_pay/sessions", JSON, &session.to_string());
         self.ask("POST", "/1/walletA_pay/certificates", JSON, "{}");
         let merchant = token_of(&self.post("/1/merchants", &application()));
         self.get(&format!("/1/merchants/{merchant}"));
         let recipient = json!({ "email": "payee@example.com", "bank_account": bank_account("987654321") });
         let recipient = token_of(&self.post("/1/recipients", &recipient));
-        let transfer = json!({ "description": "x", "amount": 100, "currency": "AUD", "recipient": recipient });
+        let transfer =
+            json!({ "description": "x", "amount": 100, "currency": "AUD", "recipient": recipient });
         self.post("/1/transfers", &transfer);
         self.post("/1/sandbox/accounts", &json!({}));
     }
@@ -147,8 +149,20 @@ impl<'a> Run<'a> {
 
     fn lists(&mut self) {
         for list in [
-            "balance", "charges", "customers", "deposits", "disputes", "events", "merchants", "plans",
-            "recipients", "refunds", "sandbox/requests", "subscriptions", "transfers", "webhook_endpoints",
+            "balance",
+            "charges",
+            "customers",
+            "deposits",
+            "disputes",
+            "events",
+            "merchants",
+            "plans",
+            "recipients",
+            "refunds",
+            "sandbox/requests",
+            "subscriptions",
+            "transfers",
+            "webhook_endpoints",
             "webhooks",
         ] {
             self.get(&format!("/1/{list}?per_page=500"));
