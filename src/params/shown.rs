@@ -112,6 +112,7 @@ mod tests {
     use crate::secret::{Secret, Withheld};
 
     #[derive(Deserialize, Validate)]
+    #[expect(dead_code, reason = "only read into")]
     struct Inner {
         plain: String,
     }

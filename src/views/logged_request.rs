@@ -33,7 +33,7 @@ pub struct LoggedRequest {
     idempotent_replayed: bool,
     /// The parameters, as they were sent. Secrets are left out (numbers of cards and bank accounts, codes, passwords,
     /// keys, payloads of wallets), and what the operation does not read.
-    #[schema(value_type = Object, example = json!({ "amount": 50 }))]
+    #[schema(value_type = std::collections::BTreeMap<String, Value>, example = json!({ "amount": 50 }))]
     parameters: JsonText,
     /// The names of the parameters that are left out.
     #[schema(value_type = Vec<String>, example = json!(["card.number", "card.cvc"]))]

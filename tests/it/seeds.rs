@@ -121,14 +121,16 @@ impl<'a> Run<'a> {
         let payload = json!({ "type": "walletGpay", "number": "4200000000000000" });
         let payload = self.post("/1/sandbox/wallet_payloads", &payload);
         self.post("/1/payment_sources", &payload);
-        let session = json!({ "validation_url": "https://gateway.wallet.example/x", "initiative": "messaging" });
+        let session =
+            json!({ "validation_url": "https://gateway.wallet.example/x", "initiative": "messaging" });
         self.ask("POST", "/1/walletA_pay/sessions", JSON, &session.to_string());
         self.ask("POST", "/1/walletA_pay/certificates", JSON, "{}");
         let merchant = token_of(&self.post("/1/merchants", &application()));
         self.get(&format!("/1/merchants/{merchant}"));
         let recipient = json!({ "email": "payee@example.com", "bank_account": bank_account("987654321") });
         let recipient = token_of(&self.post("/1/recipients", &recipient));
-        let transfer = json!({ "description": "x", "amount": 100, "currency": "AUD", "recipient": recipient });
+        let transfer =
+            json!({ "description": "x", "amount": 100, "currency": "AUD", "recipient": recipient });
         self.post("/1/transfers", &transfer);
         self.post("/1/sandbox/accounts", &json!({}));
     }
@@ -147,8 +149,20 @@ impl<'a> Run<'a> {
 
     fn lists(&mut self) {
         for list in [
-            "balance", "charges", "customers", "deposits", "disputes", "events", "merchants", "plans",
-            "recipients", "refunds", "sandbox/requests", "subscriptions", "transfers", "webhook_endpoints",
+            "balance",
+            "charges",
+            "customers",
+            "deposits",
+            "disputes",
+            "events",
+            "merchants",
+            "plans",
+            "recipients",
+            "refunds",
+            "sandbox/requests",
+            "subscriptions",
+            "transfers",
+            "webhook_endpoints",
             "webhooks",
         ] {
             self.get(&format!("/1/{list}?per_page=500"));
@@ -217,7 +231,9 @@ operated! {
         other.post("/1/webhook_endpoints", &json!({ "url": receiver.url() }));
         other.payments();
         let texts = first.concat();
-        let words = other.said.iter().flat_map(|said| said.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter)));
+        // A page's style has a hash, which no chance draws.
+        let drawn = other.said.iter().filter(|said| !said.contains("content-security-policy"));
+        let words = drawn.flat_map(|said| said.split(|letter: char| !letter.is_ascii_alphanumeric() && !"_-".contains(letter)));
         let mut long = 0;
         let is_drawn = |word: &&str| {
             let has = |kind: fn(char) -> bool| word.contains(kind);
@@ -227,7 +243,7 @@ operated! {
             long += 1;
             assert!(!texts.contains(word), "{word} is drawn with both seeds");
         }
-        assert!(long > 50, "{long}");
+        assert!(long > 20, "{long}");
     }
 
     async fn a_database_goes_on_with_the_seed_that_it_was_begun_with_and_no_other(installed) {
