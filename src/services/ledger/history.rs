@@ -17,10 +17,10 @@ pub async fn history(ctx: &Context, account: &Account) -> Result<Vec<DayBalance>
     let first = today.plus(-BALANCE_PLOT_DAYS);
     let day = balance::Column::AvailableOn.into_expr();
     let before = balance::Column::AvailableOn.into_expr().lt(first.number());
-    let day = SimpleExpr::from(Expr::case(before, first.number()).finally(day)).cast_as("BIGINT");
+    let day: SimpleExpr = Expr::case(before, first.number()).finally(day).into();
     let moved: Vec<(i64, i64)> = balance::Entity::owned_by(account.id())
         .select_only()
-        .expr_as(day, DAY)
+        .expr_as(day.cast_as("BIGINT"), DAY)
         .column_as(sum_of(balance::Column::Amount.into_expr()), "moved")
         .group_by(Expr::col(DAY))
         .order_by_asc(Expr::col(DAY))
