@@ -4,7 +4,7 @@
 use entity::Currency;
 use maud::{Markup, html};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use crate::error::Error;
@@ -203,7 +203,7 @@ pub fn list<T: Serialize>(
 
 /// The first page of a list beside a record.
 pub fn first_page() -> Params<Paging> {
-    Paging::read(&Value::Null)
+    Paging::read(&json!({}))
 }
 
 /// An address with its query.

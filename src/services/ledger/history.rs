@@ -18,9 +18,9 @@ pub async fn history(ctx: &Context, account: &Account) -> Result<Vec<DayBalance>
     let day = balance::Column::AvailableOn.into_expr();
     let before = balance::Column::AvailableOn.into_expr().lt(first.number());
     let day: SimpleExpr = Expr::case(before, first.number()).finally(day).into();
-    let moved: Vec<(i32, i64)> = balance::Entity::owned_by(account.id())
+    let moved: Vec<(i64, i64)> = balance::Entity::owned_by(account.id())
         .select_only()
-        .expr_as(day, DAY)
+        .expr_as(day.cast_as("BIGINT"), DAY)
         .column_as(sum_of(balance::Column::Amount.into_expr()), "moved")
         .group_by(Expr::col(DAY))
         .order_by_asc(Expr::col(DAY))
@@ -32,11 +32,11 @@ pub async fn history(ctx: &Context, account: &Account) -> Result<Vec<DayBalance>
 
 const DAY: &str = "plotted_day";
 
-fn summed_up(today: Day, first: Day, moved: Vec<(i32, i64)>) -> Vec<DayBalance> {
+fn summed_up(today: Day, first: Day, moved: Vec<(i64, i64)>) -> Vec<DayBalance> {
     let mut days = vec![DayBalance { day: first, available: 0 }];
     let mut available = 0;
     for (number, amount) in moved {
-        let day = first.plus(number - first.number());
+        let day = first.plus(i32::try_from(number - i64::from(first.number())).unwrap_or(i32::MAX));
         if day > today {
             until(&mut days, today, available);
         }
@@ -60,7 +60,7 @@ fn until(days: &mut Vec<DayBalance>, day: Day, available: i64) {
 mod tests {
     use super::*;
 
-    fn days(today: i32, moved: &[(i32, i64)]) -> Vec<(i32, i64)> {
+    fn days(today: i32, moved: &[(i64, i64)]) -> Vec<(i32, i64)> {
         let today = entity::Timestamp::from_millis(i64::from(today) * 86_400_000).day();
         let days = summed_up(today, today.plus(-90), moved.to_vec());
         days.into_iter().map(|day| (day.day.number(), day.available)).collect()
