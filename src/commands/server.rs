@@ -43,7 +43,7 @@ fn listening() -> Result<String, String> {
     let ip = match listen.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        named => named,
+        named @ (IpAddr::V4(_) | IpAddr::V6(_)) => named,
     };
     Ok(format!("http://{}", SocketAddr::new(ip, listen.port())))
 }
