@@ -86,7 +86,7 @@ enum Attribute {
 struct Ended {
     context: Context,
     open: Box<Open>,
-    ended_at: u64,
+    at: u64,
 }
 
 impl Span {
@@ -153,11 +153,8 @@ impl Span {
     }
 
     /// Do something within it.
-    pub async fn run<F: Future>(&self, work: F) -> F::Output {
-        match &self.context {
-            Some(context) => within(Some(context.clone()), work).await,
-            None => work.await,
-        }
+    pub fn run<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        within(self.context.clone(), work)
     }
 
     /// It is called otherwise than it was thought to be.
@@ -196,9 +193,9 @@ impl Drop for Span {
     fn drop(&mut self) {
         let (Some(context), Some(open)) = (self.context.take(), self.open.take()) else { return };
         let took = u64::try_from(open.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let ended_at = open.began_at.saturating_add(took);
+        let at = open.began_at.saturating_add(took);
         if let Some(tracer) = tracer() {
-            tracer.offer(Ended { context, open, ended_at });
+            tracer.offer(Ended { context, open, at });
         }
     }
 }

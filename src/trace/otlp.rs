@@ -95,7 +95,7 @@ impl Message {
     fn span(&mut self, ended: &Ended) {
         use field::span;
 
-        let Ended { context, open, ended_at } = ended;
+        let Ended { context, open, at } = ended;
         self.bytes(span::TRACE_ID, &context.trace().to_be_bytes());
         self.bytes(span::SPAN_ID, &context.span().to_be_bytes());
         if let Some(state) = context.state() {
@@ -107,7 +107,7 @@ impl Message {
         self.bytes(span::NAME, open.name.as_bytes());
         self.number(span::KIND, kind_number(open.kind));
         self.fixed64(span::START, open.began_at);
-        self.fixed64(span::END, *ended_at);
+        self.fixed64(span::END, *at);
         for (key, value) in &open.attributes {
             self.pair(span::ATTRIBUTES, key, value);
         }
@@ -187,7 +187,7 @@ pub(super) mod tests {
             ],
             failed: true,
         };
-        Ended { context, open: Box::new(open), ended_at: 1_795_287_642_000_000_129 }
+        Ended { context, open: Box::new(open), at: 1_795_287_642_000_000_129 }
     }
 
     /// What OpenTelemetry's own library for Python (opentelemetry-proto 1.45.2) makes of the same span.

@@ -102,7 +102,7 @@ async fn subscribe(ctx: &Ctx, account: &Account, wanted: Wanted<'_>) -> Result<S
         order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
     let beginning = Beginning { row, plan, unknown };
-    ctx.in_own_task(async move { charged(&task, &account, beginning, order).await }.boxed()).await
+    ctx.in_own_task(async move { Box::pin(charged(&task, &account, beginning, order)).await }).await
 }
 
 /// A card of the customer's.

@@ -51,7 +51,7 @@ pub async fn reactivate(
     let payer = (&wanted.plan, customer, named.unwrap_or(primary));
     let order = order(ctx, account, Origin::Subscription, &bill, payer).await?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
-    ctx.in_own_task(async move { charged(&task, &account, wanted, order).await }.boxed()).await
+    ctx.in_own_task(async move { Box::pin(charged(&task, &account, wanted, order)).await }).await
 }
 
 async fn charged(
