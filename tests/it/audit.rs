@@ -121,7 +121,7 @@ rules! {
             let asked = json!({ "business_name": "Shop", "email": email, "partner": false, "bank_account": null });
             create::checked(params::read(&asked)).unwrap()
         };
-        let keys = Keys::mint();
+        let keys = Keys::mint(&Chance::default());
         let environment = Environment::Test;
         create::create(app.ctx(), environment, &keys, asked("a@example.com")).await.unwrap();
         create::create(app.ctx(), environment, &keys, asked("b@example.com")).await.err().unwrap();

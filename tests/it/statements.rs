@@ -19,7 +19,7 @@ const BY_HASH: [&str; 2] = ["api_keys", "challenge_pages"];
 const OF_NOBODY: [&str; 3] = ["audit_entries", "installation", "vault_keys"];
 
 /// What is due by these is looked for among all accounts: a batch at a time, each item then claimed by its own key.
-const DUE_BY: [&str; 21] = [
+const DUE_BY: [&str; 23] = [
     "accounts.purge_at",
     "accounts.settles_at",
     "accounts.wipe_at",
