@@ -48,7 +48,7 @@ impl Logged {
     /// Keep it.
     pub fn note(&self, this: &UnderWay, method: &Method, status: u16, took: Duration) {
         if let Some(asked) = this.asked().filter(|_| !this.route().starts_with(OF_THE_LOG))
-            && let Some(row) = self.row(this, asked, method, status, took)
+            && let Some(row) = self.row(this, &asked, method, status, took)
         {
             self.ctx.request_log.note(row);
         }
@@ -57,7 +57,7 @@ impl Logged {
     fn row(
         &self,
         this: &UnderWay,
-        asked: Asked,
+        asked: &Asked,
         method: &Method,
         status: u16,
         took: Duration,

@@ -78,11 +78,8 @@ pub struct LoggedFault {
 impl LoggedError {
     /// What the body of an error says: an object, or a list that holds one.
     pub fn of(body: &[u8]) -> Option<Self> {
-        let body: Value = serde_json::from_slice(body).ok()?;
-        let mut said = match body {
-            Value::Array(mut errors) => errors.pop()?,
-            body => body,
-        };
+        let mut body: Value = serde_json::from_slice(body).ok()?;
+        let mut said = if body.is_array() { body.get_mut(0)?.take() } else { body };
         let mut taken = |name: &str| said.get_mut(name).map(Value::take).unwrap_or_default();
         let (error, error_description) = (taken("error"), taken("error_description"));
         Some(Self { error, error_description, messages: taken("messages") })
