@@ -154,7 +154,9 @@ mod tests {
     fn given(lines: &[(&'static str, &str)]) -> Option<Context> {
         let lines = lines.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
         let mut headers = HeaderMap::new();
-        lines.for_each(|(name, value)| drop(headers.append(name, value)));
+        for (name, value) in lines {
+            headers.append(name, value);
+        }
         Context::of_headers(&headers)
     }
 
