@@ -91,7 +91,7 @@ fn attributes(message: &[u8], field: u64) -> BTreeMap<String, String> {
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 enum Value {
