@@ -4,6 +4,7 @@ use card_payments::clock::Clock;
 use card_payments::config::Environment;
 use card_payments::params::deposit::Arrival;
 use card_payments::params::{self, Paging};
+use card_payments::random::Chance;
 use card_payments::services::accounts::{Keys, create, keys, named, operator};
 use card_payments::services::audit::{self, Asked, key_uses};
 use card_payments::services::data_keys::rotate::rotate;

@@ -131,8 +131,8 @@ impl Exactly {
     }
 
     fn conditions(&self) -> Vec<SimpleExpr> {
-        let values = self.values.iter().map(|(column, value)| Expr::col(*column).eq(value.clone()));
-        let currency = self.currency.map(|currency| Expr::col(Column::Currency).eq(currency.code()));
+        let values = self.values.iter().map(|(column, value)| column.eq(value.clone()));
+        let currency = self.currency.map(|currency| Column::Currency.eq(currency.code()));
         values.chain(currency).collect()
     }
 }
