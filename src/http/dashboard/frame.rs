@@ -238,6 +238,8 @@ pub fn sign_in(site: &Site, to: &str, refused: Option<ErrorCode>) -> Sheet {
         }
         form.narrow method="post" action=(SIGN_IN) {
             input type="hidden" name="to" value=(to);
+            // For whatever keeps passwords: there is nobody to be named.
+            input type="text" autocomplete="username" value="card-payments" hidden;
             label for="key" { (label) }
             p.hint #hint { (hint) }
             input #key type="password" name="key" required autocomplete="current-password" aria-describedby="hint";

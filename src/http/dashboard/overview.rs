@@ -12,7 +12,7 @@ use crate::params::Paging;
 use crate::services::{charges as all_charges, ledger};
 
 /// How many charges are shown.
-const LATEST: u64 = 10;
+const LATEST: u64 = 6;
 
 /// What the account owns.
 pub async fn show(State(site): State<Site>, visit: Visit) -> Page {

@@ -8,12 +8,12 @@ use maud::{Markup, html};
 use crate::views::balance::DayBalance;
 
 const WIDTH: i64 = 720;
-const HEIGHT: i64 = 220;
-/// Room beside the drawing: for amounts above and below, and for days at the foot.
-const ABOVE: i64 = 18;
-const FOOT: i64 = 22;
+const HEIGHT: i64 = 260;
+/// Room beside the line: for the highest amount above, for the lowest one and the days at the foot.
+const ABOVE: i64 = 30;
+const FOOT: i64 = 60;
 
-/// What was available at the end of each day, and will be on days to come. `days` are in order and not empty.
+/// What was available at the end of each day, and will be on days to come. `days` are in order.
 pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
     let (Some(grid), [first, .., last]) = (Grid::over(days), days) else { return html! {} };
     let aud = |amount| Currency::Aud.in_words(amount);
@@ -24,23 +24,21 @@ pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
         aud(last.available),
         last.day.date()
     );
-    let changes = || days.iter().skip(1);
     html! {
         figure.plot {
             figcaption #plot { "What is available, by day" }
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-labelledby="plot" aria-describedby="plotted" {
-                path.area d=(grid.area(days)) {}
                 path.line d=(grid.line(days)) {}
                 line.today x1=(grid.x(today)) x2=(grid.x(today)) y1=(ABOVE) y2=(HEIGHT - FOOT) {}
-                @for day in changes() {
+                @for day in days {
                     circle cx=(grid.x(day.day)) cy=(grid.y(day.available)) r="3" {
                         title { (day.day.date().to_string()) ": " (aud(day.available)) }
                     }
                 }
-                text x="2" y="12" { (aud(grid.highest)) }
-                text x="2" y=(HEIGHT - FOOT - 4) { (aud(grid.lowest)) }
-                text x="2" y=(HEIGHT - 6) { (first.day.date().to_string()) }
-                text.end x=(WIDTH - 2) y=(HEIGHT - 6) { (last.day.date().to_string()) }
+                text x="0" y=(ABOVE - 8) { (aud(grid.highest)) }
+                text x="0" y=(HEIGHT - FOOT + 26) { (aud(grid.lowest)) }
+                text x="0" y=(HEIGHT - 6) { (first.day.date().to_string()) }
+                text.end x=(WIDTH) y=(HEIGHT - 6) { (last.day.date().to_string()) }
             }
             p.hint #plotted { (summary) " The dashed line is today, by the account's clock." }
             details {
@@ -49,7 +47,7 @@ pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
                     table {
                         thead { tr { th scope="col" { "Day" } th scope="col" { "Available" } } }
                         tbody {
-                            @for day in changes() {
+                            @for day in days {
                                 tr { td { (day.day.date().to_string()) } td { span.money { (aud(day.available)) } } }
                             }
                         }
@@ -76,8 +74,8 @@ impl Grid {
         Some(Self {
             from,
             days: (number(days.last()?) - from).max(1),
-            lowest: amounts().min()?.min(0),
-            highest: amounts().max()?.max(1),
+            lowest: amounts().min()?,
+            highest: amounts().max()?,
         })
     }
 
@@ -89,7 +87,7 @@ impl Grid {
         let height = i128::from(HEIGHT - ABOVE - FOOT);
         let (amount, lowest, highest) =
             (i128::from(amount), i128::from(self.lowest), i128::from(self.highest));
-        let above = (amount - lowest) * height / (highest - lowest);
+        let above = (amount - lowest) * height / (highest - lowest).max(1);
         HEIGHT - FOOT - i64::try_from(above).unwrap_or_default()
     }
 
@@ -102,12 +100,6 @@ impl Grid {
             let _ = if line.is_empty() { write!(line, "M{x} {y}") } else { write!(line, "H{x}V{y}") };
         }
         line
-    }
-
-    fn area(&self, days: &[DayBalance]) -> String {
-        let foot = self.y(self.lowest.max(0));
-        let first = days.first().map_or(0, |day| self.x(day.day));
-        format!("{}V{foot}H{first}Z", self.line(days))
     }
 }
 
@@ -124,8 +116,7 @@ mod tests {
     fn the_line_steps_from_change_to_change_within_the_drawing() {
         let days = days(&[(0, 0), (50, 200), (100, 100)]);
         let grid = Grid::over(&days).unwrap();
-        assert_eq!(grid.line(&days), "M0 198H360V18H720V108");
-        assert_eq!(grid.area(&days), "M0 198H360V18H720V108V198H0Z");
+        assert_eq!(grid.line(&days), "M0 200H360V30H720V115");
     }
 
     #[test]

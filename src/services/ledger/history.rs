@@ -10,8 +10,8 @@ use crate::limits::BALANCE_PLOT_DAYS;
 use crate::services::context::{Account, Context};
 use crate::views::balance::DayBalance;
 
-/// What was available at the end of each of the last days on which that changed, and will be on days to come, oldest first.
-/// The first day stands for all before it; today is always there.
+/// What was available at the end of each of the last days on which that changed, and will be on days to come: at least two
+/// of them, oldest first. The first one stands for all before it; today is always there.
 pub async fn history(ctx: &Context, account: &Account) -> Result<Vec<DayBalance>, Error> {
     let today = account.now.day();
     let first = today.plus(-BALANCE_PLOT_DAYS);
@@ -33,8 +33,7 @@ pub async fn history(ctx: &Context, account: &Account) -> Result<Vec<DayBalance>
 const DAY: &str = "plotted_day";
 
 fn summed_up(today: Day, first: Day, moved: Vec<(i64, i64)>) -> Vec<DayBalance> {
-    let mut days = vec![DayBalance { day: first, available: 0 }];
-    let mut available = 0;
+    let (mut days, mut available) = (Vec::new(), 0);
     for (number, amount) in moved {
         let day = first.plus(i32::try_from(number - i64::from(first.number())).unwrap_or(i32::MAX));
         if day > today {
@@ -44,6 +43,9 @@ fn summed_up(today: Day, first: Day, moved: Vec<(i64, i64)>) -> Vec<DayBalance> 
         until(&mut days, day, available);
     }
     until(&mut days, today, available);
+    if days.len() == 1 {
+        days.insert(0, DayBalance { day: first, available: 0 });
+    }
     days
 }
 
@@ -69,11 +71,12 @@ mod tests {
     #[test]
     fn days_add_up_and_today_is_always_among_them() {
         assert_eq!(days(100, &[]), [(10, 0), (100, 0)]);
+        assert_eq!(days(100, &[(100, 7)]), [(10, 0), (100, 7)], "there was nothing before");
         assert_eq!(days(100, &[(10, 7)]), [(10, 7), (100, 7)], "what was before the first day");
         assert_eq!(days(100, &[(10, 7), (100, -2)]), [(10, 7), (100, 5)]);
         assert_eq!(
             days(100, &[(40, 5), (102, 3), (103, -1)]),
-            [(10, 0), (40, 5), (100, 5), (102, 8), (103, 7)],
+            [(40, 5), (100, 5), (102, 8), (103, 7)],
             "what becomes available later stands behind today"
         );
     }
