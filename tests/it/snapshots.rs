@@ -1,5 +1,6 @@
 //! Snapshots of an account in the sandbox: what it held is put back as it was (decisions 12).
 
+use card_payments::services::accounts::copies::Copied;
 use card_payments::services::accounts::wipe;
 use card_payments::services::data_keys::rotate::rotate;
 use entity::Span;
@@ -39,14 +40,14 @@ async fn restore(client: &Client, snapshot: &str) -> Value {
 /// Every row of every table, but for ciphertexts, which are others each time, the number of a clock's moves, and where
 /// SQLite's words lie.
 async fn held(app: &App) -> Vec<String> {
-    const COLUMNS: &str = "name NOT LIKE '%sealed' AND name NOT IN ('sealed_by', 'clock_moves')";
+    const COLUMNS: &str = "c.name NOT LIKE '%sealed' AND c.name NOT IN ('sealed_by', 'clock_moves')";
     let tables = match app.database {
         Database::Sqlite => format!(
             "SELECT group_concat(one, ' UNION ALL ') FROM (
                  SELECT 'SELECT ''' || m.name || ' '' || ' || group_concat('quote(' || c.name || ')', ' || '','' || ')
                      || ' AS row FROM ' || m.name AS one
                  FROM sqlite_master m, (SELECT s.name AS in_table, i.name AS name FROM sqlite_master s, pragma_table_info(s.name) i) c
-                 WHERE m.type = 'table' AND m.name NOT LIKE 'charges_search%' AND c.in_table = m.name AND c.{COLUMNS} GROUP BY m.name)"
+                 WHERE m.type = 'table' AND m.name NOT LIKE 'charges_search%' AND c.in_table = m.name AND {COLUMNS} GROUP BY m.name)"
         ),
         Database::Postgres => format!(
             "SELECT string_agg(one, ' UNION ALL ') FROM (
@@ -118,7 +119,7 @@ rules! {
         };
         let tables = app.text(tables).await;
         let mut tables: Vec<_> = tables.split(' ').collect();
-        let mut known: Vec<_> = wipe::copied().map(|table| table.name()).chain(KEPT).collect();
+        let mut known: Vec<_> = wipe::copied().map(Copied::name).chain(KEPT).collect();
         tables.sort_unstable();
         known.sort_unstable();
         assert_eq!(tables, known);

@@ -70,7 +70,7 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     let mut faults = Faults::default();
     let story = story::read(&text, &mut faults);
     if !faults.is_empty() {
-        return Err(told(faults.told(), &name, json)?.into());
+        return Err(told(&faults.told(), &name, json)?.into());
     }
     let mut client = Client::new(server);
     if new_account {
@@ -102,13 +102,13 @@ fn read(file: &Path) -> std::io::Result<String> {
 }
 
 /// All faults: for a person in the error, for a program each by itself.
-fn told(faults: Vec<Fault>, name: &str, json: bool) -> Result<String, Box<dyn Error>> {
+fn told(faults: &[Fault], name: &str, json: bool) -> Result<String, Box<dyn Error>> {
     let head = match faults.len() {
         1 => format!("{name} has a fault, and nothing was made"),
         many => format!("{name} has {many} faults, and nothing was made"),
     };
     if json {
-        for fault in &faults {
+        for fault in faults {
             tell(fault, &"", true)?;
         }
         return Ok(head);

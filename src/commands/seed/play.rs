@@ -45,7 +45,7 @@ impl fmt::Display for Played {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { made, again, now, snapshot } = self;
         let once_more = if *again { ", all of them as before" } else { "" };
-        write!(f, "{made} records{once_more}; the account's clock shows {now}.\n")?;
+        writeln!(f, "{made} records{once_more}; the account's clock shows {now}.")?;
         write!(f, "As it was before, it is kept: PUT /1/sandbox/snapshots/{snapshot}/restore")
     }
 }
