@@ -23,8 +23,8 @@ fn traceparent(flags: &str) -> String {
 
 /// A request with further headers.
 fn ask(server: &Process, request: &str, headers: &[(&str, &str)]) -> Heard {
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    try_to_ask(server.address, &request.replacen("Host:", &format!("{headers}Host:"), 1)).unwrap()
+    let lines: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    try_to_ask(server.address, &request.replacen("Host:", &format!("{}Host:", lines.concat()), 1)).unwrap()
 }
 
 /// A payment with further headers.
@@ -204,7 +204,7 @@ operated! {
         let (secret, publishable) = server.keys();
         let card = "number=372000000000000&expiry_month=5&expiry_year=2030&cvc=7391&name=Wilhelmina+Quux\
             &address_line1=42+Sevenoaks+St&address_city=Lathlain&address_country=AU";
-        let inline: String = card.split('&').map(|pair| { let (name, value) = pair.split_once('=').unwrap(); format!("&card[{name}]={value}") }).collect();
+        let inline = format!("&card[{}", card.replace('=', "]=").replace('&', "&card["));
         let hook = format!("url={}?pass=hunter2", receiver.url());
         let payment = format!("email=who@quux.example&description=Xylophone&amount=400&ip_address=203.192.1.172{inline}");
         let key = Some(&*secret);
