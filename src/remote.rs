@@ -69,6 +69,12 @@ impl ServerError {
     }
 }
 
+impl From<ServerError> for String {
+    fn from(error: ServerError) -> Self {
+        error.to_string()
+    }
+}
+
 impl Server {
     /// The server at an address, asked with this key; without one, with the key that a test server fills into its Swagger
     /// page for whoever sits at its machine.
@@ -97,25 +103,53 @@ impl Server {
     }
 
     async fn own_key(&self) -> Result<Secret, ServerError> {
-        let (_, script) = self.answer(self.client.get(self.url(PAGE_OF_THE_KEY))).await?;
-        let key = script.lines().find_map(|line| line.trim().strip_prefix("const key = "));
+        let page = self.answer(self.client.get(self.url(PAGE_OF_THE_KEY))).await?;
+        let key = page.text.lines().find_map(|line| line.trim().strip_prefix("const key = "));
         let key = key.and_then(|key| serde_json::from_str::<String>(key).ok());
         key.map(Secret::from).ok_or_else(|| ServerError::NoKey(self.address.clone()))
+    }
+
+    /// The same server, asked with another key.
+    pub fn with_key(&self, key: &str) -> Self {
+        Self { client: self.client.clone(), address: self.address.clone(), key: key.into() }
     }
 
     /// The text of a success. A body is sent as JSON.
     pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<String, ServerError> {
         let call = format!("{method} {path}");
-        let mut request = self.client.request(method, self.url(path)).basic_auth(self.key.expose(), Some(""));
-        if let Some(body) = body {
-            request = request.header(header::CONTENT_TYPE, "application/json").body(body.to_string());
-        }
-        match self.answer(request).await? {
-            (200..=299, text) => Ok(text),
-            (status, text) => {
+        match self.answer(self.request(method, path, body)).await? {
+            Raw { status: 200..=299, text, .. } => Ok(text),
+            Raw { status, text, .. } => {
                 let body = serde_json::from_str(&text).unwrap_or_default();
                 Err(ServerError::Refused { call, status, body })
             }
+        }
+    }
+
+    /// What is answered, be it a success or not. A body is sent as JSON.
+    pub async fn answer_to(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Answer, ServerError> {
+        let call = format!("{method} {path}");
+        let mut request = self.request(method, path, body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let Raw { status, is_replayed, text } = self.answer(request).await?;
+        let body = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(&text) };
+        let body = body.map_err(|_| ServerError::Unintelligible(call))?;
+        Ok(Answer { status, is_replayed, body })
+    }
+
+    fn request(&self, method: Method, path: &str, body: Option<&Value>) -> RequestBuilder {
+        let request = self.client.request(method, self.url(path)).basic_auth(self.key.expose(), Some(""));
+        match body {
+            Some(body) => request.header(header::CONTENT_TYPE, "application/json").body(body.to_string()),
+            None => request,
         }
     }
 
@@ -123,13 +157,46 @@ impl Server {
         format!("{}{path}", self.address)
     }
 
-    async fn answer(&self, request: RequestBuilder) -> Result<(u16, String), ServerError> {
+    async fn answer(&self, request: RequestBuilder) -> Result<Raw, ServerError> {
         let unreached = |error: reqwest::Error| ServerError::Unreached {
             address: self.address.clone(),
             why: Unreached::of(&error),
         };
         let answer = request.send().await.map_err(unreached)?;
-        Ok((answer.status().as_u16(), answer.text().await.map_err(unreached)?))
+        let status = answer.status().as_u16();
+        let is_replayed = answer.headers().contains_key("idempotent-replayed");
+        Ok(Raw { status, is_replayed, text: answer.text().await.map_err(unreached)? })
+    }
+}
+
+struct Raw {
+    status: u16,
+    is_replayed: bool,
+    text: String,
+}
+
+/// What a server has answered.
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// Whether it has answered so before, under the same Idempotency-Key.
+    pub is_replayed: bool,
+    /// The body; null where there is none.
+    pub body: Value,
+}
+
+impl Answer {
+    /// The record of a success. Err: why it is none, in the words of the API, with its status and code.
+    pub fn record(&self) -> Result<&Value, String> {
+        if (200..300).contains(&self.status) {
+            return Ok(&self.body["response"]);
+        }
+        Err(format!("{} ({} {})", said(&self.body), self.status, self.code()))
+    }
+
+    /// The code of a refusal.
+    pub fn code(&self) -> &str {
+        self.body.get(0).unwrap_or(&self.body)["error"].as_str().unwrap_or_default()
     }
 }
 

@@ -6,7 +6,6 @@ pub mod acquirer;
 pub mod audit;
 pub mod backup;
 pub mod check;
-pub mod client;
 pub mod deposit;
 pub mod dispute;
 mod events;

@@ -246,7 +246,7 @@ until: tomorrow
         assert_eq!(wrong, (Some(1), String::new(), "error: Not authorised. (Check API Key) (401 unauthorized)\n".into()));
         shop.server.stopped();
         let (code, _, stderr) = installed.run(&["seed", file, "--server", &address, "--key", "sk_wrong"]);
-        assert!(code == Some(1) && stderr.starts_with(&format!("error: {address} cannot be reached: ")), "{stderr}");
+        assert!(code == Some(1) && stderr.starts_with(&format!("error: {address} does not answer: ")), "{stderr}");
         let (code, _, stderr) = installed.run(&["seed", "no/such.yaml", "--key", "sk_wrong"]);
         assert!(code == Some(1) && stderr.starts_with("error: no/such.yaml: "), "{stderr}");
     }

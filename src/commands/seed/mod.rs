@@ -18,7 +18,7 @@ use serde_json::json;
 
 use self::faults::{Fault, Faults};
 use self::play::Play;
-use super::client::{Client, ServerOptions};
+use super::server::ServerOptions;
 use super::tell;
 
 /// A year of a small shop, which also shows everything that a file may say.
@@ -72,15 +72,15 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     if !faults.is_empty() {
         return Err(told(&faults.told(), &name, json)?.into());
     }
-    let mut client = Client::new(server);
+    let mut server = server.open().await?;
     if new_account {
-        let made = client.ask(Method::POST, "/1/sandbox/accounts", &json!({}), &[]).await?;
+        let made = server.answer_to(Method::POST, "/1/sandbox/accounts", Some(&json!({})), &[]).await?;
         let account = made.record()?;
         let key = account["secret_key"].as_str().unwrap_or_default();
         tell(account, &format!("{:<40} {key}", "secret key"), json)?;
-        client = client.with_key(key);
+        server = server.with_key(key);
     }
-    let played = Play::begin(&client, &name, anyway).await?;
+    let played = Play::begin(&server, &name, anyway).await?;
     let played = played.tell(&story, |made| drop(tell(made, made, json))).await?;
     tell(&played, &played, json)
 }

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::fmt;
 
 use card_payments::params;
+use card_payments::remote::{Answer, Server, ServerError};
 use entity::Timestamp;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::story::{Act, Story};
-use crate::commands::client::{Client, Told};
 
 /// What was made of something in the file.
 #[derive(Debug, Serialize)]
@@ -60,7 +60,7 @@ pub enum Stopped {
 
 /// A story under way.
 pub struct Play<'a> {
-    client: &'a Client,
+    server: &'a Server,
     /// What all Idempotency-Keys begin with.
     name: &'a str,
     tokens: HashMap<String, String>,
@@ -73,21 +73,21 @@ pub struct Play<'a> {
 
 impl<'a> Play<'a> {
     /// Begin, or go on. Nothing has happened yet in an account that gets a story, unless `anyway`.
-    pub async fn begin(client: &'a Client, name: &'a str, anyway: bool) -> Result<Self, String> {
+    pub async fn begin(server: &'a Server, name: &'a str, anyway: bool) -> Result<Self, String> {
         let key = format!("seed:{name}");
-        if !anyway && !is_fresh(client).await? && !is_begun(client, &key).await? {
+        if !anyway && !is_fresh(server).await? && !is_begun(server, &key).await? {
             return Err("something has happened in this account already: name a fresh one, let --new-account make one, or \
                         say --anyway"
                 .into());
         }
         // It also remembers when the story has begun.
-        let told = client
-            .ask(Method::POST, "/1/sandbox/snapshots", &json!({}), &[("idempotency-key", &key)])
+        let told = server
+            .answer_to(Method::POST, "/1/sandbox/snapshots", Some(&json!({})), &[("idempotency-key", &key)])
             .await?;
         let snapshot = told.record()?;
         let (token, now) = (text(snapshot, "token")?, time(snapshot, "created_at")?);
-        let (begun_before, again) = (told.replayed, told.replayed);
-        Ok(Self { client, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
+        let (begun_before, again) = (told.is_replayed, told.is_replayed);
+        Ok(Self { server, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
     }
 
     /// Tell it, and `tell` what is made.
@@ -104,10 +104,12 @@ impl<'a> Play<'a> {
             }
             Err(Stopped::Refused(why)) => {
                 let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
-                let restored =
-                    self.client.ask(Method::PUT, &format!("{path}/restore"), &json!({}), &[]).await?;
+                let restored = self
+                    .server
+                    .answer_to(Method::PUT, &format!("{path}/restore"), Some(&json!({})), &[])
+                    .await?;
                 restored.record().map_err(|again| format!("{why}; and what was made stays: {again}"))?;
-                self.client.ask(Method::DELETE, &path, &Value::Null, &[]).await?;
+                self.server.answer_to(Method::DELETE, &path, None, &[]).await?;
                 Err(format!("{why}; nothing was made"))
             }
         }
@@ -138,8 +140,8 @@ impl<'a> Play<'a> {
     async fn move_to(&mut self, at: Timestamp) -> Result<(), Stopped> {
         while self.now < at {
             let asked = json!({ "to": at.to_string() });
-            let told = self.client.ask(Method::PUT, "/1/sandbox/clock", &asked, &[]).await;
-            let told = told.map_err(Stopped::Cut)?;
+            let told = self.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&asked), &[]).await;
+            let told = told.map_err(cut)?;
             let refused = |why| Stopped::Refused(format!("the clock of the account: {why}"));
             if told.status == 422 {
                 // The clock goes on by itself meanwhile, and may have come past a time that is near.
@@ -158,8 +160,8 @@ impl<'a> Play<'a> {
 
     /// What the account's clock shows.
     async fn clock(&self) -> Result<Timestamp, Stopped> {
-        let shown = self.client.ask(Method::GET, "/1/sandbox/clock", &Value::Null, &[]).await;
-        shown.and_then(|told| time(told.record()?, "now")).map_err(Stopped::Cut)
+        let shown = self.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await;
+        time(shown.map_err(cut)?.record().map_err(Stopped::Cut)?, "now").map_err(Stopped::Cut)
     }
 
     /// One request; the token of what it makes.
@@ -180,9 +182,10 @@ impl<'a> Play<'a> {
         let key = format!("seed:{}:{}:{}:{}", self.name, act.what, act.method, act.path);
         let mut headers = vec![("idempotency-key", key.as_str())];
         headers.extend(act.declined.as_deref().map(|code| ("sandbox-outcome", code)));
-        let told = self.client.ask(act.method.clone(), &path, &parameters, &headers).await;
-        let told = told.map_err(Stopped::Cut)?;
-        self.again &= told.replayed;
+        let parameters = (!parameters.is_null()).then_some(&parameters);
+        let told = self.server.answer_to(act.method.clone(), &path, parameters, &headers).await;
+        let told = told.map_err(cut)?;
+        self.again &= told.is_replayed;
         if let Some(code) = &act.declined {
             return if told.code() == code { Ok(None) } else { Err(refused(unexpected(&told, code))) };
         }
@@ -193,16 +196,20 @@ impl<'a> Play<'a> {
     }
 }
 
-fn unexpected(told: &Told, code: &str) -> String {
+fn cut(error: ServerError) -> Stopped {
+    Stopped::Cut(error.to_string())
+}
+
+fn unexpected(told: &Answer, code: &str) -> String {
     let found = told.record().err().unwrap_or_else(|| "it was accepted".into());
     format!("was to be declined by {code}, but: {found}")
 }
 
 /// Whether nothing has happened in the account.
-async fn is_fresh(client: &Client) -> Result<bool, String> {
+async fn is_fresh(server: &Server) -> Result<bool, String> {
     // Events go after a while, charges never.
     for list in ["/1/events", "/1/charges"] {
-        let told = client.ask(Method::GET, &format!("{list}?per_page=1"), &Value::Null, &[]).await?;
+        let told = server.answer_to(Method::GET, &format!("{list}?per_page=1"), None, &[]).await?;
         told.record()?;
         if told.body["pagination"]["count"].as_i64() != Some(0) {
             return Ok(false);
@@ -213,10 +220,11 @@ async fn is_fresh(client: &Client) -> Result<bool, String> {
 
 /// Whether a key is known. Asked for something else, and nothing that could be done: a key that is known is refused
 /// before anybody looks at the parameters, and one that is not is not kept.
-async fn is_begun(client: &Client, key: &str) -> Result<bool, String> {
+async fn is_begun(server: &Server, key: &str) -> Result<bool, String> {
     let impossible = json!({ "settlement_delay_days": "none" });
-    let told =
-        client.ask(Method::PUT, "/1/sandbox/account", &impossible, &[("idempotency-key", key)]).await?;
+    let told = server
+        .answer_to(Method::PUT, "/1/sandbox/account", Some(&impossible), &[("idempotency-key", key)])
+        .await?;
     Ok(told.code() == "idempotency_key_reused")
 }
 
