@@ -130,6 +130,10 @@ fn reason(error: &clap::Error) -> String {
 /// A misspelled variable changes nothing, and nobody would know.
 fn unknown_variables(options: &Command, findings: &mut Findings) {
     let mut known: Vec<_> = options.get_arguments().map(variable).collect();
+    // Those of commands that ask a running server.
+    known.extend(
+        ["CARD_PAYMENTS_SERVER", "CARD_PAYMENTS_KEY", "CARD_PAYMENTS_WEBHOOK_KEY"].map(str::to_owned),
+    );
     known.extend(Secrets::VARIABLES.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_FILE")]));
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut unknown: Vec<_> =

@@ -15,7 +15,7 @@ const OWN: &str = "http://test";
 const OPERATOR: &str = "operator-0123456789-0123456789-01";
 
 /// The pages that all others name.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     "",
     "/charges",
     "/customers",
@@ -24,6 +24,7 @@ const PAGES: [&str; 10] = [
     "/disputes",
     "/events",
     "/webhooks",
+    "/requests",
     "/clock",
     "/sandbox",
 ];
@@ -302,6 +303,17 @@ rules! {
                 assert!(text.contains(&format!("{token}</h1>")), "{page}");
             }
         }
+    }
+
+    async fn the_request_log_leads_to_each_request_by_the_id_that_its_client_has(app) {
+        let asked = app.client().post("/1/charges", &charge_with(400, json!({ "email": "nobody" }))).await;
+        let id = asked.headers["x-request-id"].to_str().unwrap().to_owned();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        assert!(browser.page("/requests").await.contains(&format!("href=\"/dashboard/requests/{id}\"")));
+        let page = browser.page(&format!("/requests/{id}")).await;
+        assert!(page.contains("/1/charges") && page.contains("invalid_resource") && !page.contains(CARD), "{page}");
+        assert!(page.contains(&format!("http://test/1/sandbox/requests/{id}")), "{page}");
+        refused(&browser.get("/dashboard/requests/never-sent").await, 404, "could not be found");
     }
 
     async fn lists_have_pages_and_charges_are_found(app) {

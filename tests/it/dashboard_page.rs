@@ -74,7 +74,7 @@ fn whoever_sits_at_the_server_sees_everything_by_keyboard_on_a_phone_and_without
     ] {
         assert!(read.contains(part), "{part}: {read}");
     }
-    assert_eq!(told["pages"].as_array().unwrap().len(), 10);
+    assert_eq!(told["pages"].as_array().unwrap().len(), 11);
     for nothing in ["wide", "unnamed", "contrast", "complaints", "elsewhere"] {
         assert_eq!(told[nothing], json!([]), "{nothing}");
     }

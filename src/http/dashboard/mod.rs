@@ -12,6 +12,7 @@ mod frame;
 mod overview;
 mod plot;
 mod record;
+mod requests;
 mod sandbox;
 mod session;
 mod subscriptions;
@@ -31,11 +32,12 @@ const HOME: &str = "/dashboard";
 const SIGN_IN: &str = "/dashboard/sign-in";
 const SIGN_OUT: &str = "/dashboard/sign-out";
 const ACCOUNTS: &str = "/dashboard/accounts";
+const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
 
 /// The pages that all others name, in the order in which they do.
-const PAGES: [(&str, &str); 10] = [
+const PAGES: [(&str, &str); 11] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
     ("/dashboard/customers", "Customers"),
@@ -44,13 +46,14 @@ const PAGES: [(&str, &str); 10] = [
     ("/dashboard/disputes", "Disputes"),
     ("/dashboard/events", "Events"),
     ("/dashboard/webhooks", "Webhooks"),
+    (REQUESTS, "Requests"),
     (CLOCK, "Clock"),
     (SANDBOX, "Sandbox"),
 ];
 
 /// Whether a page is there in test only.
 fn is_of_tests(path: &str) -> bool {
-    [CLOCK, SANDBOX].contains(&path)
+    [REQUESTS, CLOCK, SANDBOX].contains(&path)
 }
 
 fn is_test(site: &Site) -> bool {
@@ -111,6 +114,8 @@ fn tests() -> Router<Site> {
         .route("/dashboard/subscriptions/{token}/unsubscribe", post(subscriptions::unsubscribe))
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
+        .route(REQUESTS, get(requests::list))
+        .route("/dashboard/requests/{request_id}", get(requests::show))
         .route(CLOCK, get(clock::show).post(clock::advance))
         .route(SANDBOX, get(sandbox::show).post(sandbox::order))
         .route("/dashboard/sandbox/delete", post(sandbox::delete))

@@ -1,0 +1,52 @@
+//! The request log: what the account asked for lately, and what it was answered.
+
+use axum::extract::State;
+use maud::{Markup, html};
+
+use super::door::Visit;
+use super::frame::{Page, Sheet};
+use super::record::{self, Address, Column, Record, facts, words};
+use crate::http::Site;
+use crate::http::extract::{Input, Path};
+use crate::services::sandbox::requests;
+
+const COLUMNS: [Column; 6] = [
+    ("Request", request),
+    ("Time", |request| request.time("/created_at")),
+    ("Method", |request| words(request.text("/method"))),
+    ("Path", |request| words(request.text("/path"))),
+    ("Status", |request| html! { (request.number("/status").unwrap_or_default()) }),
+    ("Error", |request| words(request.text("/error/error"))),
+];
+
+/// Its id, which leads to its page.
+fn request(request: &Record) -> Markup {
+    let id = request.text("/request_id");
+    html! { a.token href={ "/dashboard/requests/" (id) } { (id) } }
+}
+
+/// The requests, newest first.
+pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+    let page = requests::list(&site, &visit.account, input.paging()).await?;
+    let same = Address::of("/1/sandbox/requests").page(page.paging).to_string();
+    let here = Address::of("/dashboard/requests");
+    Ok(Sheet::of(same, "Requests", record::list("Requests, newest first", &COLUMNS, page, &here)?))
+}
+
+/// One request.
+pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+    let request = Record::of(&requests::show(&site, &visit.account, &id).await?)?;
+    let content = html! {
+        (facts(&[
+            ("Method", words(request.text("/method"))),
+            ("Path", words(request.text("/path"))),
+            ("Status", html! { (request.number("/status").unwrap_or_default()) }),
+            ("Error", words(request.text("/error/error_description"))),
+            ("Time", request.time("/created_at")),
+            ("Took", html! { (request.number("/duration_ms").unwrap_or_default()) " ms" }),
+            ("Idempotency-Key", words(request.text("/idempotency_key"))),
+        ]))
+        (request.whole())
+    };
+    Ok(Sheet::of(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
+}
