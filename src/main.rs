@@ -49,11 +49,6 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     option_env!("RELEASE_COMMIT").map_or_else(|| release.into(), |commit| format!("{release} ({commit})"))
 });
 
-/// That of musl, which the static binary has, takes one thread at a time.
-#[cfg(target_env = "musl")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[derive(Subcommand)]
 enum Command {
     Serve(Box<Serve>),

@@ -153,7 +153,7 @@ fn the_bill_of_materials_names_what_is_built_in_and_nothing_else() {
         ("proptest", false),
         ("jsonschema", false),
         ("rcgen", false),
-        ("mimalloc", false),
+        ("tikv-jemallocator", true),
     ] {
         assert_eq!(crates.contains(name), built_in, "{name}");
     }
