@@ -23,7 +23,7 @@ pub struct Rate(Option<Buckets<AccountToken>>);
 pub struct Buckets<K> {
     quota: Quota,
     clock: Elapsed,
-    buckets: Cache<K, Arc<Bucket>>,
+    of: Cache<K, Arc<Bucket>>,
 }
 
 type Bucket = RateLimiter<NotKeyed, InMemoryState, Elapsed, NoOpMiddleware<Duration>>;
@@ -61,8 +61,8 @@ impl Rate {
 impl<K: Hash + Eq + Send + Sync + 'static> Buckets<K> {
     /// Buckets that fill up like this, within [`RATE_BUCKET_IDLE`].
     pub fn new(quota: Quota, clock: Arc<dyn Clock>) -> Self {
-        let buckets = Cache::builder().max_capacity(RATE_BUCKETS_MAX).time_to_idle(RATE_BUCKET_IDLE).build();
-        Self { quota, clock: Elapsed(clock), buckets }
+        let of = Cache::builder().max_capacity(RATE_BUCKETS_MAX).time_to_idle(RATE_BUCKET_IDLE).build();
+        Self { quota, clock: Elapsed(clock), of }
     }
 
     /// Take a token from the bucket of `who`.
@@ -70,7 +70,7 @@ impl<K: Hash + Eq + Send + Sync + 'static> Buckets<K> {
     /// Refusals: `rate_limited`.
     pub async fn take(&self, who: K) -> Result<(), ErrorCode> {
         let fresh = || Arc::new(RateLimiter::direct_with_clock(self.quota, self.clock.clone()));
-        let bucket = self.buckets.get_with(who, async { fresh() }).await;
+        let bucket = self.of.get_with(who, async { fresh() }).await;
         bucket.check().map_err(|_| ErrorCode::RateLimited)
     }
 }

@@ -29,6 +29,9 @@ const PAGES: [&str; 11] = [
     "/sandbox",
 ];
 
+/// A form, by its path and what is sent, and the status and the words of its refusal.
+type Fault<'a> = (String, &'a [(&'a str, &'a str)], u16, &'a str);
+
 /// Somebody's browser.
 struct Browser {
     client: Client,
@@ -385,7 +388,7 @@ rules! {
         let webhook = app.record_of(&client, "webhook_token").await;
         client.put(&format!("/1/webhooks/{webhook}/replay"), &json!({})).await.ok(200);
         let on = |action: &str| format!("/charges/{captured}/{action}");
-        let faults: [(String, &[(&str, &str)], u16, &str); 10] = [
+        let faults: [Fault<'_>; 10] = [
             (on("capture"), &[], 400, "The authorisation has already been captured"),
             (on("refund"), &[("amount", "401")], 422, "You have tried to refund more than the original charge"),
             (on("refund"), &[("amount", "x")], 422, "Amount is not a number"),
