@@ -318,7 +318,8 @@ fn the_help_of_every_command_teaches_it() {
         }
         // What only a server needs is told there alone.
         assert_eq!(help.contains("--trusted-proxies"), path == &["serve"], "{path:?}");
-        let no_database = [&[][..], &["openapi".to_owned()], &["completions".to_owned()]];
+        let no_database =
+            [&[][..], &["openapi".to_owned()], &["completions".to_owned()], &["seed".to_owned()]];
         let has_database = !no_database.contains(&&path[..]);
         assert_eq!(help.contains("--database-url"), has_database, "{path:?}");
     }

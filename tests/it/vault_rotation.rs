@@ -84,6 +84,7 @@ async fn fill(client: &Client) -> Filled {
     client.post("/1/walletA_pay/certificates", &json!({})).await.ok(201);
     client.post("/1/bank_accounts", &bank_account("987654321")).await.ok(201);
     let network = client.post("/1/payment_sources", &network_token("4200000000000000")).await.ok(201);
+    client.post("/1/sandbox/snapshots", &json!({})).await.ok(201);
     Filled {
         card: client.card_token("4200000000000000").await,
         customer: token_of(&client.customer("5520000000000000").await),
