@@ -344,7 +344,7 @@ pub(crate) enum NamedAcquirer {
     /// Nobody.
     Simulator(Simulator),
     /// Whoever answers there.
-    Elsewhere(Address, Remote),
+    Elsewhere(Address, Arc<Remote>),
 }
 
 impl NamedAcquirer {
@@ -367,7 +367,7 @@ impl NamedAcquirer {
             secret.ok_or(StartError::Beside("CARD_PAYMENTS_ACQUIRER_SECRET", "CARD_PAYMENTS_ACQUIRER"))?;
         let secrets = AcquirerSecrets::parse(secret)?;
         let remote = Remote::new(address.clone(), secrets, environment, Arc::clone(clock));
-        Ok(Self::Elsewhere(address, remote))
+        Ok(Self::Elsewhere(address, Arc::new(remote)))
     }
 
     /// Ready to be asked. One elsewhere is heard of at once where it answers; where it is not there yet, the server starts and
@@ -388,7 +388,7 @@ impl NamedAcquirer {
                     }
                     Err(silence) => return Err(StartError::AcquirerSays(address.to_string(), silence)),
                 }
-                Ok(Arc::new(remote))
+                Ok(remote)
             }
         }
     }

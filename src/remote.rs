@@ -110,6 +110,7 @@ impl Server {
     }
 
     /// The same server, asked with another key.
+    #[must_use]
     pub fn with_key(&self, key: &str) -> Self {
         Self { client: self.client.clone(), address: self.address.clone(), key: key.into() }
     }

@@ -86,6 +86,7 @@ async fn fill(client: &Client) -> Filled {
     let network = client.post("/1/payment_sources", &network_token("4200000000000000")).await.ok(201);
     let endpoint = token_of(&client.endpoint("https://example.com/hook").await);
     client.rotate_key(&endpoint, "1w").await.ok(200);
+    client.post("/1/sandbox/snapshots", &json!({})).await.ok(201);
     Filled {
         card: client.card_token("4200000000000000").await,
         customer: token_of(&client.customer("5520000000000000").await),

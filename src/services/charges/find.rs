@@ -19,8 +19,8 @@ use crate::views::charge::{Charge, ShownCharge};
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
-    let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     static SHOWN: Worded = Worded::new();
+    let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let owner = account.id();
     let word = || {
         let row = charge::Entity::owned_by(owner)

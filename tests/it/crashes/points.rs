@@ -69,10 +69,8 @@ impl Dying {
     /// Whether the dead process had done what it was asked for, as far as anybody can know.
     fn was_done(&self, acquirer: Acquirer) -> bool {
         let is_remembered = match (self.of, self.what, acquirer) {
-            // It dies with the server.
-            (_, _, Acquirer::InTheProcess) => false,
-            // Undone: its caller was not told that it was done.
-            (Of::Charge, "charge", Acquirer::Elsewhere) => false,
+            // It dies with the server; or it is undone, for its caller was not told that it was done.
+            (_, _, Acquirer::InTheProcess) | (Of::Charge, "charge", Acquirer::Elsewhere) => false,
             (_, _, Acquirer::Elsewhere) => matches!(self.moment, "call.after" | "outcome.before"),
         };
         match self.what {
