@@ -84,7 +84,9 @@ impl Listening {
     fn ended_by(mut self, signal: &str) -> (Option<i32>, Vec<String>) {
         self.signal(signal);
         let code = self.child.wait().unwrap().code();
-        std::mem::take(&mut self.readers).into_iter().for_each(|reader| reader.join().unwrap());
+        for reader in self.readers.drain(..) {
+            reader.join().unwrap();
+        }
         (code, self.told.iter().chain(self.notices.iter()).collect())
     }
 
@@ -123,10 +125,10 @@ operated! {
         let told: Vec<_> = (0..6).map(|_| listening.event()).collect();
         let events = recorded(&server, &key);
         assert_eq!(told.iter().map(|told| &told["event"]).collect::<Vec<_>>(), events[1..].iter().collect::<Vec<_>>());
-        let received = receiver.received();
-        assert_eq!(received.len(), 6);
+        let forwarded = receiver.received();
+        assert_eq!(forwarded.len(), 6);
         let webhooks = webhooks.receives(6).await;
-        for (request, told) in received.iter().zip(&told) {
+        for (request, told) in forwarded.iter().zip(&told) {
             assert_eq!(told["forwarded"]["status"], 200);
             assert!(told["forwarded"]["ms"].is_u64(), "{told}");
             assert_eq!(request.headers["webhook-id"], token(&told["event"]));

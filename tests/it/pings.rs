@@ -122,8 +122,8 @@ operated! {
         let account = installed.account();
         let sent = installed.told(&["webhook", "ping", &account, token(&endpoint)]).remove(0);
         assert_eq!(fields(&sent)[..2], ["token", "status"]);
-        let received = receiver.receives(1).await;
-        assert_eq!(received[0].headers["webhook-id"], sent["event_token"].as_str().unwrap());
+        let pings = receiver.receives(1).await;
+        assert_eq!(pings[0].headers["webhook-id"], sent["event_token"].as_str().unwrap());
         let shown = server.ask("GET", &format!("/1/webhooks/{}", token(&sent)), Some(&key), "").ok(200);
         assert_eq!(shown["event_token"], sent["event_token"]);
         installed.refuses(&["webhook", "ping", &account, NOBODYS], &format!("there is no webhook endpoint {NOBODYS}"));

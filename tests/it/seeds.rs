@@ -192,7 +192,7 @@ async fn run(installed: &mut Installed, seed: &str, receiver: &Receiver) -> Vec<
     run.get("/1/webhooks?per_page=2");
     let Run { server, mut said, .. } = run;
     server.stopped();
-    let mut received: Vec<_> = receiver.received()[before..]
+    let mut deliveries: Vec<_> = receiver.received()[before..]
         .iter()
         .map(|it| {
             let id = it.headers["webhook-id"].to_str().unwrap();
@@ -200,9 +200,9 @@ async fn run(installed: &mut Installed, seed: &str, receiver: &Receiver) -> Vec<
         })
         .collect();
     // Several are under way at a time.
-    received.sort();
-    assert!(received.len() > 30, "{}", received.len());
-    said.extend(received);
+    deliveries.sort();
+    assert!(deliveries.len() > 30, "{}", deliveries.len());
+    said.extend(deliveries);
     said
 }
 

@@ -336,6 +336,25 @@ async fn live_asks_those_whom_the_operator_named_on_postgres() {
     live(Database::Postgres).await;
 }
 
+fn live_options() -> ServeOptions {
+    ServeOptions {
+        retention_days: 90,
+        listen: "127.0.0.1:0".parse().unwrap(),
+        base_url: None,
+        blobs: None,
+        acquirer: Some("simulator".into()),
+        admin_listen: None,
+        trusted_proxies: Vec::new(),
+        webhook_allow: Vec::new(),
+        wallet_a_hosts: Vec::new(),
+        wallet_g_recipient: None,
+        wallet_roots: None,
+        load: LoadOptions::default(),
+        drain_seconds: 0,
+        log: "info".into(),
+    }
+}
+
 type Change<'a> = &'a dyn Fn(&mut ServeOptions, &mut Secrets);
 
 #[test]
@@ -348,22 +367,7 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
     };
     let [_, _, key] = Issuer::of("operator").private_keys();
     let told = |change: &dyn Fn(&mut ServeOptions, &mut Secrets)| {
-        let mut options = ServeOptions {
-            retention_days: 90,
-            listen: "127.0.0.1:0".parse().unwrap(),
-            base_url: None,
-            blobs: None,
-            acquirer: Some("simulator".into()),
-            admin_listen: None,
-            trusted_proxies: Vec::new(),
-            webhook_allow: Vec::new(),
-            wallet_a_hosts: Vec::new(),
-            wallet_g_recipient: None,
-            wallet_roots: None,
-            load: LoadOptions::default(),
-            drain_seconds: 0,
-            log: "info".into(),
-        };
+        let mut options = live_options();
         let mut secrets =
             Secrets { vault_key: Some(OperatorKeys::generate("own").to_text()), ..Secrets::default() };
         change(&mut options, &mut secrets);
@@ -375,8 +379,8 @@ fn the_operator_is_told_what_is_wrong_with_the_wallets() {
         };
         block_on(Parts::configured(&options, &database, &secrets)).err().map(|error| error.to_string())
     };
-    let (roots, garbage, no_certificate, no_key) = (
-        file("roots.json", &Issuer::of("operator").published().to_string()),
+    let roots = file("roots.json", &Issuer::of("operator").published().to_string());
+    let (garbage, no_certificate, no_key) = (
         file("garbage.json", "garbage"),
         file("a.json", r#"{"walletA": ["garbage"]}"#),
         file("g.json", r#"{"walletG": [{"keyValue": "AAAA", "protocolVersion": "ECv2"}]}"#),

@@ -140,8 +140,7 @@ impl<'a> Play<'a> {
     async fn move_to(&mut self, at: Timestamp) -> Result<(), Stopped> {
         while self.now < at {
             let asked = json!({ "to": at.to_string() });
-            let told = self.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&asked), &[]).await;
-            let told = told.map_err(cut)?;
+            let told = self.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&asked), &[]).await?;
             let refused = |why| Stopped::Refused(format!("the clock of the account: {why}"));
             if told.status == 422 {
                 // The clock goes on by itself meanwhile, and may have come past a time that is near.
@@ -160,8 +159,8 @@ impl<'a> Play<'a> {
 
     /// What the account's clock shows.
     async fn clock(&self) -> Result<Timestamp, Stopped> {
-        let shown = self.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await;
-        time(shown.map_err(cut)?.record().map_err(Stopped::Cut)?, "now").map_err(Stopped::Cut)
+        let shown = self.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
+        time(shown.record().map_err(Stopped::Cut)?, "now").map_err(Stopped::Cut)
     }
 
     /// One request; the token of what it makes.
@@ -183,8 +182,7 @@ impl<'a> Play<'a> {
         let mut headers = vec![("idempotency-key", key.as_str())];
         headers.extend(act.declined.as_deref().map(|code| ("sandbox-outcome", code)));
         let parameters = (!parameters.is_null()).then_some(&parameters);
-        let told = self.server.answer_to(act.method.clone(), &path, parameters, &headers).await;
-        let told = told.map_err(cut)?;
+        let told = self.server.answer_to(act.method.clone(), &path, parameters, &headers).await?;
         self.again &= told.is_replayed;
         if let Some(code) = &act.declined {
             return if told.code() == code { Ok(None) } else { Err(refused(unexpected(&told, code))) };
@@ -196,8 +194,10 @@ impl<'a> Play<'a> {
     }
 }
 
-fn cut(error: ServerError) -> Stopped {
-    Stopped::Cut(error.to_string())
+impl From<ServerError> for Stopped {
+    fn from(error: ServerError) -> Self {
+        Self::Cut(error.to_string())
+    }
 }
 
 fn unexpected(told: &Answer, code: &str) -> String {
