@@ -19,7 +19,7 @@ pub struct ServerOptions {
     server: Option<String>,
     /// The account's secret key, better named by the variable, because `ps` shows flags; by default the first account's, which a
     /// test server shows on its own machine.
-    #[arg(long, env = "CARD_PAYMENTS_KEY", hide_env_values = true)]
+    #[arg(long, env = "CARD_PAYMENTS_KEY", hide_env_values = true, allow_hyphen_values = true)]
     key: Option<Secret>,
 }
 

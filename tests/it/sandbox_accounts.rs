@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use card_payments::services::accounts::wipe;
+use card_payments::services::audit::key_uses;
+use card_payments::services::request_log;
 use card_payments::store::WordTable;
 use entity::{AccountToken, Span, account};
 use futures::future::{join, join_all};
@@ -188,6 +190,9 @@ rules! {
         fresh.post("/1/charges", &disputes).await.ok(201);
         let file = fresh.file().await;
         fresh.delete(&format!("/1/files/{file}")).await.ok(204);
+        // What is counted and noted in memory first.
+        key_uses::write(app.ctx()).await.unwrap();
+        request_log::write_down(app.ctx(), None).await.unwrap();
         let filled = rows_of(app, &account).await;
         assert!(filled.iter().all(|(_, rows)| *rows > 0), "a table that nothing fills is not tested: {filled:?}");
         let (neighbour, own) = (rows_of(app, &kept).await, other.get("/1/charges").await.text);
