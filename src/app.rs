@@ -286,6 +286,7 @@ async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ct
         base_url: base_url.into(),
         retention: parts.retention,
         clock_move: parts.clock_move,
+        due_now: Notify::new(),
         due_webhooks: Notify::new(),
         keys: Cache::builder().max_capacity(KEY_CACHE_ENTRIES).time_to_live(KEY_CACHE_LIFETIME).build(),
         key_uses: KeyUses::default(),

@@ -98,6 +98,14 @@ pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
 
+impl Model {
+    /// What the account's clock shows when the wall clock shows `wall`. It goes by the second, as the API shows times: what
+    /// is due at a time that was shown is due when the clock shows it.
+    pub fn now(&self, wall: Timestamp) -> Timestamp {
+        (wall + self.clock_offset).last_second()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -56,6 +56,12 @@ impl Timestamp {
         if began == self { self } else { began + Span::days(1) }
     }
 
+    /// The whole second this instant lies in.
+    #[must_use]
+    pub const fn last_second(self) -> Self {
+        Self(self.0.saturating_sub(self.0.rem_euclid(1000)))
+    }
+
     /// The first whole second that is not before this instant: what the API shows without loss.
     #[must_use]
     pub const fn next_second(self) -> Self {

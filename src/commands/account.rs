@@ -12,7 +12,7 @@ use card_payments::services::accounts::{Keys, create, keys, operator};
 use card_payments::views::account::AccountKeys;
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
-use entity::{AccountToken, Span};
+use entity::Span;
 use serde_json::json;
 
 use super::{grace, refused, tell};
@@ -65,7 +65,7 @@ pub enum Account {
     )]
     Switch {
         /// Whose: acct_...
-        account: AccountToken,
+        account: String,
         /// Which.
         #[arg(value_parser = PossibleValuesParser::new(ChangedSettings::SWITCHES))]
         switch: String,
@@ -87,7 +87,7 @@ pub enum Account {
     )]
     Set {
         /// Whose: acct_...
-        account: AccountToken,
+        account: String,
         /// Which.
         #[arg(value_parser = PossibleValuesParser::new(ChangedSettings::SETTINGS))]
         setting: String,
@@ -108,7 +108,7 @@ pub enum Account {
     )]
     RotateKeys {
         /// Whose: acct_...
-        account: AccountToken,
+        account: String,
         /// For how long the former keys work on: a whole number and m, h, d or w.
         #[arg(long, default_value = params::GRACE, value_parser = grace)]
         grace: Span,
@@ -148,21 +148,21 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             operator::list(&store, |account| tell(&account, &account, json)).await
         }
         Account::Switch { account, switch, to, json } => {
-            change(database, account, &switch, &(to == "on").to_string(), json).await
+            change(database, &account, &switch, &(to == "on").to_string(), json).await
         }
         Account::Set { account, setting, value, json } => {
-            change(database, account, &setting, &value, json).await
+            change(database, &account, &setting, &value, json).await
         }
         Account::Export(command) => export::run(command, database).await,
         Account::Import(command) => import::run(command, database).await,
         Account::RotateKeys { account, grace, json } => {
             let secrets = Secrets::from_environment()?;
-            let found = super::account(&super::open(database).await?, account).await?;
+            let found = super::account(&super::open(database).await?, &account).await?;
             let ctx = super::open_with_keys(database, &secrets).await?;
             let Keys { secret, publishable } =
-                keys::rotate(&ctx, account, grace).await.map_err(|error| refused(&error))?;
+                keys::rotate(&ctx, found.id(), grace).await.map_err(|error| refused(&error))?;
             let shown = AccountKeys {
-                token: account,
+                token: found.id(),
                 business_name: found.settings().business_name.clone(),
                 secret_key: secret.expose().into(),
                 publishable_key: publishable.expose().into(),
@@ -174,7 +174,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
 
 async fn change(
     database: &DatabaseOptions,
-    account: AccountToken,
+    account: &str,
     word: &str,
     value: &str,
     json: bool,

@@ -8,7 +8,7 @@ use card_payments::params;
 use card_payments::params::deposit::Arrival;
 use card_payments::services::deposits::arrive;
 use clap::Subcommand;
-use entity::{AccountToken, Timestamp};
+use entity::Timestamp;
 
 /// What can be done with deposits.
 #[derive(Subcommand)]
@@ -21,7 +21,7 @@ pub enum Deposit {
     )]
     Create {
         /// Whose: acct_...
-        account: AccountToken,
+        account: String,
         /// AUD cents.
         #[arg(long, value_parser = clap::value_parser!(i64).range(1..=DEPOSIT_CENTS_MAX))]
         amount: i64,
@@ -53,7 +53,7 @@ pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box
     let Deposit::Create { account, amount, narration, available_at, json } = command;
     let store = super::open(database).await?;
     let arrival = Arrival { amount, narration, available_at };
-    let deposit = arrive(&store, super::account(&store, account).await?, arrival).await;
+    let deposit = arrive(&store, super::account(&store, &account).await?, arrival).await;
     let deposit = deposit.map_err(|error| super::refused(&error))?;
     let text = format!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
     super::tell(&deposit, &text, json)

@@ -7,7 +7,7 @@ use card_payments::config::DatabaseOptions;
 use card_payments::services::ledger::report::{COLUMNS, Extent, report};
 use card_payments::services::ledger::verify::{Difference, verify};
 use clap::Subcommand;
-use entity::{AccountToken, Timestamp};
+use entity::Timestamp;
 
 /// What can be done with the books.
 #[derive(Subcommand)]
@@ -26,7 +26,7 @@ pub enum Ledger {
     Report {
         /// Of this account only: acct_...
         #[arg(long)]
-        account: Option<AccountToken>,
+        account: Option<String>,
         /// From this day or time on, by the account's clock.
         #[arg(long, value_parser = super::deposit::time)]
         from: Option<Timestamp>,
@@ -44,9 +44,10 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
     match command {
         Ledger::Report { account, from, to, csv: _ } => {
             let store = super::open(database).await?;
-            if let Some(account) = account {
-                super::account(&store, account).await?;
-            }
+            let account = match account {
+                Some(named) => Some(super::account(&store, &named).await?.id()),
+                None => None,
+            };
             let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(std::io::stdout().lock());
             out.write_record(COLUMNS)?;
             let told = report(&store, Extent { account, from, to }, |row| Ok(out.serialize(row)?)).await;

@@ -7,7 +7,6 @@ use card_payments::config::DatabaseOptions;
 use card_payments::error::ErrorCode;
 use card_payments::services::merchants::decide_as_operator;
 use clap::{Args, Subcommand};
-use entity::MerchantToken;
 use entity::merchant::MerchantStatus;
 
 /// What can be decided.
@@ -34,7 +33,7 @@ pub enum Merchant {
 #[derive(Args)]
 pub struct Decision {
     /// The merchant's token: mrch_...
-    merchant: MerchantToken,
+    merchant: String,
     /// One JSON object.
     #[arg(long)]
     json: bool,
@@ -48,10 +47,11 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
         Merchant::Hold(decision) => (decision, MerchantStatus::OnHold),
     };
     let store = super::open(database).await?;
-    let decided = decide_as_operator(&store, SystemClock.now(), merchant, status).await;
+    let nobody = || format!("there is no merchant {merchant}");
+    let token = merchant.parse().map_err(|_| nobody())?;
+    let decided = decide_as_operator(&store, SystemClock.now(), token, status).await;
     let decided = decided.map_err(|error| {
-        let unknown = error.code() == ErrorCode::NotFound;
-        if unknown { format!("there is no merchant {merchant}") } else { super::refused(&error) }
+        if error.code() == ErrorCode::NotFound { nobody() } else { super::refused(&error) }
     })?;
     super::tell(&decided, &decided, json)
 }

@@ -34,10 +34,13 @@ use card_payments::store::{self, Location, Operator, Store};
 use entity::{AccountToken, Span};
 use serde::Serialize;
 
-/// The account that an operator names.
-pub async fn account(store: &Store, token: AccountToken) -> Result<Account, Box<dyn Error>> {
-    let account = accounts::named(store, token, SystemClock.now()).await?;
-    Ok(account.ok_or_else(|| format!("there is no account {token}"))?)
+/// The account that an operator names. What is no token is nobody's, as in a path.
+pub async fn account(store: &Store, named: &str) -> Result<Account, Box<dyn Error>> {
+    let account = match named.parse() {
+        Ok(token) => accounts::named(store, token, SystemClock.now()).await?,
+        Err(_) => None,
+    };
+    Ok(account.ok_or_else(|| format!("there is no account {named}"))?)
 }
 
 /// Open the database, an empty one too, which stays nobody's.

@@ -8,7 +8,7 @@ use card_payments::params::GRACE;
 use card_payments::services::events::ping::ping;
 use card_payments::services::webhook_endpoints::keys::rotate;
 use clap::{Args, Subcommand};
-use entity::{AccountToken, Span, WebhookEndpointToken};
+use entity::{Span, WebhookEndpointToken};
 
 use super::{grace, refused, tell};
 
@@ -51,7 +51,7 @@ pub enum Webhook {
 #[derive(Args)]
 pub struct Endpoint {
     /// Whose: acct_...
-    account: AccountToken,
+    account: String,
     /// The endpoint's token: whe_...
     endpoint: WebhookEndpointToken,
 }
@@ -61,7 +61,7 @@ pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box
     let (Webhook::Ping { endpoint: Endpoint { account, endpoint }, .. }
     | Webhook::RotateKey { endpoint: Endpoint { account, endpoint }, .. }) = &command;
     let secrets = Secrets::from_environment()?;
-    let account = super::account(&super::open(database).await?, *account).await?;
+    let account = super::account(&super::open(database).await?, account).await?;
     let ctx = super::open_with_keys(database, &secrets).await?;
     let refused = |error: error::Error| {
         let unknown = error.code() == ErrorCode::RecordNotFound;

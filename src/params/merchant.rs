@@ -53,8 +53,8 @@ pub struct NewContact {
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(max_length = 255, example = "Robot")]
     pub last_name: String,
-    /// Telephone number: 5 to 15 digits, grouped as you like.
-    #[validate(length(max = TEXT_LENGTH_MAX), custom(function = "rules::phone_number"))]
+    /// Telephone number, as people write it.
+    #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(max_length = 1000, example = "0491 570 156")]
     pub phone_number: String,
     /// E-mail address; need not be unique.
@@ -142,8 +142,8 @@ pub struct Director {
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(max_length = 255, example = "Roland Robot")]
     pub full_name: String,
-    /// Telephone number: 5 to 15 digits, grouped as you like.
-    #[validate(length(max = TEXT_LENGTH_MAX), custom(function = "rules::phone_number"))]
+    /// Telephone number, as people write it.
+    #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(max_length = 1000, example = "0491 570 156")]
     pub contact_number: String,
     /// YYYY-MM-DD, at least 18 years ago.
@@ -182,7 +182,7 @@ pub struct Contact {
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub last_name: String,
     /// Telephone number.
-    #[validate(length(max = TEXT_LENGTH_MAX), custom(function = "rules::phone_number"))]
+    #[validate(length(max = TEXT_LENGTH_MAX))]
     pub phone_number: String,
     /// E-mail address.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]

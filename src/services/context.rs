@@ -63,6 +63,8 @@ pub struct Context {
     pub base_url: Arc<str>,
     /// How long events and webhooks are kept.
     pub retention: Span,
+    /// Rung when a request has made something due at once that it does not wait for.
+    pub due_now: Notify,
     /// Rung when a request has made a webhook due.
     pub due_webhooks: Notify,
     /// For how long one request moves a clock.
@@ -119,7 +121,7 @@ pub struct Account {
 impl Account {
     /// The account as its row says, at a wall-clock instant.
     pub fn new(row: account::Model, wall: Timestamp) -> Self {
-        let now = wall + row.clock_offset;
+        let now = row.now(wall);
         Self { row, now, claim: None }
     }
 
@@ -143,6 +145,11 @@ impl Account {
     /// Its token.
     pub fn id(&self) -> AccountToken {
         self.row.id
+    }
+
+    /// What its clock shows when the wall clock shows `wall`.
+    pub fn now_by(&self, wall: Timestamp) -> Timestamp {
+        self.row.now(wall)
     }
 
     /// How far its clock runs ahead of the wall clock.

@@ -62,7 +62,7 @@ impl Moment {
     pub fn now(&self, ctx: &Context) -> Timestamp {
         match self.stop {
             Some(_) => self.account.now,
-            None => ctx.clock.now() + self.account.offset(),
+            None => self.account.now_by(ctx.clock.now()),
         }
     }
 

@@ -38,7 +38,10 @@ pub fn start(ctx: &Ctx) -> Working {
                     }
                     Err(error) => tracing::error!(kind = kind.name, %error, "due work failed"),
                 }
-                tokio::time::sleep(PAUSE).await;
+                tokio::select! {
+                    () = tokio::time::sleep(PAUSE) => {}
+                    () = ctx.due_now.notified() => {}
+                }
             }
         });
     }

@@ -116,7 +116,7 @@ operated! {
         }
         for wrong in [
             &["account"][..], &["account", "create"], &create(&["--bsb", "806015"]), &create(&["--number", "1"]),
-            &["account", "switch", "acct_x", "wallet", "on"], &["account", "switch", NOBODY, "wallet", "maybe"],
+            &["account", "switch", NOBODY, "wallet", "maybe"],
             &["account", "switch", NOBODY, "refunds", "on"], &["account", "set", NOBODY, "colour", "red"],
             &["account", "set", NOBODY, "pricing"], &["account", "rotate-keys", NOBODY, "--grace", "soon"],
             &["account", "rotate-keys", NOBODY, "--grace", "-1h"], &["account", "rotate-keys", NOBODY, "--grace", "h"],
@@ -127,6 +127,7 @@ operated! {
             assert!(code == Some(2) && stdout.is_empty() && !stderr.is_empty(), "{wrong:?}: {stderr}");
         }
         let nobody = format!("there is no account {NOBODY}");
+        installed.refuses(&["account", "switch", "acct_x", "wallet", "on"], "there is no account acct_x");
         installed.refuses(&["account", "switch", NOBODY, "wallet", "on"], &nobody);
         installed.refuses(&["account", "set", NOBODY, "transfers_enabled", "true"], &nobody);
         installed.refuses(&["account", "rotate-keys", NOBODY], &nobody);

@@ -1,9 +1,11 @@
 //! Disputes: how they arrive, and how they are shown, listed and searched (specification, Disputes; decisions 9).
 
 use std::collections::HashMap;
+use std::pin::pin;
 
 use axum::body::Body;
 use entity::Span;
+use futures::FutureExt;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -195,6 +197,16 @@ rules! {
         // Nobody disputes twice.
         app.do_due_work().await;
         assert_eq!(client.get("/1/disputes").await.json()["pagination"]["count"], 3);
+    }
+
+    async fn whoever_opens_the_disputes_of_test_cards_hears_of_one_at_once(app) {
+        let client = app.client();
+        for (number, is_disputed) in [(DISPUTED, true), ("4200000000000000", false)] {
+            let mut rung = pin!(app.ctx().due_now.notified());
+            rung.as_mut().enable();
+            client.post("/1/charges", &charge_with(400, json!({ "card": card(number) }))).await.ok(201);
+            assert_eq!(rung.now_or_never().is_some(), is_disputed, "{number}");
+        }
     }
 
     async fn a_moved_clock_comes_by_a_foretold_dispute_and_its_expiry(app) {

@@ -278,7 +278,11 @@ fn an_operator_decides_beside_a_server() {
         run(&["activate", nobody]),
         (Some(1), String::new(), format!("error: there is no merchant {nobody}\n"))
     );
-    for wrong in [&["activate", "mrch_x"][..], &["activate"], &["approve", &merchant]] {
+    assert_eq!(
+        run(&["activate", "mrch_x"]),
+        (Some(1), String::new(), "error: there is no merchant mrch_x\n".into())
+    );
+    for wrong in [&["activate"][..], &["approve", &merchant]] {
         assert_eq!(run(wrong).0, Some(2), "{wrong:?}");
     }
     let events = server.ask("GET", "/1/events", Some(&key), "").ok(200);

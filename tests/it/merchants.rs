@@ -190,7 +190,7 @@ rules! {
 
     async fn wrong_values_are_told_in_the_order_of_the_parameters(app) {
         let wrong = json!({
-            "contact": { "first_name": "", "last_name": "a".repeat(256), "phone_number": "call me", "email": "nobody", "password": " " },
+            "contact": { "first_name": "", "last_name": "a".repeat(256), "phone_number": " ", "email": "nobody", "password": " " },
             "entity": {
                 "business_registration_number": "51824753557", "full_legal_name": " ", "address_line_1": "a".repeat(1001),
                 "address_line_2": "a".repeat(1001), "address_locality": "L", "address_region": "W", "address_postal_code": "",
@@ -202,13 +202,13 @@ rules! {
                 "url": "robots.example.com",
             },
             "bank_account": { "name": "", "bsb": "12", "number": "x" },
-            "director": { "full_name": "", "contact_number": "123", "date_of_birth": "29/02/1980" },
+            "director": { "full_name": "", "contact_number": "", "date_of_birth": "29/02/1980" },
             "notes": "a".repeat(10_001),
         });
         app.invalid(PATH, &wrong, &[
             ("contact.first_name", "Contact first name can't be blank"),
             ("contact.last_name", "Contact last name is too long (maximum is 255 characters)"),
-            ("contact.phone_number", "Contact phone number is not formatted properly"),
+            ("contact.phone_number", "Contact phone number can't be blank"),
             ("contact.email", "Contact email is not formatted properly"),
             ("contact.password", "Contact password can't be blank"),
             ("entity.business_registration_number", "Entity business registration number is not valid"),
@@ -228,7 +228,7 @@ rules! {
             ("bank_account.bsb", "Bank account BSB must be 6 numbers"),
             ("bank_account.number", "Bank account number is not valid"),
             ("director.full_name", "Director full name can't be blank"),
-            ("director.contact_number", "Director contact number is not formatted properly"),
+            ("director.contact_number", "Director contact number can't be blank"),
             ("director.date_of_birth", "Director date of birth is not formatted properly"),
             ("notes", "Notes is too long (maximum is 10000 characters)"),
         ]).await;

@@ -8,7 +8,6 @@ use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::secret::{self, Secret};
 use card_payments::services::merchants::export::export;
 use clap::Args;
-use entity::MerchantToken;
 
 use crate::commands;
 
@@ -21,7 +20,7 @@ use crate::commands;
 )]
 pub struct Export {
     /// The merchant's token: mrch_...
-    merchant: MerchantToken,
+    merchant: String,
     /// A file that is not there yet, which only you will be able to read; standard output if absent. It holds keys.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -30,7 +29,8 @@ pub struct Export {
 /// Run the command.
 pub async fn run(Export { merchant, out }: Export, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;
-    let document = export(&ctx, merchant).await?;
+    let token = merchant.parse().map_err(|_| format!("there is no merchant {merchant}"))?;
+    let document = export(&ctx, token).await?;
     let text = Secret::from(serde_json::to_string_pretty(&document)? + "\n");
     match out {
         None => Ok(std::io::stdout().write_all(text.expose().as_bytes())?),

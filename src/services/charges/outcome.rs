@@ -107,7 +107,7 @@ pub(in crate::services) async fn write(
     token: TokenUse,
     verdict: Verdict,
 ) -> Result<(Timestamp, charge::Model), Error> {
-    let now = ctx.clock.now() + account.offset();
+    let now = account.now_by(ctx.clock.now());
     Ok((now, write_at(ctx, account, now, row, token, verdict).await?))
 }
 
@@ -121,9 +121,12 @@ pub(super) async fn write_at(
     verdict: Verdict,
 ) -> Result<charge::Model, Error> {
     let outcome = Outcome::new(ctx, account, now, row, token, verdict);
-    let name = call_name(outcome.row.state);
+    let (name, disputed) = (call_name(outcome.row.state), outcome.disputed);
     let (row, _) = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
     crash::point(name, "outcome.after");
+    if disputed {
+        ctx.due_now.notify_waiters();
+    }
     Ok(row)
 }
 

@@ -28,7 +28,7 @@ pub async fn open(
     for account in accounts(store).await? {
         let charge = charge::Entity::owned_by(account.id).filter(charge::Column::Id.eq(id));
         if charge.one(store.read()).await?.is_some() {
-            let now = wall + account.clock_offset;
+            let now = account.now(wall);
             let arriving = Arriving { account: account.id, charge: id, amount, category, now };
             let detail = json!({ "amount": amount, "category": category });
             let act = Act::about(Action::DisputeOpened, account.id, id.to_string(), detail);
@@ -59,7 +59,7 @@ pub async fn resolve(
     for account in accounts(store).await? {
         let dispute = dispute::Entity::owned_by(account.id).filter(dispute::Column::Id.eq(id));
         if dispute.one(store.read()).await?.is_some() {
-            let now = wall + account.clock_offset;
+            let now = account.now(wall);
             let asked: (AccountToken, DisputeToken, DisputeStatus, Timestamp) = (account.id, id, status, now);
             let detail = json!({ "status": status });
             let act = Act::about(Action::DisputeResolved, account.id, id.to_string(), detail);

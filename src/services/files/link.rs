@@ -78,7 +78,7 @@ pub async fn download(
     }
     let owner = account::Entity::find_by_id(account).filter(account::Column::ClosedAt.is_null());
     let owner = owner.one(ctx.store.read()).await?.ok_or_else(lost)?;
-    let now = ctx.clock.now() + owner.clock_offset;
+    let now = owner.now(ctx.clock.now());
     if Timestamp::from_millis(expires.saturating_mul(1000)) <= now {
         return Err(lost());
     }

@@ -55,7 +55,7 @@ pub async fn decide_as_operator(
     to: MerchantStatus,
 ) -> Result<MerchantSummary, Error> {
     let partner = partner_of(store, id).await?;
-    let decision = Decided { partner: partner.id, id, to, now: wall + partner.clock_offset };
+    let decision = Decided { partner: partner.id, id, to, now: partner.now(wall) };
     let detail = json!({ "status": to });
     let act = Act::about(Action::MerchantDecided, partner.id, id.to_string(), detail);
     let unit = store.write((decision, act), |tx, (decision, act)| {

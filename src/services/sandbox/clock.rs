@@ -70,7 +70,7 @@ impl Beginning {
             return Err(ErrorCode::ClockMoving.into());
         }
         // By the clock as it stands now: another move may have ended since the request came.
-        let target = self.asked.target(self.wall + row.clock_offset, self.wall)?;
+        let target = self.asked.target(row.now(self.wall), self.wall)?;
         let taken = account::Entity::update_many()
             .col_expr(Column::ClockMoves, Expr::value(row.clock_moves + 1))
             .col_expr(Column::MovingUntil, Expr::value((self.wall + CLOCK_LEASE).millis()))
@@ -111,7 +111,7 @@ impl<'a> Course<'a> {
             ctx,
             account,
             reach: Reach { account: row.id, to, began: wall },
-            reached: wall + row.clock_offset,
+            reached: row.now(wall),
             offset: row.clock_offset,
             row,
             ran: Vec::new(),

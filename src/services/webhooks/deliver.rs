@@ -76,7 +76,7 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
     }
     // Where a seed decides, it happens when it is due, however far a clock has been moved since.
     let due_at = parcel.due_at.filter(|_| ctx.chance.is_seeded());
-    let now = due_at.unwrap_or(ctx.clock.now() + parcel.clock_offset);
+    let now = due_at.unwrap_or((ctx.clock.now() + parcel.clock_offset).last_second());
     let refused = match answer {
         Ok(200..=299) => None,
         Ok(code) => Some(WebhookError {
