@@ -146,7 +146,7 @@ impl Parts {
             return Err(StartError::TestOnly(name));
         }
         let (clock, chance) = clock_and_chance(database)?;
-        let acquirer = NamedAcquirer::of(options.acquirer.as_deref(), environment, secrets, &clock)?;
+        let acquirer = NamedAcquirer::of(options.acquirer.as_deref(), environment, secrets)?;
         let acquirer = acquirer.greeted(environment).await?;
         if environment == Environment::Live && !options.base_url.as_deref().is_some_and(is_https) {
             tracing::warn!(
@@ -354,7 +354,6 @@ impl NamedAcquirer {
         named: Option<&str>,
         environment: Environment,
         secrets: &Secrets,
-        clock: &Arc<dyn Clock>,
     ) -> Result<Self, StartError> {
         let named = match (named, environment) {
             (None, Environment::Live) => return Err(StartError::Required("CARD_PAYMENTS_ACQUIRER")),
@@ -367,7 +366,8 @@ impl NamedAcquirer {
         let secret =
             secret.ok_or(StartError::Beside("CARD_PAYMENTS_ACQUIRER_SECRET", "CARD_PAYMENTS_ACQUIRER"))?;
         let secrets = AcquirerSecrets::parse(secret)?;
-        let remote = Remote::new(address.clone(), secrets, environment, Arc::clone(clock));
+        // It compares with its own machine's time, though ours may stand still.
+        let remote = Remote::new(address.clone(), secrets, environment, Arc::new(SystemClock));
         Ok(Self::Elsewhere(address, Arc::new(remote)))
     }
 

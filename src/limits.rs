@@ -210,8 +210,16 @@ pub const ACQUIRER_BYTES_MAX: usize = 64 * 1024;
 /// Decisions 5: how far the clocks of a server and its acquirer may be apart. A simulator remembers a call for longer than
 /// anybody who kept the request could repeat it.
 pub const ACQUIRER_CLOCKS_APART: Span = Span::seconds(60);
+/// How long a served simulator waits for the body of a request, before it knows who sends it.
+pub const ACQUIRER_BODY: Duration = Duration::from_secs(5);
 /// How long a served simulator keeps a call that it never answers: longer than anybody waits.
 pub const ACQUIRER_SILENCE: Duration = Duration::from_secs(25);
+/// How long a simulator in the process remembers a call: longer than its server takes to record it or to settle it.
+pub const SIMULATOR_REMEMBERS: Duration = Duration::from_mins(2);
+/// How long a served one does: longer than many pauses of the servers that could not reach it.
+pub const SIMULATOR_REMEMBERS_ELSEWHERE: Duration = Duration::from_hours(24);
+/// How many calls a simulator remembers; of more the oldest are forgotten before their time. So many take some 150 MB.
+pub const SIMULATOR_CALLS_MAX: usize = 500_000;
 /// How many connections a served simulator takes.
 pub const ACQUIRER_CONNECTIONS: usize = 1024;
 /// Decisions 5: a call starts this soon after its intent or not at all.

@@ -11,7 +11,7 @@ mod memory;
 
 use std::future::pending;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use entity::Currency;
 use entity::Rate;
@@ -23,11 +23,12 @@ use futures::future::{BoxFuture, ready};
 use self::memory::Memory;
 use super::test_cards::TestCards;
 use super::{
-    Acquirer, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Fault, Follow, NoAnswer, Outcome,
+    Acquirer, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Follow, NoAnswer, Outcome,
     RefundAnswer, Settled,
 };
 use crate::card_number::CardNumber;
 use crate::config::Environment;
+use crate::limits::{SIMULATOR_CALLS_MAX, SIMULATOR_REMEMBERS, SIMULATOR_REMEMBERS_ELSEWHERE};
 
 const NAME: &str = "simulator";
 /// Where live cards that the table does not know come from: there is no directory to ask.
@@ -58,9 +59,14 @@ impl Simulator {
         })
     }
 
+    /// The one of an environment, for servers elsewhere: they come back to what a network lost.
+    pub fn served(environment: Environment) -> Self {
+        Self { memory: remembering(SIMULATOR_REMEMBERS_ELSEWHERE), ..Self::of(environment) }
+    }
+
     /// One that has seen no call yet.
     pub fn new(numbers: Numbers) -> Self {
-        Self { numbers, memory: Mutex::default() }
+        Self { numbers, memory: remembering(SIMULATOR_REMEMBERS) }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -92,8 +98,8 @@ impl Simulator {
         call.forced.unwrap_or_else(of_card)
     }
 
-    async fn act(&self, key: &CallKey, reference: &str, fault: Option<Fault>) -> Result<(), Failure> {
-        let answer = self.memory().act(Instant::now(), key, reference, fault);
+    async fn act(&self, key: &CallKey, reference: &str, outcome: Outcome) -> Result<String, Failure> {
+        let answer = self.memory().act(Instant::now(), key, reference, outcome);
         match answer {
             Some(answer) => answer,
             None => pending().await,
@@ -101,27 +107,26 @@ impl Simulator {
     }
 
     async fn approve(&self, call: Authorise) -> Result<Approval, Failure> {
-        let (aftermath, fault, decline) = match self.outcome(&call) {
-            Outcome::Approved(aftermath) => (aftermath, None, None),
-            Outcome::Fault(fault) => (Aftermath::Ordinary, Some(fault), None),
-            Outcome::Declined(decline) => (Aftermath::Ordinary, None, Some(decline)),
+        let outcome = self.outcome(&call);
+        let aftermath = match outcome {
+            Outcome::Approved(aftermath) => aftermath,
+            Outcome::Fault(_) | Outcome::Declined(_) => Aftermath::Ordinary,
         };
-        let reference = reference(aftermath, &call.key);
-        self.act(&call.key, &reference, fault).await?;
-        if let Some(decline) = decline {
-            return Err(Failure::Declined(decline));
-        }
-        self.memory().done(Instant::now(), &call.key, &reference);
+        let reference = self.act(&call.key, &reference(aftermath, &call.key), outcome).await?;
         Ok(Approval { reference })
     }
 
     /// A reference that another acquirer gave names nothing here, so nothing can happen.
     async fn follow(&self, call: Follow) -> Result<Aftermath, Failure> {
         let aftermath = aftermath(&call.reference).ok_or(Failure::GatewayError)?;
-        self.act(&call.key, &call.reference, call.fault).await?;
-        self.memory().done(Instant::now(), &call.key, &call.reference);
+        let outcome = call.fault.map_or(Outcome::Approved(aftermath), Outcome::Fault);
+        self.act(&call.key, &call.reference, outcome).await?;
         Ok(aftermath)
     }
+}
+
+fn remembering(kept: Duration) -> Mutex<Memory> {
+    Mutex::new(Memory::of(SIMULATOR_CALLS_MAX, kept))
 }
 
 impl Acquirer for Simulator {

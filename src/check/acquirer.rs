@@ -1,18 +1,14 @@
 //! Who moves the money.
 
-use std::sync::Arc;
-
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app::NamedAcquirer;
-use crate::clock::{Clock, SystemClock};
 
 /// See that it is named, and greet whoever is to answer over a network.
 pub async fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Acquirer);
     let Configuration { serve, database, secrets, .. } = configuration;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    match NamedAcquirer::of(serve.acquirer.as_deref(), database.environment, secrets, &clock) {
+    match NamedAcquirer::of(serve.acquirer.as_deref(), database.environment, secrets) {
         Err(error) => findings.wrong(error.to_string(), "name it in CARD_PAYMENTS_ACQUIRER"),
         Ok(NamedAcquirer::Simulator(_)) if configuration.is_live() => findings.warning(
             "the acquirer is a simulator: no money moves",

@@ -19,9 +19,9 @@ use crate::{Signals, bind, log};
 /// Serve the built-in acquirer to servers elsewhere, by the protocol of docs/acquirer.md.
 ///
 /// No money moves. Prints "Listening on http://HOST:PORT" when it is ready, logs to stderr and ends on SIGTERM or SIGINT once
-/// what is in flight is answered. It remembers calls for two minutes, and forgets them when it ends. The secret that it shares
-/// with its servers is an environment variable, or a file: CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_ACQUIRER_SECRET_FILE.
-/// Needs no database.
+/// what is in flight is answered. It remembers calls for a day, half a million of them at most (the oldest go first), and forgets
+/// them when it ends. The secret that it shares with its servers is an environment variable, or a file:
+/// CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_ACQUIRER_SECRET_FILE. Needs no database.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments acquirer --listen 127.0.0.1:8090")]
 pub struct Acquirer {
@@ -56,7 +56,8 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     }
     let listener = bind(listen).await?;
     let address = listener.local_addr()?;
-    let routes = router(Arc::new(Simulator::of(environment)), secrets, environment, Arc::new(SystemClock));
+    let routes =
+        router(Arc::new(Simulator::served(environment)), secrets, environment, Arc::new(SystemClock));
     // Whoever reads that it listens may stop it at once.
     let mut signals = Signals::listen()?;
     println!("Listening on http://{address}");

@@ -22,6 +22,7 @@ use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
+pub(crate) use lookup::OpenLookup;
 pub use lookup::{Lookup, SystemLookup};
 pub use reach::{Allowed, Reach};
 pub use tls::{Identity, NoIdentity, platform};

@@ -1,6 +1,7 @@
 //! The acquirer elsewhere, over the protocol of docs/acquirer.md: payments are what they are in the process, and whatever
 //! becomes of requests, answers and processes, nothing is lost and nothing happens twice.
 
+mod answers;
 mod payments;
 mod processes;
 mod protocol;
@@ -25,10 +26,15 @@ struct Apart {
 impl Apart {
     /// None where PostgreSQL is not there.
     async fn on(database: Database) -> Option<Self> {
+        Self::waiting(database, Duration::from_mins(1)).await
+    }
+
+    /// A server that waits for answers no longer than this.
+    async fn waiting(database: Database, answer: Duration) -> Option<Self> {
         let line = Arc::new(Line::default());
         let cable = Cable::to(elsewhere::served(line.clone(), Environment::Test).await).await;
         let client = elsewhere::client(cable.address, Environment::Test);
-        let app = App::start_with(database, client, Duration::from_mins(1)).await?;
+        let app = App::start_with(database, client, answer).await?;
         Some(Self { app, line, cable })
     }
 }

@@ -19,7 +19,7 @@ pub enum Call {
     Refund,
     /// Undo and close a key.
     Reverse,
-    /// Tell what became of a key, and close it.
+    /// Tell what became of a key; one under which nothing was done is closed.
     Settle,
 }
 

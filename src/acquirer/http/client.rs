@@ -5,6 +5,7 @@ use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use entity::{Currency, Rate};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -17,10 +18,10 @@ use tokio::time::timeout;
 use super::line::{Line, Silence};
 use super::signature::Secrets;
 use super::wire::{
-    Accepted, Answer, Approved, Authorisation, FollowUp, Followed, Greeting, Listed, Meant, Numbered, Rates,
-    Settled as ToldSettled, spelled,
+    Accepted, Answer, Approved, Authorisation, CardLookup, CardLookupAnswer, Completed, FollowUp, Greeting,
+    OriginalCall, Rates, Settled as ToldSettled, is_name, spelled,
 };
-use super::{Address, Call, VERSION};
+use super::{Address, Call};
 use crate::acquirer::simulator::foretells_dispute;
 use crate::acquirer::{
     Acquirer, Approval, Authorise, CallKey, CardInfo, Failure, Follow, NoAnswer, RefundAnswer, Settled,
@@ -37,7 +38,6 @@ use crate::under_way::{Wait, waiting};
 /// hash is kept, under a key that no other process has.
 pub struct Remote {
     line: Line,
-    environment: Environment,
     /// Said when it was first heard of.
     name: OnceLock<String>,
     rates: Cache<(), Arc<BTreeMap<Currency, Rate>>>,
@@ -49,8 +49,7 @@ impl Remote {
     /// The one at an address. Nobody is asked yet. Requests are signed at the time of `clock`.
     pub fn new(address: Address, secrets: Secrets, environment: Environment, clock: Arc<dyn Clock>) -> Self {
         Self {
-            line: Line::to(address, secrets, clock),
-            environment,
+            line: Line::to(address, secrets, environment, clock),
             name: OnceLock::new(),
             rates: remembered(1, RATES_LIFETIME),
             cards: remembered(CARDS_REMEMBERED_MAX, CARDS_LIFETIME),
@@ -58,21 +57,15 @@ impl Remote {
         }
     }
 
-    /// Hear of it, once: it speaks this version of the protocol, we know each other, and it is of our environment.
+    /// Hear of it, once: it is there, and each of its answers says that we know each other and speak of the same money.
     pub async fn greet(&self) -> Result<(), Silence> {
         if self.name.get().is_some() {
             return Ok(());
         }
-        let asked = timeout(ACQUIRER_QUESTION, self.line.ask(Call::Greet, "", Vec::new()));
+        let asked = timeout(ACQUIRER_QUESTION, self.line.ask(Call::Greet, "", Bytes::new()));
         let late = |_| Err(Silence::Broken(Unreached::Timeout));
-        let Greeting { protocol, name, environment } = asked.await.unwrap_or_else(late)?;
-        if protocol != VERSION {
-            return Err(Silence::Version(protocol.to_string()));
-        }
-        if environment != self.environment.name() {
-            return Err(Silence::Environment(environment.chars().take(20).collect()));
-        }
-        if !(1..=100).contains(&name.len()) || name.chars().any(char::is_control) {
+        let Greeting { name } = asked.await.unwrap_or_else(late)?;
+        if !is_name(&name, 100) {
             return Err(Silence::Nonsense);
         }
         tracing::info!(name, address = %self.line.address(), "the acquirer is known");
@@ -83,13 +76,13 @@ impl Remote {
 
     /// Test cards and a tester's orders.
     fn is_sandbox(&self) -> bool {
-        self.environment == Environment::Test
+        self.line.environment() == Environment::Test
     }
 
-    async fn ask<A: DeserializeOwned>(&self, call: Call, key: &CallKey, body: Vec<u8>) -> Result<A, Failure> {
+    async fn ask<A: DeserializeOwned>(&self, call: Call, key: &CallKey, body: Bytes) -> Result<A, Failure> {
         self.line.ask(call, key.as_str(), body).await.map_err(|silence| match silence {
-            // Nothing was sent, so nothing was done.
-            Silence::Unreached(_) => Failure::GatewayError,
+            // It was not sent, or not looked at, so nothing was done.
+            Silence::Unreached(_) | Silence::Refused(_) => Failure::GatewayError,
             Silence::Broken(_)
             | Silence::OutOfOrder(_)
             | Silence::Stranger
@@ -109,23 +102,23 @@ impl Remote {
     }
 
     async fn settled(&self, call: Call, key: &CallKey) -> Result<Settled, NoAnswer> {
-        let meant = Meant { key: key.to_string() };
-        let told: ToldSettled = self.line.ask(call, "", spelled(&meant)).await.map_err(|_| NoAnswer)?;
+        let original = OriginalCall { key: key.to_string() };
+        let told: ToldSettled = self.line.ask(call, "", spelled(&original)).await.map_err(|_| NoAnswer)?;
         told.settled()
     }
 
-    async fn question<A: DeserializeOwned>(&self, call: Call, body: Vec<u8>) -> Result<A, NoAnswer> {
+    async fn question<A: DeserializeOwned>(&self, call: Call, body: Bytes) -> Result<A, NoAnswer> {
         let asked = timeout(ACQUIRER_QUESTION, self.line.ask(call, "", body));
         asked.await.map_err(|_| NoAnswer)?.map_err(|_| NoAnswer)
     }
 
     async fn all_rates(&self) -> Result<Arc<BTreeMap<Currency, Rate>>, NoAnswer> {
-        let told: Rates = self.question(Call::Rates, Vec::new()).await?;
+        let told: Rates = self.question(Call::Rates, Bytes::new()).await?;
         told.table().map(Arc::new).ok_or_else(|| nonsense(Call::Rates))
     }
 
     async fn looked_up(&self, number: &CardNumber) -> Result<Option<CardInfo>, NoAnswer> {
-        let told: Listed = self.question(Call::Card, spelled(&Numbered::of(number))).await?;
+        let told: CardLookupAnswer = self.question(Call::Card, spelled(&CardLookup::of(number))).await?;
         told.known().map_err(|NoAnswer| nonsense(Call::Card))
     }
 
@@ -195,11 +188,11 @@ impl Acquirer for Remote {
     }
 
     fn capture(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
-        self.follow(Call::Capture, call).map(|done| done.map(|Followed {}| ())).boxed()
+        self.follow(Call::Capture, call).map(|done| done.map(|Completed {}| ())).boxed()
     }
 
     fn void(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
-        self.follow(Call::Void, call).map(|done| done.map(|Followed {}| ())).boxed()
+        self.follow(Call::Void, call).map(|done| done.map(|Completed {}| ())).boxed()
     }
 
     fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {

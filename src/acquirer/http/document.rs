@@ -38,12 +38,14 @@ pub fn document() -> Value {
     } });
     document["components"]["parameters"] = json!({
         "Protocol": header("Acquirer-Protocol", "The version of the protocol.", &json!("1")),
+        "Environment": header("Acquirer-Environment", "test or live: whose money it is about.", &json!("test")),
         "Timestamp": header("Acquirer-Timestamp", "When the request was signed: seconds since 1970.", &json!("1772445600")),
         "Key": header("Idempotency-Key", "What the call is known by, for ever.", &json!("ch_AZqYv3rVcBKUQ1mHn7tKRw:charge")),
     });
     document["components"]["headers"] = json!({
         "Protocol": { "description": "The version of the protocol.", "schema": { "type": "string" }, "example": "1" },
-        "Signature": { "description": "Of the status, the request's signature and the body.", "schema": { "type": "string" } },
+        "Environment": { "description": "test or live.", "schema": { "type": "string" }, "example": "test" },
+        "Signature": { "description": "Of the environment, the status, the request's signature and the body.", "schema": { "type": "string" } },
     });
     document["components"]["schemas"]["Refused"] =
         serde_json::to_value(Refused::schema()).unwrap_or_default();
@@ -64,17 +66,37 @@ fn header(name: &str, description: &str, example: &Value) -> Value {
     json!({ "name": name, "in": "header", "required": true, "description": description, "schema": schema, "example": example })
 }
 
+/// What every operation takes and answers, and what those of its kind do besides.
 fn finish(operation: &mut Value) {
     let is_payment = operation["tags"][0] == "Payments";
-    let named = ["Protocol", "Timestamp"].into_iter().chain(is_payment.then_some("Key"));
+    let is_question = operation["tags"][0] == "Directory";
+    let named = ["Protocol", "Environment", "Timestamp"].into_iter().chain(is_payment.then_some("Key"));
     operation["parameters"] =
         named.map(|name| json!({ "$ref": format!("#/components/parameters/{name}") })).collect();
-    let headers = ["Protocol", "Signature"]
+    let responses = &mut operation["responses"];
+    responses["200"]["headers"] = headers(true);
+    let malformed = "malformed: signed, it says for certain that nothing was done. protocol, environment: not looked at, and signed by nobody";
+    responses["400"] = refused(malformed, false);
+    responses["401"] = refused("signature, clock: not looked at, and signed by nobody", false);
+    responses["404"] = refused("unknown: nothing was done", true);
+    if is_question {
+        responses["503"] = refused("silent: whoever knows does not say", true);
+    }
+    if is_payment {
+        let slow = "The bank was too slow, so it may have been done: no body, and signed by nobody";
+        responses["504"] = json!({ "description": slow, "headers": headers(false) });
+    }
+}
+
+fn refused(description: &str, signed: bool) -> Value {
+    let schema = json!({ "$ref": "#/components/schemas/Refused" });
+    let content = json!({ "application/json": { "schema": schema } });
+    json!({ "description": description, "headers": headers(signed), "content": content })
+}
+
+fn headers(signed: bool) -> Value {
+    let named = ["Protocol", "Environment"].into_iter().chain(signed.then_some("Signature"));
+    let headers = named
         .map(|name| (format!("Acquirer-{name}"), json!({ "$ref": format!("#/components/headers/{name}") })));
-    operation["responses"]["200"]["headers"] = headers.into_iter().collect::<Map<_, _>>().into();
-    let refused = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Refused" } } });
-    operation["responses"]["400"] =
-        json!({ "description": "protocol, malformed: nothing was done", "content": refused.clone() });
-    operation["responses"]["401"] =
-        json!({ "description": "signature, clock: nothing was done", "content": refused });
+    headers.collect::<Map<_, _>>().into()
 }

@@ -6,15 +6,16 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{HeaderName, StatusCode};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, retry};
 use serde::de::DeserializeOwned;
 
 use super::signature::{Answer, Request, Secrets, Signed as _};
 use super::wire::{self, Refused};
-use super::{Address, Call, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
+use super::{Address, Call, ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
 use crate::clock::Clock;
+use crate::config::Environment;
 use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
-use crate::outbound::{self, Unreached, tls};
+use crate::outbound::{self, OpenLookup, Unreached, tls};
 use crate::{trace, under_way};
 
 /// Why there is no answer. Nothing of what was said is in it.
@@ -47,6 +48,9 @@ pub enum Silence {
     /// Signed, and says nothing that the protocol knows.
     #[error("answers what the protocol does not know")]
     Nonsense,
+    /// Signed: it has not looked at what it was asked.
+    #[error("refuses what it is asked: {0}")]
+    Refused(String),
     /// Test cards and real ones do not mix.
     #[error("belongs to the {0} environment")]
     Environment(String),
@@ -63,6 +67,7 @@ impl Silence {
             | Self::Clocks
             | Self::Forged
             | Self::Nonsense
+            | Self::Refused(_)
             | Self::Environment(_) => false,
         }
     }
@@ -73,23 +78,27 @@ pub struct Line {
     client: Client,
     address: Address,
     secrets: Secrets,
+    environment: Environment,
     clock: Arc<dyn Clock>,
 }
 
 impl Line {
-    /// To an address. What is signed there carries the time of `clock`.
-    pub fn to(address: Address, secrets: Secrets, clock: Arc<dyn Clock>) -> Self {
+    /// To an address, from a server of this environment. What is signed there carries the time of `clock`.
+    pub fn to(address: Address, secrets: Secrets, environment: Environment, clock: Arc<dyn Clock>) -> Self {
         let tls = tls::config(None, None).expect("ring can do TLS 1.2 and 1.3");
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
+            .dns_resolver(OpenLookup::default())
             .redirect(Policy::none())
+            // What is asked again is asked by us: under its key, or after its settling.
+            .retry(retry::never())
             .no_proxy()
             .user_agent(outbound::USER_AGENT)
             .connect_timeout(ACQUIRER_CONNECT)
             .pool_idle_timeout(outbound::IDLE)
             .build()
             .expect("a client of which nothing is read from the machine");
-        Self { client, address, secrets, clock }
+        Self { client, address, secrets, environment, clock }
     }
 
     /// Where it leads.
@@ -97,8 +106,13 @@ impl Line {
         &self.address
     }
 
+    /// Whose money it is about.
+    pub const fn environment(&self) -> Environment {
+        self.environment
+    }
+
     /// Ask, for as long as the caller waits. Why there is no answer is logged, and nothing that was said.
-    pub async fn ask<A: DeserializeOwned>(&self, call: Call, key: &str, body: Vec<u8>) -> Result<A, Silence> {
+    pub async fn ask<A: DeserializeOwned>(&self, call: Call, key: &str, body: Bytes) -> Result<A, Silence> {
         // For however long: the place of the request that asks is others' meanwhile.
         under_way::gives_way();
         let answer = self.exchange(call, key, body).await;
@@ -106,13 +120,19 @@ impl Line {
         answer.inspect_err(|why| tracing::warn!(path = call.path(), %why, "the acquirer gave no answer"))
     }
 
-    async fn exchange(&self, call: Call, key: &str, body: Vec<u8>) -> Result<Bytes, Silence> {
+    async fn exchange(&self, call: Call, key: &str, body: Bytes) -> Result<Bytes, Silence> {
         let timestamp = self.clock.now().seconds().to_string();
         let method = call.method();
-        let signed =
-            Request { method: method.as_str(), path: call.path(), timestamp: &timestamp, key, body: &body };
+        let signed = Request {
+            environment: self.environment,
+            method: method.as_str(),
+            path: call.path(),
+            timestamp: &timestamp,
+            key,
+            body: &body,
+        };
         let signature = signed.signature(self.secrets.first());
-        let mut headers = headers(&timestamp, key, signature.expose()).ok_or(Silence::Nonsense)?;
+        let mut headers = headers(&signed, signature.expose()).ok_or(Silence::Nonsense)?;
         headers.extend(trace::headers());
         let request = self.client.request(method, self.address.of(call.path())).headers(headers).body(body);
         let mut response = request.send().await.map_err(|error| {
@@ -126,7 +146,8 @@ impl Line {
         Ok(body)
     }
 
-    /// Whether it is an answer to the request of this signature.
+    /// Whether it is an answer to the request of this signature, by somebody who has the secret that made it: another one
+    /// that we know may be out of use because somebody else knows it, too.
     fn believed(&self, response: &Response, request: &str, body: &[u8]) -> Result<(), Silence> {
         let (status, headers) = (response.status(), response.headers());
         if status.is_server_error() {
@@ -137,14 +158,24 @@ impl Line {
             Some(version) => return Err(Silence::Version(version.chars().take(20).collect())),
             None => return Err(Silence::Stranger),
         }
+        match text(headers, ENVIRONMENT) {
+            Some(environment) if environment == self.environment.name() => {}
+            Some(environment) => return Err(Silence::Environment(environment.chars().take(20).collect())),
+            None => return Err(Silence::Stranger),
+        }
         if status == StatusCode::UNAUTHORIZED {
             let clocks = wire::read::<Refused>(body).is_some_and(|refused| refused.error == "clock");
             return Err(if clocks { Silence::Clocks } else { Silence::Unknown });
         }
-        let answer = Answer { status: status.as_u16(), request, body };
-        let signature = text(headers, SIGNATURE).unwrap_or_default();
-        self.secrets.that_signed(&answer, signature).ok_or(Silence::Forged)?;
-        if status == StatusCode::OK { Ok(()) } else { Err(Silence::Nonsense) }
+        let answer = Answer { environment: self.environment, status: status.as_u16(), request, body };
+        if !answer.is_signed(self.secrets.first(), text(headers, SIGNATURE).unwrap_or_default()) {
+            return Err(Silence::Forged);
+        }
+        if status == StatusCode::OK {
+            return Ok(());
+        }
+        let refused = wire::read::<Refused>(body).filter(Refused::is_unseen);
+        Err(refused.map_or(Silence::Nonsense, |refused| Silence::Refused(refused.error)))
     }
 }
 
@@ -153,18 +184,19 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-fn headers(timestamp: &str, key: &str, signature: &str) -> Option<HeaderMap> {
+fn headers(signed: &Request<'_>, signature: &str) -> Option<HeaderMap> {
     let value = |text: &str| HeaderValue::from_str(text).ok();
     let mut signature = value(signature)?;
     signature.set_sensitive(true);
     let mut headers = HeaderMap::from_iter([
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (HeaderName::from_static(PROTOCOL), VERSION.into()),
-        (HeaderName::from_static(TIMESTAMP), value(timestamp)?),
+        (HeaderName::from_static(ENVIRONMENT), HeaderValue::from_static(signed.environment.name())),
+        (HeaderName::from_static(TIMESTAMP), value(signed.timestamp)?),
         (HeaderName::from_static(SIGNATURE), signature),
     ]);
-    if !key.is_empty() {
-        headers.insert(HeaderName::from_static(KEY), value(key)?);
+    if !signed.key.is_empty() {
+        headers.insert(HeaderName::from_static(KEY), value(signed.key)?);
     }
     Some(headers)
 }

@@ -18,14 +18,14 @@ use utoipa_axum::routes;
 use super::line::text;
 use super::signature::{self, Secrets, Signed as _};
 use super::wire::{
-    self, Accepted, Answer, Approved, Authorisation, FollowUp, Followed, Greeting, Listed, Meant, Numbered,
-    Rates, Refused, Settled,
+    self, Accepted, Answer, Approved, Authorisation, CardLookup, CardLookupAnswer, Completed, FollowUp,
+    Greeting, OriginalCall, Rates, Refused, Settled,
 };
-use super::{KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
+use super::{ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
 use crate::acquirer::{Acquirer, CallKey};
 use crate::clock::Clock;
 use crate::config::Environment;
-use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, ACQUIRER_SILENCE};
+use crate::limits::{ACQUIRER_BODY, ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, ACQUIRER_SILENCE};
 use crate::secret::Secret;
 
 /// What the routes share.
@@ -72,6 +72,8 @@ pub(super) fn operations() -> OpenApiRouter<Arc<Served>> {
 enum Refusal {
     /// It is of another version of the protocol.
     Protocol,
+    /// It is of the other environment.
+    Environment,
     /// Nobody whom we know has signed it.
     Signature,
     /// It was signed long ago, or will be.
@@ -88,6 +90,7 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let (status, error) = match self {
             Self::Protocol => (StatusCode::BAD_REQUEST, "protocol"),
+            Self::Environment => (StatusCode::BAD_REQUEST, "environment"),
             Self::Signature => (StatusCode::UNAUTHORIZED, "signature"),
             Self::Clock => (StatusCode::UNAUTHORIZED, "clock"),
             Self::Malformed => (StatusCode::BAD_REQUEST, "malformed"),
@@ -101,12 +104,15 @@ impl IntoResponse for Refusal {
 /// Around the routes: only signed requests come in, and their answers go out signed by the same secret.
 async fn authenticated(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
-    let mut response = match to_bytes(body, ACQUIRER_BYTES_MAX).await {
-        Ok(body) => served.answer(head, body, next).await,
-        // Too long, or cut off.
-        Err(_) => Refusal::Malformed.into_response(),
+    let environment = HeaderValue::from_static(served.environment.name());
+    let mut response = match timeout(ACQUIRER_BODY, to_bytes(body, ACQUIRER_BYTES_MAX)).await {
+        Ok(Ok(body)) => served.answer(head, body, next).await,
+        // Too long, cut off, or never sent.
+        Ok(Err(_)) | Err(_) => Refusal::Malformed.into_response(),
     };
-    response.headers_mut().insert(HeaderName::from_static(PROTOCOL), VERSION.into());
+    let headers = response.headers_mut();
+    headers.insert(HeaderName::from_static(PROTOCOL), VERSION.into());
+    headers.insert(HeaderName::from_static(ENVIRONMENT), environment);
     response
 }
 
@@ -122,20 +128,29 @@ impl Served {
         let (mut head, body) = response.into_parts();
         // It is in memory already.
         let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-        let answer = signature::Answer { status: head.status.as_u16(), request: &request, body: &body };
+        let answer = signature::Answer {
+            environment: self.environment,
+            status: head.status.as_u16(),
+            request: &request,
+            body: &body,
+        };
         if let Ok(signature) = HeaderValue::from_str(answer.signature(secret).expose()) {
             head.headers.insert(HeaderName::from_static(SIGNATURE), signature);
         }
         Response::from_parts(head, Body::from(body))
     }
 
-    /// The secret by which a request of our time was signed.
+    /// The secret by which a request of our environment and our time was signed.
     fn believed(&self, head: &Parts, body: &[u8]) -> Result<&Secret, Refusal> {
         if said(&head.headers, PROTOCOL) != VERSION.to_string() {
             return Err(Refusal::Protocol);
         }
+        if said(&head.headers, ENVIRONMENT) != self.environment.name() {
+            return Err(Refusal::Environment);
+        }
         let timestamp = said(&head.headers, TIMESTAMP);
         let request = signature::Request {
+            environment: self.environment,
             method: head.method.as_str(),
             path: head.uri.path(),
             timestamp,
@@ -191,25 +206,24 @@ impl<T: DeserializeOwned> FromRequest<Arc<Served>> for Keyed<T> {
 /// Greet the acquirer.
 ///
 /// Says who the acquirer is. A server asks this when it starts, and does not start where the acquirer speaks another version
-/// of the protocol or belongs to another environment.
+/// of the protocol, belongs to the other environment or knows another secret.
 #[utoipa::path(get, path = "/", tag = "Acquirer", operation_id = "greet",
     responses((status = 200, description = "Who it is", body = Greeting)))]
 async fn greet(State(served): State<Arc<Served>>) -> Json<Greeting> {
-    let (name, environment) = (served.acquirer.name().to_owned(), served.environment.name().to_owned());
-    Json(Greeting { protocol: VERSION, name, environment })
+    Json(Greeting { name: served.acquirer.name().to_owned() })
 }
 
 /// Look a card up.
 ///
 /// Says what the schemes' directory knows of a card's number, before it is stored or charged. The answer is remembered for ten
 /// minutes.
-#[utoipa::path(post, path = "/card", tag = "Directory", operation_id = "look_up_card", request_body = Numbered,
-    responses((status = 200, description = "What is known", body = Listed)))]
+#[utoipa::path(post, path = "/card", tag = "Directory", operation_id = "look_up_card", request_body = CardLookup,
+    responses((status = 200, description = "What is known", body = CardLookupAnswer)))]
 async fn card(
     State(served): State<Arc<Served>>,
-    question: Question<Numbered>,
-) -> Result<Json<Listed>, Refusal> {
-    let Some(number) = question.0.number() else { return Ok(Json(Listed { card: None })) };
+    question: Question<CardLookup>,
+) -> Result<Json<CardLookupAnswer>, Refusal> {
+    let Some(number) = question.0.number() else { return Ok(Json(CardLookupAnswer { card: None })) };
     let known = served.acquirer.card(&number).await.map_err(|_| Refusal::Silent)?;
     Ok(Json(known.into()))
 }
@@ -245,26 +259,26 @@ async fn authorise(
 ///
 /// Takes what was reserved, or a part of it; the rest is released. Repeated under its key it acts once and answers alike.
 #[utoipa::path(post, path = "/capture", tag = "Payments", operation_id = "capture", request_body = FollowUp,
-    responses((status = 200, description = "What came of it", body = Answer<Followed>)))]
+    responses((status = 200, description = "What came of it", body = Answer<Completed>)))]
 async fn capture(
     State(served): State<Arc<Served>>,
     call: Keyed<FollowUp>,
-) -> Result<Json<Answer<Followed>>, Refusal> {
+) -> Result<Json<Answer<Completed>>, Refusal> {
     let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
-    Ok(Json(Answer::to(served.acquirer.capture(call).await, |()| Some(Followed {}))))
+    Ok(Json(Answer::to(served.acquirer.capture(call).await, |()| Some(Completed {}))))
 }
 
 /// Void what was authorised.
 ///
 /// Releases what was reserved. Repeated under its key it acts once and answers alike.
 #[utoipa::path(post, path = "/void", tag = "Payments", operation_id = "void", request_body = FollowUp,
-    responses((status = 200, description = "What came of it", body = Answer<Followed>)))]
+    responses((status = 200, description = "What came of it", body = Answer<Completed>)))]
 async fn void(
     State(served): State<Arc<Served>>,
     call: Keyed<FollowUp>,
-) -> Result<Json<Answer<Followed>>, Refusal> {
+) -> Result<Json<Answer<Completed>>, Refusal> {
     let call = call.said.call(call.key, served.is_sandbox()).ok_or(Refusal::Malformed)?;
-    Ok(Json(Answer::to(served.acquirer.void(call).await, |()| Some(Followed {}))))
+    Ok(Json(Answer::to(served.acquirer.void(call).await, |()| Some(Completed {}))))
 }
 
 /// Refund what was captured.
@@ -286,12 +300,12 @@ async fn refund(
 /// Asked where nobody learnt what came of an authorisation and its caller was told that nothing was charged. What was done under
 /// the key is undone; one that was never seen is closed: whenever the call arrives, it is refused as closed. Repeated it answers
 /// alike.
-#[utoipa::path(post, path = "/reverse", tag = "Lost answers", operation_id = "reverse", request_body = Meant,
+#[utoipa::path(post, path = "/reverse", tag = "Lost answers", operation_id = "reverse", request_body = OriginalCall,
     responses((status = 200, description = "done: it had been done, and is undone; not_done: it never was, and never will be",
         body = Settled)))]
 async fn reverse(
     State(served): State<Arc<Served>>,
-    question: Question<Meant>,
+    question: Question<OriginalCall>,
 ) -> Result<Json<Settled>, Refusal> {
     let key = CallKey::named(&question.0.key).ok_or(Refusal::Malformed)?;
     Ok(Json(Settled::of(served.acquirer.reverse(&key).await)))
@@ -299,14 +313,15 @@ async fn reverse(
 
 /// Settle a key.
 ///
-/// Asked where nobody learnt what came of a call, and what was done is to stand. A key that was never seen is closed: whenever the
-/// call arrives, it is refused as closed. Repeated it answers alike.
-#[utoipa::path(post, path = "/settle", tag = "Lost answers", operation_id = "settle", request_body = Meant,
+/// A status inquiry, which has nothing to do with clearing or funding. Asked where nobody learnt what came of a call, and what was
+/// done is to stand. A key under which nothing was done is closed: whenever the call arrives, it is refused as closed. Repeated it
+/// answers alike.
+#[utoipa::path(post, path = "/settle", tag = "Lost answers", operation_id = "settle", request_body = OriginalCall,
     responses((status = 200, description = "done: it was done, and stands; not_done: it never was, and never will be",
         body = Settled)))]
 async fn settle(
     State(served): State<Arc<Served>>,
-    question: Question<Meant>,
+    question: Question<OriginalCall>,
 ) -> Result<Json<Settled>, Refusal> {
     let key = CallKey::named(&question.0.key).ok_or(Refusal::Malformed)?;
     Ok(Json(Settled::of(served.acquirer.settle(&key).await)))

@@ -5,9 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
+use crate::config::Environment;
 use crate::secret::Secret;
 
-/// The secrets of one side: the first signs its requests, and either is believed.
+/// The secrets of one side: the first signs its requests, and of whoever asks it either is believed.
 #[derive(Clone, Debug)]
 pub struct Secrets {
     first: Secret,
@@ -22,6 +23,8 @@ pub struct WrongSecrets;
 /// What the signature of a request is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
+    /// Of the server that asks: no other acquirer may take it for its own.
+    pub environment: Environment,
     /// GET or POST.
     pub method: &'a str,
     /// Below the acquirer's address: proxies may know it under another one.
@@ -37,6 +40,8 @@ pub struct Request<'a> {
 /// What the signature of an answer is over. What was asked, and when, is in it by the request's signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
+    /// Of the acquirer that answers.
+    pub environment: Environment,
     /// Of HTTP.
     pub status: u16,
     /// The signature of the request that is answered.
@@ -49,18 +54,24 @@ pub struct Answer<'a> {
 pub trait Signed {
     /// The signature under a secret.
     fn signature(&self, secret: &Secret) -> Secret;
+
+    /// Whether this is its signature under a secret. Compared in constant time.
+    fn is_signed(&self, secret: &Secret, signature: &str) -> bool {
+        self.signature(secret) == Secret::from(signature)
+    }
 }
 
 impl Signed for Request<'_> {
     fn signature(&self, secret: &Secret) -> Secret {
-        let head = ["request", self.method, self.path, self.timestamp, self.key];
+        let head = ["request", self.environment.name(), self.method, self.path, self.timestamp, self.key];
         signature(secret, &head, self.body)
     }
 }
 
 impl Signed for Answer<'_> {
     fn signature(&self, secret: &Secret) -> Secret {
-        signature(secret, &["answer", &self.status.to_string(), self.request], self.body)
+        let head = ["answer", self.environment.name(), &self.status.to_string(), self.request];
+        signature(secret, &head, self.body)
     }
 }
 
@@ -92,13 +103,10 @@ impl Secrets {
         &self.first
     }
 
-    /// The secret under which something was signed. Compared in constant time.
-    pub fn that_signed(&self, what: &impl Signed, signature: &str) -> Option<&Secret> {
-        let signature = Secret::from(signature);
-        [Some(&self.first), self.second.as_ref()]
-            .into_iter()
-            .flatten()
-            .find(|secret| what.signature(secret) == signature)
+    /// The secret under which a request was signed.
+    pub fn that_signed(&self, request: &Request<'_>, signature: &str) -> Option<&Secret> {
+        let known = [Some(&self.first), self.second.as_ref()];
+        known.into_iter().flatten().find(|secret| request.is_signed(secret, signature))
     }
 }
 
@@ -118,23 +126,34 @@ mod tests {
     }
 
     fn void() -> Request<'static> {
-        Request { method: "POST", path: "/void", timestamp: "1772445600", key: "ch_1:void:2", body: b"{}" }
+        Request {
+            environment: Environment::Test,
+            method: "POST",
+            path: "/void",
+            timestamp: "1772445600",
+            key: "ch_1:void:2",
+            body: b"{}",
+        }
     }
 
-    /// Made by `printf 'request\nPOST\n/void\n1772445600\nch_1:void:2\n{}' | openssl dgst -sha256 -hmac KEY -binary | base64`.
+    fn answer() -> Answer<'static> {
+        Answer { environment: Environment::Test, status: 200, request: "v1,x", body: b"{}" }
+    }
+
+    /// Made by `printf 'request\ntest\nPOST\n/void\n1772445600\nch_1:void:2\n{}' | openssl dgst -sha256 -hmac KEY -binary | base64`.
     #[test]
     fn signatures_are_those_of_other_implementations() {
         let secret = Secret::from(OLD);
-        assert_eq!(void().signature(&secret).expose(), "v1,f1uUwS29OWPIx6gv/T5hnbWqQO52VLgiAr1D6XjxhSI=");
-        let answer = Answer { status: 200, request: "v1,x", body: b"{}" };
-        assert_eq!(answer.signature(&secret).expose(), "v1,paVQL4Uyte09T3i+F475kRkoSEUN3mjpkQAMIPmRnt0=");
+        assert_eq!(void().signature(&secret).expose(), "v1,xrLtxEYBjHgP1voGxhJcoqT4O1mun0q0PbdmQo3bKHo=");
+        assert_eq!(answer().signature(&secret).expose(), "v1,s2yopXVaHqtiYMvDI+6XnrsO0ymhGdA/CJHfz1F4kHg=");
     }
 
     #[test]
     fn a_signature_depends_on_all_that_is_said() {
-        let void = void();
+        let (void, answer) = (void(), answer());
         let mut signed: Vec<_> = [
             void,
+            Request { environment: Environment::Live, ..void },
             Request { method: "GET", ..void },
             Request { path: "/refund", ..void },
             Request { timestamp: "1772445601", ..void },
@@ -145,14 +164,14 @@ mod tests {
         .map(|request| request.signature(&Secret::from(OLD)).expose().to_owned())
         .collect();
         signed.push(void.signature(&Secret::from(NEW)).expose().to_owned());
-        signed.extend(
-            [(200, "v1,x", "{}"), (201, "v1,x", "{}"), (200, "v1,y", "{}"), (200, "v1,x", "[]")].map(
-                |(status, request, body)| {
-                    let answer = Answer { status, request, body: body.as_bytes() };
-                    answer.signature(&Secret::from(OLD)).expose().to_owned()
-                },
-            ),
-        );
+        let answers = [
+            answer,
+            Answer { environment: Environment::Live, ..answer },
+            Answer { status: 201, ..answer },
+            Answer { request: "v1,y", ..answer },
+            Answer { body: b"[]", ..answer },
+        ];
+        signed.extend(answers.iter().map(|answer| answer.signature(&Secret::from(OLD)).expose().to_owned()));
         signed.sort_unstable();
         assert!(signed.windows(2).all(|pair| pair[0] != pair[1]));
     }

@@ -5,16 +5,23 @@ mod meaning;
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use entity::{Currency, Scheme};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
+use zeroize::Zeroizing;
 
 use crate::secret::Secret;
 
-/// The bytes of what is said.
-pub fn spelled(said: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(said).expect("what goes over the wire is JSON")
+/// More than the longest request takes: what has to grow leaves copies of itself where it was.
+const REQUEST_BYTES: usize = 8 * 1024;
+
+/// The bytes of what is said, which may be a card's number: they are wiped once they are sent.
+pub fn spelled(said: &impl Serialize) -> Bytes {
+    let mut bytes = Zeroizing::new(Vec::with_capacity(REQUEST_BYTES));
+    serde_json::to_writer(&mut *bytes, said).expect("what goes over the wire is JSON");
+    Bytes::from_owner(bytes)
 }
 
 /// What bytes say; `None` is nonsense. What exactly is wrong with them is told to nobody: they may hold a card number.
@@ -22,12 +29,12 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// Text that goes over the wire, and is printed nowhere.
+/// A card's number, its code or a cryptogram: it goes over the wire, and is printed nowhere.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
-pub struct Told(Secret);
+pub struct CardData(Secret);
 
-impl Serialize for Told {
+impl Serialize for CardData {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.expose())
     }
@@ -36,36 +43,30 @@ impl Serialize for Told {
 /// Who an acquirer is.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Greeting {
-    /// The version of the protocol that it speaks.
-    #[schema(example = 1)]
-    pub protocol: u32,
     /// What it is called.
     #[schema(example = "simulator", min_length = 1, max_length = 100)]
     pub name: String,
-    /// test or live: a server asks an acquirer of its own environment only.
-    #[schema(example = "test", pattern = "^(test|live)$")]
-    pub environment: String,
 }
 
 /// A card's number.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Numbered {
+pub struct CardLookup {
     /// Digits only.
     #[schema(value_type = String, example = "4200000000000000", pattern = "^[0-9]{12,19}$")]
-    pub number: Told,
+    pub number: CardData,
 }
 
 /// What an acquirer knows of a number.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Listed {
+pub struct CardLookupAnswer {
     /// null is a number that this acquirer does not take.
     #[schema(required)]
-    pub card: Option<ListedCard>,
+    pub card: Option<CardDetails>,
 }
 
 /// What is known of a card before it is charged.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ListedCard {
+pub struct CardDetails {
     /// The network that carries its payments: visa, master, american_express, diners_club, discover or jcb.
     #[schema(value_type = String, example = "visa")]
     pub scheme: Scheme,
@@ -118,11 +119,11 @@ pub struct Authorisation {
 pub struct PayingCard {
     /// Digits only.
     #[schema(value_type = String, example = "4200000000000000", pattern = "^[0-9]{12,19}$")]
-    pub number: Told,
+    pub number: CardData,
     /// Absent where it was used before: the card of a customer; and where a network proof stands for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, example = "123", pattern = "^[0-9]{3,4}$", required = false)]
-    pub cvc: Option<Told>,
+    pub cvc: Option<CardData>,
     /// 1 to 12.
     #[schema(example = 5, minimum = 1, maximum = 12)]
     pub expiry_month: i32,
@@ -144,7 +145,7 @@ pub struct Proof {
     pub eci: Option<String>,
     /// Good for one payment.
     #[schema(value_type = String)]
-    pub cryptogram: Told,
+    pub cryptogram: CardData,
 }
 
 /// A capture, void or refund of what was approved.
@@ -166,9 +167,9 @@ pub struct FollowUp {
     pub sandbox: Option<String>,
 }
 
-/// The key of a call, which was made or not.
+/// A call whose answer nobody learnt; it may never have arrived.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Meant {
+pub struct OriginalCall {
     /// Its Idempotency-Key.
     #[schema(example = "ch_AZqYv3rVcBKUQ1mHn7tKRw:charge", min_length = 1, max_length = 255)]
     pub key: String,
@@ -205,7 +206,7 @@ pub struct Approved {
 
 /// It was taken, or released.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Followed {}
+pub struct Completed {}
 
 /// The refund was accepted; the money moves later.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -239,10 +240,18 @@ pub enum Settled {
 /// Why a request was not looked at.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Refused {
-    /// protocol (another version of it), signature (no secret of ours made it), clock (signed too long ago, or in the future),
-    /// malformed (not what the operation wants), unknown (no operation).
+    /// protocol (another version of it), environment (the other one), signature (no secret of ours made it), clock (signed too
+    /// long ago, or in the future), malformed (not what the operation wants), unknown (no operation), silent (nobody there
+    /// says).
     #[schema(example = "signature")]
     pub error: String,
+}
+
+impl Refused {
+    /// Whether it says for certain that nothing was done.
+    pub fn is_unseen(&self) -> bool {
+        ["malformed", "unknown"].contains(&self.error.as_str())
+    }
 }
 
 /// An acquirer's own name of a payment: 1 to 255 characters without control characters.
@@ -254,9 +263,13 @@ impl TryFrom<String> for Reference {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let fits = (1..=255).contains(&text.len()) && !text.chars().any(char::is_control);
-        if fits { Ok(Self(text)) } else { Err("no reference") }
+        if is_name(&text, 255) { Ok(Self(text)) } else { Err("no reference") }
     }
+}
+
+/// What an acquirer may call itself and its payments: one line of at most so many characters.
+pub fn is_name(text: &str, most: usize) -> bool {
+    (1..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control)
 }
 
 #[cfg(test)]

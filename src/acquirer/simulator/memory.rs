@@ -4,13 +4,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::super::{CallKey, Failure, Fault, Settled};
+use super::super::{CallKey, Failure, Fault, Outcome, Settled};
 
-/// Longer than any call that is still on its way and any settling that is still to come.
-const KEPT: Duration = Duration::from_mins(2);
-
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Memory {
+    kept: Duration,
+    /// Of more calls the oldest are forgotten before their time.
+    most: usize,
     fates: HashMap<CallKey, (Instant, Fate)>,
     /// Oldest first, so that forgetting looks at nothing that stays.
     order: VecDeque<(Instant, CallKey)>,
@@ -27,35 +27,39 @@ enum Fate {
 }
 
 impl Memory {
-    /// Does what a call wants and answers it; `None` is a call that never gets its answer.
+    /// Of so many calls, each for so long.
+    pub(super) fn of(most: usize, kept: Duration) -> Self {
+        Self { kept, most, fates: HashMap::new(), order: VecDeque::new() }
+    }
+
+    /// Does what a call wants, remembers it and answers with the payment's reference; `None` is a call that never gets its
+    /// answer. All in one step: whoever settles the key finds it done, or the call finds it closed.
     pub(super) fn act(
         &mut self,
         now: Instant,
         key: &CallKey,
         reference: &str,
-        fault: Option<Fault>,
-    ) -> Option<Result<(), Failure>> {
+        outcome: Outcome,
+    ) -> Option<Result<String, Failure>> {
         self.forget(now);
-        let done = Fate::Done { reference: reference.to_owned() };
-        match (self.fate(key), fault) {
-            (Some(Fate::Closed | Fate::Reversed { .. }), _) => Some(Err(Failure::Closed)),
+        let reference = match (self.fate(key), outcome) {
+            (Some(Fate::Closed | Fate::Reversed { .. }), _) => return Some(Err(Failure::Closed)),
             // A repeated call whose first answer was lost: "nothing happened" would be a lie.
-            (Some(Fate::Done { .. }), None | Some(Fault::GatewayError)) | (None, None) => Some(Ok(())),
-            (None, Some(Fault::GatewayError)) => Some(Err(Failure::GatewayError)),
-            (Some(Fate::Done { .. }) | None, Some(Fault::AnswerLost)) => {
-                self.remember(now, key, done);
-                Some(Err(Failure::NoAnswer))
+            (Some(Fate::Done { reference }), _) => reference.clone(),
+            (None, Outcome::Declined(decline)) => return Some(Err(Failure::Declined(decline))),
+            (None, Outcome::Fault(Fault::GatewayError)) => return Some(Err(Failure::GatewayError)),
+            (None, Outcome::Approved(_) | Outcome::Fault(Fault::NoAnswer | Fault::AnswerLost)) => {
+                reference.to_owned()
             }
-            (Some(Fate::Done { .. }) | None, Some(Fault::NoAnswer)) => {
-                self.remember(now, key, done);
-                None
+        };
+        self.remember(now, key, Fate::Done { reference: reference.clone() });
+        match outcome {
+            Outcome::Fault(Fault::NoAnswer) => None,
+            Outcome::Fault(Fault::AnswerLost) => Some(Err(Failure::NoAnswer)),
+            Outcome::Approved(_) | Outcome::Declined(_) | Outcome::Fault(Fault::GatewayError) => {
+                Some(Ok(reference))
             }
         }
-    }
-
-    /// A call was done, and its answer delivered.
-    pub(super) fn done(&mut self, now: Instant, key: &CallKey, reference: &str) {
-        self.remember(now, key, Fate::Done { reference: reference.to_owned() });
     }
 
     /// Undoes a creation and closes its key. Repeated, it answers the same.
@@ -92,24 +96,44 @@ impl Memory {
     fn remember(&mut self, now: Instant, key: &CallKey, fate: Fate) {
         self.fates.insert(key.clone(), (now, fate));
         self.order.push_back((now, key.clone()));
+        while self.order.len() > self.most {
+            self.drop_oldest();
+        }
     }
 
     fn forget(&mut self, now: Instant) {
-        while let Some((at, key)) = self.order.pop_front_if(|(at, _)| now.duration_since(*at) >= KEPT) {
-            // A key whose fate has changed since stands once more further back.
-            if self.fates.get(&key).is_some_and(|(latest, _)| *latest == at) {
-                self.fates.remove(&key);
-            }
+        while self.order.front().is_some_and(|(at, _)| now.duration_since(*at) >= self.kept) {
+            self.drop_oldest();
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some((at, key)) = self.order.pop_front() else { return };
+        // A key whose fate has changed since stands once more further back.
+        if self.fates.get(&key).is_some_and(|(latest, _)| *latest == at) {
+            self.fates.remove(&key);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use entity::failure::Decline;
+
+    use super::super::super::Aftermath;
     use super::*;
 
+    const KEPT: Duration = Duration::from_mins(2);
     const JUST_KEPT: Duration = Duration::from_millis(119_999);
     const REFERENCE: &str = "simulator:ordinary:ch_1:authorise";
+    const APPROVED: Outcome = Outcome::Approved(Aftermath::Ordinary);
+    const LOST: Outcome = Outcome::Fault(Fault::AnswerLost);
+    const FAILED: Outcome = Outcome::Fault(Fault::GatewayError);
+    const DECLINED: Outcome = Outcome::Declined(Decline::LostCard);
+
+    fn memory() -> Memory {
+        Memory::of(100, KEPT)
+    }
 
     fn key() -> CallKey {
         CallKey::new("ch_1", "authorise")
@@ -119,50 +143,70 @@ mod tests {
         Settled::Done { reference: REFERENCE.to_owned() }
     }
 
+    fn approved() -> Option<Result<String, Failure>> {
+        Some(Ok(REFERENCE.to_owned()))
+    }
+
     #[test]
-    fn a_lost_call_is_forgotten_after_two_minutes_and_not_before() {
-        let (mut memory, start) = (Memory::default(), Instant::now());
-        let lost = memory.act(start, &key(), REFERENCE, Some(Fault::AnswerLost));
-        assert_eq!(lost, Some(Err(Failure::NoAnswer)));
+    fn a_lost_call_is_forgotten_after_its_time_and_not_before() {
+        let (mut memory, start) = (memory(), Instant::now());
+        assert_eq!(memory.act(start, &key(), REFERENCE, LOST), Some(Err(Failure::NoAnswer)));
         assert_eq!(memory.settle(start + JUST_KEPT, &key()), done());
         assert_eq!(memory.settle(start + KEPT, &key()), Settled::NotDone);
     }
 
     #[test]
-    fn a_key_stays_closed_for_two_minutes_from_its_closing() {
-        let (mut memory, start) = (Memory::default(), Instant::now());
-        memory.act(start, &key(), REFERENCE, Some(Fault::NoAnswer));
+    fn a_key_stays_closed_for_as_long_from_its_closing() {
+        let (mut memory, start) = (memory(), Instant::now());
+        assert_eq!(memory.act(start, &key(), REFERENCE, Outcome::Fault(Fault::NoAnswer)), None);
         let closing = start + Duration::from_secs(100);
         assert_eq!(memory.reverse(closing, &key()), done());
         let late = closing + JUST_KEPT;
-        assert_eq!(memory.act(late, &key(), REFERENCE, None), Some(Err(Failure::Closed)));
+        assert_eq!(memory.act(late, &key(), REFERENCE, APPROVED), Some(Err(Failure::Closed)));
     }
 
     #[test]
-    fn a_capture_that_was_done_can_be_asked_for_although_it_was_answered() {
-        let (mut memory, start) = (Memory::default(), Instant::now());
-        memory.act(start, &key(), REFERENCE, None);
-        memory.done(start, &key(), REFERENCE);
-        assert_eq!(memory.settle(start + JUST_KEPT, &key()), done());
+    fn a_call_that_was_answered_is_known_to_whoever_settles_it_at_the_same_moment() {
+        for reverses in [false, true] {
+            let (mut memory, now) = (memory(), Instant::now());
+            assert_eq!(memory.act(now, &key(), REFERENCE, APPROVED), approved());
+            let settled = if reverses { memory.reverse(now, &key()) } else { memory.settle(now, &key()) };
+            assert_eq!(settled, done());
+            let repeated = memory.act(now, &key(), REFERENCE, APPROVED);
+            assert_eq!(repeated, if reverses { Some(Err(Failure::Closed)) } else { approved() });
+        }
     }
 
     #[test]
-    fn nothing_is_kept_of_creations_whose_answers_arrived_or_of_what_was_forgotten() {
-        let (mut memory, start) = (Memory::default(), Instant::now());
-        memory.act(start, &key(), REFERENCE, None);
-        memory.act(start, &key(), REFERENCE, Some(Fault::GatewayError));
+    fn nothing_is_kept_of_what_was_not_done_or_was_forgotten() {
+        let (mut memory, start) = (memory(), Instant::now());
+        memory.act(start, &key(), REFERENCE, DECLINED);
+        memory.act(start, &key(), REFERENCE, FAILED);
         assert!(memory.fates.is_empty() && memory.order.is_empty());
         memory.settle(start, &key());
         memory.settle(start, &key());
-        memory.act(start + KEPT, &key(), REFERENCE, None);
+        memory.act(start + KEPT, &key(), REFERENCE, FAILED);
         assert!(memory.fates.is_empty() && memory.order.is_empty());
+    }
+
+    #[test]
+    fn of_more_calls_than_there_is_room_for_the_oldest_are_forgotten_first() {
+        let (mut memory, start) = (Memory::of(2, KEPT), Instant::now());
+        let keys = ["ch_1", "ch_2", "ch_3"].map(|attempt| CallKey::new(attempt, "authorise"));
+        for (seconds, key) in (1..).zip(&keys) {
+            memory.act(start + Duration::from_secs(seconds), key, REFERENCE, APPROVED);
+        }
+        assert_eq!((memory.fates.len(), memory.order.len()), (2, 2));
+        let known = keys.map(|key| memory.fates.contains_key(&key));
+        assert_eq!(known, [false, true, true]);
     }
 
     #[test]
     fn a_repeated_call_that_was_done_never_claims_that_nothing_happened() {
-        let (mut memory, now) = (Memory::default(), Instant::now());
-        memory.act(now, &key(), REFERENCE, Some(Fault::AnswerLost));
-        assert_eq!(memory.act(now, &key(), REFERENCE, Some(Fault::GatewayError)), Some(Ok(())));
-        assert_eq!(memory.act(now, &key(), REFERENCE, None), Some(Ok(())));
+        for outcome in [APPROVED, FAILED, DECLINED] {
+            let (mut memory, now) = (memory(), Instant::now());
+            memory.act(now, &key(), REFERENCE, LOST);
+            assert_eq!(memory.act(now, &key(), "simulator:disputed:ch_1:authorise", outcome), approved());
+        }
     }
 }

@@ -1,5 +1,6 @@
 use super::super::test_cards::TABLE;
 use super::*;
+use crate::acquirer::Fault;
 use crate::secret::Secret;
 
 const GOOD: &str = "4200000000000000";

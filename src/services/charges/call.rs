@@ -88,10 +88,11 @@ fn span(name: &str) -> Span {
 /// Settle a key, within the same time.
 pub(super) async fn within_time<T>(
     ctx: &Context,
+    moment: &Moment,
     call: impl Future<Output = Result<T, NoAnswer>>,
 ) -> Result<T, NoAnswer> {
     let mut span = span("settle");
-    let answer = span.run(tokio::time::timeout(ctx.acquirer_answer, call)).await.unwrap_or(Err(NoAnswer));
+    let answer = span.run(tokio::time::timeout(moment.patience(ctx), call)).await.unwrap_or(Err(NoAnswer));
     if answer.is_err() {
         span.fail("no_answer");
     }

@@ -101,6 +101,6 @@ pub(in crate::services) async fn verdict(
         Ok(Approval { reference }) => Some(Verdict::Approved { reference }),
         Err(Failure::Declined(decline)) => Some(Verdict::Failed { failure: decline.into(), spent: true }),
         Err(Failure::GatewayError | Failure::Closed) => Some(settle::nothing_charged()),
-        Err(Failure::NoAnswer) => settle::creation(ctx, row).await,
+        Err(Failure::NoAnswer) => settle::creation(ctx, moment, row).await,
     }
 }

@@ -42,14 +42,18 @@ fn meaning(origin: Origin) -> Meaning {
 
 /// Settle a creation of which nobody knows what came: its key is closed, and what was done under it is undone or
 /// stands. `None` where the acquirer does not answer.
-pub(in crate::services) async fn creation(ctx: &Context, row: &charge::Model) -> Option<Verdict> {
+pub(in crate::services) async fn creation(
+    ctx: &Context,
+    moment: &Moment,
+    row: &charge::Model,
+) -> Option<Verdict> {
     let key = creation_key(row);
     match meaning(row.origin) {
         Meaning::Reversed => {
-            let settled = within_time(ctx, ctx.acquirer.reverse(&key)).await;
+            let settled = within_time(ctx, moment, ctx.acquirer.reverse(&key)).await;
             settled.ok().map(|_| nothing_charged())
         }
-        Meaning::Stands => match within_time(ctx, ctx.acquirer.settle(&key)).await.ok()? {
+        Meaning::Stands => match within_time(ctx, moment, ctx.acquirer.settle(&key)).await.ok()? {
             Settled::Done { reference } => Some(Verdict::Approved { reference }),
             Settled::NotDone => Some(Verdict::Failed { failure: FailureCode::ProcessingError, spent: true }),
         },
@@ -143,9 +147,9 @@ pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
 pub(super) async fn settle(ctx: &Context, moment: &Moment, seen: charge::Model) -> Result<Ran, Error> {
     let Some(row) = claim(ctx, moment, seen).await? else { return Ok(Ran::Nothing) };
     let verdict = match row.state {
-        ChargeState::Processing => creation(ctx, &row).await,
-        ChargeState::Capturing => followed(ctx, &row, Action::Capture).await?,
-        ChargeState::Voiding => followed(ctx, &row, Action::Void).await?,
+        ChargeState::Processing => creation(ctx, moment, &row).await,
+        ChargeState::Capturing => followed(ctx, moment, &row, Action::Capture).await?,
+        ChargeState::Voiding => followed(ctx, moment, &row, Action::Void).await?,
         ChargeState::Pending
         | ChargeState::Authorised
         | ChargeState::Captured
@@ -193,8 +197,13 @@ impl Claim {
     }
 }
 
-async fn followed(ctx: &Context, row: &charge::Model, action: Action) -> Result<Option<Verdict>, Error> {
-    let Ok(settled) = within_time(ctx, ctx.acquirer.settle(&key(row, action))).await else {
+async fn followed(
+    ctx: &Context,
+    moment: &Moment,
+    row: &charge::Model,
+    action: Action,
+) -> Result<Option<Verdict>, Error> {
+    let Ok(settled) = within_time(ctx, moment, ctx.acquirer.settle(&key(row, action))).await else {
         return Ok(None);
     };
     Ok(Some(match settled {

@@ -62,7 +62,7 @@ pub(super) async fn pay(
             Err(Error::internal("an approved charge without its subscription"))
         }
         Concluded::CustomerGone => {
-            let undone = settle::creation(ctx, &row).await.ok_or_else(unknown)?;
+            let undone = settle::creation(ctx, &moment, &row).await.ok_or_else(unknown)?;
             conclude(ctx, &moment, row.clone(), undone).await?;
             Err(gone.into())
         }

@@ -38,7 +38,7 @@ impl DueWork for Settling {
 
     async fn work(ctx: &Context, moment: &Moment, row: charge::Model) -> Result<Ran, Error> {
         let Some(row) = claim(ctx, moment, row).await? else { return Ok(Ran::Nothing) };
-        let Some(verdict) = creation(ctx, &row).await else { return Ok(Ran::Unanswered) };
+        let Some(verdict) = creation(ctx, moment, &row).await else { return Ok(Ran::Unanswered) };
         ran(&conclude(ctx, moment, row, verdict).await?)
     }
 }

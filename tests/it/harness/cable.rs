@@ -21,8 +21,10 @@ pub enum Does {
     CutsHeads,
     /// The connection breaks in the middle of the answer's body.
     CutsBodies,
-    /// No answer comes, until [`Cable::lets_go`].
+    /// No answer comes; the connection breaks once the cable [lets go](Cable::lets_go).
     Hangs,
+    /// The answer comes once the cable [lets go](Cable::lets_go).
+    IsSlow,
     /// Somebody else answers.
     TalksNonsense,
     /// A page of a proxy's.
@@ -35,10 +37,12 @@ pub enum Does {
     NeverEnds,
     /// Another version of the protocol.
     SpeaksAnotherVersion,
+    /// The answer says that it is of the other environment.
+    IsOfTheOtherEnvironment,
 }
 
 /// All that can go wrong after a request was sent.
-pub const FAULTS: [Does; 11] = [
+pub const FAULTS: [Does; 12] = [
     Does::LosesRequests,
     Does::LosesAnswers,
     Does::CutsHeads,
@@ -50,6 +54,7 @@ pub const FAULTS: [Does; 11] = [
     Does::Repeats,
     Does::NeverEnds,
     Does::SpeaksAnotherVersion,
+    Does::IsOfTheOtherEnvironment,
 ];
 
 /// A cable, for as long as the test's runtime lives.
@@ -62,7 +67,7 @@ struct Shared {
     acquirer: SocketAddr,
     does: Mutex<Does>,
     first: Mutex<Option<Vec<u8>>>,
-    hanging: watch::Sender<usize>,
+    holding: watch::Sender<usize>,
     gone: watch::Sender<u64>,
 }
 
@@ -74,7 +79,7 @@ impl Cable {
             acquirer,
             does: Mutex::new(Does::Carries),
             first: Mutex::default(),
-            hanging: watch::Sender::default(),
+            holding: watch::Sender::default(),
             gone: watch::Sender::default(),
         });
         let carrying = Arc::clone(&shared);
@@ -92,29 +97,29 @@ impl Cable {
         *self.shared.does.lock().unwrap() = what;
     }
 
-    /// Wait until somebody waits for an answer that does not come.
-    pub async fn hangs(&self) {
-        let mut hanging = self.shared.hanging.subscribe();
-        hanging.wait_for(|hanging| *hanging > 0).await.unwrap();
+    /// Wait until so many answers are held.
+    pub async fn holds(&self, answers: usize) {
+        let mut holding = self.shared.holding.subscribe();
+        holding.wait_for(|holding| *holding >= answers).await.unwrap();
     }
 
-    /// The answer to a request, during which every connection breaks on which somebody waits.
-    pub async fn while_it_breaks<T>(&self, request: impl Future<Output = T>) -> T {
-        let breaking = async {
+    /// The answer to a request, during which the cable lets go of every answer that it holds.
+    pub async fn while_it_lets_go<T>(&self, request: impl Future<Output = T>) -> T {
+        let letting_go = async {
             loop {
-                self.hangs().await;
+                self.holds(1).await;
                 self.lets_go();
             }
         };
         tokio::select! {
             answer = request => answer,
-            () = breaking => unreachable!("it breaks for ever"),
+            () = letting_go => unreachable!("it lets go for ever"),
         }
     }
 
-    /// The connections on which somebody waits break.
+    /// Connections on which somebody waits break, and slow answers come.
     pub fn lets_go(&self) {
-        self.shared.hanging.send_replace(0);
+        self.shared.holding.send_replace(0);
         self.shared.gone.send_modify(|times| *times += 1);
     }
 }
@@ -137,11 +142,14 @@ async fn carry(mut stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
             Does::LosesAnswers => return Ok(()),
             Does::CutsHeads => return stream.write_all(&answer[..body / 2]).await,
             Does::CutsBodies => return stream.write_all(&answer[..answer.len() - 1]).await,
-            Does::Hangs => {
+            Does::Hangs | Does::IsSlow => {
                 let mut gone = shared.gone.subscribe();
-                shared.hanging.send_modify(|hanging| *hanging += 1);
+                shared.holding.send_modify(|holding| *holding += 1);
                 let _ = gone.changed().await;
-                return Ok(());
+                if does == Does::Hangs {
+                    return Ok(());
+                }
+                stream.write_all(&answer).await?;
             }
             Does::TalksNonsense => {
                 let page = "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n<h1>Hello</h1>";
@@ -166,17 +174,25 @@ async fn carry(mut stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
                 }
             }
             Does::SpeaksAnotherVersion => {
-                let head = String::from_utf8(answer[..body].to_vec()).unwrap();
-                let head = head.replace("acquirer-protocol: 1\r\n", "acquirer-protocol: 2\r\n");
-                stream.write_all(head.as_bytes()).await?;
-                stream.write_all(&answer[body..]).await?;
+                stream.write_all(&saying(&answer, "acquirer-protocol", "1", "2")).await?;
+            }
+            Does::IsOfTheOtherEnvironment => {
+                stream.write_all(&saying(&answer, "acquirer-environment", "test", "live")).await?;
             }
         }
     }
 }
 
+/// The answer, with something else in a header.
+fn saying(answer: &[u8], name: &str, value: &str, other: &str) -> Vec<u8> {
+    let text = String::from_utf8(answer.to_vec()).unwrap();
+    let (line, changed) = (format!("\r\n{name}: {value}\r\n"), format!("\r\n{name}: {other}\r\n"));
+    assert!(text.contains(&line), "{text}");
+    text.replace(&line, &changed).into_bytes()
+}
+
 /// One message, head and body, which says how long it is.
-async fn message(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+pub async fn message(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
         bytes.push(stream.read_u8().await?);

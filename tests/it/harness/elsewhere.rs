@@ -27,7 +27,7 @@ pub fn is_everywhere() -> bool {
 
 /// An acquirer behind a socket of this process, for as long as the test's runtime lives.
 pub async fn served(acquirer: Arc<dyn Acquirer>, environment: Environment) -> SocketAddr {
-    let routes = router(acquirer, secrets(), environment, machine_clock());
+    let routes = router(acquirer, secrets(SECRET), environment, machine_clock());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -39,8 +39,13 @@ pub async fn served(acquirer: Arc<dyn Acquirer>, environment: Environment) -> So
 
 /// Who asks it.
 pub fn client(address: SocketAddr, environment: Environment) -> Arc<Remote> {
+    knowing(SECRET, address, environment)
+}
+
+/// Who asks it, and knows other secrets.
+pub fn knowing(text: &str, address: SocketAddr, environment: Environment) -> Arc<Remote> {
     let address = Address::parse(&format!("http://{address}"), environment).unwrap();
-    Arc::new(Remote::new(address, secrets(), environment, machine_clock()))
+    Arc::new(Remote::new(address, secrets(text), environment, machine_clock()))
 }
 
 /// `card-payments acquirer` at an address, which it prints.
@@ -63,8 +68,8 @@ pub fn asks(command: &mut Command, address: SocketAddr) -> &mut Command {
         .env("CARD_PAYMENTS_ACQUIRER_SECRET", SECRET)
 }
 
-fn secrets() -> Secrets {
-    Secrets::parse(&Secret::from(SECRET)).unwrap()
+fn secrets(text: &str) -> Secrets {
+    Secrets::parse(&Secret::from(text)).unwrap()
 }
 
 /// Requests are signed at the machine's time, whatever a test's own clock says.

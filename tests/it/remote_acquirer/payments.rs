@@ -1,14 +1,17 @@
 //! Payments, and a cable that does what cables do.
 
+use std::time::Duration;
+
 use entity::Span;
 use http::header;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::{Apart, apart};
 use crate::harness::cable::{Does, FAULTS};
 use crate::harness::sending::post_with;
 use crate::harness::wallets::network_token;
-use crate::harness::{Answer, App, card, charge, charge_with, token_of};
+use crate::harness::{Answer, App, Database, card, charge, charge_with, token_of};
 use crate::lost_answers::{compared, loses, sites};
 use crate::three_d_secure::{pending, press};
 
@@ -35,12 +38,12 @@ async fn fails(apart: &Apart, does: Does) {
     let refunds = format!("/1/charges/{refunded}/refunds");
     cable.does(does);
     // Not charged, as far as its caller is told; a worker sees to it.
-    let failed = cable.while_it_breaks(client.charge_by(&token)).await.refused(502, "gateway_error");
+    let failed = cable.while_it_lets_go(client.charge_by(&token)).await.refused(502, "gateway_error");
     for (charge, verb) in [(&captured, "capture"), (&voided, "void")] {
-        cable.while_it_breaks(client.put_charge(charge, verb)).await.refused(502, "gateway_error");
+        cable.while_it_lets_go(client.put_charge(charge, verb)).await.refused(502, "gateway_error");
     }
     let refund = token_of(&client.post(&refunds, &json!({ "amount": 100 })).await.ok(201));
-    cable.while_it_breaks(app.do_due_work()).await;
+    cable.while_it_lets_go(app.do_due_work()).await;
     cable.does(Does::Carries);
     settled(app).await;
     let failed = client.charge(failed["charge_token"].as_str().unwrap()).await;
@@ -153,6 +156,37 @@ apart! {
         }
     }
 
+    async fn an_answer_that_is_slow_and_comes_in_time_counts(apart) {
+        let Apart { app, line, cable } = apart;
+        let client = &app.client();
+        let [captured, voided] = [client.authorised(400).await, client.authorised(400).await];
+        cable.does(Does::IsSlow);
+        cable.while_it_lets_go(client.post("/1/charges", &charge(400))).await.ok(201);
+        for (charge, verb, flag) in [(&captured, "capture", "captured"), (&voided, "void", "authorisation_voided")] {
+            assert_eq!(cable.while_it_lets_go(client.put_charge(charge, verb)).await.ok(200)[flag], true);
+        }
+        cable.does(Does::Carries);
+        assert_eq!(compared(app, line).await, (0, 0));
+    }
+
+    async fn a_clock_that_is_moved_waits_for_what_became_of_a_call_no_longer_than_for_a_call(apart) {
+        let Apart { app, cable, .. } = apart;
+        let client = app.client();
+        let charge = client.authorised(400).await;
+        cable.does(Does::LosesAnswers);
+        client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
+        app.clock.advance(Span::seconds(30));
+        cable.does(Does::Hangs);
+        let caller = client.clone();
+        let moving = tokio::spawn(async move { caller.put("/1/sandbox/clock", &json!({ "advance": "1d" })).await });
+        // This server waits a minute for anything else.
+        timeout(Duration::from_secs(30), cable.holds(2)).await.expect("it gives up, and asks again");
+        cable.does(Does::Carries);
+        cable.lets_go();
+        assert_eq!(moving.await.unwrap().ok(200)["complete"], true);
+        assert_eq!(client.charge(&charge).await["captured"], true);
+    }
+
     async fn of_many_at_once_over_a_failing_cable_one_uses_a_card_token(apart) {
         let client = apart.app.client();
         let token = client.card_token(CARD).await;
@@ -213,4 +247,35 @@ apart! {
         is_refused(app, client.post("/1/cards", &card("372000000000000"))).await;
         cable.does(Does::Carries);
     }
+}
+
+/// The acquirer has done what it was asked and says so, when nobody listens any more.
+async fn a_signed_answer_that_comes_too_late_is_nobodys(database: Database) {
+    let Some(apart) = Apart::waiting(database, Duration::from_secs(2)).await else { return };
+    let Apart { app, line, cable } = &apart;
+    let client = &app.client();
+    let token = client.card_token(CARD).await;
+    let charge = client.authorised(400).await;
+    cable.does(Does::IsSlow);
+    client.charge_by(&token).await.refused(502, "gateway_error");
+    client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
+    cable.does(Does::Carries);
+    cable.lets_go();
+    // Whatever is asked now gets its own answer.
+    client.post("/1/charges", &charge_with(500, json!({}))).await.ok(201);
+    settled(app).await;
+    assert_eq!(client.charge(&charge).await["captured"], true);
+    client.charge_by(&token).await.ok(201);
+    assert_eq!(compared(app, line).await, (0, 0));
+    app.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signed_answer_that_comes_too_late_is_nobodys_on_sqlite() {
+    a_signed_answer_that_comes_too_late_is_nobodys(Database::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signed_answer_that_comes_too_late_is_nobodys_on_postgres() {
+    a_signed_answer_that_comes_too_late_is_nobodys(Database::Postgres).await;
 }

@@ -1,14 +1,16 @@
 //! The acquirer in a process of its own, which is killed, or stands still.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
 use card_payments::config::Environment;
 use entity::Span;
-use serde_json::json;
 
+use super::protocol::authorise;
 use crate::crashes::points;
-use crate::harness::process::{Process, program};
+use crate::harness::process::{Process, heard, pause, program};
 use crate::harness::{App, Database, elsewhere, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -118,13 +120,21 @@ fn every_point_at_which_a_server_dies_is_settled_with_what_its_acquirer_remember
 #[test]
 fn an_acquirer_that_is_told_to_stop_answers_what_is_under_way_and_ends() {
     let acquirer = elsewhere::process();
-    let data = tempfile::tempdir().unwrap();
-    let server = Process::start(elsewhere::asks(&mut program(data.path()), acquirer.address));
-    let (secret, _) = server.keys();
-    server.pay(&secret).ok(201);
-    let log = acquirer.stopped();
-    assert!(log.contains("stopping"), "{log}");
-    let refused = server.pay(&secret);
-    assert_eq!((refused.status, &refused.json()["error"]), (502, &json!("gateway_error")));
-    server.stopped();
+    let said = authorise("ch_1:charge");
+    let (head, body) = said.spelled();
+    let mut stream = TcpStream::connect(acquirer.address).unwrap();
+    stream.write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
+    // Whoever wants the body has begun.
+    let mut begun = [0; 25];
+    stream.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
+    acquirer.terminate();
+    while TcpStream::connect(acquirer.address).is_ok() {
+        pause(Duration::from_millis(10));
+    }
+    stream.write_all(body.as_bytes()).unwrap();
+    let done = said.is_answered(&heard(stream), 200);
+    assert_eq!(done["result"], "done");
+    let (code, log) = acquirer.ended();
+    assert!(code == Some(0) && log.contains("stopping"), "{code:?} {log}");
 }

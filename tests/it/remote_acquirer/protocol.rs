@@ -1,6 +1,7 @@
 //! The protocol itself, spoken by hand: who is believed, and what a repeated request does.
 
-use std::net::SocketAddr;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,11 +11,11 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use crate::harness::elsewhere::{self, SECRET};
-use crate::harness::process::{Heard, Process, try_to_ask};
+use crate::harness::process::{Heard, Process, heard_first, try_to_ask};
 use crate::site::committed;
 
 /// As an adapter in another language would make it.
-fn signature(secret: &str, text: &str) -> String {
+pub fn signature(secret: &str, text: &str) -> String {
     let mut hash = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     hash.update(text.as_bytes());
     format!("v1,{}", STANDARD.encode(hash.finalize().into_bytes()))
@@ -26,13 +27,14 @@ fn now() -> i64 {
 
 /// A request as it goes over the wire.
 #[derive(Clone)]
-struct Said {
+pub struct Said {
     method: &'static str,
     path: &'static str,
     timestamp: String,
     key: &'static str,
     body: String,
     version: &'static str,
+    environment: &'static str,
     signature: String,
 }
 
@@ -44,30 +46,49 @@ impl Said {
     fn at(at: i64, method: &'static str, path: &'static str, key: &'static str, body: &Value) -> Self {
         let timestamp = at.to_string();
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let signature = signature(SECRET, &format!("request\n{method}\n{path}\n{timestamp}\n{key}\n{body}"));
-        Self { method, path, timestamp, key, body, version: "1", signature }
+        let (version, environment, signature) = ("1", "test", String::new());
+        let said = Self { method, path, timestamp, key, body, version, environment, signature };
+        said.of("test")
+    }
+
+    /// Of an environment, and signed so.
+    fn of(self, environment: &'static str) -> Self {
+        let Self { method, path, timestamp, key, body, .. } = &self;
+        let text = format!("request\n{environment}\n{method}\n{path}\n{timestamp}\n{key}\n{body}");
+        Self { environment, signature: signature(SECRET, &text), ..self }
+    }
+
+    /// Head and body, as they go over the wire.
+    pub fn spelled(&self) -> (String, &str) {
+        let Self { method, path, timestamp, key, body, version, environment, signature } = self;
+        let key = if key.is_empty() { String::new() } else { format!("Idempotency-Key: {key}\r\n") };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: acquirer\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Acquirer-Protocol: {version}\r\nAcquirer-Environment: {environment}\r\nAcquirer-Timestamp: {timestamp}\r\n\
+             Acquirer-Signature: {signature}\r\n{key}Content-Length: {}\r\n",
+            body.len()
+        );
+        (head, body)
     }
 
     fn to(&self, acquirer: SocketAddr) -> Heard {
-        let Self { method, path, timestamp, key, body, version, signature } = self;
-        let key = if key.is_empty() { String::new() } else { format!("Idempotency-Key: {key}\r\n") };
-        let text = format!(
-            "{method} {path} HTTP/1.1\r\nHost: acquirer\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             Acquirer-Protocol: {version}\r\nAcquirer-Timestamp: {timestamp}\r\nAcquirer-Signature: {signature}\r\n{key}\
-             Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        try_to_ask(acquirer, &text).unwrap()
+        let (head, body) = self.spelled();
+        try_to_ask(acquirer, &format!("{head}\r\n{body}")).unwrap()
     }
 
     /// The answer, which is signed as ours alone.
     #[track_caller]
     fn answered(&self, acquirer: SocketAddr, status: u16) -> Value {
-        let heard = self.to(acquirer);
+        self.is_answered(&self.to(acquirer), status)
+    }
+
+    /// See that it is.
+    #[track_caller]
+    pub fn is_answered(&self, heard: &Heard, status: u16) -> Value {
         assert_eq!(heard.status, status, "{}", heard.body);
-        let text = format!("answer\n{status}\n{}\n{}", self.signature, heard.body);
+        let text = format!("answer\ntest\n{status}\n{}\n{}", self.signature, heard.body);
         assert_eq!(heard.headers["acquirer-signature"], signature(SECRET, &text));
-        assert_eq!(heard.headers["acquirer-protocol"], "1");
+        is_of_the_protocol(heard);
         heard.json()
     }
 
@@ -77,8 +98,15 @@ impl Said {
         let heard = self.to(acquirer);
         assert_eq!((heard.status, heard.json()), (status, json!({ "error": error })));
         assert!(!heard.headers.contains_key("acquirer-signature"));
-        assert_eq!(heard.headers["acquirer-protocol"], "1");
+        is_of_the_protocol(&heard);
     }
+}
+
+/// Every answer says of which version and environment it is.
+#[track_caller]
+fn is_of_the_protocol(heard: &Heard) {
+    let said = ["acquirer-protocol", "acquirer-environment"].map(|name| heard.headers[name].as_str());
+    assert_eq!(said, ["1", "test"]);
 }
 
 fn authorisation() -> Value {
@@ -86,7 +114,7 @@ fn authorisation() -> Value {
     json!({ "card": card, "amount": 400, "currency": "AUD", "capture": true })
 }
 
-fn authorise(key: &'static str) -> Said {
+pub fn authorise(key: &'static str) -> Said {
     Said::signed("POST", "/authorise", key, &authorisation())
 }
 
@@ -99,7 +127,7 @@ fn an_acquirer_tells_whoever_knows_its_secret() {
     let process = elsewhere::process();
     let acquirer = process.address;
     let greeting = Said::signed("GET", "/", "", &Value::Null).answered(acquirer, 200);
-    assert_eq!(greeting, json!({ "protocol": 1, "name": "simulator", "environment": "test" }));
+    assert_eq!(greeting, json!({ "name": "simulator" }));
     let rates = Said::signed("GET", "/rates", "", &Value::Null).answered(acquirer, 200);
     assert_eq!((&rates["rates"]["AUD"], &rates["rates"]["USD"]), (&json!(1_000_000), &json!(1_500_000)));
     let card = |number: &str| {
@@ -147,11 +175,29 @@ fn nobody_else_is_answered_and_nothing_happens() {
     for version in ["2", "0", "one", ""] {
         Said { version, ..said.clone() }.refused(acquirer, 400, "protocol");
     }
+    for environment in ["live", "Test", ""] {
+        said.clone().of(environment).refused(acquirer, 400, "environment");
+    }
+    // Somebody on the way has renamed it.
+    Said { environment: "test", ..said.clone().of("live") }.refused(acquirer, 401, "signature");
     let long = json!({ "number": "4".repeat(70_000) });
     Said::signed("POST", "/card", "", &long).refused(acquirer, 400, "malformed");
     for key in ["ch_1:charge", "ch_2:charge"] {
         assert_eq!(reverse(key).answered(acquirer, 200), json!({ "result": "not_done" }));
     }
+    process.stopped();
+}
+
+#[test]
+fn whoever_does_not_send_what_he_has_announced_is_not_waited_for() {
+    let process = elsewhere::process();
+    let mut stream = TcpStream::connect(process.address).unwrap();
+    let said = authorise("ch_1:charge");
+    let (head, body) = said.spelled();
+    stream.write_all(format!("{head}\r\n{}", &body[1..]).as_bytes()).unwrap();
+    let heard = heard_first(&mut stream);
+    assert_eq!((heard.status, heard.json()), (400, json!({ "error": "malformed" })));
+    drop(stream);
     process.stopped();
 }
 

@@ -87,6 +87,53 @@ fn a_server_that_does_not_reach_its_acquirer_starts_and_is_ready_once_it_has() {
 }
 
 #[test]
+fn an_acquirer_that_comes_back_in_the_other_environment_is_given_no_payment() {
+    let acquirer = elsewhere::process();
+    let address = acquirer.address;
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(elsewhere::asks(&mut program(data.path()), address));
+    let (secret, _) = server.keys();
+    server.pay(&secret).ok(201);
+    acquirer.stopped();
+    let mut live = elsewhere::acquirer(&address.to_string());
+    let live = Process::start(live.env("CARD_PAYMENTS_ENVIRONMENT", "live"));
+    assert_eq!(server.pay(&secret).status, 502, "its card is known");
+    let another = PAYMENT.replace("4200000000000000", "372000000000000");
+    assert_eq!(server.ask("POST", "/1/charges", Some(&secret), &another).status, 503);
+    live.stopped();
+    let _back = Process::start(&mut elsewhere::acquirer(&address.to_string()));
+    server.pay(&secret).ok(201);
+    let log = server.stopped();
+    assert!(log.contains("belongs to the live environment"), "{log}");
+}
+
+#[test]
+fn a_server_whose_time_stands_still_signs_at_the_time_of_its_machine() {
+    let acquirer = elsewhere::process();
+    let data = tempfile::tempdir().unwrap();
+    let mut command = program(data.path());
+    let server = Process::start(
+        elsewhere::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_SEED", "a-standing-clock"),
+    );
+    server.pay(&server.keys().0).ok(201);
+    server.stopped();
+    acquirer.stopped();
+}
+
+#[test]
+fn a_host_that_has_no_address_is_told_as_such() {
+    let data = tempfile::tempdir().unwrap();
+    // No resolver asks anybody for a label that is too long.
+    let address = format!("http://{}", "a".repeat(64));
+    let mut command = program(data.path());
+    command.env("CARD_PAYMENTS_ACQUIRER", address).env("CARD_PAYMENTS_ACQUIRER_SECRET", SECRET);
+    let server = Process::start(&mut command);
+    assert_eq!(server.ask("GET", "/readyz", None, "").status, 503);
+    let log = server.stopped();
+    assert!(log.contains("cannot be reached: The host name could not be resolved"), "{log}");
+}
+
+#[test]
 fn a_server_refuses_an_acquirer_that_is_not_its_own() {
     let acquirer = elsewhere::process();
     let data = tempfile::tempdir().unwrap();
@@ -111,11 +158,19 @@ fn a_server_refuses_an_acquirer_that_is_not_its_own() {
             "speaks version 2 of the protocol, and this server version 1",
         ),
         (
-            "HTTP/1.1 200 OK\r\nacquirer-protocol: 1\r\nacquirer-signature: v1,AAAA\r\ncontent-length: 2\r\n\r\n{}",
+            "HTTP/1.1 200 OK\r\nacquirer-protocol: 1\r\ncontent-length: 2\r\n\r\n{}",
+            "does not speak the protocol of acquirers",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nacquirer-protocol: 1\r\nacquirer-environment: live\r\ncontent-length: 2\r\n\r\n{}",
+            "belongs to the live environment",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nacquirer-protocol: 1\r\nacquirer-environment: test\r\nacquirer-signature: v1,AAAA\r\ncontent-length: 2\r\n\r\n{}",
             "does not sign its answers with the secret in CARD_PAYMENTS_ACQUIRER_SECRET",
         ),
         (
-            "HTTP/1.1 401 Unauthorized\r\nacquirer-protocol: 1\r\ncontent-length: 17\r\n\r\n{\"error\":\"clock\"}",
+            "HTTP/1.1 401 Unauthorized\r\nacquirer-protocol: 1\r\nacquirer-environment: test\r\ncontent-length: 17\r\n\r\n{\"error\":\"clock\"}",
             "has a clock that differs from this machine's by more than a minute",
         ),
     ] {

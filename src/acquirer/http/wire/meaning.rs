@@ -6,8 +6,8 @@ use entity::failure::Decline;
 use entity::{Currency, Rate};
 
 use super::{
-    Accepted, Answer, Approved, Authorisation, FollowUp, Listed, ListedCard, Numbered, PayingCard, Proof,
-    Rates, Reference, Settled, Told,
+    Accepted, Answer, Approved, Authorisation, CardData, CardDetails, CardLookup, CardLookupAnswer, FollowUp,
+    PayingCard, Proof, Rates, Reference, Settled,
 };
 use crate::acquirer::{
     self, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Fault, Follow, NetworkProof, NoAnswer,
@@ -15,10 +15,10 @@ use crate::acquirer::{
 };
 use crate::card_number::CardNumber;
 
-impl Numbered {
+impl CardLookup {
     /// The number of a card.
     pub fn of(number: &CardNumber) -> Self {
-        Self { number: Told(number.digits().clone()) }
+        Self { number: CardData(number.digits().clone()) }
     }
 
     /// The number, if it is a possible one.
@@ -27,9 +27,9 @@ impl Numbered {
     }
 }
 
-impl From<Option<CardInfo>> for Listed {
+impl From<Option<CardInfo>> for CardLookupAnswer {
     fn from(known: Option<CardInfo>) -> Self {
-        let card = known.map(|CardInfo { scheme, issuing_country, three_d_secure }| ListedCard {
+        let card = known.map(|CardInfo { scheme, issuing_country, three_d_secure }| CardDetails {
             scheme,
             issuing_country,
             three_d_secure,
@@ -38,10 +38,12 @@ impl From<Option<CardInfo>> for Listed {
     }
 }
 
-impl Listed {
+impl CardLookupAnswer {
     /// What is known; `Err` is nonsense.
     pub fn known(self) -> Result<Option<CardInfo>, NoAnswer> {
-        let Some(ListedCard { scheme, issuing_country, three_d_secure }) = self.card else { return Ok(None) };
+        let Some(CardDetails { scheme, issuing_country, three_d_secure }) = self.card else {
+            return Ok(None);
+        };
         let is_country =
             issuing_country.len() == 2 && issuing_country.bytes().all(|b| b.is_ascii_uppercase());
         if is_country {
@@ -76,15 +78,15 @@ impl Authorisation {
     pub fn of(call: &Authorise, sandbox: bool) -> Self {
         Self {
             card: PayingCard {
-                number: Told(call.number.clone()),
-                cvc: call.cvc.clone().map(Told),
+                number: CardData(call.number.clone()),
+                cvc: call.cvc.clone().map(CardData),
                 expiry_month: call.expiry_month,
                 expiry_year: call.expiry_year,
                 name: call.name.clone(),
             },
             network: call.network.as_ref().map(|NetworkProof { eci, cryptogram }| Proof {
                 eci: eci.clone(),
-                cryptogram: Told(cryptogram.clone()),
+                cryptogram: CardData(cryptogram.clone()),
             }),
             amount: call.amount,
             currency: call.currency,
@@ -96,13 +98,14 @@ impl Authorisation {
 
     /// The call under a key; `None` is nonsense.
     pub fn call(self, key: CallKey, sandbox: bool) -> Option<Authorise> {
-        let PayingCard { number: Told(number), cvc, expiry_month, expiry_year, name } = self.card;
-        let network =
-            self.network.map(|Proof { eci, cryptogram: Told(cryptogram) }| NetworkProof { eci, cryptogram });
+        let PayingCard { number: CardData(number), cvc, expiry_month, expiry_year, name } = self.card;
+        let network = self
+            .network
+            .map(|Proof { eci, cryptogram: CardData(cryptogram) }| NetworkProof { eci, cryptogram });
         Some(Authorise {
             key,
             number,
-            cvc: cvc.map(|Told(cvc)| cvc),
+            cvc: cvc.map(|CardData(cvc)| cvc),
             expiry_month,
             expiry_year,
             name,
