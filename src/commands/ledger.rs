@@ -45,7 +45,7 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
         Ledger::Report { account, from, to, csv: _ } => {
             let store = super::open(database).await?;
             if let Some(account) = account {
-                super::account(&store, account).await?;
+                super::account(&store, account, super::now(database)?).await?;
             }
             let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(std::io::stdout().lock());
             out.write_record(COLUMNS)?;

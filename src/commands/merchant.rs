@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-use card_payments::clock::{Clock, SystemClock};
 use card_payments::config::DatabaseOptions;
 use card_payments::error::ErrorCode;
 use card_payments::services::merchants::decide_as_operator;
@@ -47,8 +46,8 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
         Merchant::Decline(decision) => (decision, MerchantStatus::Declined),
         Merchant::Hold(decision) => (decision, MerchantStatus::OnHold),
     };
-    let store = super::open(database).await?;
-    let decided = decide_as_operator(&store, SystemClock.now(), merchant, status).await;
+    let store = super::open_to_change(database).await?;
+    let decided = decide_as_operator(&store, super::now(database)?, merchant, status).await;
     let decided = decided.map_err(|error| {
         let unknown = error.code() == ErrorCode::NotFound;
         if unknown { format!("there is no merchant {merchant}") } else { super::refused(&error) }
