@@ -61,7 +61,7 @@ pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 pub const OPERATOR_KEY_LENGTH_MIN: usize = 32;
 /// Decisions 14: how long a session of the dashboard lasts, by the wall clock.
 pub const DASHBOARD_SESSION: Duration = Duration::from_hours(12);
-/// How many sessions that somebody has ended are remembered until they would end by themselves.
+/// How many sessions that somebody has ended are remembered.
 pub const DASHBOARD_ENDED_MAX: u64 = 10_000;
 /// How often an address may try to open a session: so many times at once, and then once in this time. A bucket is full again
 /// before it is forgotten.
