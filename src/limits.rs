@@ -92,6 +92,8 @@ pub const METADATA_VALUE_CHARACTERS_MAX: usize = 500;
 
 /// Specification, Limits: page size.
 pub const PER_PAGE_DEFAULT: u64 = 25;
+/// And at most.
+pub const PER_PAGE_MAX: i64 = 500;
 
 /// Specification, Limits: "Authorised charge lifetime".
 pub const AUTHORISATION_LIFETIME: Span = Span::days(7);
