@@ -244,6 +244,8 @@ pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx
     let environment = database.environment;
     let folder = database.data_dir.join("files");
     let (clock, chance) = clock_and_chance(database)?;
+    let location = database.url().parse()?;
+    refuse_beside_a_server(&location, &chance)?;
     let parts = Parts {
         operator: operator(database, secrets, &chance).await?,
         clock,
@@ -258,7 +260,7 @@ pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx
         retention: Span::days(RETENTION_DAYS_MIN),
         clock_move: CLOCK_MOVE,
     };
-    context(&database.url().parse()?, parts, "").await
+    context(&location, parts, "").await
 }
 
 /// Open the database and its keys. One that is nobody's yet becomes the environment's.
@@ -295,8 +297,33 @@ async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ct
     }))
 }
 
+/// The database of a server for a command that changes something in it and needs no keys. Where a seed decides, the command
+/// draws from it and begins anew, as a server does.
+pub async fn store_beside(location: &Location, database: &DatabaseOptions) -> Result<Store, StartError> {
+    let (_, chance) = clock_and_chance(database)?;
+    let (found, seed) = (store::look(location).await?, chance.fingerprint());
+    installation::refuse_other(found.environment.as_deref(), database.environment)?;
+    installation::refuse_other_seed(found.seed.as_deref(), found.keys.is_empty(), seed.as_deref())?;
+    refuse_beside_a_server(location, &chance)?;
+    let store = Store::open(location, Arc::new(Ids::new(Arc::clone(&chance)))).await?;
+    // In an empty database there is nothing to change: it stays nobody's.
+    if !found.keys.is_empty() {
+        chance.begin(installation::begin(&store, seed).await?);
+    }
+    Ok(store)
+}
+
+/// Where a seed decides, what a command makes lies above all that was made before; a server that goes on would make
+/// what lies below it. Of PostgreSQL nobody knows whether a server runs.
+fn refuse_beside_a_server(location: &Location, chance: &Chance) -> Result<(), StartError> {
+    if chance.is_seeded() {
+        drop(location.lock()?);
+    }
+    Ok(())
+}
+
 /// The machine's; where there is a seed, time stands still and chance is what the seed makes of it.
-fn clock_and_chance(database: &DatabaseOptions) -> Result<(Arc<dyn Clock>, Arc<Chance>), StartError> {
+pub fn clock_and_chance(database: &DatabaseOptions) -> Result<(Arc<dyn Clock>, Arc<Chance>), StartError> {
     match (&database.seed, database.environment) {
         (None, _) => Ok((Arc::new(SystemClock), Arc::default())),
         (Some(_), Environment::Live) => Err(StartError::TestOnly("CARD_PAYMENTS_SEED")),

@@ -61,7 +61,7 @@ pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 pub const OPERATOR_KEY_LENGTH_MIN: usize = 32;
 /// Decisions 14: how long a session of the dashboard lasts, by the wall clock.
 pub const DASHBOARD_SESSION: Duration = Duration::from_hours(12);
-/// How many sessions that somebody has ended are remembered until they would end by themselves.
+/// How many sessions that somebody has ended are remembered.
 pub const DASHBOARD_ENDED_MAX: u64 = 10_000;
 /// How often an address may try to open a session: so many times at once, and then once in this time. A bucket is full again
 /// before it is forgotten.
@@ -92,6 +92,8 @@ pub const METADATA_VALUE_CHARACTERS_MAX: usize = 500;
 
 /// Specification, Limits: page size.
 pub const PER_PAGE_DEFAULT: u64 = 25;
+/// And at most.
+pub const PER_PAGE_MAX: i64 = 500;
 
 /// Specification, Limits: "Authorised charge lifetime".
 pub const AUTHORISATION_LIFETIME: Span = Span::days(7);

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use subtle::ConstantTimeEq as _;
 use tempfile::NamedTempFile;
-use validator::{Validate, ValidationErrors};
+use validator::{Validate, ValidateLength, ValidationErrors};
 use zeroize::Zeroizing;
 
 /// Text that wipes its memory, compares in constant time and prints nothing of itself.
@@ -76,6 +76,12 @@ impl fmt::Debug for Secret {
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str("")
+    }
+}
+
+impl ValidateLength<u64> for Secret {
+    fn length(&self) -> Option<u64> {
+        self.0.as_str().length()
     }
 }
 

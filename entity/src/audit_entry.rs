@@ -40,6 +40,7 @@ string_enum! {
         DisputeResolved "dispute.resolved",
         VaultRotated "vault.rotated",
         OperatorSignedIn "operator.signed_in",
+        AccountViewed "account.viewed",
     }
 }
 

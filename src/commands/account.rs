@@ -157,7 +157,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
         Account::Import(command) => import::run(command, database).await,
         Account::RotateKeys { account, grace, json } => {
             let secrets = Secrets::from_environment()?;
-            let found = super::account(&super::open(database).await?, &account).await?;
+            let found = super::account(&super::open(database).await?, &account, super::now(database)?).await?;
             let ctx = super::open_with_keys(database, &secrets).await?;
             let Keys { secret, publishable } =
                 keys::rotate(&ctx, found.id(), grace).await.map_err(|error| refused(&error))?;
@@ -179,8 +179,8 @@ async fn change(
     value: &str,
     json: bool,
 ) -> Result<(), Box<dyn Error>> {
-    let store = super::open(database).await?;
-    let account = super::account(&store, account).await?;
+    let store = super::open_to_change(database).await?;
+    let account = super::account(&store, account, super::now(database)?).await?;
     let changed = operator::change(&store, &account, word, value).await.map_err(|error| refused(&error))?;
     tell(&changed, &changed, json)
 }

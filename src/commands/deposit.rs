@@ -51,9 +51,9 @@ pub fn time(text: &str) -> Result<Timestamp, String> {
 /// Run a command.
 pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Deposit::Create { account, amount, narration, available_at, json } = command;
-    let store = super::open(database).await?;
-    let arrival = Arrival { amount, narration, available_at };
-    let deposit = arrive(&store, super::account(&store, &account).await?, arrival).await;
+    let store = super::open_to_change(database).await?;
+    let account = super::account(&store, &account, super::now(database)?).await?;
+    let deposit = arrive(&store, account, Arrival { amount, narration, available_at }).await;
     let deposit = deposit.map_err(|error| super::refused(&error))?;
     let text = format!("{}: {} cents, available at {}", deposit.token, deposit.amount, deposit.available_at);
     super::tell(&deposit, &text, json)

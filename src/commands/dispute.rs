@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-use card_payments::clock::{Clock, SystemClock};
 use card_payments::config::DatabaseOptions;
 use card_payments::services::disputes::operator;
 use clap::Subcommand;
@@ -47,8 +46,8 @@ pub enum Dispute {
 
 /// Run a command.
 pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    let store = super::open(database).await?;
-    let wall = SystemClock.now();
+    let store = super::open_to_change(database).await?;
+    let wall = super::now(database)?;
     let (dispute, json) = match command {
         Dispute::Open { charge, amount, category, json } => {
             // The parser of arguments knows the words.

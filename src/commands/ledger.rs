@@ -45,7 +45,7 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
         Ledger::Report { account, from, to, csv: _ } => {
             let store = super::open(database).await?;
             let account = match account {
-                Some(named) => Some(super::account(&store, &named).await?.id()),
+                Some(named) => Some(super::account(&store, &named, super::now(database)?).await?.id()),
                 None => None,
             };
             let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(std::io::stdout().lock());

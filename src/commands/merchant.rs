@@ -2,7 +2,6 @@
 
 use std::error::Error;
 
-use card_payments::clock::{Clock, SystemClock};
 use card_payments::config::DatabaseOptions;
 use card_payments::error::ErrorCode;
 use card_payments::services::merchants::decide_as_operator;
@@ -46,10 +45,10 @@ pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Bo
         Merchant::Decline(decision) => (decision, MerchantStatus::Declined),
         Merchant::Hold(decision) => (decision, MerchantStatus::OnHold),
     };
-    let store = super::open(database).await?;
+    let store = super::open_to_change(database).await?;
     let nobody = || format!("there is no merchant {merchant}");
     let token = merchant.parse().map_err(|_| nobody())?;
-    let decided = decide_as_operator(&store, SystemClock.now(), token, status).await;
+    let decided = decide_as_operator(&store, super::now(database)?, token, status).await;
     let decided = decided.map_err(|error| {
         if error.code() == ErrorCode::NotFound { nobody() } else { super::refused(&error) }
     })?;

@@ -31,24 +31,35 @@ use card_payments::folder;
 use card_payments::params;
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, Location, Operator, Store};
-use entity::{AccountToken, Span};
+use entity::{AccountToken, Span, Timestamp};
 use serde::Serialize;
 
-/// The account that an operator names. What is no token is nobody's, as in a path.
-pub async fn account(store: &Store, named: &str) -> Result<Account, Box<dyn Error>> {
+/// The account that an operator names, at an instant of the wall clock. What is no token is nobody's, as in a path.
+pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Account, Box<dyn Error>> {
     let account = match named.parse() {
-        Ok(token) => accounts::named(store, token, SystemClock.now()).await?,
+        Ok(token) => accounts::named(store, token, wall).await?,
         Err(_) => None,
     };
     Ok(account.ok_or_else(|| format!("there is no account {named}"))?)
 }
 
-/// Open the database, an empty one too, which stays nobody's.
+/// What the wall clock shows: where a seed decides, the one that stands still.
+pub fn now(database: &DatabaseOptions) -> Result<Timestamp, Box<dyn Error>> {
+    let (clock, _) = app::clock_and_chance(database)?;
+    Ok(clock.now())
+}
+
+/// Open the database to read it, an empty one too, which stays nobody's.
 pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let location = location(database)?;
     let found = store::look(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
-    let store = Store::open(&location, Ids::default().into()).await?;
+    Ok(Store::open(&location, Ids::default().into()).await?)
+}
+
+/// Open it to change something in it.
+pub async fn open_to_change(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
+    let store = app::store_beside(&location(database)?, database).await?;
     store.acts_for(operator());
     Ok(store)
 }

@@ -61,7 +61,7 @@ pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box
     let (Webhook::Ping { endpoint: Endpoint { account, endpoint }, .. }
     | Webhook::RotateKey { endpoint: Endpoint { account, endpoint }, .. }) = &command;
     let secrets = Secrets::from_environment()?;
-    let account = super::account(&super::open(database).await?, account).await?;
+    let account = super::account(&super::open(database).await?, account, super::now(database)?).await?;
     let ctx = super::open_with_keys(database, &secrets).await?;
     let refused = |error: error::Error| {
         let unknown = error.code() == ErrorCode::RecordNotFound;

@@ -11,6 +11,7 @@ use entity::api_key::KeyKind;
 
 use super::Site;
 use super::extract::Input;
+use super::rate::Asker;
 use crate::error::{Error, ErrorCode};
 use crate::params;
 use crate::params::card::BrowserKey;
@@ -43,7 +44,7 @@ pub async fn opened_by_secret_key(
     }
     under_way::acts_for(opened.account.id());
     under_way::is_asked_by(opened.account.id(), opened.account.now);
-    site.rate.count(opened.account.id()).await?;
+    site.rate.count(Asker::Account(opened.account.id())).await?;
     Ok(opened)
 }
 
@@ -80,7 +81,7 @@ pub async fn opened_by_publishable_key(
         return Err(ErrorCode::Unauthorized.into());
     }
     under_way::is_asked_by(opened.account.id(), opened.account.now);
-    site.rate.count(opened.account.id()).await?;
+    site.rate.count(Asker::Account(opened.account.id())).await?;
     Ok(opened)
 }
 

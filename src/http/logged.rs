@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::Site;
 use super::call::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
+use super::paths::SUFFIX;
 use crate::config::Environment;
 use crate::params::Shown;
 use crate::services::Ctx;
@@ -92,7 +93,7 @@ fn path(route: &str, asked: &str) -> String {
     let mut asked = asked.split('/').filter(|segment| !segment.is_empty());
     let segments = route.split('/').filter(|segment| !segment.is_empty()).map(|segment| {
         let asked = asked.next().unwrap_or_default();
-        let asked = asked.strip_suffix(".json").unwrap_or(asked);
+        let asked = asked.strip_suffix(SUFFIX).unwrap_or(asked);
         if segment.starts_with('{') && is_token(asked) { asked } else { segment }
     });
     segments.fold(String::new(), |path, segment| path + "/" + segment)

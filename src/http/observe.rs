@@ -18,6 +18,7 @@ use futures::FutureExt;
 use super::Site;
 use super::auth::ip_address;
 use super::logged::Logged;
+use super::paths::SUFFIX;
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::random::Draw;
@@ -144,11 +145,13 @@ pub async fn answer_anyway(request: Request, next: Next) -> Response {
     }
 }
 
-/// The caller's own id, if it is one: 1 to 128 characters that need no quoting anywhere.
+/// The caller's own id, if it is one: 1 to 128 characters that need no quoting anywhere. A path may end in it, so it is neither
+/// `..`, which leads elsewhere, nor ends in what is cut off there.
 fn given_id(headers: &HeaderMap) -> Option<String> {
     let id = headers.get(REQUEST_ID)?.to_str().ok()?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
-    ((1..=128).contains(&id.len()) && id.bytes().all(plain)).then(|| id.to_owned())
+    let named = id.starts_with(|first: char| first.is_ascii_alphanumeric()) && !id.ends_with(SUFFIX);
+    (id.len() <= 128 && named && id.bytes().all(plain)).then(|| id.to_owned())
 }
 
 /// A new one. Those of the API are counted by themselves: where a seed decides, they do not depend on how often somebody

@@ -6,6 +6,9 @@ use axum::http::Uri;
 use axum::middleware::Next;
 use axum::response::Response;
 
+/// What paths may end in.
+pub const SUFFIX: &str = ".json";
+
 /// Give the router the one spelling it knows.
 pub async fn normalise(mut request: Request, next: Next) -> Response {
     if let Some(uri) = normalised(request.uri()) {
@@ -20,7 +23,7 @@ fn normalised(uri: &Uri) -> Option<Uri> {
         return None;
     }
     let path = segments.join("/");
-    let path = path.strip_suffix(".json").unwrap_or(&path);
+    let path = path.strip_suffix(SUFFIX).unwrap_or(&path);
     let path = match uri.query() {
         Some(query) => format!("/{path}?{query}"),
         None => format!("/{path}"),

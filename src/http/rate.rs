@@ -1,6 +1,7 @@
 //! How often an account may ask (decisions 3, `rate_limited`): a token bucket for each, in this process alone.
 
 use std::hash::Hash;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,16 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{RATE_BUCKET_IDLE, RATE_BUCKETS_MAX, RATE_BURST_SECONDS};
 
 /// The limit, if the operator has set one.
-pub struct Rate(Option<Buckets<AccountToken>>);
+pub struct Rate(Option<Buckets<Asker>>);
+
+/// Whose requests are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Asker {
+    /// An account's.
+    Account(AccountToken),
+    /// An operator's, wherever he looks: that is nothing that an account does.
+    Operator(IpAddr),
+}
 
 /// A bucket for each of those that have asked lately.
 pub struct Buckets<K> {
@@ -49,12 +59,12 @@ impl Rate {
         }))
     }
 
-    /// Count a request of the account.
+    /// Count a request.
     ///
     /// Refusals: `rate_limited`.
-    pub async fn count(&self, account: AccountToken) -> Result<(), Error> {
+    pub async fn count(&self, who: Asker) -> Result<(), Error> {
         let Some(limited) = &self.0 else { return Ok(()) };
-        limited.take(account).await.inspect_err(|_| count_rate_limited()).map_err(Error::from)
+        limited.take(who).await.inspect_err(|_| count_rate_limited()).map_err(Error::from)
     }
 }
 

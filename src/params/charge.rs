@@ -6,8 +6,9 @@ use utoipa::ToSchema;
 use validator::Validate;
 
 use super::card::NewCard;
-use super::rules;
+use super::{HttpUrl, rules};
 use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
+use crate::secret::Secret;
 
 /// A charge to be made. Exactly one of card, card_token, payment_source_token and customer_token pays.
 #[derive(Deserialize, Validate, ToSchema)]
@@ -65,8 +66,8 @@ pub struct NewThreeDSecure {
     pub enabled: Option<bool>,
     /// Where the cardholder comes back to, with session_token added to the query.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(max_length = 255, example = "https://shop.example.com/verified")]
-    pub callback_url: Option<String>,
+    #[schema(value_type = Option<String>, max_length = 255, example = "https://shop.example.com/verified")]
+    pub callback_url: Option<HttpUrl>,
     /// Whether to charge without 3-D Secure where the card does not offer it.
     pub fallback_ok: Option<bool>,
     /// Of a verification made elsewhere: version of the protocol.
@@ -79,8 +80,8 @@ pub struct NewThreeDSecure {
     pub eci: Option<String>,
     /// Of a verification made elsewhere: authentication value.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
-    pub cavv: Option<String>,
+    #[schema(value_type = Option<String>, max_length = 255)]
+    pub cavv: Option<Secret>,
     /// Of a verification made elsewhere: its transaction.
     #[validate(length(max = NAME_LENGTH_MAX))]
     #[schema(max_length = 255)]

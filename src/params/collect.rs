@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     findings::{Findings, Path},
-    patch, values,
+    http_url, patch, values,
 };
 use crate::secret::WITHHELD;
 use crate::under_way::Read;
@@ -206,6 +206,10 @@ impl<'de> Deserializer<'de> for Node<'_> {
         visitor: V,
     ) -> Result<V::Value, Stop> {
         match self.value {
+            value if name == http_url::NAME => {
+                let withheld = self.withheld || !value.is_some_and(http_url::is_open);
+                visitor.visit_newtype_struct(Self { withheld, ..self })
+            }
             _ if name == WITHHELD => visitor.visit_newtype_struct(Self { withheld: true, ..self }),
             _ if name != patch::NAME => visitor.visit_newtype_struct(self),
             None => visitor.visit_none(),
@@ -269,6 +273,8 @@ impl<'de> Deserializer<'de> for Node<'_> {
         })
     }
 
+    /// Of an object that is taken as it is, whose entries callers name: no type knows what is in it, so none of it counts as
+    /// read, and nothing of it is shown.
     fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
         match self.value {
             Some(value) if !values::is_unfit(value) => {

@@ -11,7 +11,7 @@ use validator::Validate;
 
 use super::bank_account::NewBankAccount;
 use super::rules::{self, calendar_date, is_abn};
-use super::{Faults, Params};
+use super::{Faults, HttpUrl, Params};
 use crate::limits::{
     DIRECTOR_AGE_MIN_YEARS, NAME_LENGTH_MAX, NOTES_LENGTH_MAX, REGISTRATION_NUMBER_LENGTH_MAX,
     TEXT_LENGTH_MAX,
@@ -62,7 +62,7 @@ pub struct NewContact {
     #[schema(max_length = 255, example = "roland@example.com")]
     pub email: String,
     /// Kept as an Argon2id hash.
-    #[validate(custom(function = "rules::password"))]
+    #[validate(length(max = TEXT_LENGTH_MAX))]
     #[schema(value_type = String, max_length = 1000, example = "correct horse battery staple")]
     pub password: Secret,
 }
@@ -131,8 +131,8 @@ pub struct Business {
     pub average_delivery_days: AverageDeliveryDays,
     /// Its site.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(max_length = 255, example = "https://robots.example.com")]
-    pub url: String,
+    #[schema(value_type = String, max_length = 255, example = "https://robots.example.com")]
+    pub url: HttpUrl,
 }
 
 /// Who answers for a merchant.

@@ -16,6 +16,7 @@ mod faults;
 pub mod file;
 mod findings;
 mod grace;
+mod http_url;
 pub mod merchant;
 mod paging;
 mod patch;
@@ -37,6 +38,7 @@ pub mod webhook_endpoint;
 
 pub use faults::{Faults, Message};
 pub use grace::{GRACE, grace};
+pub use http_url::HttpUrl;
 pub use paging::Paging;
 pub use patch::Patch;
 pub use search::{Search, Sorting, moment};

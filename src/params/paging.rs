@@ -5,7 +5,7 @@ use serde_json::Value;
 use validator::Validate;
 
 use super::{Params, read};
-use crate::limits::PER_PAGE_DEFAULT;
+use crate::limits::{PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// Which page of a list is wanted. Decisions, chapter 1: page parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ struct Asked {
     // 0 is taken for 1, so it is the negative ones that are refused.
     #[validate(range(min = 0, message = "must be greater than or equal to 1"))]
     page: Option<i64>,
-    #[validate(range(min = 1, max = 500))]
+    #[validate(range(min = 1, max = PER_PAGE_MAX))]
     per_page: Option<i64>,
 }
 

@@ -10,10 +10,7 @@ use serde_json::{Map, Value};
 use url::Url;
 use validator::{ValidateEmail, ValidationError};
 
-use crate::limits::{
-    METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX, TEXT_LENGTH_MAX,
-};
-use crate::secret::Secret;
+use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
 
 /// Text that is required at creation, where a change sends it (decisions, chapter 1).
 pub fn not_blank(text: &str) -> Result<(), ValidationError> {
@@ -56,12 +53,6 @@ pub fn calendar_date(text: &str) -> Option<NaiveDate> {
     let text = text.trim();
     // The parser forgives missing zeros.
     NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|date| date.to_string() == text)
-}
-
-/// A password: whatever fits. Missing ones are told of elsewhere.
-pub fn password(password: &Secret) -> Result<(), ValidationError> {
-    let fits = u64::try_from(password.expose().chars().count()).is_ok_and(|length| length <= TEXT_LENGTH_MAX);
-    check(fits, "is too long (maximum is 1000 characters)")
 }
 
 /// An Australian business number: 11 digits whose weighted sum is a multiple of 89, however they are grouped.

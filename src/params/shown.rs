@@ -13,8 +13,9 @@ use crate::under_way::Read;
 pub struct Shown {
     /// As they were sent, long texts cut off.
     pub parameters: Map<String, Value>,
-    /// The names of the others, nested ones with dots: secrets, and what the operation does not read, or could not. A name
-    /// that is no plain word is a question mark: by a slip of the hand it may be anything.
+    /// The names of the others, nested ones with dots: secrets, entries that callers name themselves (metadata), and what the
+    /// operation does not read, or could not. A name that is no plain word is a question mark: by a slip of the hand it may be
+    /// anything.
     pub hidden: Vec<String>,
 }
 
@@ -99,8 +100,6 @@ fn is_plain(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use serde::Deserialize;
     use serde::de::DeserializeOwned;
     use serde_json::json;
@@ -108,7 +107,7 @@ mod tests {
 
     use super::*;
     use crate::params::collect::collect;
-    use crate::params::{Patch, card::NewCard};
+    use crate::params::{HttpUrl, Patch, card::NewCard};
     use crate::secret::{Secret, Withheld};
 
     #[derive(Deserialize, Validate)]
@@ -124,11 +123,11 @@ mod tests {
         capture: Option<bool>,
         text: Patch<String>,
         words: Option<Vec<String>>,
-        metadata: Option<BTreeMap<String, String>>,
+        url: Option<HttpUrl>,
         secret: Option<Secret>,
         secrets: Option<Vec<Secret>>,
         payload: Option<Withheld<Inner>>,
-        anything: Option<Map<String, Value>>,
+        metadata: Option<Map<String, Value>>,
         card: Option<NewCard>,
     }
 
@@ -142,7 +141,7 @@ mod tests {
     fn what_a_type_has_read_is_shown_as_it_was_sent() {
         let sent = json!({
             "amount": "400", "capture": true, "text": " a ", "words": { "1": "b", "0": "a" },
-            "metadata": { "order 1001": "x", "n": 1 }, "card": { "expiry_month": "05", "name": "Zoë" },
+            "url": "https://example.com/?a=b", "card": { "expiry_month": "05", "name": "Zoë" },
         });
         assert_eq!(shown::<Sample>(&sent), (sent.clone(), vec![]));
     }
@@ -150,12 +149,21 @@ mod tests {
     #[test]
     fn what_a_type_holds_as_a_secret_is_named_and_no_more() {
         let sent = json!({
-            "amount": 1, "secret": "s1", "secrets": ["s2", "s3"], "payload": { "plain": "s4" }, "anything": { "a": "s5" },
+            "amount": 1, "secret": "s1", "secrets": ["s2", "s3"], "payload": { "plain": "s4" },
+            "url": "https://s5@example.com",
             "card": { "number": 4_200_000_000_000_000_u64, "cvc": "123", "name": "Roland" },
         });
-        let hidden = ["secret", "secrets", "payload.plain", "anything.a", "card.number", "card.cvc"];
+        let hidden = ["secret", "secrets", "payload.plain", "url", "card.number", "card.cvc"];
         let open = json!({ "amount": 1, "card": { "name": "Roland" } });
         assert_eq!(shown::<Sample>(&sent), (open, hidden.map(str::to_owned).into()));
+    }
+
+    #[test]
+    fn what_callers_name_themselves_may_be_anything_and_is_named_only() {
+        let sent =
+            json!({ "amount": 1, "metadata": { "order": "4200000000000000", "card 4200": "x", "n": 1 } });
+        let hidden = ["metadata.order", "metadata.?", "metadata.n"];
+        assert_eq!(shown::<Sample>(&sent), (json!({ "amount": 1 }), hidden.map(str::to_owned).into()));
     }
 
     #[test]
@@ -190,8 +198,8 @@ mod tests {
         let long = "é".repeat(LOGGED_CHARACTERS_MAX + 1);
         let (open, _) = shown::<Sample>(&json!({ "text": long }));
         assert_eq!(open["text"].as_str().map(|text| text.chars().count()), Some(LOGGED_CHARACTERS_MAX + 1));
-        let many: BTreeMap<_, _> = (0..25).map(|n| (format!("k{n}"), "x".repeat(500))).collect();
-        let (open, hidden) = shown::<Sample>(&json!({ "amount": 1, "metadata": many }));
-        assert_eq!((open, hidden.len()), (json!({}), 26));
+        let many = vec!["x".repeat(500); 25];
+        let (open, hidden) = shown::<Sample>(&json!({ "amount": 1, "words": many }));
+        assert_eq!((open, hidden), (json!({}), vec!["amount".to_owned(), "words".to_owned()]));
     }
 }

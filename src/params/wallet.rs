@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use validator::Validate;
 
-use super::rules;
+use super::{HttpUrl, rules};
 use crate::limits::{NAME_LENGTH_MAX, WALLET_PEM_LENGTH_MAX};
 
 /// A domain.
@@ -21,8 +21,8 @@ pub struct NamedDomain {
 pub struct NewSession {
     /// The URL that the wallet's validation event supplies.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "https://gateway.wallet.example/paymentSession")]
-    pub validation_url: String,
+    #[schema(value_type = String, max_length = 255, example = "https://gateway.wallet.example/paymentSession")]
+    pub validation_url: HttpUrl,
     /// `web` or `messaging`.
     #[schema(value_type = String, example = "web")]
     pub initiative: Initiative,

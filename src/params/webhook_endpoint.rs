@@ -4,7 +4,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use validator::Validate;
 
-use super::rules;
+use super::{HttpUrl, rules};
 use crate::limits::NAME_LENGTH_MAX;
 
 /// An endpoint to be registered.
@@ -12,6 +12,6 @@ use crate::limits::NAME_LENGTH_MAX;
 pub struct NewWebhookEndpoint {
     /// Where webhooks are sent: http or https, without credentials and fragment.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(max_length = 255, example = "https://example.com/webhooks")]
-    pub url: String,
+    #[schema(value_type = String, max_length = 255, example = "https://example.com/webhooks")]
+    pub url: HttpUrl,
 }

@@ -39,7 +39,7 @@ pub async fn register(
         account_id: account.id(),
         id,
         slot: 0,
-        url: value.url,
+        url: value.url.0,
         key_sealed: sealed.bytes,
         sealed_by: sealed.key,
         former_key_sealed: None,

@@ -32,7 +32,7 @@ pub struct LoggedRequest {
     /// The answer is that of an earlier request with the same Idempotency-Key.
     idempotent_replayed: bool,
     /// The parameters, as they were sent. Secrets are left out (numbers of cards and bank accounts, codes, passwords,
-    /// keys, payloads of wallets), and what the operation does not read.
+    /// keys, payloads of wallets, addresses with a password), metadata, and what the operation does not read.
     #[schema(value_type = std::collections::BTreeMap<String, Value>, example = json!({ "amount": 50 }))]
     parameters: JsonText,
     /// The names of the parameters that are left out.

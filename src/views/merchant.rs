@@ -331,7 +331,7 @@ impl MerchantDetail {
             created_at,
             updated_at,
             activated_at,
-            url: business.url,
+            url: business.url.0,
             business_registration_number: entity.business_registration_number,
             phone: contact.phone_number,
             contact_email: contact.email,

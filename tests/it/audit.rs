@@ -85,11 +85,14 @@ rules! {
         let opened = disputes::operator::open(&ctx.store, now, &charge, Some(9), DisputeCategory::General).await;
         let dispute = serde_json::to_value(opened.unwrap()).unwrap();
         disputes::operator::resolve(&ctx.store, now, token(&dispute), DisputeStatus::Resolved).await.unwrap();
-        audit::signed_in(ctx, Some("203.0.113.7".parse().unwrap())).await.unwrap();
+        let from = "203.0.113.7".parse().unwrap();
+        audit::signed_in(ctx, from).await.unwrap();
+        audit::viewed(ctx, account, from).await.unwrap();
 
         let trail = trail(app, None).await;
         let end = |key: &str| format!("...{}", &key[key.len() - 4..]);
         let expected = [
+            ("account.viewed", json!(account), account.to_string(), json!({ "from": "203.0.113.7" })),
             ("operator.signed_in", json!(null), "dashboard".to_owned(), json!({ "from": "203.0.113.7" })),
             ("dispute.resolved", json!(account), token(&dispute).to_owned(), json!({ "status": "resolved" })),
             ("dispute.opened", json!(account), charge, json!({ "amount": 9, "category": "general" })),
@@ -105,7 +108,7 @@ rules! {
         ];
         assert_eq!(trail.len(), expected.len(), "{trail:#?}");
         for (record, (action, account, subject, detail)) in trail.iter().zip(expected) {
-            let by = if action == "operator.signed_in" { "whoever has the operator's key" } else { WHO };
+            let by = if ["operator.signed_in", "account.viewed"].contains(&action) { "whoever has the operator's key" } else { WHO };
             assert_eq!(*record, json!({
                 "at": now, "action": action, "account": account, "subject": subject, "by": by, "detail": detail,
             }));

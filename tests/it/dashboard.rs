@@ -1,16 +1,17 @@
-//! The dashboard through the router: who is let in, what pages show, what their forms do, and what they refuse
-//! (docs/dashboard.md, decisions 14).
+//! The dashboard through the router: who is let in, and what pages show (docs/dashboard.md, decisions 14).
 
-use axum::body::Body;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::Span;
-use http::{HeaderMap, Method, header};
+use http::{Method, header};
 use serde_json::{Value, json};
-use url::form_urlencoded;
 
-use crate::harness::{Answer, App, Client, Database, card, charge_with, rules, token_of};
+use crate::harness::browser::{Browser, OWN, asks_for_a_key, carried, guarded, led, refused};
+use crate::harness::{App, Client, Database, charge_with, rules, token_of};
 
 const CARD: &str = "4200000000000000";
-const OWN: &str = "http://test";
 /// At least as long as it must be.
 const OPERATOR: &str = "operator-0123456789-0123456789-01";
 
@@ -28,130 +29,6 @@ const PAGES: [&str; 11] = [
     "/clock",
     "/sandbox",
 ];
-
-/// A form, by its path and what is sent, and the status and the words of its refusal.
-type Fault<'a> = (String, &'a [(&'a str, &'a str)], u16, &'a str);
-
-/// Somebody's browser.
-struct Browser {
-    client: Client,
-    cookie: Option<String>,
-    origin: Option<&'static str>,
-}
-
-impl Browser {
-    fn new(app: &App) -> Self {
-        Self { client: app.anonymous(), cookie: None, origin: Some(OWN) }
-    }
-
-    /// One that has signed in.
-    async fn with(app: &App, key: &str) -> Self {
-        let mut browser = Self::new(app);
-        let answer = browser.sign_in(key).await;
-        led(&answer, "/dashboard");
-        browser
-    }
-
-    async fn sign_in(&mut self, key: &str) -> Answer {
-        self.post("/dashboard/sign-in", &[("key", key)]).await
-    }
-
-    async fn ask(&mut self, method: Method, path: &str, form: Option<String>) -> Answer {
-        let mut request = self.client.request(method, path).header(header::HOST, "test");
-        if let Some(cookie) = &self.cookie {
-            request = request.header(header::COOKIE, format!("other=1; {cookie}"));
-        }
-        if let Some(origin) = self.origin.filter(|_| form.is_some()) {
-            request = request.header(header::ORIGIN, origin);
-        }
-        let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-        let answer =
-            self.client.send_unchecked(request.body(Body::from(form.unwrap_or_default())).unwrap()).await;
-        if let Some(kept) = kept(&answer.headers) {
-            self.cookie = (!kept.ends_with('=')).then_some(kept);
-        }
-        answer
-    }
-
-    async fn get(&mut self, path: &str) -> Answer {
-        self.ask(Method::GET, path, None).await
-    }
-
-    async fn post(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
-        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-        self.ask(Method::POST, path, Some(form)).await
-    }
-
-    /// A page, whose forms carry something.
-    async fn page(&mut self, path: &str) -> String {
-        let answer = self.get(&format!("/dashboard{path}")).await;
-        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
-        answer.text
-    }
-
-    /// A form of a page of this session.
-    async fn press(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
-        let carried = carried(&self.page("/clock").await);
-        self.post(&format!("/dashboard{path}"), &[&[("form", carried.as_str())], pairs].concat()).await
-    }
-}
-
-/// The cookie that an answer sets, as the browser sends it back.
-fn kept(headers: &HeaderMap) -> Option<String> {
-    let cookie = headers.get(header::SET_COOKIE)?.to_str().unwrap();
-    Some(cookie.split(';').next().unwrap().to_owned())
-}
-
-#[track_caller]
-fn led(answer: &Answer, to: &str) {
-    assert_eq!(
-        (answer.status, answer.headers[header::LOCATION].to_str().unwrap()),
-        (303, to),
-        "{}",
-        answer.text
-    );
-}
-
-/// What a page gives its forms to carry.
-#[track_caller]
-fn carried(page: &str) -> String {
-    let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
-    rest.split('"').next().unwrap().to_owned()
-}
-
-#[track_caller]
-fn asks_for_a_key(answer: &Answer) {
-    assert!(answer.status == 200 && answer.text.contains("<h1>Sign in</h1>"), "{}", answer.text);
-}
-
-/// A refusal in the API's words, as a page.
-#[track_caller]
-fn refused(answer: &Answer, status: u16, words: &str) {
-    assert_eq!(answer.status, status, "{}", answer.text);
-    assert!(
-        answer.text.contains("role=\"alert\"") && answer.text.contains(words),
-        "{words}: {}",
-        answer.text
-    );
-    guarded(answer);
-}
-
-#[track_caller]
-fn guarded(answer: &Answer) {
-    let header = |name: &str| answer.headers[name].to_str().unwrap();
-    assert_eq!(header("content-type"), "text/html; charset=utf-8");
-    let policy = header("content-security-policy");
-    for part in ["default-src 'none'", "script-src 'self'", "form-action 'self'", "frame-ancestors 'none'"] {
-        assert!(policy.contains(part), "{policy}");
-    }
-    assert!(
-        !policy.contains("unsafe") && !answer.text.contains(" style=") && !answer.text.contains(" onclick=")
-    );
-    assert_eq!(
-        (header("x-frame-options"), header("cache-control"), header("referrer-policy")),
-        ("DENY", "no-store", "same-origin")
-    );
-}
 
 /// A record of each kind that has a page, as path and token.
 async fn records(app: &App, client: &Client) -> Vec<(&'static str, String)> {
@@ -258,6 +135,15 @@ rules! {
         }
     }
 
+    async fn a_cookie_that_somebody_has_made_up_lets_nobody_look_for_its_key(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let (name, _) = browser.cookie.clone().unwrap().split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        let known = app.ctx().vault.data_keys();
+        browser.cookie = Some(format!("{name}={}", URL_SAFE_NO_PAD.encode([7; 100])));
+        asks_for_a_key(&browser.get("/dashboard").await);
+        assert!(Arc::ptr_eq(&known, &app.ctx().vault.data_keys()), "the table of keys was read again");
+    }
+
     async fn forms_of_other_pages_change_nothing(app) {
         let charge = app.client().authorised(400).await;
         let path = format!("/dashboard/charges/{charge}/capture");
@@ -319,6 +205,45 @@ rules! {
         refused(&browser.get("/dashboard/requests/never-sent").await, 404, "could not be found");
     }
 
+    async fn pages_show_any_currency_what_is_left_of_a_deleted_customer_and_a_clock_far_ahead(app) {
+        let client = app.client();
+        let in_currency = async |currency: &str, amount: i64| {
+            let charge = charge_with(amount, json!({ "currency": currency }));
+            token_of(&client.post("/1/charges", &charge).await.ok(201))
+        };
+        let (yen, euros) = (in_currency("JPY", 12_345).await, in_currency("EUR", 12_345).await);
+        client.refund(&yen, 2_345).await.ok(201);
+        let dispute = token_of(&client.dispute(&euros).await);
+        let (plan, customer) = (client.plan(&json!({ "currency": "JPY", "amount": 980 })).await, client.customer(CARD).await);
+        let customer = token_of(&customer);
+        let subscription = token_of(&client.subscribing(&plan, &customer, &json!({})).await.ok(201));
+        client.delete(&format!("/1/customers/{customer}")).await.ok(204);
+        let bill = token_of(&client.get("/1/charges").await.ok(200)[0]);
+        let pages: [(String, &[&str]); 6] = [
+            (format!("/charges/{yen}"), &["JPY 12345<", "JPY 2345<"]),
+            (format!("/charges/{euros}"), &["EUR 123.45<", "Disputed"]),
+            (format!("/charges/{bill}"), &["JPY 980<", &customer]),
+            (format!("/disputes/{dispute}"), &["EUR 123.45<"]),
+            (format!("/subscriptions/{subscription}"), &["JPY 980<", "cancelled"]),
+            ("/charges".into(), &["JPY 12345<", "EUR 123.45<", "JPY 980<"]),
+        ];
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        for day in ["2026-03-03", "2126-03-01"] {
+            client.put("/1/sandbox/clock", &json!({ "to": day })).await.ok(200);
+            for page in PAGES {
+                browser.page(page).await;
+            }
+            assert!(browser.page("/clock").await.contains(day));
+            for (page, texts) in &pages {
+                let text = browser.page(page).await;
+                for wanted in *texts {
+                    assert!(text.contains(wanted), "{page}: {wanted}: {text}");
+                }
+            }
+            refused(&browser.get(&format!("/dashboard/customers/{customer}")).await, 404, "could not be found");
+        }
+    }
+
     async fn lists_have_pages_and_charges_are_found(app) {
         let client = app.client();
         for n in 0..27 {
@@ -337,118 +262,6 @@ rules! {
         assert!(browser.page("/charges?query=nothing+like+it").await.contains("There are none."));
         let answer = browser.get("/dashboard/charges?page=x").await;
         refused(&answer, 422, "Page is not a number");
-    }
-
-    async fn buttons_do_what_the_calls_of_the_api_do(app) {
-        let client = app.client();
-        let mut browser = Browser::with(app, app.secret_key()).await;
-        let charge = async |token: &str| client.get(&format!("/1/charges/{token}")).await.ok(200);
-
-        let (kept, dropped) = (client.authorised(400).await, client.authorised(400).await);
-        led(&browser.press(&format!("/charges/{kept}/capture"), &[]).await, &format!("/dashboard/charges/{kept}"));
-        assert_eq!(charge(&kept).await["captured"], true);
-        led(&browser.press(&format!("/charges/{dropped}/void"), &[]).await, &format!("/dashboard/charges/{dropped}"));
-        assert_eq!(charge(&dropped).await["authorisation_voided"], true);
-
-        // A part, and then all that is left, which its bank refuses.
-        for (amount, outcome, refunded) in [("100", "succeeded", 100), ("300", "failed", 100)] {
-            let answer = browser.press(&format!("/charges/{kept}/refund"), &[("amount", amount)]).await;
-            led(&answer, &format!("/dashboard/charges/{kept}"));
-            let refund = token_of(&client.get(&format!("/1/charges/{kept}/refunds")).await.ok(200)[0]);
-            assert!(browser.page(&format!("/charges/{kept}")).await.contains(&format!("/refunds/{refund}/decide")));
-            let answer = browser.press(&format!("/refunds/{refund}/decide"), &[("outcome", outcome)]).await;
-            led(&answer, &format!("/dashboard/charges/{kept}"));
-            assert_eq!(charge(&kept).await["amount_refunded"], refunded);
-        }
-
-        let disputed = token_of(&client.captured(500).await);
-        let answer = browser.press(&format!("/charges/{disputed}/dispute"), &[("amount", "")]).await;
-        let dispute = token_of(&client.get("/1/disputes").await.ok(200)[0]);
-        led(&answer, &format!("/dashboard/disputes/{dispute}"));
-        assert!(browser.page(&format!("/charges/{disputed}")).await.contains(&dispute), "it is in the charge's history");
-        browser.press(&format!("/disputes/{dispute}/decide"), &[("status", "resolved")]).await;
-        assert_eq!(client.get(&format!("/1/disputes/{dispute}")).await.ok(200)["status"], "resolved");
-
-        let webhook = app.record_of(&client, "webhook_token").await;
-        let page = browser.page(&format!("/webhooks/{webhook}")).await;
-        assert!(page.contains("connection_failed"), "its attempts: {page}");
-        led(&browser.press(&format!("/webhooks/{webhook}/replay"), &[]).await, &format!("/dashboard/webhooks/{webhook}"));
-        assert_eq!(client.get(&format!("/1/webhooks/{webhook}")).await.ok(200)["status"], "pending");
-
-        let (plan, customer) = (client.plan(&json!({ "customer_permissions": ["cancel"] })).await, client.customer(CARD).await);
-        let subscription = token_of(&client.subscribing(&plan, &token_of(&customer), &json!({})).await.ok(201));
-        browser.press(&format!("/subscriptions/{subscription}/unsubscribe"), &[]).await;
-        assert_eq!(client.get(&format!("/1/subscriptions/{subscription}")).await.ok(200)["state"], "cancelling");
-    }
-
-    async fn what_is_refused_is_told_in_the_words_of_the_api_and_changes_nothing(app) {
-        let client = app.client();
-        let mut browser = Browser::with(app, app.secret_key()).await;
-        let captured = token_of(&client.captured(400).await);
-        let webhook = app.record_of(&client, "webhook_token").await;
-        client.put(&format!("/1/webhooks/{webhook}/replay"), &json!({})).await.ok(200);
-        let on = |action: &str| format!("/charges/{captured}/{action}");
-        let faults: [Fault<'_>; 10] = [
-            (on("capture"), &[], 400, "The authorisation has already been captured"),
-            (on("refund"), &[("amount", "401")], 422, "You have tried to refund more than the original charge"),
-            (on("refund"), &[("amount", "x")], 422, "Amount is not a number"),
-            (on("dispute"), &[("amount", "0")], 422, "Amount must be greater than or equal to 1"),
-            ("/charges/ch_x/void".into(), &[], 404, "The requested resource could not be found."),
-            ("/refunds/rf_x/decide".into(), &[("outcome", "failed")], 404, "The requested resource could not be found."),
-            (format!("/webhooks/{webhook}/replay"), &[], 400, "The webhook is already pending"),
-            ("/clock".into(), &[("to", "2020-01-01")], 422, "must not be before the clock of the account"),
-            ("/clock".into(), &[("days", "many")], 422, "Advance is not formatted properly"),
-            ("/sandbox".into(), &[("drop_rate", "2"), ("decline", "maybe")], 422, "Decline is not included in the list"),
-        ];
-        for (path, pairs, status, words) in faults {
-            refused(&app.unchanged(browser.press(&path, pairs)).await, status, words);
-        }
-        for path in ["/charges/ch_x", "/customers/x", "/webhooks/whr_x", "/events/evt_x", "/transfers/%FF"] {
-            let answer = browser.get(&format!("/dashboard{path}")).await;
-            refused(&answer, 404, "The requested resource could not be found.");
-        }
-    }
-
-    async fn the_clock_moves_by_days_by_spans_and_to_a_date(app) {
-        let mut browser = Browser::with(app, app.secret_key()).await;
-        assert!(browser.page("/clock").await.contains("2026-03-02 10:00:00"));
-        for (pair, shows) in [
-            (("days", "7"), "2026-03-09 10:00:00"),
-            (("advance", "1month"), "2026-04-09 10:00:00"),
-            (("to", "2027-01-01"), "2027-01-01 00:00:00"),
-        ] {
-            let answer = browser.press("/clock", &[pair]).await;
-            assert!(answer.status == 200 && answer.text.contains(shows), "{pair:?}: {}", answer.text);
-            assert!(answer.text.contains("The clock has been moved."));
-        }
-        assert_eq!(app.client().get("/1/sandbox/clock").await.ok(200)["now"], "2027-01-01T00:00:00Z");
-    }
-
-    async fn faults_are_ordered_and_reset(app) {
-        let client = app.client();
-        let mut browser = Browser::with(app, app.secret_key()).await;
-        let orders = [("decline", "insufficient_funds"), ("latency_ms", "0"), ("drop_rate", "0.25"), ("seed", "42")];
-        led(&browser.press("/sandbox", &orders).await, "/dashboard/sandbox");
-        let page = browser.page("/sandbox").await;
-        assert!(page.contains("value=\"insufficient_funds\" selected") && page.contains("value=\"0.25\""), "{page}");
-        let declined = client.post("/1/charges", &charge_with(400, json!({ "card": card(CARD) }))).await;
-        declined.refused(400, "insufficient_funds");
-        browser.press("/sandbox", &[("reset", "true")]).await;
-        let faults = client.get("/1/sandbox/acquirer").await.ok(200);
-        assert_eq!(faults, json!({ "latency_ms": 0, "decline": null, "gateway_error_rate": 0, "drop_rate": 0, "seed": 0 }));
-    }
-
-    async fn an_account_of_the_sandbox_can_be_deleted_and_the_first_one_not(app) {
-        let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
-        let mut browser = Browser::with(app, made["secret_key"].as_str().unwrap()).await;
-        assert!(browser.page("/sandbox").await.contains("Delete this account"));
-        led(&browser.press("/sandbox/delete", &[]).await, "/dashboard/sign-in");
-        assert_eq!(browser.cookie, None);
-        app.with_key(made["secret_key"].as_str().unwrap()).get("/1/balance").await.refused(401, "unauthorized");
-        app.do_due_work().await;
-        let mut first = Browser::with(app, app.secret_key()).await;
-        assert!(!first.page("/sandbox").await.contains("Delete this account"));
-        refused(&app.unchanged(first.press("/sandbox/delete", &[])).await, 404, "could not be found");
     }
 
     async fn nobody_sees_what_is_anothers(app) {
@@ -562,6 +375,27 @@ async fn operators_look_at_every_account_and_change_nothing(database: Database) 
     app.check_books().await;
 }
 
+async fn whom_an_operator_looks_at_is_recorded_and_may_ask_as_often_as_ever(database: Database) {
+    let Some(mut app) = live(database, Some(OPERATOR)).await else { return };
+    app.takes_on(Some(1), 128).await;
+    let mut browser = Browser::new(&app);
+    led(&browser.sign_in(OPERATOR).await, "/dashboard");
+    let account = app.account().await.to_string();
+    let viewed = format!(
+        "SELECT COUNT(*) FROM audit_entries WHERE action = 'account.viewed' AND subject = '{account}' AND account IS NOT NULL"
+    );
+    assert_eq!(app.number(&viewed).await, 0);
+    let form = carried(&browser.page("/accounts").await);
+    let chosen = [("form", form.as_str()), ("account", account.as_str())];
+    led(&browser.post("/dashboard/accounts", &chosen).await, "/dashboard");
+    assert_eq!(app.number(&viewed).await, 1);
+    for _ in 0..2 {
+        browser.page("/charges").await;
+    }
+    refused(&browser.get("/dashboard/charges").await, 429, "Too many requests");
+    app.client().get("/1/balance").await.ok(200);
+}
+
 async fn another_operators_key_ends_the_sessions_of_the_one_before(database: Database) {
     let Some(mut app) = live(database, Some(OPERATOR)).await else { return };
     let mut browser = Browser::new(&app);
@@ -569,10 +403,12 @@ async fn another_operators_key_ends_the_sessions_of_the_one_before(database: Dat
     let cookie = browser.cookie.clone();
     // A new process knows the session, as long as the key is the same.
     app.operator_has(Some(OPERATOR)).await;
-    let mut browser = Browser { cookie: cookie.clone(), ..Browser::new(&app) };
+    let mut browser = Browser::new(&app);
+    browser.cookie.clone_from(&cookie);
     browser.page("/accounts").await;
     app.operator_has(Some("another-operator-0123456789-01234")).await;
-    let mut browser = Browser { cookie, ..Browser::new(&app) };
+    let mut browser = Browser::new(&app);
+    browser.cookie = cookie;
     asks_for_a_key(&browser.get("/dashboard").await);
 }
 
@@ -613,6 +449,7 @@ macro_rules! on_both {
 
 on_both! {
     operators_look_at_every_account_and_change_nothing
+    whom_an_operator_looks_at_is_recorded_and_may_ask_as_often_as_ever
     another_operators_key_ends_the_sessions_of_the_one_before
     without_an_operators_key_live_has_no_dashboard
 }

@@ -109,13 +109,30 @@ fn opened(server: &Process, header: &str) -> String {
 fn only_a_browser_on_the_servers_machine_is_signed_in_at_once() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
-    for own in ["X-Nothing: 1", "Host: localhost:8080", "Host: [::1]:8080"] {
+    let mut name = String::new();
+    for own in [
+        "X-Nothing: 1",
+        "Host: localhost:8080",
+        "Host: [::1]:8080",
+        "Cookie: card_payments_dashboard_other=x",
+    ] {
         let page = opened(&server, own);
-        assert!(
-            page.contains("<h1>Overview</h1>") && page.contains("set-cookie: card_payments_dashboard="),
-            "{own}"
-        );
+        let (_, cookie) = page.split_once("set-cookie: card_payments_dashboard_").expect(own);
+        assert!(page.contains("<h1>Overview</h1>"), "{own}");
+        name = cookie.split('=').next().unwrap().to_owned();
     }
+    let over = opened(&server, &format!("Cookie: card_payments_dashboard_{name}=x"));
+    assert!(
+        over.contains("<h1>Sign in</h1>") && !over.contains("set-cookie"),
+        "it may have been another account's"
+    );
+    let beside = tempfile::tempdir().unwrap();
+    let beside = Process::start(&mut program(beside.path()));
+    assert!(
+        !opened(&beside, "X-Nothing: 1").contains(&format!("card_payments_dashboard_{name}=")),
+        "they share no cookie"
+    );
+    beside.stopped();
     for strange in ["X-Forwarded-For: 203.0.113.9", "Via: 1.1 proxy", "Host: page.example.com"] {
         let page = opened(&server, strange);
         assert!(page.contains("<h1>Sign in</h1>") && !page.contains("set-cookie"), "{strange}");

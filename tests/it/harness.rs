@@ -2,6 +2,7 @@
 //! every answer checked against the document.
 
 pub mod app;
+pub mod browser;
 pub mod cable;
 pub mod chance;
 pub mod client;

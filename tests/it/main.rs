@@ -32,6 +32,7 @@ mod crashes;
 mod customer_cards;
 mod customers;
 mod dashboard;
+mod dashboard_deeds;
 mod dashboard_page;
 mod deliveries;
 mod deposits;

@@ -112,6 +112,12 @@ rules! {
             ("/1/bank_accounts", bank_account("918273645"), vec!["number"]),
             ("/1/payment_sources", payload, vec!["source.signature", "source.protocolVersion", "source.signedMessage"]),
             ("/1/payment_sources", json!({ "type": "card", "source": card("4200000000000000") }), vec!["source.number", "source.cvc"]),
+            // What lets somebody in, and what callers name themselves.
+            ("/1/webhook_endpoints", json!({ "url": "https://user:4200000000000000@example.com/" }), vec!["url"]),
+            ("/1/charges", charge_with(400, json!({
+                "metadata": { "card": "4200000000000000" },
+                "three_d_secure": { "cavv": "ECv2", "eci": "05", "callback_url": "https://4200000000000000@example.com/" },
+            })), vec!["metadata.card", "three_d_secure.cavv", "three_d_secure.callback_url"]),
             // What could not be read, and what nobody reads.
             ("/1/customers", json!({ "email": ["4200000000000000"], "number": "4200000000000000" }), vec!["email", "number"]),
         ] {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::harness::process::{Heard, Process, try_to_ask};
 use crate::harness::{
-    Installed, PDF, Receiver, application, bank_account, card, charge_with, eventually, multipart, operated,
-    token_of,
+    Database, Installed, PDF, Receiver, application, bank_account, card, charge_with, eventually, multipart,
+    operated, token_of,
 };
 
 const JSON: &str = "application/json";
@@ -274,6 +274,67 @@ operated! {
         unseeded.with("SEED", "");
         let (code, _, stderr) = unseeded.run(&["serve"]);
         assert_eq!(code, Some(2), "{stderr}");
+    }
+
+    async fn commands_that_make_something_take_the_seed_and_draw_from_it(installed) {
+        installed.with("LOG", "error");
+        let acts = async |installed: &mut Installed| {
+            installed.with("SEED", "a");
+            installed.with("BASE_URL", "http://test");
+            let mut run = Run::begin(installed);
+            let charge = token_of(&run.post("/1/charges", &charge_with(600, json!({}))));
+            let merchant = token_of(&run.post("/1/merchants", &application()));
+            run.server.stopped();
+            let account = token_of(&installed.told(&["account", "list"])[0]);
+            let mut told = Vec::new();
+            for act in [
+                &["deposit", "create", &account, "--amount", "700"][..],
+                &["dispute", "open", &charge],
+                &["merchant", "activate", &merchant],
+                &["account", "create", "--business-name", "Shop", "--email", "shop@example.com"],
+            ] {
+                told.extend(installed.told(act));
+            }
+            let mut run = Run::begin(installed);
+            run.post("/1/sandbox/deposits", &json!({ "amount": 800 }));
+            run.lists();
+            let deposits = run.get("/1/deposits");
+            run.server.stopped();
+            (told, deposits, run.said)
+        };
+        let (told, deposits, said) = acts(installed).await;
+        assert_eq!([&deposits[0]["amount"], &deposits[1]["amount"]], [800, 700], "the later one first");
+        assert_eq!(told[0]["token"], deposits[1]["token"]);
+        assert_eq!(told[0]["available_at"], "2026-01-01T00:00:00Z");
+        let mut again = Installed::on(installed.database).await.unwrap();
+        again.with("LOG", "error");
+        let (told_again, _, said_again) = acts(&mut again).await;
+        assert_eq!(told, told_again);
+        are_equal(&said, &said_again);
+    }
+
+    async fn commands_without_the_seed_or_beside_its_server_change_nothing(installed) {
+        installed.with("LOG", "error");
+        installed.with("SEED", "a");
+        let server = installed.serve();
+        let account = installed.account();
+        let deposit = ["deposit", "create", &account, "--amount", "700"];
+        if let Database::Sqlite = installed.database {
+            let used = format!("the database {} is in use by another server", installed.data.path().join("card-payments.db").display());
+            for act in [&deposit[..], &["account", "switch", &account, "wallet", "off"], &["vault", "rotate"]] {
+                installed.refuses(act, &used);
+            }
+        }
+        server.stopped();
+        let other = "CARD_PAYMENTS_SEED is not what this database was begun with: a seed wants an empty database";
+        let seedless = "this database was begun with a CARD_PAYMENTS_SEED, and goes on with that one only";
+        installed.with("SEED", "b");
+        installed.refuses(&deposit, other);
+        installed.without("SEED");
+        installed.refuses(&deposit, seedless);
+        installed.refuses(&["account", "switch", &account, "wallet", "off"], seedless);
+        let starts = "SELECT COUNT(*) FROM installation WHERE name = 'seed' AND value LIKE '% 1'";
+        assert_eq!(installed.number(starts).await, 1, "something was touched");
     }
 
     async fn where_a_seed_decides_time_passes_by_the_moved_clock_alone(installed) {

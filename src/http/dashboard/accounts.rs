@@ -13,9 +13,11 @@ use super::session::Session;
 use super::{ACCOUNTS, SIGN_IN};
 use crate::error::ErrorCode;
 use crate::http::Site;
+use crate::http::auth::ip_address;
 use crate::http::extract::Input;
 use crate::params;
 use crate::services::accounts::{self, operator};
+use crate::services::audit;
 
 /// How many accounts a page lists.
 const LISTED: u64 = 50;
@@ -76,6 +78,7 @@ pub async fn choose(State(site): State<Site>, request: Request) -> Response {
 
 async fn chosen(site: &Site, request: Request) -> Result<Response, Problem> {
     let Some(session) = Guest::of(site, request.headers()).await?.session() else { return Ok(to_the_door()) };
+    let address = ip_address(&request, site);
     let input = Input::from_request(request, site).await?;
     if !carried(&session, &input) {
         return Err(Problem::foreign());
@@ -83,6 +86,7 @@ async fn chosen(site: &Site, request: Request) -> Result<Response, Problem> {
     let asked = params::read::<Asked>(input.tree()).value.account.unwrap_or_default();
     let token: AccountToken = asked.trim().parse().map_err(|_| ErrorCode::NotFound)?;
     accounts::named(&site.store, token, site.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
+    audit::viewed(site, token, address).await?;
     Ok(door::turned_to(site, session, token))
 }
 

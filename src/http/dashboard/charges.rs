@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::door::{Deed, Visit};
 use super::frame::{Page, Problem, Sheet};
-use super::record::{self, Address, Column, Record, facts, first_page, token, words};
+use super::record::{self, Address, Column, Record, facts, longest_page, token, words};
 use super::{frame, is_test};
 use crate::http::Site;
 use crate::http::extract::{Input, Path};
@@ -16,6 +16,7 @@ use crate::params::dispute::DisputeSearch;
 use crate::params::refund::NewRefund;
 use crate::params::sandbox::DecidedRefund;
 use crate::params::{self, Search};
+use crate::services::sandbox::charges::{Verb, possible};
 use crate::services::sandbox::refunds as sandbox;
 use crate::services::{charges, disputes, refunds};
 
@@ -84,7 +85,7 @@ fn newest_first(tree: &Value) -> Value {
 pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
     let account = &visit.account;
     let charge = Record::of(&charges::show(&site, account, &id).await?)?;
-    let refunds = refunds::of_charge(&site, account, &id, first_page()).await?.records;
+    let refunds = refunds::of_charge(&site, account, &id, longest_page()).await?.records;
     let refunds = refunds.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
     let mut disputes = Vec::new();
     if account.settings().disputes {
@@ -107,7 +108,7 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
             ("For the merchant", charge.cents("/merchant_entitlement")),
             ("Authorisation", charge.token("/authorisation_token")),
         ]))
-        @if is_test(&site) { (buttons(&visit, &id, &charge, &refunds)) }
+        @if is_test(&site) { (buttons(&visit, &id, &possible(&site, account, &id).await?, &refunds)) }
         h2 { "History" }
         ol.history {
             @for (when, what) in history(&charge, &refunds, &disputes) {
@@ -147,21 +148,25 @@ fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(Str
 }
 
 /// What can be done now.
-fn buttons(visit: &Visit, id: &str, charge: &Record, refunds: &[Record]) -> Markup {
-    let open = charge.is("/success") && !charge.is("/captured") && !charge.is("/authorisation_voided");
+fn buttons(visit: &Visit, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
     let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
     let carried = frame::carried(&visit.session);
+    let pending: Vec<_> =
+        refunds.iter().filter(|refund| refund.text("/status_message") == "Pending").collect();
+    if possible.is_empty() && pending.is_empty() {
+        return html! {};
+    }
     html! {
         section.deeds aria-label="What you can do" {
-            @if open {
-                form method="post" action=(action("capture")) { (carried) button { "Capture" } }
-                form method="post" action=(action("void")) { (carried) button.other { "Void" } }
+            @for verb in possible {
+                @match verb {
+                    Verb::Capture => { form method="post" action=(action("capture")) { (carried) button { "Capture" } } }
+                    Verb::Void => { form method="post" action=(action("void")) { (carried) button.other { "Void" } } }
+                    Verb::Refund => { (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund")) }
+                    Verb::Dispute => { (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount")) }
+                }
             }
-            @if charge.is("/captured") {
-                (of_an_amount(&carried, &action("refund"), "Refund", "Amount to refund"))
-                (of_an_amount(&carried, &action("dispute"), "Dispute it", "Disputed amount"))
-            }
-            @for refund in refunds.iter().filter(|refund| refund.text("/status_message") == "Pending") {
+            @for refund in pending {
                 form method="post" action={ "/dashboard/refunds/" (refund.text("/token")) "/decide" } {
                     (carried)
                     span { "Pending refund " (token(refund.text("/token"))) }

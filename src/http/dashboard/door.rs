@@ -14,6 +14,7 @@ use entity::AccountToken;
 use entity::api_key::KeyKind;
 use governor::Quota;
 use moka::future::Cache;
+use moka::policy::EvictionPolicy;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
 use validator::Validate;
@@ -26,9 +27,9 @@ use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::http::auth::ip_address;
 use crate::http::extract::Input;
-use crate::http::rate::Buckets;
+use crate::http::rate::{Asker, Buckets};
 use crate::http::{Site, own_machine, system};
-use crate::limits::{DASHBOARD_ENDED_MAX, DASHBOARD_SESSION, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
+use crate::limits::{DASHBOARD_ENDED_MAX, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
 use crate::params;
 use crate::secret::Secret;
 use crate::services::context::Account;
@@ -42,7 +43,8 @@ pub struct Door {
     operator: Option<Secret>,
     /// By the caller's address.
     attempts: Buckets<IpAddr>,
-    /// Sessions that somebody has ended, by what their forms carry. Other copies of the server do not know of them.
+    /// Sessions that somebody has ended, by what their forms carry; the last ones, for as long as the process runs, because the
+    /// clock by which they would end may stand still. Other copies of the server do not know of them.
     ended: Cache<String, ()>,
 }
 
@@ -55,7 +57,7 @@ impl Door {
         };
         let quota = Quota::with_period(SIGN_IN_EVERY)?.allow_burst(SIGN_INS_AT_ONCE);
         let ended =
-            Cache::builder().max_capacity(DASHBOARD_ENDED_MAX).time_to_live(DASHBOARD_SESSION).build();
+            Cache::builder().max_capacity(DASHBOARD_ENDED_MAX).eviction_policy(EvictionPolicy::lru()).build();
         Some(Self { operator, attempts: Buckets::new(quota, clock), ended })
     }
 
@@ -122,7 +124,7 @@ impl Guest {
 
     /// Who sends a request.
     pub async fn of(site: &Site, headers: &HeaderMap) -> Result<Self, Error> {
-        match (&site.door, Session::of(site, headers).await) {
+        match (&site.door, Session::of(site, headers)) {
             (Some(door), Some(session)) => door.guest(site, session).await,
             (None, _) | (_, None) => Ok(Self::Nobody),
         }
@@ -210,6 +212,7 @@ pub async fn refuse_foreign_forms(State(site): State<Site>, request: Request, ne
 /// Around the pages: who has no session is asked for a key, but for whom the Swagger page would fill it in. What a page
 /// says is framed.
 pub async fn admit(State(site): State<Site>, request: Request, next: Next) -> Response {
+    let address = ip_address(&request, &site);
     let (mut parts, body) = request.into_parts();
     let (visit, fresh) = match come_in(&site, &parts).await {
         Ok(admitted) => admitted,
@@ -218,7 +221,11 @@ pub async fn admit(State(site): State<Site>, request: Request, next: Next) -> Re
     under_way::acts_for(visit.account.id());
     let place = frame::Place::of(&parts);
     parts.extensions.insert(visit.clone());
-    let answer = match site.rate.count(visit.account.id()).await {
+    let asker = match site.index.environment {
+        Environment::Test => Asker::Account(visit.account.id()),
+        Environment::Live => Asker::Operator(address),
+    };
+    let answer = match site.rate.count(asker).await {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => Problem::from(error).into_response(),
     };
@@ -239,7 +246,9 @@ async fn come_in(site: &Site, request: &Parts) -> Result<(Visit, bool), Response
         Guest::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
         Guest::Nobody => return Err(led(SIGN_IN)),
     }
-    if let (Some(door), Some(key)) = (&site.door, own_machine::test_key(site, request)) {
+    // Whoever brings a session that is over may have looked at another account than the first one.
+    let key = own_machine::test_key(site, request).filter(|_| !Session::is_brought(site, &request.headers));
+    if let (Some(door), Some(key)) = (&site.door, key) {
         let session = door.open(site, key).await.map_err(failed)?;
         if let Guest::Visitor(visit) = door.guest(site, session).await.map_err(failed)? {
             return Ok((*visit, true));
@@ -282,7 +291,7 @@ async fn signed_in(site: &Site, request: Request) -> Result<Response, Problem> {
     match attempt.await {
         Ok(session) => {
             if door.operator.is_some() {
-                audit::signed_in(site, Some(address)).await?;
+                audit::signed_in(site, address).await?;
             }
             let mut response = Redirect::to(&to).into_response();
             keep(&mut response, session.kept(site));

@@ -15,6 +15,7 @@ mod record;
 mod requests;
 mod sandbox;
 mod session;
+mod snapshots;
 mod subscriptions;
 mod transfers;
 mod webhooks;
@@ -35,6 +36,7 @@ const ACCOUNTS: &str = "/dashboard/accounts";
 const REQUESTS: &str = "/dashboard/requests";
 const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
+const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
 /// The pages that all others name, in the order in which they do.
 const PAGES: [(&str, &str); 11] = [
@@ -114,9 +116,15 @@ fn tests() -> Router<Site> {
         .route("/dashboard/subscriptions/{token}/unsubscribe", post(subscriptions::unsubscribe))
         .route("/dashboard/disputes/{token}/decide", post(disputes::decide))
         .route("/dashboard/webhooks/{token}/replay", post(webhooks::replay))
+        .route("/dashboard/webhook_endpoints/{token}/ping", post(webhooks::ping))
         .route(REQUESTS, get(requests::list))
         .route("/dashboard/requests/{request_id}", get(requests::show))
         .route(CLOCK, get(clock::show).post(clock::advance))
         .route(SANDBOX, get(sandbox::show).post(sandbox::order))
+        .route("/dashboard/sandbox/switches", post(sandbox::change))
+        .route("/dashboard/sandbox/accounts", post(sandbox::create))
         .route("/dashboard/sandbox/delete", post(sandbox::delete))
+        .route(SNAPSHOTS, post(snapshots::create))
+        .route("/dashboard/sandbox/snapshots/{token}/restore", post(snapshots::restore))
+        .route("/dashboard/sandbox/snapshots/{token}/delete", post(snapshots::delete))
 }

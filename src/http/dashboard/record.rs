@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use crate::error::Error;
+use crate::limits::PER_PAGE_MAX;
 use crate::params::{Paging, Params};
 use crate::services::page::Page;
 
@@ -204,6 +205,11 @@ pub fn list<T: Serialize>(
 /// The first page of a list beside a record.
 pub fn first_page() -> Params<Paging> {
     Paging::read(&json!({}))
+}
+
+/// The first page, as long as one can be: of a list all of which is shown beside a record.
+pub fn longest_page() -> Params<Paging> {
+    Paging::read(&json!({ "per_page": PER_PAGE_MAX }))
 }
 
 /// An address with its query.

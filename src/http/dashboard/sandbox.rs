@@ -1,36 +1,33 @@
-//! What the sandbox orders for the whole account: faults of its acquirer, and its end.
+//! What the sandbox orders for the whole account: faults of its acquirer, its switches, snapshots, further accounts, and its end.
 
 use axum::extract::State;
 use axum::response::{Redirect, Response};
+use entity::account::TransfersSchedule;
 use entity::failure::Decline;
 use maud::{Markup, html};
+use serde::Deserialize;
 use serde_json::json;
+use validator::Validate;
 
-use super::SANDBOX;
 use super::door::{self, Deed, Visit};
 use super::frame::{self, Page, Problem, Sheet};
 use super::record::{Record, facts};
+use super::{SANDBOX, snapshots};
 use crate::http::Site;
-use crate::limits::ACQUIRER_LATENCY_MS_MAX;
-use crate::params;
+use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::params::sandbox::ChangedFaults;
+use crate::params::{self, Params};
 use crate::services::sandbox::{account, accounts, acquirer};
 
-/// The faults that are ordered, and the account's switches.
-pub async fn show(visit: Visit) -> Page {
+/// The faults that are ordered, the account's switches, and its snapshots.
+pub async fn show(State(site): State<Site>, visit: Visit) -> Page {
     let faults = Record::of(&acquirer::show(&visit.account)?)?;
-    let switches = Record::of(&account::show(&visit.account))?;
-    let word = |name: &str| if switches.is(name) { "on" } else { "off" };
+    let settings = Record::of(&account::show(&visit.account))?;
     let content = html! {
         (orders(&visit, &faults))
-        h2 { "Switches" }
-        (facts(&[
-            ("Disputes", html! { (word("/disputes")) }),
-            ("Wallets", html! { (word("/wallet")) }),
-            ("Partner", html! { (word("/partner")) }),
-            ("Transfers", html! { (word("/transfers_enabled")) ", " (switches.text("/transfers_schedule")) }),
-            ("Money becomes available after", html! { (switches.number("/settlement_delay_days").unwrap_or_default()) " days" }),
-        ]))
+        (switches(&visit, &settings))
+        (snapshots::of_account(&site, &visit).await?)
+        (another(&visit))
         @if visit.account.settings().made_by.is_some() { (end(&visit)) }
     };
     Ok(Sheet::of("/1/sandbox/acquirer", "Sandbox", content))
@@ -71,6 +68,56 @@ fn orders(visit: &Visit, faults: &Record) -> Markup {
     }
 }
 
+/// The settings that can be changed, as they stand.
+fn switches(visit: &Visit, settings: &Record) -> Markup {
+    const SWITCHES: [(&str, &str); 4] = [
+        ("disputes", "Disputes API"),
+        ("wallet", "Wallet API"),
+        ("partner", "Partner: may use the merchants API"),
+        ("transfers_enabled", "Transfers"),
+    ];
+    let is_on = |name: &str| settings.is(&format!("/{name}"));
+    let schedule = settings.text("/transfers_schedule");
+    html! {
+        h2 { "Switches" }
+        section.deeds aria-label="Switches" {
+            form.narrow method="post" action="/dashboard/sandbox/switches" {
+                (frame::carried(&visit.session))
+                @for (name, words) in SWITCHES {
+                    label for=(name) { (words) }
+                    select id=(name) name=(name) {
+                        option value="true" selected[is_on(name)] { "on" }
+                        option value="false" selected[!is_on(name)] { "off" }
+                    }
+                }
+                label for="transfers_schedule" { "What is available is paid out" }
+                select #transfers_schedule name="transfers_schedule" {
+                    @for known in TransfersSchedule::ALL {
+                        option value=(known.code()) selected[schedule == known.code()] { (known.code()) }
+                    }
+                }
+                label for="settlement_delay_days" { "Days until money becomes available" }
+                input #settlement_delay_days type="number" name="settlement_delay_days" min="0" max=(SETTLEMENT_DELAY_DAYS_MAX)
+                    value=(settings.number("/settlement_delay_days").unwrap_or_default());
+                button { "Change these" }
+            }
+        }
+    }
+}
+
+fn another(visit: &Visit) -> Markup {
+    html! {
+        h2 { "Another account" }
+        section.deeds aria-label="Another account" {
+            p { "Of its own keys, clock and money, beside this one." }
+            form method="post" action="/dashboard/sandbox/accounts" {
+                (frame::carried(&visit.session))
+                button { "Make an account" }
+            }
+        }
+    }
+}
+
 /// An account that was made in the sandbox may end in it.
 fn end(visit: &Visit) -> Markup {
     html! {
@@ -95,8 +142,40 @@ pub async fn order(State(site): State<Site>, deed: Deed) -> Result<Redirect, Pro
     Ok(Redirect::to(SANDBOX))
 }
 
+/// Change the account's switches.
+pub async fn change(State(site): State<Site>, deed: Deed) -> Result<Redirect, Problem> {
+    account::change(&site, &deed.visit.account, deed.input.params()).await?;
+    Ok(Redirect::to(SANDBOX))
+}
+
+/// Make another account, whose keys are shown this once.
+pub async fn create(State(site): State<Site>, deed: Deed) -> Page {
+    let made = Record::of(&accounts::create(&site, &deed.visit.account, deed.input.params()).await?)?;
+    let content = html! {
+        (facts(&[
+            ("Account", made.token("/token")),
+            ("Secret key", html! { code { (made.text("/secret_key")) } }),
+            ("Publishable key", html! { code { (made.text("/publishable_key")) } }),
+        ]))
+        p { "The keys are shown this once. To look at the account, sign out and in again with its secret key." }
+        p { a href=(SANDBOX) { "Back to the sandbox" } }
+    };
+    Ok(Sheet::bare("A new account", content))
+}
+
+/// What deleting asks for.
+#[derive(Deserialize, Validate)]
+struct Meant {
+    sure: Option<bool>,
+}
+
 /// Delete the account that is looked at, and with it the session.
 pub async fn delete(State(site): State<Site>, deed: Deed) -> Result<Response, Problem> {
+    let Params { value: Meant { sure }, mut faults } = deed.input.params();
+    if sure != Some(true) {
+        faults.add("sure", "must be checked");
+        return Err(faults.into());
+    }
     let account = &deed.visit.account;
     accounts::delete(&site, account, &account.id().to_string()).await?;
     Ok(door::leaving(&site))

@@ -12,9 +12,7 @@ use crate::http::Site;
 use crate::limits::DASHBOARD_SESSION;
 use crate::random::random;
 use crate::secret::Secret;
-use crate::services::data_keys::unseal;
-
-const COOKIE: &str = "card_payments_dashboard";
+use crate::vault::{Purpose, Vault};
 
 /// What the sealed bytes are bound to.
 const CONTEXT: &[u8] = b"session of the dashboard";
@@ -45,13 +43,19 @@ impl Session {
         Self { chosen: Some(account), ..self }
     }
 
-    /// The session that a request brings, unless its time is over.
-    pub async fn of(site: &Site, headers: &HeaderMap) -> Option<Self> {
-        let sealed = URL_SAFE_NO_PAD.decode(cookie(headers)?).ok()?;
+    /// The session that a request brings, unless its time is over. A data key that is not known is not looked for: anybody may
+    /// have made its id up, and a server reads the table of keys again every few seconds.
+    pub fn of(site: &Site, headers: &HeaderMap) -> Option<Self> {
+        let sealed = URL_SAFE_NO_PAD.decode(cookie(&site.vault, headers)?).ok()?;
         let (key, bytes) = sealed.split_first_chunk::<16>()?;
-        let plain = unseal(&site.ctx, CONTEXT, Uuid::from_bytes(*key), bytes).await.ok()?;
+        let plain = site.vault.data_keys().open(CONTEXT, Uuid::from_bytes(*key), bytes).ok()?;
         let session: Self = serde_json::from_slice(&plain).ok()?;
         (site.clock.now() < Timestamp::from_millis(session.until)).then_some(session)
+    }
+
+    /// Whether a request brings one, over or not.
+    pub fn is_brought(site: &Site, headers: &HeaderMap) -> bool {
+        cookie(&site.vault, headers).is_some()
     }
 
     /// What the browser is told to keep.
@@ -80,14 +84,23 @@ fn lifetime() -> Span {
 /// For scripts it is not there, and no other site's request carries it. Over HTTPS it travels only so.
 fn set_cookie(site: &Site, value: &str, seconds: i64) -> Option<HeaderValue> {
     let secure = if site.index.base_url.starts_with("https://") { "; Secure" } else { "" };
+    let name = name(&site.vault);
     let cookie =
-        format!("{COOKIE}={value}; Path=/dashboard; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+        format!("{name}={value}; Path=/dashboard; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     HeaderValue::from_str(&cookie).ok()
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// Browsers tell the ports of a machine not apart: servers of two databases beside each other would take each other's
+/// cookie away, if it were called the same.
+fn name(vault: &Vault) -> String {
+    let hash = vault.keyed_hash(Purpose::Link, &[b"cookie of the dashboard"]);
+    format!("card_payments_dashboard_{}", URL_SAFE_NO_PAD.encode(&hash[..6]))
+}
+
+fn cookie<'a>(vault: &Vault, headers: &'a HeaderMap) -> Option<&'a str> {
+    let name = name(vault);
     let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     pairs
         .flat_map(|pairs| pairs.split(';'))
-        .find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+        .find_map(|pair| pair.trim().strip_prefix(name.as_str())?.strip_prefix('='))
 }

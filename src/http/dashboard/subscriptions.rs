@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Redirect;
+use entity::subscription::SubscriptionState;
 use maud::html;
 
 use super::door::{Deed, Visit};
@@ -10,6 +11,7 @@ use super::is_test;
 use super::record::{self, Address, Column, Record, facts, first_page, table, words};
 use crate::http::Site;
 use crate::http::extract::{Input, Path};
+use crate::services::subscriptions::state::{Action, next};
 use crate::services::{plans, subscriptions};
 
 /// As lists of subscriptions show them.
@@ -44,7 +46,9 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
     let plan = Record::of(&plans::show(&site, account, subscription.text("/plan_token")).await?)?;
     let entries = subscriptions::ledger(&site, account, &id, first_page()).await?.records;
     let entries = entries.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
-    let ends = ["cancelling", "cancelled"].contains(&subscription.text("/state"));
+    let state = SubscriptionState::from_code(subscription.text("/state"));
+    let is_open = state.is_some_and(|state| next(state, Action::Unsubscribe).is_ok());
+    let may_cancel = !plan.all("/customer_permissions").is_empty();
     let content = html! {
         (facts(&[
             ("State", subscription.state("/state")),
@@ -58,7 +62,7 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
             ("Billed next", subscription.time("/next_billing_date")),
             ("Cancelled", subscription.time("/cancelled_at")),
         ]))
-        @if is_test(&site) && !ends {
+        @if is_test(&site) && is_open && may_cancel {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/subscriptions/" (id) "/unsubscribe" } {
                     (frame::carried(&visit.session))

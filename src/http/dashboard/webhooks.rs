@@ -2,7 +2,8 @@
 
 use axum::extract::State;
 use axum::response::Redirect;
-use maud::html;
+use entity::webhook::WebhookState;
+use maud::{Markup, html};
 
 use super::door::{Deed, Visit};
 use super::frame::{self, Page, Problem, Sheet};
@@ -10,6 +11,8 @@ use super::is_test;
 use super::record::{self, Address, Column, Record, facts, first_page, table, words};
 use crate::http::Site;
 use crate::http::extract::{Input, Path};
+use crate::services::events::ping;
+use crate::services::webhooks::state::{Action, next};
 use crate::services::{webhook_endpoints, webhooks};
 
 const COLUMNS: [Column; 5] = [
@@ -35,15 +38,32 @@ pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page 
     let page = webhooks::list(&site, &visit.account, paging).await?;
     let content = html! {
         (table("Endpoints", &ENDPOINTS, &endpoints))
+        @if is_test(&site) && !endpoints.is_empty() { (pings(&visit, &endpoints)) }
         (record::list("Webhooks, newest first", &COLUMNS, page, &Address::of("/dashboard/webhooks"))?)
     };
     Ok(Sheet::of(Address::of("/1/webhooks").page(paging).to_string(), "Webhooks", content))
+}
+
+fn pings(visit: &Visit, endpoints: &[Record]) -> Markup {
+    html! {
+        section.deeds aria-label="What you can do" {
+            @for endpoint in endpoints {
+                form method="post" action={ "/dashboard/webhook_endpoints/" (endpoint.text("/token")) "/ping" } {
+                    (frame::carried(&visit.session))
+                    span { (endpoint.text("/url")) }
+                    button.other { "Ping it" }
+                }
+            }
+        }
+    }
 }
 
 /// One webhook.
 pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
     let webhook = Record::of(&webhooks::show(&site, &visit.account, &id).await?)?;
     let failed = webhook.entries("/errors");
+    let state = WebhookState::from_code(webhook.text("/status"));
+    let is_replayed = state.is_some_and(|state| next(state, Action::Replay).is_ok());
     let content = html! {
         (facts(&[
             ("Status", webhook.state("/status")),
@@ -54,7 +74,7 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
             ("Next attempt", webhook.time("/next_run")),
             ("Accepted", webhook.time("/accepted_at")),
         ]))
-        @if is_test(&site) {
+        @if is_test(&site) && is_replayed {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/webhooks/" (id) "/replay" } {
                     (frame::carried(&visit.session))
@@ -76,6 +96,12 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         (webhook.whole())
     };
     Ok(Sheet::of(format!("/1/webhooks/{id}"), format!("Webhook {id}"), content))
+}
+
+/// Send an endpoint a webhook of its own.
+pub async fn ping(State(site): State<Site>, Path(id): Path<String>, deed: Deed) -> Result<Redirect, Problem> {
+    let webhook = Record::of(&ping::ping(&site, &deed.visit.account, &id).await?)?;
+    Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
 /// Send it again.

@@ -75,13 +75,17 @@ pub async fn record_alone(store: &Store, act: Act) -> Result<(), Error> {
 }
 
 /// Record that somebody has signed in at the dashboard with the operator's key, and from where.
-pub async fn signed_in(ctx: &Context, from: Option<IpAddr>) -> Result<(), Error> {
-    let act = Act {
-        action: Action::OperatorSignedIn,
-        account: None,
-        subject: "dashboard".into(),
-        detail: json!({ "from": from }),
-    };
+pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
+    let (action, subject) = (Action::OperatorSignedIn, "dashboard".into());
+    at_dashboard(ctx, Act { action, account: None, subject, detail: json!({ "from": from }) }).await
+}
+
+/// Record that he looks at an account from now on.
+pub async fn viewed(ctx: &Context, account: AccountToken, from: IpAddr) -> Result<(), Error> {
+    at_dashboard(ctx, Act::on(Action::AccountViewed, account, json!({ "from": from }))).await
+}
+
+async fn at_dashboard(ctx: &Context, act: Act) -> Result<(), Error> {
     let operator = Operator { name: "whoever has the operator's key".into(), at: ctx.clock.now() };
     let entry = act.entry(ctx.ids.next(), &operator)?;
     let unit = ctx.store.write(entry, |tx, entry| {

@@ -98,6 +98,7 @@ pub(in crate::services) async fn place(
 /// What of a 3-D Secure verification made elsewhere was sent.
 fn results(asked: Option<NewThreeDSecure>) -> Result<Option<JsonText>, Error> {
     let Some(NewThreeDSecure { version, eci, cavv, transaction_id, .. }) = asked else { return Ok(None) };
+    let cavv = cavv.map(|cavv| cavv.expose().to_owned());
     let sent = [("version", version), ("eci", eci), ("cavv", cavv), ("transaction_id", transaction_id)];
     let sent: Map<_, _> =
         sent.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?.into()))).collect();

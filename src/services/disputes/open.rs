@@ -68,13 +68,7 @@ impl Arriving {
     /// Refusals: `invalid_resource`.
     pub async fn record(&self, tx: &Tx) -> Result<Dispute, Error> {
         let charge = self.held(tx).await?;
-        let left = charge.amount - charge.amount_refunded - charge.amount_disputed;
-        if charge.state != ChargeState::Captured {
-            return Err(fault("charge_token", "has not been captured"));
-        }
-        if left <= 0 {
-            return Err(fault("charge_token", "has nothing left to dispute"));
-        }
+        let left = left(&charge)?;
         let amount = self.amount.unwrap_or(left);
         if amount > left {
             return Err(fault("amount", format!("must be at most {left}")));
@@ -114,6 +108,20 @@ impl Arriving {
         let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
         charge.ok_or_else(|| ErrorCode::NotFound.into())
     }
+}
+
+/// How much of a charge can still be disputed: something.
+///
+/// Refusals: `invalid_resource`, on charge_token.
+pub fn left(charge: &charge::Model) -> Result<i64, Error> {
+    let left = charge.amount - charge.amount_refunded - charge.amount_disputed;
+    if charge.state != ChargeState::Captured {
+        return Err(fault("charge_token", "has not been captured"));
+    }
+    if left <= 0 {
+        return Err(fault("charge_token", "has nothing left to dispute"));
+    }
+    Ok(left)
 }
 
 fn fault(param: &str, predicate: impl Into<std::borrow::Cow<'static, str>>) -> Error {

@@ -54,13 +54,7 @@ struct Asked {
 
 async fn record(tx: &Tx, asked: &Asked) -> Result<Refund, Error> {
     let charge = held(tx, asked).await?;
-    if charge.state != ChargeState::Captured {
-        return Err(fault("charge", "has not been captured"));
-    }
-    if charge.disputes_standing > 0 {
-        return Err(fault("charge", "is disputed"));
-    }
-    if asked.amount > charge.amount - charge.amount_refunded {
+    if asked.amount > left(&charge)? {
         return Err(fault("amount", "You have tried to refund more than the original charge"));
     }
     let now = asked.account.now;
@@ -90,6 +84,19 @@ async fn record(tx: &Tx, asked: &Asked) -> Result<Refund, Error> {
     events::record(tx, charge.account_id, now, EventType::RefundCreated, &refund)?;
     crash::point("refund", "intent.before");
     Ok(refund)
+}
+
+/// How much of a charge can still be refunded.
+///
+/// Refusals: `invalid_resource`, on charge.
+pub fn left(charge: &charge::Model) -> Result<i64, Error> {
+    if charge.state != ChargeState::Captured {
+        return Err(fault("charge", "has not been captured"));
+    }
+    if charge.disputes_standing > 0 {
+        return Err(fault("charge", "is disputed"));
+    }
+    Ok(charge.amount - charge.amount_refunded)
 }
 
 /// The charge, which nobody else refunds before this commit: however many race, each sees what is left.

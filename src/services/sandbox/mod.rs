@@ -4,6 +4,7 @@
 pub mod account;
 pub mod accounts;
 pub mod acquirer;
+pub mod charges;
 pub mod clock;
 pub mod deposits;
 pub mod refunds;

@@ -1,0 +1,63 @@
+//! Snapshots: all that the account holds, kept and put back.
+
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+
+use super::door::{Deed, Visit};
+use super::frame::{self, Problem};
+use super::record::{Record, first_page};
+use super::{SANDBOX, SNAPSHOTS};
+use crate::error::Error;
+use crate::http::Site;
+use crate::http::extract::Path;
+use crate::services::snapshots;
+
+/// The account's snapshots, and what can be done with them.
+pub async fn of_account(site: &Site, visit: &Visit) -> Result<Markup, Error> {
+    let kept = snapshots::list(site, &visit.account, first_page().valid()?).await?.records;
+    let kept = kept.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let carried = frame::carried(&visit.session);
+    let action = |token: &str, verb: &str| format!("{SNAPSHOTS}/{token}/{verb}");
+    Ok(html! {
+        h2 { "Snapshots" }
+        section.deeds aria-label="Snapshots" {
+            p { "Once one is put back, the account holds what it held then, and its clock shows what it showed." }
+            @for (snapshot, token) in kept.iter().map(|snapshot| (snapshot, snapshot.text("/token"))) {
+                form method="post" action=(action(token, "restore")) {
+                    (carried)
+                    span { (snapshot.token("/token")) " of " (snapshot.time("/created_at")) }
+                    button.other { "Put it back" }
+                    button.grave formaction=(action(token, "delete")) { "Delete it" }
+                }
+            }
+            form method="post" action=(SNAPSHOTS) { (carried) button { "Make a snapshot" } }
+        }
+    })
+}
+
+/// Keep what the account holds.
+pub async fn create(State(site): State<Site>, deed: Deed) -> Result<Redirect, Problem> {
+    snapshots::create(&site, &deed.visit.account).await?;
+    Ok(Redirect::to(SANDBOX))
+}
+
+/// Put it back.
+pub async fn restore(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    snapshots::restore(&site, &deed.visit.account, &id).await?;
+    Ok(Redirect::to(SANDBOX))
+}
+
+/// Forget it.
+pub async fn delete(
+    State(site): State<Site>,
+    Path(id): Path<String>,
+    deed: Deed,
+) -> Result<Redirect, Problem> {
+    snapshots::remove(&site, &deed.visit.account, &id).await?;
+    Ok(Redirect::to(SANDBOX))
+}

@@ -1,0 +1,65 @@
+//! Addresses that callers give. Some have a password in them.
+
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+use validator::ValidateLength;
+
+use super::{rules, values};
+
+/// By this name the collector knows that it depends on the value whether it may be shown.
+pub(super) const NAME: &str = "$card_payments::HttpUrl";
+
+/// An http or https URL, once [`rules::http_url`] has looked at it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename = "$card_payments::HttpUrl")]
+pub struct HttpUrl(pub String);
+
+impl Deref for HttpUrl {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl ValidateLength<u64> for HttpUrl {
+    fn length(&self) -> Option<u64> {
+        self.0.length()
+    }
+}
+
+/// Whether a value may be shown: what is no address may be anything, and who knows one with credentials may come in there.
+pub(super) fn is_open(value: &Value) -> bool {
+    let names_nobody = |url: Url| url.username().is_empty() && url.password().is_none();
+    let is_address =
+        |text: String| rules::http_url(&text).is_ok() && Url::parse(&text).is_ok_and(names_nobody);
+    values::is_blank(value) || values::text(value).is_ok_and(is_address)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_address_may_be_shown_unless_it_names_somebody() {
+        for open in [json!("https://example.com/hooks?a=b@c#d"), json!("http://127.0.0.1:9/"), json!(" ")] {
+            assert!(is_open(&open), "{open}");
+        }
+        for closed in [
+            json!("https://user:password@example.com/"),
+            json!("https://user@example.com"),
+            json!("http://:password@example.com"),
+            json!("user:password@example.com"),
+            json!("https://user:pass word@example.com"),
+            json!(4_200_000_000_000_000_u64),
+            json!({ "a": "https://example.com" }),
+        ] {
+            assert!(!is_open(&closed), "{closed}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What can be done with a charge at this moment, by the rules that decide about it when it is asked for.
+
+use crate::error::Error;
+use crate::services::charges::find::by_token;
+use crate::services::charges::state::{Action, Standing, next};
+use crate::services::context::{Account, Context};
+use crate::services::{disputes, refunds};
+
+/// What can be asked of a charge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Take the reserved money.
+    Capture,
+    /// Return the reserved money.
+    Void,
+    /// Give money back.
+    Refund,
+    /// Let its cardholder dispute it.
+    Dispute,
+}
+
+/// What is not refused for where the charge stands.
+///
+/// Refusals: `not_found`.
+pub async fn possible(ctx: &Context, account: &Account, token: &str) -> Result<Vec<Verb>, Error> {
+    let charge = by_token(ctx.store.read(), account, token).await?;
+    let standing = Standing::at(account.now, &charge);
+    let verbs = [
+        (Verb::Capture, next(standing, Action::Capture).is_ok()),
+        (Verb::Void, next(standing, Action::Void).is_ok()),
+        (Verb::Refund, refunds::create::left(&charge).is_ok_and(|left| left > 0)),
+        (Verb::Dispute, disputes::open::left(&charge).is_ok()),
+    ];
+    Ok(verbs.into_iter().filter_map(|(verb, is_possible)| is_possible.then_some(verb)).collect())
+}

@@ -1,0 +1,238 @@
+//! What the dashboard's forms do, which of them are there, and what they refuse (docs/dashboard.md, decisions 14).
+
+use serde_json::{Value, json};
+
+use crate::harness::browser::{Browser, led, refused};
+use crate::harness::{card, charge_with, rules, token_of};
+
+const CARD: &str = "4200000000000000";
+
+/// A form, by its path and what is sent, and the status and the words of its refusal.
+type Fault<'a> = (String, &'a [(&'a str, &'a str)], u16, &'a str);
+
+rules! {
+    async fn buttons_do_what_the_calls_of_the_api_do(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let charge = async |token: &str| client.get(&format!("/1/charges/{token}")).await.ok(200);
+
+        let (kept, dropped) = (client.authorised(400).await, client.authorised(400).await);
+        led(&browser.press(&format!("/charges/{kept}/capture"), &[]).await, &format!("/dashboard/charges/{kept}"));
+        assert_eq!(charge(&kept).await["captured"], true);
+        led(&browser.press(&format!("/charges/{dropped}/void"), &[]).await, &format!("/dashboard/charges/{dropped}"));
+        assert_eq!(charge(&dropped).await["authorisation_voided"], true);
+
+        // A part, and then all that is left, which its bank refuses.
+        for (amount, outcome, refunded) in [("100", "succeeded", 100), ("300", "failed", 100)] {
+            let answer = browser.press(&format!("/charges/{kept}/refund"), &[("amount", amount)]).await;
+            led(&answer, &format!("/dashboard/charges/{kept}"));
+            let refund = token_of(&client.get(&format!("/1/charges/{kept}/refunds")).await.ok(200)[0]);
+            assert!(browser.page(&format!("/charges/{kept}")).await.contains(&format!("/refunds/{refund}/decide")));
+            let answer = browser.press(&format!("/refunds/{refund}/decide"), &[("outcome", outcome)]).await;
+            led(&answer, &format!("/dashboard/charges/{kept}"));
+            assert_eq!(charge(&kept).await["amount_refunded"], refunded);
+        }
+
+        let disputed = token_of(&client.captured(500).await);
+        let answer = browser.press(&format!("/charges/{disputed}/dispute"), &[("amount", "")]).await;
+        let dispute = token_of(&client.get("/1/disputes").await.ok(200)[0]);
+        led(&answer, &format!("/dashboard/disputes/{dispute}"));
+        assert!(browser.page(&format!("/charges/{disputed}")).await.contains(&dispute), "it is in the charge's history");
+        browser.press(&format!("/disputes/{dispute}/decide"), &[("status", "resolved")]).await;
+        assert_eq!(client.get(&format!("/1/disputes/{dispute}")).await.ok(200)["status"], "resolved");
+
+        let webhook = app.record_of(&client, "webhook_token").await;
+        let page = browser.page(&format!("/webhooks/{webhook}")).await;
+        assert!(page.contains("connection_failed"), "its attempts: {page}");
+        led(&browser.press(&format!("/webhooks/{webhook}/replay"), &[]).await, &format!("/dashboard/webhooks/{webhook}"));
+        assert_eq!(client.get(&format!("/1/webhooks/{webhook}")).await.ok(200)["status"], "pending");
+
+        let (plan, customer) = (client.plan(&json!({ "customer_permissions": ["cancel"] })).await, client.customer(CARD).await);
+        let subscription = token_of(&client.subscribing(&plan, &token_of(&customer), &json!({})).await.ok(201));
+        browser.press(&format!("/subscriptions/{subscription}/unsubscribe"), &[]).await;
+        assert_eq!(client.get(&format!("/1/subscriptions/{subscription}")).await.ok(200)["state"], "cancelling");
+    }
+
+    async fn what_would_be_refused_is_not_offered(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let charge = async |changes: Value| token_of(&client.post("/1/charges", &charge_with(400, changes)).await.ok(201));
+        let [open, void, bought, part, whole, disputed] = [
+            charge(json!({ "capture": false })).await,
+            charge(json!({ "capture": false })).await,
+            charge(json!({})).await,
+            charge(json!({})).await,
+            charge(json!({})).await,
+            charge(json!({})).await,
+        ];
+        client.put_charge(&void, "void").await.ok(200);
+        client.refund(&part, 100).await.ok(201);
+        client.refund(&whole, 400).await.ok(201);
+        let some = json!({ "charge_token": disputed, "amount": 100 });
+        client.post("/1/sandbox/disputes", &some).await.ok(201);
+        let declined = charge_with(400, json!({ "card": card("4100000000000001") }));
+        let failed = client.post("/1/charges", &declined).await.json()["charge_token"].as_str().unwrap().to_owned();
+        let offered = async |browser: &mut Browser, charge: &str| {
+            let page = browser.page(&format!("/charges/{charge}")).await;
+            let verbs = ["capture", "void", "refund", "dispute"].into_iter();
+            verbs.filter(|verb| page.contains(&format!("/charges/{charge}/{verb}\""))).collect::<Vec<_>>()
+        };
+        let expected: [(&String, &[&str]); 7] = [
+            (&open, &["capture", "void"]),
+            (&void, &[]),
+            (&failed, &[]),
+            (&bought, &["refund", "dispute"]),
+            (&part, &["refund", "dispute"]),
+            (&whole, &[]),
+            (&disputed, &["dispute"]),
+        ];
+        for (charge, verbs) in expected {
+            assert_eq!(offered(&mut browser, charge).await, verbs);
+        }
+        client.put("/1/sandbox/clock", &json!({ "advance": "7d" })).await.ok(200);
+        assert_eq!(offered(&mut browser, &open).await, [""; 0], "it has expired");
+
+        let many = token_of(&client.captured(400).await);
+        for _ in 0..26 {
+            client.refund(&many, 1).await.ok(201);
+        }
+        let page = browser.page(&format!("/charges/{many}")).await;
+        assert_eq!(page.matches("Let it succeed").count(), 26, "all that are pending");
+
+        let webhook = app.record_of(&client, "webhook_token").await;
+        let path = format!("/webhooks/{webhook}");
+        assert!(browser.page(&path).await.contains("Replay it"));
+        browser.press(&format!("{path}/replay"), &[]).await;
+        assert!(!browser.page(&path).await.contains("Replay it"), "it is pending");
+
+        let customer = token_of(&client.customer(CARD).await);
+        for (permissions, may) in [(json!([]), false), (json!(["cancel"]), true)] {
+            let plan = client.plan(&json!({ "customer_permissions": permissions })).await;
+            let path = format!("/subscriptions/{}", client.subscribed(&plan, &customer).await);
+            assert_eq!(browser.page(&path).await.contains("Unsubscribe as the customer"), may, "{permissions}");
+            browser.press(&format!("{path}/unsubscribe"), &[]).await;
+            assert!(!browser.page(&path).await.contains("Unsubscribe as the customer"));
+        }
+    }
+
+    async fn what_is_refused_is_told_in_the_words_of_the_api_and_changes_nothing(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let captured = token_of(&client.captured(400).await);
+        let webhook = app.record_of(&client, "webhook_token").await;
+        client.put(&format!("/1/webhooks/{webhook}/replay"), &json!({})).await.ok(200);
+        let on = |action: &str| format!("/charges/{captured}/{action}");
+        let faults: [Fault<'_>; 10] = [
+            (on("capture"), &[], 400, "The authorisation has already been captured"),
+            (on("refund"), &[("amount", "401")], 422, "You have tried to refund more than the original charge"),
+            (on("refund"), &[("amount", "x")], 422, "Amount is not a number"),
+            (on("dispute"), &[("amount", "0")], 422, "Amount must be greater than or equal to 1"),
+            ("/charges/ch_x/void".into(), &[], 404, "The requested resource could not be found."),
+            ("/refunds/rf_x/decide".into(), &[("outcome", "failed")], 404, "The requested resource could not be found."),
+            (format!("/webhooks/{webhook}/replay"), &[], 400, "The webhook is already pending"),
+            ("/clock".into(), &[("to", "2020-01-01")], 422, "must not be before the clock of the account"),
+            ("/clock".into(), &[("days", "many")], 422, "Advance is not formatted properly"),
+            ("/sandbox".into(), &[("drop_rate", "2"), ("decline", "maybe")], 422, "Decline is not included in the list"),
+        ];
+        for (path, pairs, status, words) in faults {
+            refused(&app.unchanged(browser.press(&path, pairs)).await, status, words);
+        }
+        for path in ["/charges/ch_x", "/customers/x", "/webhooks/whr_x", "/events/evt_x", "/transfers/%FF"] {
+            let answer = browser.get(&format!("/dashboard{path}")).await;
+            refused(&answer, 404, "The requested resource could not be found.");
+        }
+    }
+
+    async fn the_clock_moves_by_days_by_spans_and_to_a_date(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        assert!(browser.page("/clock").await.contains("2026-03-02 10:00:00"));
+        for (pair, shows) in [
+            (("days", "7"), "2026-03-09 10:00:00"),
+            (("advance", "1month"), "2026-04-09 10:00:00"),
+            (("to", "2027-01-01"), "2027-01-01 00:00:00"),
+        ] {
+            let answer = browser.press("/clock", &[pair]).await;
+            assert!(answer.status == 200 && answer.text.contains(shows), "{pair:?}: {}", answer.text);
+            assert!(answer.text.contains("The clock has been moved."));
+        }
+        assert_eq!(app.client().get("/1/sandbox/clock").await.ok(200)["now"], "2027-01-01T00:00:00Z");
+    }
+
+    async fn faults_are_ordered_and_reset(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let orders = [("decline", "insufficient_funds"), ("latency_ms", "0"), ("drop_rate", "0.25"), ("seed", "42")];
+        led(&browser.press("/sandbox", &orders).await, "/dashboard/sandbox");
+        let page = browser.page("/sandbox").await;
+        assert!(page.contains("value=\"insufficient_funds\" selected") && page.contains("value=\"0.25\""), "{page}");
+        let declined = client.post("/1/charges", &charge_with(400, json!({ "card": card(CARD) }))).await;
+        declined.refused(400, "insufficient_funds");
+        browser.press("/sandbox", &[("reset", "true")]).await;
+        let faults = client.get("/1/sandbox/acquirer").await.ok(200);
+        assert_eq!(faults, json!({ "latency_ms": 0, "decline": null, "gateway_error_rate": 0, "drop_rate": 0, "seed": 0 }));
+    }
+
+    async fn switches_are_changed_and_an_endpoint_is_pinged(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let changes = [("disputes", "false"), ("transfers_schedule", "weekly"), ("settlement_delay_days", "0")];
+        led(&browser.press("/sandbox/switches", &changes).await, "/dashboard/sandbox");
+        let settings = client.get("/1/sandbox/account").await.ok(200);
+        assert_eq!([&settings["disputes"], &settings["wallet"]], [false, true]);
+        assert_eq!(settings["transfers_schedule"], "weekly");
+        assert_eq!(settings["settlement_delay_days"], 0);
+        let page = browser.page("/sandbox").await;
+        assert!(page.contains("value=\"weekly\" selected") && page.contains("value=\"false\" selected"), "{page}");
+        let wrong = [("settlement_delay_days", "366")];
+        refused(&app.unchanged(browser.press("/sandbox/switches", &wrong)).await, 422, "must be at most 365");
+
+        let endpoint = token_of(&client.endpoint("http://127.0.0.1:1/").await);
+        let ping = format!("/webhook_endpoints/{endpoint}/ping");
+        assert!(browser.page("/webhooks").await.contains(&ping));
+        let answer = browser.press(&ping, &[]).await;
+        led(&answer, &format!("/dashboard/webhooks/{}", token_of(&client.newest_webhook().await)));
+        app.do_due_work().await;
+    }
+
+    async fn snapshots_are_made_put_back_and_deleted(app) {
+        let client = app.client();
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let kept = client.authorised(400).await;
+        led(&browser.press("/sandbox/snapshots", &[]).await, "/dashboard/sandbox");
+        let snapshot = token_of(&client.get("/1/sandbox/snapshots").await.ok(200)[0]);
+        assert!(browser.page("/sandbox").await.contains(&snapshot));
+        let gone = client.authorised(400).await;
+        led(&browser.press(&format!("/sandbox/snapshots/{snapshot}/restore"), &[]).await, "/dashboard/sandbox");
+        browser.page(&format!("/charges/{kept}")).await;
+        refused(&browser.get(&format!("/dashboard/charges/{gone}")).await, 404, "could not be found");
+        led(&browser.press(&format!("/sandbox/snapshots/{snapshot}/delete"), &[]).await, "/dashboard/sandbox");
+        assert_eq!(client.get("/1/sandbox/snapshots").await.ok(200), json!([]));
+        let restore = browser.press(&format!("/sandbox/snapshots/{snapshot}/restore"), &[]).await;
+        refused(&restore, 404, "could not be found");
+    }
+
+    async fn another_account_is_made_and_its_keys_are_shown_once(app) {
+        let mut browser = Browser::with(app, app.secret_key()).await;
+        let page = browser.press("/sandbox/accounts", &[]).await;
+        assert_eq!(page.status, 200, "{}", page.text);
+        let (_, rest) = page.text.split_once("Secret key</dt><dd><code>").unwrap();
+        let key = rest.split('<').next().unwrap();
+        let mut other = Browser::with(app, key).await;
+        assert!(other.page("/sandbox").await.contains("Delete this account"));
+        assert!(!browser.page("/sandbox").await.contains(key));
+    }
+
+    async fn an_account_of_the_sandbox_can_be_deleted_and_the_first_one_not(app) {
+        let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
+        let mut browser = Browser::with(app, made["secret_key"].as_str().unwrap()).await;
+        assert!(browser.page("/sandbox").await.contains("Delete this account"));
+        refused(&app.unchanged(browser.press("/sandbox/delete", &[])).await, 422, "Sure must be checked");
+        led(&browser.press("/sandbox/delete", &[("sure", "true")]).await, "/dashboard/sign-in");
+        assert_eq!(browser.cookie, None);
+        app.with_key(made["secret_key"].as_str().unwrap()).get("/1/balance").await.refused(401, "unauthorized");
+        app.do_due_work().await;
+        let mut first = Browser::with(app, app.secret_key()).await;
+        assert!(!first.page("/sandbox").await.contains("Delete this account"));
+        refused(&app.unchanged(first.press("/sandbox/delete", &[("sure", "true")])).await, 404, "could not be found");
+    }
+}

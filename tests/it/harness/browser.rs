@@ -1,0 +1,133 @@
+//! A browser that looks at the dashboard.
+
+use axum::body::Body;
+use http::{HeaderMap, Method, header};
+use url::form_urlencoded;
+
+use super::{Answer, App, Client};
+
+/// The address by which the server is asked for.
+pub const OWN: &str = "http://test";
+
+/// Somebody's browser.
+pub struct Browser {
+    client: Client,
+    /// What it keeps, as it sends it back.
+    pub cookie: Option<String>,
+    /// What it says of the page whose form it sends.
+    pub origin: Option<&'static str>,
+}
+
+impl Browser {
+    pub fn new(app: &App) -> Self {
+        Self { client: app.anonymous(), cookie: None, origin: Some(OWN) }
+    }
+
+    /// One that has signed in.
+    pub async fn with(app: &App, key: &str) -> Self {
+        let mut browser = Self::new(app);
+        let answer = browser.sign_in(key).await;
+        led(&answer, "/dashboard");
+        browser
+    }
+
+    pub async fn sign_in(&mut self, key: &str) -> Answer {
+        self.post("/dashboard/sign-in", &[("key", key)]).await
+    }
+
+    pub async fn ask(&mut self, method: Method, path: &str, form: Option<String>) -> Answer {
+        let mut request = self.client.request(method, path).header(header::HOST, "test");
+        if let Some(cookie) = &self.cookie {
+            request = request.header(header::COOKIE, format!("other=1; {cookie}"));
+        }
+        if let Some(origin) = self.origin.filter(|_| form.is_some()) {
+            request = request.header(header::ORIGIN, origin);
+        }
+        let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let answer =
+            self.client.send_unchecked(request.body(Body::from(form.unwrap_or_default())).unwrap()).await;
+        if let Some(kept) = kept(&answer.headers) {
+            self.cookie = (!kept.ends_with('=')).then_some(kept);
+        }
+        answer
+    }
+
+    pub async fn get(&mut self, path: &str) -> Answer {
+        self.ask(Method::GET, path, None).await
+    }
+
+    pub async fn post(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        self.ask(Method::POST, path, Some(form)).await
+    }
+
+    /// A page, whose forms carry something.
+    pub async fn page(&mut self, path: &str) -> String {
+        let answer = self.get(&format!("/dashboard{path}")).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        answer.text
+    }
+
+    /// A form of a page of this session.
+    pub async fn press(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let carried = carried(&self.page("/clock").await);
+        self.post(&format!("/dashboard{path}"), &[&[("form", carried.as_str())], pairs].concat()).await
+    }
+}
+
+/// The cookie that an answer sets, as the browser sends it back.
+pub fn kept(headers: &HeaderMap) -> Option<String> {
+    let cookie = headers.get(header::SET_COOKIE)?.to_str().unwrap();
+    Some(cookie.split(';').next().unwrap().to_owned())
+}
+
+#[track_caller]
+pub fn led(answer: &Answer, to: &str) {
+    assert_eq!(
+        (answer.status, answer.headers[header::LOCATION].to_str().unwrap()),
+        (303, to),
+        "{}",
+        answer.text
+    );
+}
+
+/// What a page gives its forms to carry.
+#[track_caller]
+pub fn carried(page: &str) -> String {
+    let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
+    rest.split('"').next().unwrap().to_owned()
+}
+
+#[track_caller]
+pub fn asks_for_a_key(answer: &Answer) {
+    assert!(answer.status == 200 && answer.text.contains("<h1>Sign in</h1>"), "{}", answer.text);
+}
+
+/// A refusal in the API's words, as a page.
+#[track_caller]
+pub fn refused(answer: &Answer, status: u16, words: &str) {
+    assert_eq!(answer.status, status, "{}", answer.text);
+    assert!(
+        answer.text.contains("role=\"alert\"") && answer.text.contains(words),
+        "{words}: {}",
+        answer.text
+    );
+    guarded(answer);
+}
+
+#[track_caller]
+pub fn guarded(answer: &Answer) {
+    let header = |name: &str| answer.headers[name].to_str().unwrap();
+    assert_eq!(header("content-type"), "text/html; charset=utf-8");
+    let policy = header("content-security-policy");
+    for part in ["default-src 'none'", "script-src 'self'", "form-action 'self'", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(
+        !policy.contains("unsafe") && !answer.text.contains(" style=") && !answer.text.contains(" onclick=")
+    );
+    assert_eq!(
+        (header("x-frame-options"), header("cache-control"), header("referrer-policy")),
+        ("DENY", "no-store", "same-origin")
+    );
+}
