@@ -131,10 +131,10 @@ impl Restoring {
 /// of its charges so far. So a mover that was thought dead does not find its own number again, and nothing is asked of the
 /// acquirer, who does not go back, under a key that he knows from another life.
 async fn life(tx: &Tx, owner: &account::Model) -> Result<i32, Error> {
-    let highest =
-        charge::Entity::owned_by(owner.id).select_only().column_as(charge::Column::Attempt.max(), "highest");
-    let highest: Option<Option<i32>> = highest.into_tuple().one(tx).await?;
-    Ok(Ord::max(owner.clock_moves, highest.flatten().unwrap_or_default()) + 1)
+    let charges = charge::Entity::owned_by(owner.id).select_only().column(charge::Column::Attempt);
+    let charges = charges.order_by_desc(charge::Column::Attempt);
+    let highest: Option<i32> = charges.into_tuple().one(tx).await?;
+    Ok(Ord::max(owner.clock_moves, highest.unwrap_or_default()) + 1)
 }
 
 async fn file_tokens(tx: &Tx, owner: AccountToken) -> Result<Vec<FileToken>, Error> {
