@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use card_payments::services::accounts::wipe;
 use card_payments::store::WordTable;
+use card_payments::workers::write_key_uses;
 use entity::{AccountToken, Span, account};
 use futures::future::{join, join_all};
 use http::{Method, header};
@@ -188,6 +189,9 @@ rules! {
         fresh.post("/1/charges", &disputes).await.ok(201);
         let file = fresh.file().await;
         fresh.delete(&format!("/1/files/{file}")).await.ok(204);
+        // What is collected in memory is written by whoever reads it, or by a worker.
+        fresh.get("/1/sandbox/requests").await.ok(200);
+        write_key_uses(app.ctx()).await;
         let filled = rows_of(app, &account).await;
         assert!(filled.iter().all(|(_, rows)| *rows > 0), "a table that nothing fills is not tested: {filled:?}");
         let (neighbour, own) = (rows_of(app, &kept).await, other.get("/1/charges").await.text);
