@@ -1,11 +1,12 @@
 //! A client of a running server, for commands that ask it by its public API.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use http::{Method, header};
+use http::{HeaderMap, Method, header};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
+use tokio::time::sleep;
 
 use crate::outbound::{Unreached, tls};
 use crate::secret::Secret;
@@ -16,6 +17,10 @@ const CONNECT: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(70);
 /// A request that meets the closing of an idle connection is lost.
 const IDLE: Duration = Duration::from_secs(4);
+
+/// For how long one thing is asked again whose time has not come: for longer than one request moves a clock, and than a
+/// payment whose answer was lost waits to be settled.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Where a test server shows its first account's key to whoever sits at it.
 const PAGE_OF_THE_KEY: &str = "/docs/swagger-initializer.js";
@@ -47,6 +52,8 @@ pub enum ServerError {
         status: u16,
         /// What it says, where that is JSON; else null.
         body: Value,
+        /// How soon to ask again, where it says that.
+        retry_after: Option<Duration>,
     },
     /// The answer is none of this API's.
     #[error("{0}: the answer is not understood")]
@@ -65,6 +72,14 @@ impl ServerError {
             Self::Unreached { .. } => true,
             Self::Refused { status, .. } => *status == 429 || *status >= 500,
             Self::Unintelligible(_) | Self::NoKey(_) => false,
+        }
+    }
+
+    /// How soon to make it again, where the server says that.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Refused { retry_after, .. } => *retry_after,
+            Self::Unreached { .. } | Self::Unintelligible(_) | Self::NoKey(_) => None,
         }
     }
 }
@@ -118,16 +133,12 @@ impl Server {
     /// The text of a success. A body is sent as JSON.
     pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<String, ServerError> {
         let call = format!("{method} {path}");
-        match self.answer(self.request(method, path, body)).await? {
-            Raw { status: 200..=299, text, .. } => Ok(text),
-            Raw { status, text, .. } => {
-                let body = serde_json::from_str(&text).unwrap_or_default();
-                Err(ServerError::Refused { call, status, body })
-            }
-        }
+        let raw = self.answer(self.request(method, path, body)).await?;
+        if (200..300).contains(&raw.status) { Ok(raw.text) } else { Err(raw.refusal(call)) }
     }
 
-    /// What is answered, be it a success or not. A body is sent as JSON.
+    /// What is answered, be it a success or not. A body is sent as JSON. What the server has no time for yet is asked again
+    /// when it says so; an answer that leaves open what becomes of the request is none.
     pub async fn answer_to(
         &self,
         method: Method,
@@ -140,10 +151,29 @@ impl Server {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let Raw { status, is_replayed, text } = self.answer(request).await?;
+        let Raw { status, is_replayed, text, .. } = self.patiently(&call, request, PATIENCE).await?;
         let body = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(&text) };
         let body = body.map_err(|_| ServerError::Unintelligible(call))?;
         Ok(Answer { status, is_replayed, body })
+    }
+
+    async fn patiently(
+        &self,
+        call: &str,
+        request: RequestBuilder,
+        patience: Duration,
+    ) -> Result<Raw, ServerError> {
+        let began = Instant::now();
+        loop {
+            let again = request.try_clone().expect("a body of text");
+            let raw = self.answer(again).await?;
+            match raw.retry_after {
+                Some(pause) if began.elapsed() + pause < patience => sleep(pause).await,
+                Some(_) => return Err(raw.refusal(call.to_owned())),
+                None if matches!(raw.status, 500 | 504) => return Err(raw.refusal(call.to_owned())),
+                None => return Ok(raw),
+            }
+        }
     }
 
     fn request(&self, method: Method, path: &str, body: Option<&Value>) -> RequestBuilder {
@@ -166,14 +196,35 @@ impl Server {
         let answer = request.send().await.map_err(unreached)?;
         let status = answer.status().as_u16();
         let is_replayed = answer.headers().contains_key("idempotent-replayed");
-        Ok(Raw { status, is_replayed, text: answer.text().await.map_err(unreached)? })
+        let retry_after = retry_after(status, answer.headers());
+        Ok(Raw { status, is_replayed, retry_after, text: answer.text().await.map_err(unreached)? })
     }
+}
+
+/// How soon to ask again a server that refuses for now. This API says it in seconds; of who stands before it and says it
+/// otherwise, or not at all, a second will do.
+fn retry_after(status: u16, headers: &HeaderMap) -> Option<Duration> {
+    let named = headers.get(header::RETRY_AFTER).filter(|_| status >= 400);
+    if named.is_none() && !matches!(status, 429 | 503) {
+        return None;
+    }
+    let seconds = named.and_then(|text| text.to_str().ok()?.parse().ok());
+    Some(Duration::from_secs(seconds.unwrap_or(1)))
 }
 
 struct Raw {
     status: u16,
     is_replayed: bool,
+    retry_after: Option<Duration>,
     text: String,
+}
+
+impl Raw {
+    fn refusal(self, call: String) -> ServerError {
+        let Self { status, retry_after, text, .. } = self;
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        ServerError::Refused { call, status, body, retry_after }
+    }
 }
 
 /// What a server has answered.
@@ -216,9 +267,60 @@ fn said(body: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use serde_json::json;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
 
     use super::*;
+
+    /// A server that answers this, and how often it was asked.
+    async fn answering(head: &'static str) -> (Server, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = [0; 1024];
+                assert!(stream.read(&mut request).await.unwrap() > 0);
+                counted.fetch_add(1, Ordering::SeqCst);
+                let answer = format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}");
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        (Server::at(&address, Some("sk".into())).await.unwrap(), asked)
+    }
+
+    #[tokio::test]
+    async fn what_has_no_time_yet_is_asked_again_as_long_as_there_is_patience() {
+        for (head, times) in [
+            ("503 Unavailable\r\nRetry-After: 1", 2),
+            ("409 Conflict\r\nRetry-After: soon", 2),
+            ("429 Too Many", 2),
+            ("429 Too Many\r\nRetry-After: 60", 1),
+            ("504 Timeout", 1),
+            ("500 Error", 1),
+        ] {
+            let (server, asked) = answering(head).await;
+            let request = server.request(Method::PUT, "/", Some(&json!({})));
+            let answer = server.patiently("PUT /", request, Duration::from_millis(1500)).await;
+            assert!(matches!(answer, Err(ServerError::Refused { .. })), "{head}");
+            assert_eq!(asked.load(Ordering::SeqCst), times, "{head}");
+        }
+    }
+
+    #[tokio::test]
+    async fn every_other_answer_is_one() {
+        for head in ["200 Fine\r\nRetry-After: 1", "409 Conflict", "502 Upstream", "422 Wrong"] {
+            let (server, asked) = answering(head).await;
+            let answer = server.answer_to(Method::GET, "/", None, &[]).await.unwrap();
+            assert_eq!((answer.status.to_string().as_str(), asked.load(Ordering::SeqCst)), (&head[..3], 1));
+        }
+    }
 
     #[test]
     fn a_refusal_is_told_in_the_words_of_the_api() {

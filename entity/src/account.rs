@@ -41,7 +41,7 @@ pub struct Model {
     pub pricing: JsonText,
     /// How far the account's clock runs ahead of the wall clock; never falls (decisions 13).
     pub clock_offset: Span,
-    /// How often the clock was moved; the last of these moves may go on.
+    /// The number of the clock's last move, which may go on. Never falls: a snapshot that is put back raises it.
     pub clock_moves: i32,
     /// Until when that move has the clock to itself, by the wall clock; null when it has ended.
     pub moving_until: Option<Timestamp>,

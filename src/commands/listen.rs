@@ -13,7 +13,7 @@ use card_payments::clock::{Clock, SystemClock};
 use card_payments::limits::WEBHOOK_ANSWER;
 use card_payments::outbound::{Outbound, Reach, Unreached};
 use card_payments::random::Chance;
-use card_payments::remote::Server;
+use card_payments::remote::{Server, ServerError};
 use card_payments::secret::Secret;
 use card_payments::services::webhook_endpoints::keys;
 use card_payments::services::webhooks;
@@ -33,9 +33,10 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Tell the events of an account as they happen, and forward them to a receiver on your machine.
 ///
-/// Asks a running server, from now on and until Ctrl-C: its restarts are waited for, and no event is lost or told twice. Each is
-/// forwarded once, one after the other and oldest first, as a webhook is: the event's own bytes, signed as the Standard Webhooks
-/// specification says. What the receiver answers is told; one that is down or refuses is not asked again.
+/// Asks a running server, from now on and until Ctrl-C: its restarts are waited for, and no event that it keeps is lost or told
+/// twice; those of a clock that is moved past their retention in one go may be gone before they are seen. Each is forwarded once,
+/// one after the other and oldest first, as a webhook is: the event's own bytes, signed as the Standard Webhooks specification
+/// says. What the receiver answers is told; one that is down or refuses is not asked again.
 ///
 /// Events go to stdout. Everything else, such as the key that signs, goes to stderr.
 #[derive(Args)]
@@ -106,6 +107,7 @@ async fn listen(
 ) -> Result<(), Box<dyn Error>> {
     let mut answers = true;
     loop {
+        let mut pause = PAUSE;
         match tail.look(server).await {
             Ok(new) => {
                 if !answers {
@@ -123,14 +125,16 @@ async fn listen(
                 }
             }
             Err(error) if error.passes() => {
-                if answers {
+                pause = error.retry_after().unwrap_or(PAUSE);
+                // A server that only limits how often it is asked is there.
+                if answers && !matches!(error, ServerError::Refused { status: 429, .. }) {
                     eprintln!("{error}; waiting for it");
+                    answers = false;
                 }
-                answers = false;
             }
             Err(error) => return Err(error.into()),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pause).await;
     }
 }
 

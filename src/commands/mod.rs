@@ -31,7 +31,7 @@ use card_payments::folder;
 use card_payments::params;
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, Location, Operator, Store};
-use entity::{AccountToken, Span, Timestamp};
+use entity::{Span, Timestamp};
 use serde::Serialize;
 
 /// The account that an operator names, at an instant of the wall clock. What is no token is nobody's, as in a path.

@@ -7,6 +7,7 @@ use card_payments::params::rules;
 use card_payments::remote::Server;
 use card_payments::secret::Secret;
 use clap::Args;
+use http::Method;
 
 /// Where a server listens that nobody has told otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
@@ -29,6 +30,16 @@ impl ServerOptions {
         let address = self.server.map_or_else(listening, Ok)?;
         Ok(Server::at(&address, self.key).await?)
     }
+}
+
+/// Where real cards are charged, nothing is tried: `nothing` says what.
+pub async fn refuse_live(server: &Server, nothing: &str) -> Result<(), Box<dyn Error>> {
+    let shown = server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
+    if shown.status == 404 {
+        return Err(format!("{} has no sandbox: {nothing} where cards are real", server.address()).into());
+    }
+    shown.record()?;
+    Ok(())
 }
 
 /// Where the server listens whose variables these are.

@@ -11,14 +11,13 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use entity::EventToken;
 use entity::event::EventType;
-use http::Method;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use self::recipes::{Step, recipe};
 use super::events::{Event, Page, page};
-use super::server::ServerOptions;
+use super::server::{ServerOptions, refuse_live};
 use super::tell;
 
 /// How many events are looked at together.
@@ -57,7 +56,7 @@ pub async fn run(command: Trigger) -> Result<(), Box<dyn Error>> {
     // The parser of arguments knows the words.
     let Some(what) = event.as_deref().and_then(EventType::from_code) else { return list(json) };
     let server = server.open().await?;
-    refuse_live(&server).await?;
+    refuse_live(&server, "nothing is triggered").await?;
     let before = page(&server, 1, 1).await?.events.first().map(|event| event.head.token);
     let mut doing = Doing { server: &server, json, made: BTreeMap::new(), did: Vec::new() };
     for step in recipe(what) {
@@ -65,18 +64,6 @@ pub async fn run(command: Trigger) -> Result<(), Box<dyn Error>> {
     }
     let event = doing.event(what, before).await?;
     tell(&Triggered { r#type: what.code(), did: doing.did, event: &event.body }, &event, json)
-}
-
-/// Where real cards are charged, nothing is tried.
-async fn refuse_live(server: &Server) -> Result<(), Box<dyn Error>> {
-    match server.ask(Method::GET, "/1/sandbox/clock", None).await {
-        Ok(_) => Ok(()),
-        Err(ServerError::Refused { status: 404, .. }) => {
-            Err(format!("{} has no sandbox: nothing is triggered where cards are real", server.address())
-                .into())
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn list(json: bool) -> Result<(), Box<dyn Error>> {

@@ -27,6 +27,9 @@ pub enum Error {
     /// The database did not do its part.
     #[error("database: {0}")]
     Database(#[from] DbErr),
+    /// Something sealed does not open.
+    #[error("the vault: {0}")]
+    Vault(#[from] VaultError),
     /// A fault of ours; the text is for the log, never for the caller.
     #[error("internal: {0}")]
     Internal(Cow<'static, str>),
@@ -109,7 +112,7 @@ impl Error {
             Self::Invalid(_) => ErrorCode::InvalidResource,
             // The database may be back in a moment; a statement it does not like will not be.
             Self::Database(error) if unavailable(error) => ErrorCode::ServiceUnavailable,
-            Self::Database(_) | Self::Internal(_) => ErrorCode::InternalError,
+            Self::Database(_) | Self::Vault(_) | Self::Internal(_) => ErrorCode::InternalError,
         }
     }
 
@@ -133,7 +136,7 @@ impl Error {
                 body.authorisation_token.clone_from(&refusal.authorisation_token);
             }
             Self::Invalid(faults) => body.messages = Some(faults.messages().collect()),
-            Self::Database(_) | Self::Internal(_) => {
+            Self::Database(_) | Self::Vault(_) | Self::Internal(_) => {
                 if code == ErrorCode::InternalError {
                     body.error_description =
                         format!("{} Request id: {request_id}", code.description()).into();
@@ -235,7 +238,11 @@ impl ErrorCode {
     pub fn passes(self) -> bool {
         matches!(
             self,
-            Self::ServiceUnavailable | Self::RateLimited | Self::IdempotencyKeyInUse | Self::ClockMoving
+            Self::ServiceUnavailable
+                | Self::RateLimited
+                | Self::IdempotencyKeyInUse
+                | Self::ClockMoving
+                | Self::PaymentsUnderWay
         )
     }
 }
@@ -283,12 +290,6 @@ impl From<Refusal> for Error {
 impl From<ErrorCode> for Error {
     fn from(code: ErrorCode) -> Self {
         Refusal::from(code).into()
-    }
-}
-
-impl From<VaultError> for Error {
-    fn from(error: VaultError) -> Self {
-        Self::internal(format!("the vault: {error}"))
     }
 }
 

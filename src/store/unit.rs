@@ -91,7 +91,7 @@ pub(super) fn ran<T>(result: &Result<T, Error>) -> Ran {
     match result {
         Ok(_) => Ran::Done,
         Err(Error::Refused(_) | Error::Invalid(_)) => Ran::Refused,
-        Err(Error::Database(_) | Error::Internal(_)) => Ran::Failed,
+        Err(Error::Database(_) | Error::Vault(_) | Error::Internal(_)) => Ran::Failed,
     }
 }
 

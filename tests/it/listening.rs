@@ -251,6 +251,62 @@ operated! {
         server.stopped();
     }
 
+    // A look at all of it takes more requests than the server answers at a time.
+    async fn a_server_that_limits_how_often_it_is_asked_is_asked_as_often_as_it_says(installed) {
+        let server = installed.serve();
+        let (key, address) = (server.keys().0, server.address);
+        for _ in 0..5 {
+            server.pay(&key).ok(201);
+        }
+        let listening = Listening::to(installed, &server, &["--json"]);
+        listening.signal("-STOP");
+        for _ in 0..430 {
+            server.ask("POST", "/1/sandbox/deposits", Some(&key), "amount=100").ok(201);
+        }
+        let events = recorded(&server, &key).split_off(5);
+        server.stopped();
+        installed.with("RATE_LIMIT", "1");
+        let server = again_at(installed, address);
+        listening.signal("-CONT");
+        let told: Vec<_> = (0..430).map(|_| listening.event()["event"].clone()).collect();
+        assert_eq!(told, events);
+        assert_eq!(listening.ended_by("-INT").0, Some(0));
+        server.stopped();
+    }
+
+    async fn a_server_that_is_unavailable_is_waited_for(installed) {
+        let server = installed.serve();
+        let (key, address) = (server.keys().0, server.address);
+        let listening = Listening::to(installed, &server, &["--json"]);
+        server.stopped();
+        let unavailable = Receiver::on(&address.to_string()).await;
+        unavailable.behave(Behaviour::Status(503));
+        unavailable.receives(2).await;
+        drop(unavailable);
+        let server = again_at(installed, address);
+        while listening.notice() != format!("http://{address} answers again") {}
+        server.pay(&key).ok(201);
+        assert_eq!(listening.event()["event"], recorded(&server, &key)[0]);
+        assert_eq!(listening.ended_by("-TERM").0, Some(0));
+        server.stopped();
+    }
+
+    async fn a_receiver_that_hangs_is_given_up_and_the_next_event_goes_on(installed) {
+        let (server, receiver) = (installed.serve(), Receiver::start().await);
+        let (key, _) = server.keys();
+        let listening = Listening::to(installed, &server, &["--json", "--forward-to", &receiver.url()]);
+        receiver.behave(Behaviour::Hang);
+        server.pay(&key).ok(201);
+        receiver.receives(1).await;
+        receiver.behave(Behaviour::Status(204));
+        server.pay(&key).ok(201);
+        assert_eq!(listening.event()["forwarded"]["error"], "timeout");
+        assert_eq!(listening.event()["forwarded"]["status"], 204);
+        assert_eq!(receiver.received().len(), 2);
+        assert_eq!(listening.ended_by("-INT").0, Some(0));
+        server.stopped();
+    }
+
     async fn who_cannot_listen_is_told_why(installed) {
         let server = installed.serve();
         let address = format!("http://{}", server.address);

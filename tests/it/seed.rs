@@ -1,8 +1,13 @@
 //! `card-payments seed`: what a file of fixtures tells is made by a running server, wholly or not at all.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use card_payments::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
-use crate::harness::process::Process;
+use crate::harness::process::{PAYMENT, Process, ask, pause};
 use crate::harness::{Installed, operated};
 
 /// A server with an account in which nothing has happened, and how to seed it from a file.
@@ -25,11 +30,28 @@ impl<'a> Shop<'a> {
 
     /// What it says: exit code, stdout, stderr.
     fn seeds(&self, name: &str, text: &str, further: &[&str]) -> (Option<i32>, String, String) {
-        let file = self.installed.data.path().join(name);
-        std::fs::write(&file, text).unwrap();
+        let file = self.file(name, text);
         let address = format!("http://{}", self.server.address);
-        let arguments = self.arguments(&address, file.to_str().unwrap());
-        self.installed.run(&[&arguments, further].concat())
+        self.installed.run(&[&self.arguments(&address, &file), further].concat())
+    }
+
+    /// It begins, and is still at it once it has told of `what`.
+    fn comes_to(&self, what: &str, name: &str, text: &str) -> Child {
+        let file = self.file(name, text);
+        let address = format!("http://{}", self.server.address);
+        let mut program = self.installed.program();
+        program.args(self.arguments(&address, &file)).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = program.spawn().unwrap();
+        let mut told = BufReader::new(child.stdout.as_mut().unwrap()).lines().map(Result::unwrap);
+        assert!(told.any(|line| line.starts_with(what)), "it tells of {what}");
+        child
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let file = self.installed.data.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
     }
 
     /// The records of what was made, and how it ended.
@@ -157,6 +179,46 @@ operated! {
         shop.server.stopped();
     }
 
+    async fn a_story_that_was_killed_goes_on_also_while_its_last_request_is_under_way(installed) {
+        let shop = Shop::open(installed);
+        let slow = |ms: &str| shop.server.ask("PUT", "/1/sandbox/acquirer", Some(&shop.key), &format!("latency_ms={ms}")).ok(200);
+        slow("3000");
+        let mut killed = shop.comes_to("customers/anna", "tea.yaml", TEA);
+        // By now her first payment is with the acquirer.
+        pause(Duration::from_secs(1));
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        slow("0");
+        let moving = "UPDATE accounts SET clock_moves = clock_moves + 1, moving_until = ";
+        installed.execute(&format!("{moving}{}", SystemClock.now().millis() + 4000)).await;
+        let (_, end) = shop.made("tea.yaml", TEA);
+        assert_eq!((end["made"].as_u64(), &end["again"]), (Some(8), &json!(false)));
+        assert_eq!((shop.count("/1/plans"), shop.count("/1/customers"), shop.count("/1/subscriptions")), (1, 2, 2));
+        shop.server.stopped();
+    }
+
+    async fn a_server_that_limits_how_often_it_is_asked_is_waited_for(installed) {
+        installed.with("RATE_LIMIT", "5");
+        let shop = Shop::open(installed);
+        let wrong = TEA.replace("card: american_express", "card: declined");
+        let (code, _, stderr) = shop.seeds("tea.yaml", &wrong, &[]);
+        assert!(code == Some(1) && stderr.ends_with("(400 card_declined); nothing was made\n"), "{stderr}");
+        assert_eq!(installed.number("SELECT COUNT(*) FROM customers").await, 0);
+        assert_eq!(shop.made("tea.yaml", TEA).1["made"], 8);
+        shop.server.stopped();
+    }
+
+    async fn two_files_of_one_name_are_two_stories(installed) {
+        let shop = Shop::open(installed);
+        shop.made("north/shöp.yaml", TEA);
+        let (code, _, stderr) = shop.seeds("south/shöp.yaml", TEA, &[]);
+        assert!(code == Some(1) && stderr.contains("something has happened in this account already"), "{stderr}");
+        let (code, _, stderr) = shop.seeds("north/shäp.yaml", TEA, &[]);
+        assert!(code == Some(1) && stderr.contains("something has happened in this account already"), "{stderr}");
+        assert_eq!(shop.made("north/shöp.yaml", TEA).1["again"], true);
+        shop.server.stopped();
+    }
+
     async fn everything_that_is_wrong_is_told_by_line_and_nothing_is_made(installed) {
         let shop = Shop::open(installed);
         let text = "account: { disputes: maybe, colour: red }
@@ -233,6 +295,51 @@ until: tomorrow
         // And the same account takes the story once it is right.
         assert_eq!(shop.made("wrong.yaml", TEA).1["again"], false);
         shop.server.stopped();
+    }
+
+    async fn an_account_is_put_back_as_soon_as_no_payment_of_it_is_under_way(installed) {
+        let shop = Shop::open(installed);
+        shop.server.ask("PUT", "/1/sandbox/acquirer", Some(&shop.key), "latency_ms=3000").ok(200);
+        let wrong = "customers:\n  anna: { email: anna@example.com }\ncharges:\n  cup: { email: a@example.com, card: declined, amount: 900 }\n";
+        let seeding = shop.comes_to("customers/anna", "wrong.yaml", wrong);
+        // Its own payment is declined before this one is answered.
+        pause(Duration::from_secs(1));
+        let (address, key) = (shop.server.address, shop.key.clone());
+        let paying = std::thread::spawn(move || ask(address, "POST", "/1/charges", Some(&key), PAYMENT));
+        let said = seeding.wait_with_output().unwrap();
+        let stderr = String::from_utf8(said.stderr).unwrap();
+        assert_eq!(said.status.code(), Some(1));
+        assert_eq!(stderr, "error: line 4: charges/cup: The card was declined (400 card_declined); nothing was made\n");
+        paying.join().unwrap().ok(201);
+        assert!(shop.is_empty());
+        shop.server.stopped();
+    }
+
+    async fn an_account_that_was_made_for_a_refused_story_goes_with_it(installed) {
+        let shop = Shop::open(installed);
+        let wrong = TEA.replace("card: american_express", "card: declined");
+        let (code, stdout, stderr) = shop.seeds("wrong.yaml", &wrong, &["--new-account", "--json"]);
+        assert!(code == Some(1) && stderr.ends_with("; nothing was made\n"), "{stderr}");
+        let account: Value = serde_json::from_str(stdout.lines().next().unwrap()).unwrap();
+        let gone = shop.server.ask("GET", "/1/balance", account["secret_key"].as_str(), "");
+        assert_eq!(gone.status, 401, "{}", gone.body);
+        assert!(shop.is_empty());
+        shop.server.stopped();
+    }
+
+    async fn nothing_is_made_up_where_cards_are_real(installed) {
+        installed.with("ENVIRONMENT", "live");
+        installed.with("ACQUIRER", "simulator");
+        installed.with("VAULT_KEY", "own:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+        let new = ["account", "create", "--business-name", "Shop", "--email", "shop@example.com"];
+        let account = installed.told(&new).remove(0);
+        let server = installed.serve();
+        let address = format!("http://{}", server.address);
+        let seed = ["seed", "--sample", "--server", &address, "--key", account["secret_key"].as_str().unwrap()];
+        let live = format!("{address} has no sandbox: nothing is made up where cards are real");
+        installed.refuses(&seed, &live);
+        installed.refuses(&[&seed[..], &["--new-account"]].concat(), &live);
+        server.stopped();
     }
 
     async fn who_cannot_be_asked_is_named(installed) {

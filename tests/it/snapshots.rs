@@ -1,5 +1,7 @@
 //! Snapshots of an account in the sandbox: what it held is put back as it was (decisions 12).
 
+mod under_way;
+
 use card_payments::services::accounts::copies::Copied;
 use card_payments::services::accounts::wipe;
 use card_payments::services::data_keys::rotate::rotate;
@@ -16,8 +18,8 @@ use crate::sandbox_accounts::{fill, made, with_key};
 
 const SNAPSHOTS: &str = "/1/sandbox/snapshots";
 
-/// What no snapshot holds: keys go on working and are counted on, what was asked stays asked, merchants are accounts of
-/// their own, blobs are held by their files, and snapshots hold no snapshots.
+/// What no snapshot holds: keys go on working, where they were used and what was asked for is not undone, merchants are
+/// accounts of their own, blobs are held by their files, and snapshots hold no snapshots.
 const KEPT: [&str; 8] = [
     "api_keys",
     "key_uses",
@@ -45,10 +47,11 @@ async fn restore(client: &Client, snapshot: &str) -> Value {
     client.put(&restoring(snapshot), &json!({})).await.ok(200)
 }
 
-/// Every row of every table, but for ciphertexts, which are others each time, the number of a clock's moves, and where
-/// SQLite's words lie.
+/// Every row of every table, but for ciphertexts, which are others each time, the numbers of a clock's moves and of calls of
+/// the acquirer, which never come again, and where SQLite's words lie.
 async fn held(app: &App) -> Vec<String> {
-    const COLUMNS: &str = "c.name NOT LIKE '%sealed' AND c.name NOT IN ('sealed_by', 'clock_moves')";
+    const COLUMNS: &str = "c.name NOT LIKE '%sealed' AND c.name NOT IN ('sealed_by', 'clock_moves') \
+                           AND NOT (c.in_table = 'charges' AND c.name = 'attempt')";
     let tables = match app.database {
         Database::Sqlite => format!(
             "SELECT group_concat(one, ' UNION ALL ') FROM (

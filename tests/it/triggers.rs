@@ -80,8 +80,7 @@ operated! {
         let (code, said, stderr) = installed.run(&["trigger", "ping", "--server", &address]);
         assert_eq!((code, said.as_str()), (Some(1), "GET /1/webhook_endpoints\n"));
         assert_eq!(stderr, "error: the account has no record whe_... to do this to\n");
-        refused(&["charge.captured", "--key", "nobody-has-this-key"],
-            "GET /1/sandbox/clock: 401 Not authorised. (Check API Key)");
+        refused(&["charge.captured", "--key", "nobody-has-this-key"], "Not authorised. (Check API Key) (401 unauthorized)");
         server.ask("PUT", "/1/sandbox/account", Some(&key), "partner=false").ok(200);
         refused(&["sub_merchant_application.submitted"], "POST /1/merchants: 401 Not authorised. (Check API Key)");
         assert_eq!(count(&server, &key, "/1/events"), 0);

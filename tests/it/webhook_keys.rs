@@ -1,5 +1,6 @@
 //! A fresh key for a webhook endpoint, and how long the former one signs beside it (decisions 11 and 12).
 
+use card_payments::services::data_keys::rotate::rotate;
 use entity::Span;
 use serde_json::{Value, json};
 
@@ -104,6 +105,16 @@ rules! {
         ]));
         assert_eq!(former_keys(app).await, 0);
         sign(app, &receiver, &[key(&rotated)]).await;
+    }
+
+    async fn a_key_that_another_process_has_sealed_anew_is_replaced_like_any_other(app) {
+        let (client, receiver, endpoint) = endpoint(app).await;
+        let before = app.ctx().vault.data_keys();
+        rotate(app.ctx()).await.unwrap();
+        // This process has not heard of it yet.
+        app.ctx().vault.replace(before);
+        let rotated = client.rotate_key(token(&endpoint), "1d").await.ok(200);
+        sign(app, &receiver, &[key(&rotated), key(&endpoint)]).await;
     }
 
     async fn a_retry_is_signed_by_the_keys_that_are_in_use_then(app) {

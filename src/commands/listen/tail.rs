@@ -21,6 +21,17 @@ pub struct Tail {
     floor: Option<EventToken>,
     /// The newest event and their number, as the last look found them.
     mark: Mark,
+    /// A look that was cut off.
+    begun: Option<Look>,
+}
+
+/// A look at what is new, as far as it came.
+struct Look {
+    /// What it was begun for.
+    found: Mark,
+    /// The page that it reads next. What joins the list meanwhile only shows it events that it knows.
+    page: usize,
+    new: BTreeMap<EventToken, Event>,
 }
 
 type Mark = (Option<EventToken>, u64);
@@ -35,35 +46,46 @@ impl Tail {
         let last = page(server, 1, PAGE).await?;
         let known: BTreeSet<_> = last.events.iter().map(|event| event.head.token).collect();
         let floor = known.first().copied().filter(|_| known.len() == PAGE);
-        Ok(Self { known, floor, mark: mark(&last) })
+        Ok(Self { known, floor, mark: mark(&last), begun: None })
     }
 
-    /// What is new, oldest first. A look that fails has seen nothing.
+    /// What is new, oldest first. A look that fails is gone on with by the next one.
     pub async fn look(&mut self, server: &Server) -> Result<Vec<Event>, ServerError> {
-        let found = mark(&page(server, 1, 1).await?);
-        if found == self.mark {
-            return Ok(Vec::new());
-        }
-        let mut new = BTreeMap::new();
-        for n in 1.. {
-            let Page { events, .. } = page(server, n, PAGE).await?;
-            let is_last = events.len() < PAGE;
-            // Of more that happens meanwhile, pages show some events twice.
-            let joined: Vec<_> = events.into_iter().filter(|event| self.is_new(event.head.token)).collect();
-            if joined.is_empty() {
-                break;
+        let mut look = match self.begun.take() {
+            Some(look) => look,
+            None => {
+                let found = mark(&page(server, 1, 1).await?);
+                if found == self.mark {
+                    return Ok(Vec::new());
+                }
+                Look { found, page: 1, new: BTreeMap::new() }
             }
-            new.extend(joined.into_iter().map(|event| (event.head.token, event)));
-            if is_last {
-                break;
-            }
+        };
+        if let Err(error) = self.read(server, &mut look).await {
+            self.begun = Some(look);
+            return Err(error);
         }
-        self.mark = found;
-        self.known.extend(new.keys());
+        self.mark = look.found;
+        self.known.extend(look.new.keys());
         while self.known.len() > KNOWN_MAX {
             self.floor = self.known.pop_first();
         }
-        Ok(new.into_values().collect())
+        Ok(look.new.into_values().collect())
+    }
+
+    /// Read pages until one holds nothing new.
+    async fn read(&self, server: &Server, look: &mut Look) -> Result<(), ServerError> {
+        loop {
+            let Page { events, .. } = page(server, look.page, PAGE).await?;
+            let is_last = events.len() < PAGE;
+            let joined: Vec<_> = events.into_iter().filter(|event| self.is_new(event.head.token)).collect();
+            let is_known = joined.is_empty();
+            look.new.extend(joined.into_iter().map(|event| (event.head.token, event)));
+            if is_known || is_last {
+                return Ok(());
+            }
+            look.page += 1;
+        }
     }
 
     fn is_new(&self, token: EventToken) -> bool {

@@ -12,13 +12,17 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use card_payments::remote::Server;
 use clap::Args;
 use http::Method;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use self::faults::{Fault, Faults};
-use self::play::Play;
-use super::server::ServerOptions;
+use self::play::{Home, Play};
+use super::server::{ServerOptions, refuse_live};
 use super::tell;
 
 /// A year of a small shop, which also shows everything that a file may say.
@@ -33,7 +37,8 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// The whole file is read first, and if anything is wrong with it, all of it is told by line and nothing is made. If the
 /// server refuses something, the account is put back as it was. The account's clock moves ahead as far as the file says.
 ///
-/// The account must be one in which nothing has happened. Told twice within a day, a file makes nothing twice.
+/// The account must be one in which nothing has happened. Told twice within a day, a file makes nothing twice. A server that has
+/// no time yet is asked again; one that does not answer stops the story where it is. A live server is refused.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "options, each independent of the others")]
 #[command(after_help = "Examples:\n  card-payments seed fixtures/shop.yaml --key sk_test_0123456789\n  \
@@ -63,26 +68,41 @@ pub struct Seed {
 /// Run it.
 pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     let Seed { file, new_account, anyway, server, json, .. } = command;
-    let (name, text) = match &file {
-        Some(file) => (stem(file), read(file).map_err(|error| format!("{}: {error}", file.display()))?),
-        None => ("sample".to_owned(), SAMPLE.to_owned()),
+    let (name, story_key, text) = match &file {
+        Some(file) => {
+            let text = read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            (stem(file), key(file), text)
+        }
+        None => ("sample".to_owned(), "sample".to_owned(), SAMPLE.to_owned()),
     };
     let mut faults = Faults::default();
     let story = story::read(&text, &mut faults);
     if !faults.is_empty() {
         return Err(told(&faults.told(), &name, json)?.into());
     }
-    let mut server = server.open().await?;
-    if new_account {
-        let made = server.answer_to(Method::POST, "/1/sandbox/accounts", Some(&json!({})), &[]).await?;
-        let account = made.record()?;
-        let key = account["secret_key"].as_str().unwrap_or_default();
-        tell(account, &format!("{:<40} {key}", "secret key"), json)?;
-        server = server.with_key(key);
-    }
-    let played = Play::begin(&server, &name, anyway).await?;
+    let server = server.open().await?;
+    refuse_live(&server, "nothing is made up").await?;
+    let home = if new_account { made(server, json).await? } else { Home { server, made: None } };
+    let played = Play::begin(&home, &story_key, anyway).await?;
     let played = played.tell(&story, |made| drop(tell(made, made, json))).await?;
     tell(&played, &played, json)
+}
+
+/// An account for the story, whose keys are told.
+async fn made(server: Server, json: bool) -> Result<Home, Box<dyn Error>> {
+    let made = server.answer_to(Method::POST, "/1/sandbox/accounts", Some(&json!({})), &[]).await?;
+    let account = made.record()?;
+    let text = |field: &str| account[field].as_str().unwrap_or_default();
+    tell(account, &format!("{:<40} {}", "secret key", text("secret_key")), json)?;
+    let token = text("token").to_owned();
+    Ok(Home { server: server.with_key(text("secret_key")), made: Some((server, token)) })
+}
+
+/// What a story goes by in Idempotency-Keys: its file's name, and where that lies, for other files may be called the same.
+fn key(file: &Path) -> String {
+    let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let place = Sha256::digest(place.as_os_str().as_encoded_bytes());
+    format!("{}-{}", stem(file), URL_SAFE_NO_PAD.encode(&place[..9]))
 }
 
 /// What the file is called, in letters that an Idempotency-Key may have.

@@ -50,9 +50,17 @@ impl fmt::Display for Played {
     }
 }
 
+/// The account that a story is told to.
+pub struct Home {
+    /// The server, asked with the account's key.
+    pub server: Server,
+    /// Where the account was made for this story: who made it, and its token.
+    pub made: Option<(Server, String)>,
+}
+
 /// Why it did not come to its end.
-pub enum Stopped {
-    /// There was no answer: it may be told again.
+enum Stopped {
+    /// There was no answer, or none yet: it may be told again.
     Cut(String),
     /// The server refused, here.
     Refused(String),
@@ -60,7 +68,7 @@ pub enum Stopped {
 
 /// A story under way.
 pub struct Play<'a> {
-    server: &'a Server,
+    home: &'a Home,
     /// What all Idempotency-Keys begin with.
     name: &'a str,
     tokens: HashMap<String, String>,
@@ -73,7 +81,8 @@ pub struct Play<'a> {
 
 impl<'a> Play<'a> {
     /// Begin, or go on. Nothing has happened yet in an account that gets a story, unless `anyway`.
-    pub async fn begin(server: &'a Server, name: &'a str, anyway: bool) -> Result<Self, String> {
+    pub async fn begin(home: &'a Home, name: &'a str, anyway: bool) -> Result<Self, String> {
+        let server = &home.server;
         let key = format!("seed:{name}");
         if !anyway && !is_fresh(server).await? && !is_begun(server, &key).await? {
             return Err("something has happened in this account already: name a fresh one, let --new-account make one, or \
@@ -87,7 +96,7 @@ impl<'a> Play<'a> {
         let snapshot = told.record()?;
         let (token, now) = (text(snapshot, "token")?, time(snapshot, "created_at")?);
         let (begun_before, again) = (told.is_replayed, told.is_replayed);
-        Ok(Self { server, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
+        Ok(Self { home, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
     }
 
     /// Tell it, and `tell` what is made.
@@ -97,22 +106,31 @@ impl<'a> Play<'a> {
                 let Self { again, now, snapshot, .. } = self;
                 Ok(Played { made, again, now: now.to_string(), snapshot })
             }
+            Err(Stopped::Cut(why)) if self.home.made.is_some() => {
+                Err(format!("{why}; ask again by --key instead of --new-account, and it goes on from there"))
+            }
             Err(Stopped::Cut(why)) => Err(format!("{why}; ask again, and it goes on from there")),
             // What an earlier run has made is not for this one to take away.
             Err(Stopped::Refused(why)) if self.begun_before => {
                 Err(format!("{why}; what was made before stays"))
             }
-            Err(Stopped::Refused(why)) => {
-                let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
-                let restored = self
-                    .server
-                    .answer_to(Method::PUT, &format!("{path}/restore"), Some(&json!({})), &[])
-                    .await?;
-                restored.record().map_err(|again| format!("{why}; and what was made stays: {again}"))?;
-                self.server.answer_to(Method::DELETE, &path, None, &[]).await?;
-                Err(format!("{why}; nothing was made"))
-            }
+            Err(Stopped::Refused(why)) => Err(match self.undone().await {
+                Ok(()) => format!("{why}; nothing was made"),
+                Err(again) => format!("{why}; and what was made stays: {again}"),
+            }),
         }
+    }
+
+    /// Let nothing have been told: an account that was made for it goes, any other one is put back as it was.
+    async fn undone(&self) -> Result<(), String> {
+        if let Some((maker, account)) = &self.home.made {
+            return asked(maker, Method::DELETE, &format!("/1/sandbox/accounts/{account}")).await;
+        }
+        let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
+        asked(&self.home.server, Method::PUT, &format!("{path}/restore")).await?;
+        // It goes by itself as well, later.
+        let _ = asked(&self.home.server, Method::DELETE, &path).await;
+        Ok(())
     }
 
     async fn whole(&mut self, story: &Story, tell: &mut impl FnMut(&Made)) -> Result<usize, Stopped> {
@@ -140,7 +158,7 @@ impl<'a> Play<'a> {
     async fn move_to(&mut self, at: Timestamp) -> Result<(), Stopped> {
         while self.now < at {
             let asked = json!({ "to": at.to_string() });
-            let told = self.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&asked), &[]).await?;
+            let told = self.home.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&asked), &[]).await?;
             let refused = |why| Stopped::Refused(format!("the clock of the account: {why}"));
             if told.status == 422 {
                 // The clock goes on by itself meanwhile, and may have come past a time that is near.
@@ -159,7 +177,7 @@ impl<'a> Play<'a> {
 
     /// What the account's clock shows.
     async fn clock(&self) -> Result<Timestamp, Stopped> {
-        let shown = self.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
+        let shown = self.home.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
         time(shown.record().map_err(Stopped::Cut)?, "now").map_err(Stopped::Cut)
     }
 
@@ -182,7 +200,7 @@ impl<'a> Play<'a> {
         let mut headers = vec![("idempotency-key", key.as_str())];
         headers.extend(act.declined.as_deref().map(|code| ("sandbox-outcome", code)));
         let parameters = (!parameters.is_null()).then_some(&parameters);
-        let told = self.server.answer_to(act.method.clone(), &path, parameters, &headers).await?;
+        let told = self.home.server.answer_to(act.method.clone(), &path, parameters, &headers).await?;
         self.again &= told.is_replayed;
         if let Some(code) = &act.declined {
             return if told.code() == code { Ok(None) } else { Err(refused(unexpected(&told, code))) };
@@ -203,6 +221,13 @@ impl From<ServerError> for Stopped {
 fn unexpected(told: &Answer, code: &str) -> String {
     let found = told.record().err().unwrap_or_else(|| "it was accepted".into());
     format!("was to be declined by {code}, but: {found}")
+}
+
+/// Something that is to be done, and nothing to be heard of it.
+async fn asked(server: &Server, method: Method, path: &str) -> Result<(), String> {
+    let told = server.answer_to(method.clone(), path, None, &[]).await;
+    let done = told.map_err(String::from).and_then(|told| told.record().map(drop));
+    done.map_err(|why| format!("{why}; {method} {path} would undo it"))
 }
 
 /// Whether nothing has happened in the account.

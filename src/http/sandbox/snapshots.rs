@@ -14,8 +14,8 @@ use crate::views::snapshot::Snapshot;
 
 /// Make a snapshot.
 ///
-/// Keeps all that this account holds at this moment, its clock too, to be put back later. At most ten at a time, each for
-/// thirty days.
+/// Keeps all that this account holds at this moment, its clock too, to be put back later; only the cvc of cards is not kept. At
+/// most ten at a time, each for thirty days.
 #[utoipa::path(post, path = "/sandbox/snapshots", tag = "Sandbox", operation_id = "create_sandbox_snapshot",
     responses(
         (status = 201, description = "The snapshot", body = Envelope<Snapshot>),

@@ -71,9 +71,10 @@ impl<E> Table for E where
 }
 
 /// The rows of one table that are an account's.
-pub struct Of<E> {
+pub struct Of<E: EntityTrait> {
     rows: fn(AccountToken) -> Condition,
-    table: std::marker::PhantomData<fn() -> E>,
+    /// What is left out of each is taken away.
+    strip: fn(&mut E::Model),
 }
 
 impl<E: Owned> Of<E> {
@@ -81,10 +82,15 @@ impl<E: Owned> Of<E> {
     pub const OWNED: Self = Self::those(|account| Condition::all().add(E::ACCOUNT.eq(account)));
 }
 
-impl<E> Of<E> {
+impl<E: EntityTrait> Of<E> {
     /// Those that are named.
     pub const fn those(rows: fn(AccountToken) -> Condition) -> Self {
-        Self { rows, table: std::marker::PhantomData }
+        Self { rows, strip: |_| () }
+    }
+
+    /// The same without what `strip` takes away from each.
+    pub const fn without(self, strip: fn(&mut E::Model)) -> Self {
+        Self { rows: self.rows, strip }
     }
 }
 
@@ -104,7 +110,9 @@ impl<E: Table> Copied for Of<E> {
             let mut rows = from.stream(query).await?;
             to.begin::<E>()?;
             while let Some(row) = rows.try_next().await? {
-                to.add::<E>(E::Model::from_query_result(&row, "")?)?;
+                let mut row = E::Model::from_query_result(&row, "")?;
+                (self.strip)(&mut row);
+                to.add::<E>(row)?;
             }
             Ok(())
         }

@@ -187,7 +187,7 @@ const STEPS: &[Step] = &[
     Step { wipe: |tx, account| words(tx, account).boxed(), copied: None },
     rows!(subscription_entry Id),
     rows!(plan Id),
-    rows!(card Id),
+    Step { copied: Some(&CARDS), ..kept!(card Id) },
     rows!(customer Id),
     rows!(wallet_certificate Id),
     rows!(wallet_domain Id),
@@ -213,6 +213,9 @@ const STEPS: &[Step] = &[
     kept!(snapshot_file FileId),
     kept!(snapshot Id),
 ];
+
+/// But for their cvc: nobody keeps one for longer than its token may be used (decisions 4).
+static CARDS: Of<card::Entity> = Of::<card::Entity>::OWNED.without(|card| card.cvc_sealed = None);
 
 /// But for those of merchants, which are kept.
 static COUNTERS: Of<counter::Entity> = Of::those(|account| {

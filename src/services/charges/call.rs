@@ -12,7 +12,8 @@ use crate::services::moment::Moment;
 use crate::trace::{Kind, Span};
 use crate::under_way::{Wait, waiting};
 
-/// A payment is made by one call only, so its key needs no number.
+/// A payment is made by one call only, so its key needs no number. One that waits once more, because a snapshot was put
+/// back, is answered as it was the first time.
 pub(super) fn creation_key(row: &charge::Model) -> CallKey {
     CallKey::new(row.token(), call_name(ChargeState::Processing))
 }

@@ -1,10 +1,10 @@
 //! Putting a snapshot back.
 
 use entity::account::{self, Column};
-use entity::{AccountToken, FileToken, Owned, Timestamp, file, snapshot, snapshot_part};
+use entity::{AccountToken, FileToken, Owned, Timestamp, charge, file, snapshot, snapshot_part};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{ColumnTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, EntityTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::{context, find, refuse_payments, turn};
 use crate::error::{Error, ErrorCode};
@@ -67,8 +67,7 @@ struct Restoring {
     wall: Timestamp,
 }
 
-/// Whether it says what the account is, or who moves its clock: a mover that was thought dead must not find its own
-/// number again.
+/// Whether it says what the account is, or who moves its clock.
 fn stays(column: Column) -> bool {
     matches!(
         column,
@@ -89,7 +88,7 @@ impl Restoring {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         let owner = self.row.account_id;
         tx.take_time().await?;
-        self.refuse(tx).await?;
+        let life = life(tx, &self.refuse(tx).await?).await?;
         let before = file_tokens(tx, owner).await?;
         for table in wipe::copied() {
             table.clear(tx, owner).await?;
@@ -100,15 +99,21 @@ impl Restoring {
         let now = file_tokens(tx, owner).await?;
         files::replaced(tx, owner, &before, &now, self.wall).await?;
         wipe::words_anew(tx, owner).await?;
-        let itself =
-            Column::iter().filter(|column| !stays(*column)).fold(settings::of(owner), |itself, column| {
+        let charges = charge::Entity::update_many().filter(charge::Column::AccountId.eq(owner));
+        charges.col_expr(charge::Column::Attempt, Expr::value(life)).exec(tx).await?;
+        let itself = Column::iter()
+            .filter(|column| !stays(*column))
+            .fold(settings::of(owner), |itself, column| {
                 itself.col_expr(column, Expr::value(self.itself.get(column)))
-            });
+            })
+            .col_expr(Column::ClockMoves, Expr::value(life))
+            .col_expr(Column::MovingUntil, Expr::value(None::<i64>));
         itself.exec(tx).await?;
         Ok(self.row.clone().into())
     }
 
-    async fn refuse(&self, tx: &Tx) -> Result<(), Error> {
+    /// The account as it stands now.
+    async fn refuse(&self, tx: &Tx) -> Result<account::Model, Error> {
         let owner = settings::held(tx, self.row.account_id).await?;
         if owner.moving_until.is_some_and(|until| until > self.wall) {
             return Err(ErrorCode::ClockMoving.into());
@@ -116,10 +121,20 @@ impl Restoring {
         refuse_payments(tx, owner.id).await?;
         let snapshot = snapshot::Entity::owned_by(owner.id).filter(snapshot::Column::Id.eq(self.row.id));
         match snapshot.lock(LockType::KeyShare).one(tx).await? {
-            Some(_) => Ok(()),
+            Some(_) => Ok(owner),
             None => Err(ErrorCode::NotFound.into()),
         }
     }
+}
+
+/// The number that the account's life from here on begins with: above those of all moves of its clock and of all attempts
+/// of its charges so far. So a mover that was thought dead does not find its own number again, and nothing is asked of the
+/// acquirer, who does not go back, under a key that he knows from another life.
+async fn life(tx: &Tx, owner: &account::Model) -> Result<i32, Error> {
+    let charges = charge::Entity::owned_by(owner.id).select_only().column(charge::Column::Attempt);
+    let charges = charges.order_by_desc(charge::Column::Attempt);
+    let highest: Option<i32> = charges.into_tuple().one(tx).await?;
+    Ok(Ord::max(owner.clock_moves, highest.unwrap_or_default()) + 1)
 }
 
 async fn file_tokens(tx: &Tx, owner: AccountToken) -> Result<Vec<FileToken>, Error> {

@@ -24,7 +24,7 @@ use crate::services::due_work::{DueWork, Ran, Reach, Subject};
 use crate::services::idempotency;
 use crate::services::moment::Moment;
 use crate::store::Tx;
-use crate::vault::DataKeys;
+use crate::vault::{DataKeys, VaultError};
 use crate::views::webhook_endpoint::RotatedKey;
 
 /// A key that nobody has seen: `whsec_` and the base64 of 24 bytes.
@@ -107,17 +107,25 @@ pub async fn rotate(
     endpoint: WebhookEndpointToken,
     grace: Span,
 ) -> Result<RotatedKey, Error> {
-    // A row may name a data key that another process has made.
-    read_again(ctx).await?;
-    let rotation = Rotation {
-        account: account.id(),
-        endpoint,
-        fresh: fresh(&ctx.chance),
-        grace,
-        now: account.now,
-        data_keys: ctx.vault.data_keys(),
+    let rotated = || {
+        let rotation = Rotation {
+            account: account.id(),
+            endpoint,
+            fresh: fresh(&ctx.chance),
+            grace,
+            now: account.now,
+            data_keys: ctx.vault.data_keys(),
+        };
+        idempotency::write(ctx, account, rotation, |tx, rotation| rotation.record(tx).boxed())
     };
-    idempotency::write(ctx, account, rotation, |tx, rotation| rotation.record(tx).boxed()).await
+    match rotated().await {
+        // The row names a data key that another process has made.
+        Err(Error::Vault(VaultError::UnknownDataKey(_))) => {
+            read_again(ctx).await?;
+            rotated().await
+        }
+        rotated => rotated,
+    }
 }
 
 struct Rotation {

@@ -45,6 +45,7 @@ pub struct Outcome {
     account: AccountToken,
     webhook: WebhookToken,
     attempt: i32,
+    leased_until: Timestamp,
     state: WebhookState,
     retries: i32,
     errors: JsonText,
@@ -125,6 +126,7 @@ fn outcome(
         account: parcel.account,
         webhook: parcel.webhook,
         attempt: parcel.attempt,
+        leased_until: parcel.leased_until,
         state,
         retries: parcel.retries + i32::from(due_at.is_some()),
         errors: match refused {
@@ -151,7 +153,8 @@ fn with_error(errors: &JsonText, now: Timestamp, error: &WebhookError) -> Result
     Ok(JsonText::of(&errors)?)
 }
 
-/// Record what came of deliveries, all in one statement: of those whose webhook is still the same attempt.
+/// Record what came of deliveries, all in one statement: of those whose webhook is still leased for the same attempt. The
+/// number alone would not do: it comes again after a snapshot was put back.
 pub async fn record(ctx: &Context, outcomes: Vec<Outcome>) -> Result<(), Error> {
     if outcomes.is_empty() {
         return Ok(());
@@ -160,12 +163,23 @@ pub async fn record(ctx: &Context, outcomes: Vec<Outcome>) -> Result<(), Error> 
 }
 
 async fn update(tx: &Tx, outcomes: &[Outcome]) -> Result<(), Error> {
-    let columns = ["account_id", "id", "attempt", "state", "retries", "errors", "due_at", "accepted_at"];
+    let columns = [
+        "account_id",
+        "id",
+        "attempt",
+        "leased_until",
+        "state",
+        "retries",
+        "errors",
+        "due_at",
+        "accepted_at",
+    ];
     let rows = outcomes.iter().map(|it| {
         vec![
             it.account.into(),
             it.webhook.into(),
             it.attempt.into(),
+            it.leased_until.into(),
             it.state.to_value().into(),
             it.retries.into(),
             it.errors.clone().into(),
@@ -179,7 +193,8 @@ async fn update(tx: &Tx, outcomes: &[Outcome]) -> Result<(), Error> {
         rows.collect(),
         "UPDATE webhooks SET state = v.state, retries = v.retries, errors = v.errors, due_at = v.due_at, \
          accepted_at = v.accepted_at, leased_until = NULL FROM v \
-         WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id AND webhooks.attempt = v.attempt",
+         WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id AND webhooks.attempt = v.attempt \
+         AND webhooks.leased_until = v.leased_until",
     );
     Ok(tx.execute_raw(statement).await.map(drop)?)
 }

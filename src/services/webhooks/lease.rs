@@ -200,13 +200,16 @@ pub async fn release(ctx: &Context, parcels: Vec<Parcel>) -> Result<(), Error> {
     }
     let unit = ctx.store.write(parcels, |tx, parcels| {
         async move {
-            let rows = parcels.iter().map(|it| vec![it.account.into(), it.webhook.into(), it.attempt.into()]);
+            let rows = parcels.iter().map(|it| {
+                vec![it.account.into(), it.webhook.into(), it.attempt.into(), it.leased_until.into()]
+            });
             let statement = about(
                 tx.get_database_backend(),
-                &["account_id", "id", "attempt"],
+                &["account_id", "id", "attempt", "leased_until"],
                 rows.collect(),
                 "UPDATE webhooks SET leased_until = NULL FROM v \
-                 WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id AND webhooks.attempt = v.attempt",
+                 WHERE webhooks.account_id = v.account_id AND webhooks.id = v.id AND webhooks.attempt = v.attempt \
+                 AND webhooks.leased_until = v.leased_until",
             );
             Ok(tx.execute_raw(statement).await.map(drop)?)
         }
