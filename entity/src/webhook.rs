@@ -34,7 +34,7 @@ pub struct Model {
     pub accepted_at: Option<Timestamp>,
     /// By the account's clock.
     pub created_at: Timestamp,
-    /// The trace of whatever made the event happen: its `traceparent`, and behind a space its `tracestate`.
+    /// The trace of whatever made the event happen: its `traceparent`.
     pub trace: Option<String>,
 }
 

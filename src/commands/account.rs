@@ -157,7 +157,8 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
         Account::Import(command) => import::run(command, database).await,
         Account::RotateKeys { account, grace, json } => {
             let secrets = Secrets::from_environment()?;
-            let found = super::account(&super::open(database).await?, &account, super::now(database)?).await?;
+            let found =
+                super::account(&super::open(database).await?, &account, super::now(database)?).await?;
             let ctx = super::open_with_keys(database, &secrets).await?;
             let Keys { secret, publishable } =
                 keys::rotate(&ctx, found.id(), grace).await.map_err(|error| refused(&error))?;

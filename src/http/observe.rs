@@ -33,7 +33,7 @@ pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> 
     let id = given_id(request.headers()).unwrap_or_else(|| fresh_id(&site, request.uri().path()));
     let span =
         if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
-    let context = span.context().cloned();
+    let context = span.context();
     let logged = Logged::of(&site, &request);
     let mut told = Told {
         began: Instant::now(),

@@ -159,13 +159,10 @@ impl Store {
         let written = waiting(Wait::Database, async {
             match &self.writer {
                 Writer::Sqlite(writer) => {
-                    writer.run(data, move |tx, data| unit(tx.because_of(cause.as_ref()), data)).await
+                    writer.run(data, move |tx, data| unit(tx.because_of(cause), data)).await
                 }
                 Writer::Postgres(begin) => {
-                    postgres::run(begin.clone(), data, move |tx, data| {
-                        unit(tx.because_of(cause.as_ref()), data)
-                    })
-                    .await
+                    postgres::run(begin.clone(), data, move |tx, data| unit(tx.because_of(cause), data)).await
                 }
             }
         });

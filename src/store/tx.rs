@@ -252,8 +252,8 @@ impl Tx {
     }
 
     /// The unit that runs next has this cause.
-    pub(super) fn because_of(&self, cause: Option<&Context>) -> &Self {
-        *lock(&self.cause) = cause.cloned();
+    pub(super) fn because_of(&self, cause: Option<Context>) -> &Self {
+        *lock(&self.cause) = cause;
         self
     }
 

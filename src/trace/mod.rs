@@ -3,7 +3,7 @@
 //!
 //! A `traceparent` that comes with a request goes on to the acquirer and with webhooks in any case; without a collector
 //! nothing is measured, and it goes on as it came. Spans name routes, tokens and codes, and of what callers have sent only
-//! the request's id: no path, no query, no body, no other header.
+//! the ids of the request and of its trace: no path, no query, no body, no other header.
 
 mod context;
 mod export;
@@ -32,7 +32,7 @@ tokio::task_local! {
 
 /// Where what is done now belongs.
 pub fn current() -> Option<Context> {
-    CURRENT.try_with(Clone::clone).ok().flatten()
+    CURRENT.try_with(|context| *context).ok().flatten()
 }
 
 /// Do something where it belongs.
@@ -40,9 +40,9 @@ pub fn within<F: Future>(context: Option<Context>, work: F) -> impl Future<Outpu
     CURRENT.scope(context, work)
 }
 
-/// The headers by which a call that is made now tells where it belongs: `traceparent` and `tracestate`, or none.
+/// The headers by which a call that is made now tells where it belongs: `traceparent`, or none.
 pub fn headers() -> HeaderMap {
-    current().map(|context| context.headers()).unwrap_or_default()
+    current().map(Context::headers).unwrap_or_default()
 }
 
 /// Who is at the other end of a span.
@@ -93,7 +93,7 @@ impl Span {
     /// A request, in the trace that its headers name, or in one of its own.
     pub fn of_request(headers: &HeaderMap) -> Self {
         let caller = Context::of_headers(headers);
-        let sampled = caller.as_ref().map(Context::is_sampled);
+        let sampled = caller.map(Context::is_sampled);
         Self::open("request", Kind::Server, caller, |trace| {
             tracer().is_some_and(|tracer| tracer.sampler.samples(trace, sampled))
         })
@@ -111,7 +111,7 @@ impl Span {
 
     /// What is done because of something that may be long over.
     pub fn after(name: &'static str, kind: Kind, cause: Option<Context>) -> Self {
-        let decided = cause.as_ref().map(Context::is_sampled);
+        let decided = cause.map(Context::is_sampled);
         Self::open(name, kind, cause, |trace| {
             decided.unwrap_or_else(|| tracer().is_some_and(|tracer| tracer.sampler.samples(trace, None)))
         })
@@ -127,15 +127,15 @@ impl Span {
         if tracer().is_none() {
             return Self { context: parent, open: None };
         }
-        let trace = parent.as_ref().map_or_else(|| u128::from_be_bytes(random()), Context::trace);
+        let trace = parent.map_or_else(|| u128::from_be_bytes(random()), Context::trace);
         let sampled = decide(trace);
-        let context = match &parent {
+        let context = match parent {
             Some(parent) => parent.child(sampled),
             None => Context::new(trace, sampled),
         };
         let open = sampled.then(|| {
             Box::new(Open {
-                parent: parent.as_ref().map(Context::span),
+                parent: parent.map(Context::span),
                 name: name.into(),
                 kind,
                 began_at: SystemClock::unix_nanos(),
@@ -148,13 +148,13 @@ impl Span {
     }
 
     /// Where what is done within it belongs.
-    pub fn context(&self) -> Option<&Context> {
-        self.context.as_ref()
+    pub fn context(&self) -> Option<Context> {
+        self.context
     }
 
     /// Do something within it.
     pub fn run<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
-        within(self.context.clone(), work)
+        within(self.context, work)
     }
 
     /// It is called otherwise than it was thought to be.

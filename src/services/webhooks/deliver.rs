@@ -98,7 +98,7 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
 
 /// What is told of a delivery: whose URL it is, and not what that says.
 fn span(parcel: &Parcel) -> trace::Span {
-    let mut span = trace::Span::after("webhook delivery", Kind::Client, parcel.trace.clone());
+    let mut span = trace::Span::after("webhook delivery", Kind::Client, parcel.trace);
     span.tell("card_payments.account", parcel.account);
     span.tell("card_payments.webhook", parcel.webhook);
     span.tell("card_payments.webhook_endpoint", parcel.endpoint);

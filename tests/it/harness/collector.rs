@@ -15,7 +15,6 @@ pub struct Told {
     pub trace: String,
     pub span: String,
     pub parent: Option<String>,
-    pub state: Option<String>,
     pub name: String,
     /// 1 is internal, 2 a server's, 3 a client's.
     pub kind: u64,
@@ -69,7 +68,6 @@ fn told(span: &[u8]) -> Told {
     Told {
         trace: id(1).unwrap(),
         span: id(2).unwrap(),
-        state: text(3),
         parent: id(4),
         name: text(5).unwrap(),
         kind: number(span, 6).unwrap(),
