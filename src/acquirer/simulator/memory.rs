@@ -140,11 +140,11 @@ mod tests {
     }
 
     fn done() -> Settled {
-        Settled::Done { reference: REFERENCE.to_owned() }
+        Settled::Done { reference: reference() }
     }
 
-    fn approved() -> Option<Result<String, Failure>> {
-        Some(Ok(REFERENCE.to_owned()))
+    fn reference() -> String {
+        REFERENCE.to_owned()
     }
 
     #[test]
@@ -169,11 +169,11 @@ mod tests {
     fn a_call_that_was_answered_is_known_to_whoever_settles_it_at_the_same_moment() {
         for reverses in [false, true] {
             let (mut memory, now) = (memory(), Instant::now());
-            assert_eq!(memory.act(now, &key(), REFERENCE, APPROVED), approved());
+            assert_eq!(memory.act(now, &key(), REFERENCE, APPROVED), Some(Ok(reference())));
             let settled = if reverses { memory.reverse(now, &key()) } else { memory.settle(now, &key()) };
             assert_eq!(settled, done());
             let repeated = memory.act(now, &key(), REFERENCE, APPROVED);
-            assert_eq!(repeated, if reverses { Some(Err(Failure::Closed)) } else { approved() });
+            assert_eq!(repeated, Some(if reverses { Err(Failure::Closed) } else { Ok(reference()) }));
         }
     }
 
@@ -206,7 +206,10 @@ mod tests {
         for outcome in [APPROVED, FAILED, DECLINED] {
             let (mut memory, now) = (memory(), Instant::now());
             memory.act(now, &key(), REFERENCE, LOST);
-            assert_eq!(memory.act(now, &key(), "simulator:disputed:ch_1:authorise", outcome), approved());
+            assert_eq!(
+                memory.act(now, &key(), "simulator:disputed:ch_1:authorise", outcome),
+                Some(Ok(reference()))
+            );
         }
     }
 }

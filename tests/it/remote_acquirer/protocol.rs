@@ -195,8 +195,8 @@ fn whoever_does_not_send_what_he_has_announced_is_not_waited_for() {
     let said = authorise("ch_1:charge");
     let (head, body) = said.spelled();
     stream.write_all(format!("{head}\r\n{}", &body[1..]).as_bytes()).unwrap();
-    let heard = heard_first(&mut stream);
-    assert_eq!((heard.status, heard.json()), (400, json!({ "error": "malformed" })));
+    let answer = heard_first(&mut stream);
+    assert_eq!((answer.status, answer.json()), (400, json!({ "error": "malformed" })));
     drop(stream);
     process.stopped();
 }
