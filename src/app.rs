@@ -1,5 +1,7 @@
 //! The application put together: configuration in, a context and a router out.
 
+mod beside;
+
 use std::fs::File;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use moka::future::Cache;
 use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
+pub use self::beside::{beside, store_beside};
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{
     Address, Remote, Secrets as AcquirerSecrets, Silence, WrongAddress, WrongSecrets,
@@ -24,7 +27,7 @@ use crate::error::Error;
 use crate::folder;
 use crate::http::listen::Phase;
 use crate::http::{self, Door, Gate, Index, Metrics, Rate, Site};
-use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME, RETENTION_DAYS_MIN};
+use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{Allowed, Outbound, Reach};
 use crate::random::Chance;
 use crate::secret;
@@ -238,31 +241,6 @@ impl App {
     }
 }
 
-/// What an operator's command works with: the database of a server, which may be running, and its keys. It calls no
-/// acquirer and nobody outside.
-pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, StartError> {
-    let environment = database.environment;
-    let folder = database.data_dir.join("files");
-    let (clock, chance) = clock_and_chance(database)?;
-    let location = database.url().parse()?;
-    refuse_beside_a_server(&location, &chance)?;
-    let parts = Parts {
-        operator: operator(database, secrets, &chance).await?,
-        clock,
-        chance,
-        acquirer: Arc::new(Simulator::of(environment)),
-        acquirer_answer: ACQUIRER_ANSWER,
-        environment,
-        outbound: Outbound::new(reach(environment, &[])),
-        wallets: Wallets::default(),
-        blobs: Arc::new(Disk::new(folder.clone())),
-        incoming: folder,
-        retention: Span::days(RETENTION_DAYS_MIN),
-        clock_move: CLOCK_MOVE,
-    };
-    context(&location, parts, "").await
-}
-
 /// Open the database and its keys. One that is nobody's yet becomes the environment's.
 async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ctx, StartError> {
     let chance = parts.chance;
@@ -295,31 +273,6 @@ async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ct
         tasks: TaskTracker::new(),
         request_log: RequestLog::default(),
     }))
-}
-
-/// The database of a server for a command that changes something in it and needs no keys. Where a seed decides, the command
-/// draws from it and begins anew, as a server does.
-pub async fn store_beside(location: &Location, database: &DatabaseOptions) -> Result<Store, StartError> {
-    let (_, chance) = clock_and_chance(database)?;
-    let (found, seed) = (store::look(location).await?, chance.fingerprint());
-    installation::refuse_other(found.environment.as_deref(), database.environment)?;
-    installation::refuse_other_seed(found.seed.as_deref(), found.keys.is_empty(), seed.as_deref())?;
-    refuse_beside_a_server(location, &chance)?;
-    let store = Store::open(location, Arc::new(Ids::new(Arc::clone(&chance)))).await?;
-    // In an empty database there is nothing to change: it stays nobody's.
-    if !found.keys.is_empty() {
-        chance.begin(installation::begin(&store, seed).await?);
-    }
-    Ok(store)
-}
-
-/// Where a seed decides, what a command makes lies above all that was made before; a server that goes on would make
-/// what lies below it. Of PostgreSQL nobody knows whether a server runs.
-fn refuse_beside_a_server(location: &Location, chance: &Chance) -> Result<(), StartError> {
-    if chance.is_seeded() {
-        drop(location.lock()?);
-    }
-    Ok(())
 }
 
 /// The machine's; where there is a seed, time stands still and chance is what the seed makes of it.

@@ -285,6 +285,7 @@ operated! {
             let charge = token_of(&run.post("/1/charges", &charge_with(600, json!({}))));
             let merchant = token_of(&run.post("/1/merchants", &application()));
             run.server.stopped();
+            let said = run.said;
             let account = token_of(&installed.told(&["account", "list"])[0]);
             let mut told = Vec::new();
             for act in [
@@ -296,6 +297,7 @@ operated! {
                 told.extend(installed.told(act));
             }
             let mut run = Run::begin(installed);
+            run.said = [said, run.said].concat();
             run.post("/1/sandbox/deposits", &json!({ "amount": 800 }));
             run.lists();
             let deposits = run.get("/1/deposits");
