@@ -201,7 +201,7 @@ impl Server {
     }
 }
 
-/// How soon to ask again a server that refuses for now. This API says it in seconds; of who stands before it and says it
+/// How soon to ask again a server that has no time yet. This API says it in seconds; of who stands before it and says it
 /// otherwise, or not at all, a second will do.
 fn retry_after(status: u16, headers: &HeaderMap) -> Option<Duration> {
     let named = headers.get(header::RETRY_AFTER).filter(|_| status >= 400);
