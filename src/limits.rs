@@ -185,7 +185,7 @@ pub const KEY_USES_WRITTEN: Duration = Duration::from_secs(10);
 pub const KEYS_COUNTED_MAX: usize = 4096;
 /// Decisions 14: how many addresses of a key's uses on a day a server tells apart.
 pub const KEY_ADDRESSES_MAX: usize = 20;
-/// How many rows of uses are written by one statement.
+/// How many rows of uses are written by one unit of work.
 pub const KEY_USES_BATCH: usize = 16;
 
 /// Decisions 2: how long a looked-up API key may be remembered.

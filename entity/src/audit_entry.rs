@@ -39,6 +39,8 @@ string_enum! {
         DisputeOpened "dispute.opened",
         DisputeResolved "dispute.resolved",
         VaultRotated "vault.rotated",
+        WebhookPinged "webhook.pinged",
+        WebhookKeyRotated "webhook.key_rotated",
         OperatorSignedIn "operator.signed_in",
     }
 }

@@ -60,7 +60,8 @@ pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Re
 
 /// Whoever runs the command, as the machine knows him: his number, which nobody can choose, and the name that he says is his.
 fn operator() -> Operator {
-    let number = rustix::process::getuid().as_raw();
+    let login = std::fs::read_to_string("/proc/self/loginuid").unwrap_or_default();
+    let number = number(&login, rustix::process::getuid().as_raw());
     let says = |name: &str| std::env::var(name).ok().filter(|said| !said.is_empty());
     let name = ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(says).unwrap_or_else(|| "nobody".into());
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| says("HOSTNAME"));
@@ -68,6 +69,16 @@ fn operator() -> Operator {
     let told = format!("{name} (user {number}) on {}", machine.trim());
     // It is printed on terminals.
     Operator { name: told.chars().filter(|letter| !letter.is_control()).collect(), at: SystemClock.now() }
+}
+
+/// The number that he logged in by, which `sudo` leaves as it is, and as whom he acts where that is another; the latter alone
+/// where nobody has logged in, as in a container.
+fn number(login: &str, own: u32) -> String {
+    const NOBODY: u32 = u32::MAX;
+    match login.trim().parse::<u32>() {
+        Ok(login) if login != NOBODY && login != own => format!("{login} as {own}"),
+        Ok(_) | Err(_) => own.to_string(),
+    }
 }
 
 /// Where the database is. The folder may not be there yet; a server beside it keeps the lock, and both use one door.
@@ -114,4 +125,22 @@ pub fn refused(error: &error::Error) -> String {
     let messages = said.messages.into_iter().flatten().map(|message| message.message);
     let messages: Vec<_> = messages.collect();
     if messages.is_empty() { said.error_description.into_owned() } else { messages.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_is_who_has_logged_in_whomever_he_acts_as() {
+        for (login, own, told) in [
+            ("1000", 1000, "1000"),
+            ("1000\n", 0, "1000 as 0"),
+            // All ones: nobody has logged in.
+            ("4294967295", 10001, "10001"),
+            ("", 7, "7"),
+        ] {
+            assert_eq!(number(login, own), told);
+        }
+    }
 }

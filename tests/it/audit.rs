@@ -2,23 +2,29 @@
 
 use card_payments::clock::Clock;
 use card_payments::config::Environment;
+use card_payments::limits::KEY_USES_BATCH;
 use card_payments::params::deposit::Arrival;
 use card_payments::params::{self, Paging};
 use card_payments::random::Chance;
 use card_payments::services::accounts::{Keys, create, keys, named, operator};
 use card_payments::services::audit::{self, Asked, key_uses};
 use card_payments::services::data_keys::rotate::rotate;
+use card_payments::services::events::ping::ping;
 use card_payments::services::merchants::decide_as_operator;
 use card_payments::services::merchants::export::export;
+use card_payments::services::webhook_endpoints::keys as signing_keys;
 use card_payments::services::{Account, deposits, disputes};
 use card_payments::store::Operator;
+use card_payments::vault::OperatorKeys;
 use entity::dispute::{DisputeCategory, DisputeStatus};
 use entity::merchant::MerchantStatus;
 use entity::{AccountToken, Span};
+use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::harness::process::{request, try_to_ask};
-use crate::harness::{App, Client, operated, rules, token};
+use crate::commands::helps;
+use crate::harness::process::{PAYMENT, request, try_to_ask};
+use crate::harness::{App, Client, Database, Installed, application, operated, rules, token, token_of};
 
 /// Who acts, as the commands would find him.
 const WHO: &str = "roland (user 1000) on a machine";
@@ -80,6 +86,9 @@ rules! {
         decide_as_operator(&ctx.store, now, merchant, MerchantStatus::Declined).await.unwrap();
         decide_as_operator(&ctx.store, now, merchant, MerchantStatus::Active).await.err().unwrap();
         export(ctx, first.parse().unwrap()).await.unwrap();
+        let endpoint = token_of(&client.endpoint("http://127.0.0.1:9/").await);
+        signing_keys::rotate(ctx, &named, endpoint.parse().unwrap(), Span::days(1)).await.unwrap();
+        let pinged = serde_json::to_value(ping(ctx, &named, &endpoint).await.unwrap()).unwrap();
         let arrival = Arrival { amount: 7, narration: "x".into(), available_at: None };
         let deposit = deposits::arrive(&ctx.store, named, arrival).await.unwrap();
         let opened = disputes::operator::open(&ctx.store, now, &charge, Some(9), DisputeCategory::General).await;
@@ -94,6 +103,8 @@ rules! {
             ("dispute.resolved", json!(account), token(&dispute).to_owned(), json!({ "status": "resolved" })),
             ("dispute.opened", json!(account), charge, json!({ "amount": 9, "category": "general" })),
             ("deposit.created", json!(account), deposit.token.to_string(), json!({ "amount": 7 })),
+            ("webhook.pinged", json!(account), endpoint.clone(), json!({ "webhook": pinged["token"] })),
+            ("webhook.key_rotated", json!(account), endpoint, json!({ "former_key_until": now + Span::days(1) })),
             ("merchant.exported", json!(account), first, json!({ "to": "live" })),
             ("merchant.decided", json!(account), second, json!({ "status": "declined" })),
             ("vault.rotated", json!(null), rotation.data_key.to_string(), json!({ "wrapped_by": "test" })),
@@ -176,6 +187,42 @@ rules! {
         assert_eq!(times(&uses(app).await), [3]);
     }
 
+    async fn what_the_database_took_of_many_uses_is_not_counted_again(app) {
+        let made = (0..KEY_USES_BATCH + 4).map(|_| async {
+            let made = app.client().post("/1/sandbox/accounts", &json!({})).await.ok(201);
+            app.with_key(made["secret_key"].as_str().unwrap())
+        });
+        let clients = join_all(made).await;
+        key_uses::write(app.ctx()).await.unwrap();
+        app.execute("DELETE FROM key_uses").await;
+        for client in &clients {
+            ask(client, 1).await;
+        }
+        let taken = "SELECT COUNT(*) FROM key_uses";
+        match app.database {
+            Database::Sqlite => {
+                app.execute(
+                    "CREATE TRIGGER refuses BEFORE INSERT ON key_uses WHEN (SELECT COUNT(*) FROM key_uses) >= 16
+                     BEGIN SELECT RAISE(ABORT, 'full'); END",
+                ).await;
+            }
+            Database::Postgres => {
+                app.execute(
+                    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                         IF (SELECT COUNT(*) FROM key_uses) >= 16 THEN RAISE 'full'; END IF; RETURN NEW; END $$",
+                ).await;
+                app.execute("CREATE TRIGGER refuses BEFORE INSERT ON key_uses FOR EACH ROW EXECUTE FUNCTION refuse()").await;
+            }
+        }
+        key_uses::write(app.ctx()).await.unwrap_err();
+        assert_eq!((app.number(taken).await, KEY_USES_BATCH), (16, 16), "the first unit stands");
+        match app.database {
+            Database::Sqlite => app.execute("DROP TRIGGER refuses").await,
+            Database::Postgres => app.execute("DROP FUNCTION refuse CASCADE").await,
+        }
+        assert_eq!(times(&uses(app).await), vec![1; clients.len()]);
+    }
+
     async fn the_trail_is_kept_for_four_hundred_days(app) {
         acts(app);
         ask(&app.client(), 1).await;
@@ -209,7 +256,80 @@ rules! {
     }
 }
 
+/// The commands that open a database, but the server itself.
+fn commands() -> Vec<String> {
+    let mut all = Vec::new();
+    helps(&[], &mut all);
+    let is_one = |help: &str| help.contains("--database-url") && !help.contains("\nCommands:\n");
+    let leaves = all.into_iter().filter(|(_, help)| is_one(help)).map(|(path, _)| path.join(" "));
+    leaves.filter(|command| command != "serve").collect()
+}
+
+/// Every row but those of the trail, and how many these are.
+async fn rows(installed: &Installed) -> (Vec<String>, usize) {
+    let rows = installed.rows().await;
+    let (acts, others): (Vec<_>, Vec<_>) =
+        rows.lines().map(str::to_owned).partition(|row| row.starts_with("audit_entries "));
+    (others, acts.len())
+}
+
 operated! {
+    async fn whatever_a_command_changes_it_leaves_an_act_and_no_other_command_does(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        // Before there are merchants, which have accounts of their own.
+        let account = installed.account();
+        let made = |path: &str, form: &str| token_of(&server.ask("POST", path, Some(&key), form).ok(201));
+        let merchant = serde_qs::Config::new().use_form_encoding(true).serialize_string(&application()).unwrap();
+        let [first, second, third] = std::array::from_fn(|_| made("/1/merchants", &merchant));
+        let [charge, disputed] = std::array::from_fn(|_| made("/1/charges", PAYMENT));
+        let endpoint = made("/1/webhook_endpoints", "url=http://127.0.0.1:9/");
+        server.stopped();
+        let dispute = token_of(&installed.told(&["dispute", "open", &disputed])[0]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let (exported, copy) = (file("exported"), file("copy"));
+        assert_eq!(installed.run(&["account", "export", &first, "--out", &exported]).0, Some(0));
+        // Where a merchant of the test environment is brought to.
+        let mut live = Installed::on(installed.database).await.unwrap();
+        live.with("ENVIRONMENT", "live");
+        live.with("VAULT_KEY", OperatorKeys::generate("live").to_text().expose());
+        live.told(&["account", "create", "--business-name", "Shop", "--email", "shop@example.com"]);
+        for command in commands() {
+            let further: &[&str] = match command.as_str() {
+                "account create" => &["--business-name", "Shop", "--email", "shop@example.com"],
+                "account switch" => &[&account, "wallet", "off"],
+                "account set" => &[&account, "transfers_schedule", "weekly"],
+                "account rotate-keys" => &[&account],
+                "account export" => &[&first],
+                "account import" => &[&exported],
+                "merchant activate" => &[&first],
+                "merchant decline" => &[&second],
+                "merchant hold" => &[&third],
+                "deposit create" => &[&account, "--amount", "1"],
+                "dispute open" => &[&charge],
+                "dispute resolve" => &[&dispute, "resolved"],
+                "webhook ping" | "webhook rotate-key" => &[&account, &endpoint],
+                "ledger report" => &["--csv"],
+                "backup" => &[&copy],
+                _ => &[],
+            };
+            // PostgreSQL has its own.
+            if command == "backup" && installed.database == Database::Postgres {
+                continue;
+            }
+            let on = if command == "account import" { &live } else { &*installed };
+            let (before, acts) = rows(on).await;
+            let arguments: Vec<_> = command.split(' ').chain(further.iter().copied()).collect();
+            let (code, _, stderr) = on.run(&arguments);
+            assert_eq!((code, stderr.as_str()), (Some(0), ""), "{command}");
+            let (after, acts_then) = rows(on).await;
+            // Export changes nothing, and tells keys.
+            let acted = before != after || command == "account export";
+            assert_eq!(acts_then - acts, usize::from(acted), "{command}");
+        }
+    }
+
     async fn commands_leave_a_trail_that_is_read_page_by_page(installed) {
         let create = ["account", "create", "--business-name", "Shop", "--email", "shop@example.com"];
         let made = installed.told(&create).remove(0);

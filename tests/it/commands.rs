@@ -284,7 +284,7 @@ operated! {
 }
 
 /// The words of a command's help, and of all commands below it.
-fn helps(path: &[String], found: &mut Vec<(Vec<String>, String)>) {
+pub fn helps(path: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let folder = tempfile::tempdir().unwrap();
     let (code, help, stderr) = output(program(folder.path()).args(path).arg("--help"));
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{path:?}");

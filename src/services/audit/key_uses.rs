@@ -132,28 +132,21 @@ impl KeyUses {
     }
 }
 
-/// Add what was counted to the table. What the database does not take is counted on.
+/// Add what was counted to the table, a few rows a unit, so that no payment waits for all of it. What the database does not take
+/// is counted on.
 pub async fn write(ctx: &Context) -> Result<(), Error> {
     let taken = ctx.key_uses.take(ctx.clock.now().day());
-    if taken.is_empty() {
-        return Ok(());
-    }
-    let unit = ctx.store.write(taken.clone(), |tx, taken| {
-        async move {
-            for some in taken.chunks(KEY_USES_BATCH) {
-                add(tx, some).await?;
+    let mut left = taken.chunks(KEY_USES_BATCH);
+    while let Some(some) = left.next() {
+        let unit = ctx.store.write(some.to_vec(), |tx, some| add(tx, some).boxed());
+        if let Err(error) = unit.await {
+            for uses in some.iter().chain(left.flatten()) {
+                ctx.key_uses.add(*uses);
             }
-            Ok(())
-        }
-        .boxed()
-    });
-    let written = unit.await;
-    if written.is_err() {
-        for uses in taken {
-            ctx.key_uses.add(uses);
+            return Err(error);
         }
     }
-    written
+    Ok(())
 }
 
 const COLUMNS: [&str; 9] =

@@ -1,5 +1,6 @@
 //! A ping: an event for one endpoint alone, by which its owner sees whether webhooks arrive and are believed.
 
+use entity::audit_entry::Action;
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::webhook::{self, WebhookState};
@@ -8,9 +9,11 @@ use entity::{AccountToken, JsonText, Owned, Timestamp, WebhookEndpointToken, Web
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
+use serde_json::json;
 
 use super::note;
 use crate::error::{Error, ErrorCode};
+use crate::services::audit::{self, Act};
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
@@ -63,6 +66,11 @@ impl Ping {
         // At once: another unit of the same batch may delete the endpoint with its webhooks.
         tx.insert(&row).await?;
         tx.count(self.account, Counted::Webhooks, 1);
+        let detail = json!({ "webhook": self.webhook });
+        audit::record(
+            tx,
+            &Act::about(Action::WebhookPinged, self.account, self.endpoint.to_string(), detail),
+        )?;
         Ok(Webhook::new(row, url))
     }
 }

@@ -5,17 +5,20 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use entity::audit_entry::Action;
 use entity::webhook_endpoint::{self, Column};
 use entity::{AccountToken, Owned, Span, Timestamp, WebhookEndpointToken};
 use futures::FutureExt;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QuerySelect, Select};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::error::{Error, ErrorCode};
 use crate::random::{Chance, Draw};
 use crate::secret::Secret;
+use crate::services::audit::{self, Act};
 use crate::services::clocks;
 use crate::services::context::{Account, Context};
 use crate::services::data_keys::anew::Sealed;
@@ -147,6 +150,11 @@ impl Rotation {
             .filter(Column::AccountId.eq(row.account_id))
             .filter(Column::Id.eq(row.id));
         rotated.exec(tx).await?;
+        let detail = json!({ "former_key_until": former_key_until });
+        audit::record(
+            tx,
+            &Act::about(Action::WebhookKeyRotated, row.account_id, row.id.to_string(), detail),
+        )?;
         Ok(RotatedKey::new(row.id, &self.fresh, former_key_until))
     }
 

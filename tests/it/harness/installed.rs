@@ -8,6 +8,7 @@ use super::app::Database;
 use super::outside::Outside;
 use super::postgres::{self, Template};
 use super::process::{Process, output, program};
+use super::stored::rows;
 
 static EMPTY: Template = Template::new("installed");
 
@@ -85,6 +86,11 @@ impl Installed {
     /// One number from the database.
     pub async fn number(&self, sql: &str) -> i64 {
         self.outside().await.number(sql).await
+    }
+
+    /// Every row.
+    pub async fn rows(&self) -> String {
+        rows(self.database, async |sql| self.outside().await.text(&sql).await).await
     }
 
     /// Change what no command can change.

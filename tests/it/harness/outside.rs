@@ -1,6 +1,7 @@
 //! A database as an operator's own tools see it, beside the server.
 
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
+use rusqlite::types::FromSql;
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement, TryGetable};
 
 /// A connection that is closed when it is dropped.
 pub enum Outside {
@@ -30,14 +31,22 @@ impl Outside {
 
     /// One number.
     pub async fn number(self, sql: &str) -> i64 {
-        let sql = format!("SELECT CAST(({sql}) AS BIGINT) AS n");
+        self.one(format!("SELECT CAST(({sql}) AS BIGINT) AS one")).await
+    }
+
+    /// One text.
+    pub async fn text(self, sql: &str) -> String {
+        self.one(format!("SELECT ({sql}) AS one")).await
+    }
+
+    async fn one<T: FromSql + TryGetable>(self, sql: String) -> T {
         match self {
             Self::Sqlite(connection) => connection.query_row(&sql, [], |row| row.get(0)).unwrap(),
             Self::Postgres(connection) => {
                 let row = connection.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await;
-                let number = row.unwrap().unwrap().try_get("", "n").unwrap();
+                let one = row.unwrap().unwrap().try_get("", "one").unwrap();
                 connection.close().await.unwrap();
-                number
+                one
             }
         }
     }

@@ -7,33 +7,34 @@ use serde_json::Value;
 use super::app::{App, Database};
 use super::client::Answer;
 
+/// Every row of every table, as text: equal texts mean that nothing changed. The schema says which tables there are, so none is
+/// forgotten. Only uses of keys are left out, which a worker counts in its own time, and the log of requests, which is about
+/// those that change nothing, too. `text` answers a query.
+pub async fn rows(database: Database, text: impl AsyncFn(String) -> String) -> String {
+    let (tables, together) = match database {
+        // A virtual table's rows are in its shadow tables.
+        Database::Sqlite => (
+            "SELECT group_concat(one, ' UNION ALL ') FROM (
+                 SELECT 'SELECT ''' || m.name || ' '' || ' || group_concat('quote(' || c.name || ')', ' || '','' || ')
+                     || ' AS row FROM ' || m.name AS one
+                 FROM sqlite_master m, pragma_table_info(m.name) c
+                 WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name NOT IN ('key_uses', 'logged_requests') GROUP BY m.name)",
+            "group_concat(row, char(10))",
+        ),
+        Database::Postgres => (
+            "SELECT string_agg(format('SELECT %L || '' '' || t::text AS row FROM %I t', table_name, table_name), ' UNION ALL ')
+             FROM information_schema.tables WHERE table_schema = current_schema() AND table_name NOT IN ('key_uses', 'logged_requests')",
+            "string_agg(row, chr(10))",
+        ),
+    };
+    let all = text(tables.to_owned()).await;
+    text(format!("SELECT {together} FROM (SELECT row FROM ({all}) AS every ORDER BY row) AS ordered")).await
+}
+
 impl App {
-    /// Every row of every table and every stored file, as text: equal texts mean that nothing changed. The schema says which tables there are,
-    /// so none is forgotten. Only uses of keys are left out, which a worker counts in its own time, and the log of requests, which
-    /// is about those that change nothing, too.
+    /// Every row and every stored file.
     pub async fn rows(&self) -> String {
-        let (tables, together) = match self.database {
-            // A virtual table's rows are in its shadow tables.
-            Database::Sqlite => (
-                "SELECT group_concat(one, ' UNION ALL ') FROM (
-                     SELECT 'SELECT ''' || m.name || ' '' || ' || group_concat('quote(' || c.name || ')', ' || '','' || ')
-                         || ' AS row FROM ' || m.name AS one
-                     FROM sqlite_master m, pragma_table_info(m.name) c
-                     WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name NOT IN ('key_uses', 'logged_requests') GROUP BY m.name)",
-                "group_concat(row, char(10))",
-            ),
-            Database::Postgres => (
-                "SELECT string_agg(format('SELECT %L || '' '' || t::text AS row FROM %I t', table_name, table_name), ' UNION ALL ')
-                 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name NOT IN ('key_uses', 'logged_requests')",
-                "string_agg(row, chr(10))",
-            ),
-        };
-        let all = self.text(tables).await;
-        let rows = self
-            .text(&format!(
-                "SELECT {together} FROM (SELECT row FROM ({all}) AS every ORDER BY row) AS ordered"
-            ))
-            .await;
+        let rows = rows(self.database, async |sql| self.text(&sql).await).await;
         format!("{rows}\n{:#?}", self.blobs())
     }
 
