@@ -295,7 +295,7 @@ async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ct
 }
 
 /// The machine's; where there is a seed, time stands still and chance is what the seed makes of it.
-fn clock_and_chance(database: &DatabaseOptions) -> Result<(Arc<dyn Clock>, Arc<Chance>), StartError> {
+pub fn clock_and_chance(database: &DatabaseOptions) -> Result<(Arc<dyn Clock>, Arc<Chance>), StartError> {
     match (&database.seed, database.environment) {
         (None, _) => Ok((Arc::new(SystemClock), Arc::default())),
         (Some(_), Environment::Live) => Err(StartError::TestOnly("CARD_PAYMENTS_SEED")),

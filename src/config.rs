@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
 
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
@@ -178,6 +180,15 @@ pub enum ConfigError {
     /// Too easily guessed.
     #[error("CARD_PAYMENTS_OPERATOR_KEY must be at least {} visible characters", OPERATOR_KEY_LENGTH_MIN)]
     OperatorKey,
+    /// What is to be logged cannot be read.
+    #[error("CARD_PAYMENTS_LOG: {0}")]
+    Log(#[from] ParseError),
+}
+
+/// What CARD_PAYMENTS_LOG lets be logged.
+pub fn log_filter(text: &str) -> Result<EnvFilter, ConfigError> {
+    // That a start found its schema as it should be is no news; a filter that names the target hears of it.
+    Ok(EnvFilter::try_new(format!("sea_orm_migration=warn,{text}"))?)
 }
 
 impl Secrets {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use card_payments::app::{App, Parts};
-use card_payments::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
+use card_payments::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use card_payments::http::listen::{self, Phase};
 use card_payments::http::{self, Index, Places};
 use card_payments::limits::ADMIN_CONNECTIONS;
@@ -22,7 +22,6 @@ use tikv_jemallocator::Jemalloc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
-use tracing_subscriber::EnvFilter;
 
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
@@ -224,13 +223,17 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     log(&options.log)?;
     let secrets = Secrets::from_environment()?;
     let traces = trace::Settings::from_environment(database.environment.name())?;
+    // Before anything that may take long: a container's first process does not hear what it has not asked for, and whoever reads
+    // that it listens may stop it at once.
+    let mut signals = Signals::listen()?;
     // The ports before the data directory: a server that cannot listen changes nothing.
     let listener = bind(options.listen).await?;
     let admin = match options.admin_listen {
         Some(address) => Some(bind(address).await?),
         None => None,
     };
-    let parts = Parts::configured(&options, &database, &secrets).await?;
+    let configuring = Parts::configured(&options, &database, &secrets);
+    let Some(parts) = signals.unless_told(configuring).await.transpose()? else { return Ok(()) };
     let address = listener.local_addr()?;
     let base_url = options.base_url.unwrap_or_else(|| format!("http://{address}"));
     let index = Index {
@@ -242,7 +245,8 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     };
     let location = database.url().parse()?;
     let exporting = traces.map(trace::install);
-    let app = App::open(&location, parts, secrets, index.clone()).await?;
+    let opening = App::open(&location, parts, secrets, index.clone());
+    let Some(app) = signals.unless_told(opening).await.transpose()? else { return Ok(()) };
     let working = workers::start(&app.ctx);
     if let Some(admin) = admin {
         let router = app.admin();
@@ -253,8 +257,6 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
             drop(serving);
         });
     }
-    // Whoever reads that it listens may stop it at once.
-    let mut signals = Signals::listen()?;
     banner(&index, &app);
     println!("Listening on http://{address}");
     listen::make_room(app.gate().connections().taken().1);
@@ -296,10 +298,8 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 }
 
 /// Text on a terminal, JSON otherwise; always stderr.
-fn log(filter: &str) -> Result<(), Box<dyn std::error::Error>> {
-    // That a start found its schema as it should be is no news; a filter that names the target hears of it.
-    let filter = format!("sea_orm_migration=warn,{filter}");
-    let filter = EnvFilter::try_new(filter).map_err(|error| format!("CARD_PAYMENTS_LOG: {error}"))?;
+fn log(filter: &str) -> Result<(), ConfigError> {
+    let filter = config::log_filter(filter)?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
         log.init();
@@ -335,6 +335,17 @@ struct Signals(Signal, Signal);
 impl Signals {
     fn listen() -> std::io::Result<Self> {
         Ok(Self(signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
+    }
+
+    /// Do this, unless one of them comes first.
+    async fn unless_told<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            () = self.next() => {
+                tracing::info!("stopping before the start was done");
+                None
+            }
+        }
     }
 
     /// The next one of either kind.

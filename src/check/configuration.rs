@@ -9,7 +9,8 @@ use url::Url;
 
 use super::findings::{Area, Findings};
 use crate::app;
-use crate::config::{DatabaseOptions, Environment, Secrets, ServeOptions};
+use crate::config::{self, DatabaseOptions, Environment, Secrets, ServeOptions};
+use crate::trace;
 
 /// What is configured, as far as it can be read; what cannot has its default.
 pub struct Configuration {
@@ -79,6 +80,15 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
             format!("{name} is not for the live environment"),
             "remove it: accounts are made by card-payments account create",
         );
+    }
+    if let Err(error) = app::clock_and_chance(database) {
+        findings.wrong(error.to_string(), "remove it: what everybody can repeat opens everything");
+    }
+    if let Err(error) = config::log_filter(&serve.log) {
+        findings.wrong(error.to_string(), "write it as info, or as info,card_payments=debug");
+    }
+    if let Err(error) = trace::Settings::from_environment(database.environment.name()) {
+        findings.wrong(error.to_string(), "docs/operating.md says under Traces what may stand there");
     }
     if let Some(address) = &serve.base_url
         && Url::parse(address).is_err()

@@ -2,6 +2,7 @@
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
+use crate::app;
 use crate::clock::Clock;
 use crate::services::installation;
 use crate::store::{DatabaseKind, Inspection, Location, PostgresServer, SqliteFile, inspect};
@@ -30,7 +31,8 @@ pub async fn look(
             let mend = match location {
                 Location::Sqlite { .. } => "name another file, or bring back the one that belongs there",
                 Location::Postgres { .. } => {
-                    "see that it runs, and that address, user and password are right"
+                    "see that it runs, that address, user and password are right, and in pg_stat_activity whether somebody \
+                     keeps its tables locked"
                 }
             };
             findings.wrong(error.to_string(), mend);
@@ -50,6 +52,15 @@ fn contents(inspection: &Inspection, configuration: &Configuration, findings: &m
     let environment = configuration.database.environment;
     if let Err(error) = installation::refuse_other(found.environment.as_deref(), environment) {
         findings.wrong(error.to_string(), "name the right database, or the right CARD_PAYMENTS_ENVIRONMENT");
+    }
+    let seed =
+        app::clock_and_chance(&configuration.database).ok().and_then(|(_, chance)| chance.fingerprint());
+    let (kept, is_empty) = (found.seed.as_deref(), found.keys.is_empty());
+    if let Err(error) = installation::refuse_other_seed(kept, is_empty, seed.as_deref()) {
+        findings.wrong(
+            error.to_string(),
+            "name the right database, or the CARD_PAYMENTS_SEED that it was begun with",
+        );
     }
     if !unknown.is_empty() {
         findings.wrong(

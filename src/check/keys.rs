@@ -35,7 +35,11 @@ pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, find
 fn files(configuration: &Configuration) -> Vec<PathBuf> {
     let named = Secrets::VARIABLES.iter().filter_map(|name| std::env::var_os(format!("{name}_FILE")));
     let own = app::vault_key_path(&configuration.database.data_dir);
-    named.map(PathBuf::from).chain([own]).filter(|file| file.is_file()).collect()
+    // What systemd hands over shows as the group's, by an access list that lets in nobody but the unit's user.
+    let handed = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
+    let is_handed = |file: &Path| handed.as_ref().is_some_and(|handed| file.starts_with(handed));
+    let files = named.map(PathBuf::from).chain([own]);
+    files.filter(|file| file.is_file() && !is_handed(file)).collect()
 }
 
 fn permissions(file: &Path, findings: &mut Findings) {

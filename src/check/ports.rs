@@ -2,69 +2,160 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
+use crate::store::{DatabaseKind, Inspection};
 
-/// Longer than whoever has the port takes to say that it is well.
+/// Longer than a server that is well takes to say so.
 const ANSWER: Duration = Duration::from_secs(5);
-/// What `/healthz` answers.
-const WELL: &str = "\r\n\r\nok\n";
+/// More than it says.
+const ANSWER_BYTES: usize = 4096;
+const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+/// What it answers.
+const WELL: &[u8] = b"\r\n\r\nok\n";
 
 /// Look at them.
-pub fn look(configuration: &Configuration, findings: &mut Findings) {
+pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Ports);
     let (listen, admin) = (configuration.serve.listen, configuration.serve.admin_listen);
-    look_at("CARD_PAYMENTS_LISTEN", listen, findings);
+    let served = inspection.is_some_and(|inspection| match &inspection.kind {
+        DatabaseKind::Sqlite(file) => file.served,
+        // Of PostgreSQL nobody knows.
+        DatabaseKind::Postgres(_) => false,
+    });
+    look_at("CARD_PAYMENTS_LISTEN", listen, served, findings);
     match admin {
         Some(admin) if admin == listen && admin.port() != 0 => findings.wrong(
             "CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN",
             "give it a port of its own, that callers do not reach",
         ),
-        Some(admin) => look_at("CARD_PAYMENTS_ADMIN_LISTEN", admin, findings),
+        Some(admin) => look_at("CARD_PAYMENTS_ADMIN_LISTEN", admin, served, findings),
         None => {}
     }
 }
 
-fn look_at(name: &str, address: SocketAddr, findings: &mut Findings) {
+fn look_at(name: &str, address: SocketAddr, served: bool, findings: &mut Findings) {
     if address.port() == 0 {
         return findings.ok(format!("{name}: any free port of {}", address.ip()));
     }
-    match TcpListener::bind(address) {
-        Ok(_) => findings.ok(format!("{name}: {address} is free")),
-        Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            if is_ours(address).unwrap_or_default() {
-                findings.ok(format!("{name}: a server answers at {address} already"));
-            } else {
-                let mend = format!(
-                    "name another port, or stop whoever has it: ss -ltnp 'sport = {}'",
-                    address.port()
-                );
-                findings.wrong(format!("{name}: somebody else listens on {address}"), mend);
-            }
-        }
-        Err(error) => {
-            let mend = "name an address of this machine, and a port that its user may take (from 1024 on)";
-            findings.wrong(format!("{name}: cannot listen on {address}: {error}"), mend);
-        }
+    let error = match TcpListener::bind(address) {
+        Ok(_) => return findings.ok(format!("{name}: {address} is free")),
+        Err(error) => error,
+    };
+    if error.kind() != ErrorKind::AddrInUse {
+        let mend = "name an address of this machine, and a port that its user may take (from 1024 on)";
+        return findings.wrong(format!("{name}: cannot listen on {address}: {error}"), mend);
+    }
+    let mend = format!("name another port, or stop whoever has it: ss -ltnp 'sport = {}'", address.port());
+    match whose(address, ANSWER) {
+        Whose::Ours => findings.ok(format!("{name}: a server answers at {address} already")),
+        Whose::Strangers => findings.wrong(format!("{name}: somebody else listens on {address}"), mend),
+        Whose::Unknown if served => findings.warning(
+            format!("{name}: whoever listens on {address} does not answer /healthz, and a server runs on the database's file"),
+            "if it is that server, it is overloaded or hangs: its log and its metrics say more",
+        ),
+        Whose::Unknown => findings.wrong(
+            format!("{name}: whoever listens on {address} does not answer /healthz: an overloaded server, or somebody else"),
+            mend,
+        ),
     }
 }
 
-/// Whether whoever listens there is well in our words.
-fn is_ours(address: SocketAddr) -> io::Result<bool> {
+/// Who listens there.
+#[derive(Debug, PartialEq, Eq)]
+enum Whose {
+    /// A server that is well in our words.
+    Ours,
+    /// Somebody who says something else.
+    Strangers,
+    /// Somebody who says nothing.
+    Unknown,
+}
+
+/// Ask whoever listens, for no longer than this in all.
+fn whose(address: SocketAddr, patience: Duration) -> Whose {
+    let mut heard = Vec::new();
+    // What was heard counts, however it ended.
+    let _ = ask(address, Instant::now() + patience, &mut heard);
+    match heard.as_slice() {
+        [] => Whose::Unknown,
+        said if said.starts_with(b"HTTP/1.1 200 ") && said.ends_with(WELL) => Whose::Ours,
+        _ => Whose::Strangers,
+    }
+}
+
+fn ask(address: SocketAddr, deadline: Instant, heard: &mut Vec<u8>) -> io::Result<()> {
+    let left = || match deadline.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(io::Error::from(ErrorKind::TimedOut)),
+        left => Ok(left),
+    };
     let ip = address.ip();
     let here: IpAddr = match (ip.is_unspecified(), ip.is_ipv4()) {
         (false, _) => ip,
         (true, true) => Ipv4Addr::LOCALHOST.into(),
         (true, false) => Ipv6Addr::LOCALHOST.into(),
     };
-    let mut stream = TcpStream::connect_timeout(&(here, address.port()).into(), ANSWER)?;
-    stream.set_read_timeout(Some(ANSWER))?;
-    stream.set_write_timeout(Some(ANSWER))?;
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
+    let mut stream = TcpStream::connect_timeout(&(here, address.port()).into(), left()?)?;
+    stream.set_write_timeout(Some(left()?))?;
+    stream.write_all(REQUEST)?;
     // Of a stranger's no more than ours would be.
-    stream.take(4096).read_to_string(&mut answer)?;
-    Ok(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with(WELL))
+    let mut piece = [0; 1024];
+    while heard.len() < ANSWER_BYTES {
+        stream.set_read_timeout(Some(left()?))?;
+        match stream.read(&mut piece)? {
+            0 => break,
+            read => heard.extend_from_slice(&piece[..read]),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Who listens where a caller is treated like this.
+    fn treated(how: fn(&mut TcpStream) -> io::Result<()>) -> Whose {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let treating = thread::spawn(move || {
+            let (mut caller, _) = listener.accept()?;
+            caller.read_exact(&mut [0; REQUEST.len()])?;
+            how(&mut caller)
+        });
+        let whose = whose(address, Duration::from_millis(500));
+        // It ends when the caller has gone, which may be told as a fault.
+        let _ = treating.join().unwrap();
+        whose
+    }
+
+    #[test]
+    fn whoever_listens_is_known_by_what_he_says() {
+        assert_eq!(treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nok\n")), Whose::Ours);
+        assert_eq!(treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello\n")), Whose::Strangers);
+        assert_eq!(treated(|caller| caller.write_all(b"220 mail.example.com\r\n")), Whose::Strangers);
+        assert_eq!(treated(|_| Ok(())), Whose::Unknown);
+    }
+
+    #[test]
+    fn nobody_is_waited_for_however_slowly_he_talks() {
+        let dripping = |caller: &mut TcpStream| {
+            caller.set_read_timeout(Some(Duration::from_millis(50)))?;
+            loop {
+                caller.write_all(b"x")?;
+                match caller.read_exact(&mut [0]) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    gone => return gone,
+                }
+            }
+        };
+        let silent = |caller: &mut TcpStream| io::copy(caller, &mut io::sink()).map(drop);
+        let began = Instant::now();
+        assert_eq!((treated(dripping), treated(silent)), (Whose::Strangers, Whose::Unknown));
+        assert!(began.elapsed() < Duration::from_secs(30), "a byte now and then holds nobody for minutes");
+    }
 }

@@ -171,8 +171,8 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
     options
 }
 
-/// What serves requests waits for nobody for ever: somebody's lock, a statement that does not end, or a copy that stopped in
-/// its transaction. All of it ends before the time-out of a request.
+/// What serves requests waits for nobody for ever, nor does a look: somebody's lock, a statement that does not end, or a copy
+/// that stopped in its transaction. All of it ends before the time-out of a request.
 const PATIENCE: [(&str, &str); 3] =
     [("lock_timeout", "10s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
@@ -181,6 +181,13 @@ pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectErr
     options.map_sqlx_postgres_opts(|postgres| {
         postgres.options(PATIENCE).statement_cache_capacity(POSTGRES_CACHED)
     });
+    Ok(Database::connect(options).await?)
+}
+
+/// A connection for a look at what others may have locked.
+pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectError> {
+    let mut options = options(url, 1);
+    options.map_sqlx_postgres_opts(|postgres| postgres.options(PATIENCE));
     Ok(Database::connect(options).await?)
 }
 

@@ -136,7 +136,7 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
     match location {
         Location::Sqlite { path } => inspect_file(path).await,
         Location::Postgres { url } => {
-            let server = connect::patient(url).await?;
+            let server = connect::impatient(url).await?;
             let level = Some(IsolationLevel::RepeatableRead);
             let looker = server.begin_with_config(level, Some(AccessMode::ReadOnly)).await?;
             let asked = clock.elapsed();

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 
 use card_payments::vault::OperatorKeys;
 use serde_json::Value;
 
-use crate::harness::process::{output, program};
+use crate::harness::process::{Process, output, program};
 use crate::harness::{Database, Installed, fields, operated};
 
 const OTHER_KEY: &str = "other:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -121,6 +122,7 @@ operated! {
             ("SECRET_KEY", "hunter2"), ("VAULT_KEY", "hunter2hunter2"), ("ACQUIRER", "nobody"), ("BLOBS", "ftp://files"),
             ("WALLET_ROOTS", "/nowhere/roots.json"), ("WALLET_G_RECIPIENT", "gateway:own"), ("WALLET_A_HOSTS", "a.example.com"),
             ("WALLET_A_IDENTITY_FILE", "/nowhere/identity.pem"), ("LISTNE", "127.0.0.1:1"), ("COLOUR_OF_THE_DOOR", "red"),
+            ("LOG", "card_payments=loud"),
         ] {
             installed.with(name, value);
         }
@@ -133,6 +135,7 @@ operated! {
             ("configuration", "CARD_PAYMENTS_ENVIRONMENT: is none of test, live"),
             ("configuration", "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters"),
             ("configuration", "/nowhere/identity.pem: "),
+            ("configuration", "CARD_PAYMENTS_LOG: error parsing level filter"),
             ("keys", "CARD_PAYMENTS_VAULT_KEY: vault key 1 is not id:base64"),
             ("roots", "CARD_PAYMENTS_WALLET_ROOTS: "),
             ("roots", "CARD_PAYMENTS_WALLET_G_KEY is required beside CARD_PAYMENTS_WALLET_G_RECIPIENT"),
@@ -142,7 +145,7 @@ operated! {
         ] {
             tells(&findings, "wrong", area, said);
         }
-        assert_eq!(wrong, 13, "{findings:#?}");
+        assert_eq!(wrong, 14, "{findings:#?}");
         let unknown = |name: &str| findings.iter().find(|finding| finding["said"].as_str().unwrap().contains(name)).unwrap();
         assert_eq!(unknown("CARD_PAYMENTS_LISTNE ")["mend"], "did you mean CARD_PAYMENTS_LISTEN?");
         let door = unknown("CARD_PAYMENTS_COLOUR_OF_THE_DOOR ");
@@ -199,11 +202,31 @@ operated! {
         installed.with("ENVIRONMENT", "live");
         installed.with("ACQUIRER", "simulator");
         installed.with("SECRET_KEY", "sk_of_the_operator");
+        installed.with("SEED", "x");
         let (_, findings) = checked(installed, &[]);
         tells(&findings, "wrong", "database", "the database belongs to the test environment");
         tells(&findings, "wrong", "keys", "CARD_PAYMENTS_VAULT_KEY is required in the live environment");
         tells(&findings, "wrong", "configuration", "CARD_PAYMENTS_SECRET_KEY is not for the live environment");
+        tells(&findings, "wrong", "configuration", "CARD_PAYMENTS_SEED is not for the live environment");
         assert!(files(installed) == before, "something was touched");
+    }
+
+    async fn another_seed_than_the_databases_own_is_told(installed) {
+        installed.with("SEED", "first");
+        installed.serve().stopped();
+        assert_eq!(checked(installed, &[]).0, 0);
+        for (seed, said) in [
+            (Some("second"), "CARD_PAYMENTS_SEED is not what this database was begun with"),
+            (None, "this database was begun with a CARD_PAYMENTS_SEED"),
+        ] {
+            match seed {
+                Some(seed) => installed.with("SEED", seed),
+                None => installed.without("SEED"),
+            }
+            let (wrong, findings) = checked(installed, &[]);
+            assert_eq!(wrong, 1, "{findings:#?}");
+            tells(&findings, "wrong", "database", said);
+        }
     }
 
     async fn a_live_server_is_checked_as_one(installed) {
@@ -233,17 +256,69 @@ fn a_port_that_somebody_else_has_is_told() {
     let data = tempfile::tempdir().unwrap();
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
-    let accepting = std::thread::spawn(move || drop(other.accept().unwrap()));
+    let talking = std::thread::spawn(move || {
+        let mut caller = other.accept().unwrap().0;
+        caller.write_all(b"220 mail.example.com\r\n").unwrap();
+        caller.shutdown(Shutdown::Write).unwrap();
+        // Until he has gone.
+        let _ = caller.read_to_end(&mut Vec::new());
+    });
     let mut command = program(data.path());
     command.env("CARD_PAYMENTS_LISTEN", &address).env("CARD_PAYMENTS_ADMIN_LISTEN", &address);
     let (code, said, _) = output(command.arg("check"));
     assert_eq!(code, Some(1));
     assert!(said.contains(&format!("somebody else listens on {address}")), "{said}");
     assert!(said.contains("CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN"), "{said}");
-    accepting.join().unwrap();
+    talking.join().unwrap();
     let (code, said, _) =
         output(program(data.path()).env("CARD_PAYMENTS_LISTEN", "203.0.113.1:80").arg("check"));
     assert!(code == Some(1) && said.contains("cannot listen on 203.0.113.1:80"), "{said}");
+}
+
+#[test]
+fn a_secret_that_systemd_hands_over_is_read_by_nobody_else_whatever_its_mode_says() {
+    let (data, handed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let key = handed.path().join("vault-key");
+    fs::write(&key, OTHER_KEY).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o440)).unwrap();
+    let check = |credentials: &str| {
+        let mut command = program(data.path());
+        command.env("CARD_PAYMENTS_VAULT_KEY_FILE", &key).env("CREDENTIALS_DIRECTORY", credentials);
+        output(command.arg("check")).1
+    };
+    assert!(check("/run/credentials/another").contains("(mode 440)"));
+    let said = check(handed.path().to_str().unwrap());
+    assert!(!said.contains("mode") && said.contains("the vault key is a key"), "{said}");
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_no_stranger() {
+    let data = tempfile::tempdir().unwrap();
+    // The port is taken, and nobody is at home.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = silent.local_addr().unwrap().to_string();
+    let check = || output(program(data.path()).env("CARD_PAYMENTS_LISTEN", &listen).arg("check"));
+    let (code, said, _) = check();
+    assert!(code == Some(1) && said.contains("an overloaded server, or somebody else"), "{said}");
+    let server = Process::start(&mut program(data.path()));
+    let (code, said, _) = check();
+    assert!(code == Some(0) && said.contains("warning  ports "), "{said}");
+    assert!(said.contains("and a server runs on the database's file"), "{said}");
+    server.stopped();
+}
+
+#[test]
+fn traces_that_would_keep_a_server_from_its_start_are_told() {
+    let data = tempfile::tempdir().unwrap();
+    let collector = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+    let (code, said, _) = output(program(data.path()).envs([collector]).arg("check"));
+    assert_eq!(code, Some(0), "{said}");
+    let grpc = ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    let (code, said, _) = output(program(data.path()).envs([collector, grpc]).arg("check"));
+    assert!(
+        code == Some(1) && said.contains("OTEL_EXPORTER_OTLP_PROTOCOL: traces are exported by"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Somebody else's lock on our PostgreSQL: nobody waits for it for ever.
 
+use std::time::Duration;
+
 use sea_orm::{ConnectionTrait, TransactionTrait};
 
-use crate::harness::process::PAYMENT;
+use crate::harness::process::{PAYMENT, output};
 use crate::harness::{Database, Installed, Outside, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -33,4 +35,20 @@ async fn a_table_that_somebody_else_has_locked_costs_each_caller_a_503_and_the_s
     assert_eq!(installed.number("SELECT COUNT(*) FROM charges").await, 2);
     assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
     server.stopped();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_tells_of_a_table_that_somebody_else_has_locked_and_of_all_else() {
+    let Some(installed) = Installed::on(Database::Postgres).await else { return };
+    installed.serve().stopped();
+    let Outside::Postgres(somebody) = installed.outside().await else { return };
+    let lock = somebody.begin().await.unwrap();
+    lock.execute_unprepared("LOCK TABLE vault_keys IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let mut check = installed.program();
+    let checking = tokio::task::spawn_blocking(move || output(check.arg("check")));
+    let (code, said, _) = tokio::time::timeout(Duration::from_mins(1), checking).await.unwrap().unwrap();
+    assert_eq!(code, Some(1));
+    let told = |area: &str, words: &str| said.lines().any(|line| line.contains(area) && line.contains(words));
+    assert!(told("database", "lock timeout") && told("acquirer", "a simulator"), "{said}");
+    lock.rollback().await.unwrap();
 }

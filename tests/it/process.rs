@@ -5,14 +5,15 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use card_payments::vault::OperatorKeys;
 use sea_orm::{ConnectionTrait, Database};
 use serde_json::{Value, json};
 
-use crate::harness::Outside;
 use crate::harness::postgres::Template;
 use crate::harness::process::{PAYMENT, Process, ask, heard, output, program, request};
+use crate::harness::{Outside, elsewhere};
 
 /// A data directory of its own.
 fn folder() -> tempfile::TempDir {
@@ -31,7 +32,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// The program ends at once with exit code 1 and this one line.
 #[track_caller]
-fn refuses(command: &mut std::process::Command, line: &str) {
+fn refuses(command: &mut Command, line: &str) {
     let (code, stdout, stderr) = output(command);
     assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
     assert_eq!(stderr, format!("error: {line}\n"));
@@ -157,6 +158,21 @@ fn sigterm_lets_what_is_in_flight_end() {
     assert_eq!(heard(stream).ok(201)["success"], true);
     let (code, stderr) = server.ended();
     assert_eq!(code, Some(0), "{stderr}");
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_while_it_starts_ends_well() {
+    // Whoever is to move the money takes the call, and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let data = folder();
+    let mut server = program(data.path());
+    elsewhere::asks(&mut server, silent.local_addr().unwrap()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = server.spawn().unwrap();
+    let _call = silent.accept().unwrap();
+    let id = server.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    // By the signal itself it would have no code.
+    assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
 #[test]
