@@ -4,8 +4,8 @@
     deploy/sbom.py TARGET Cargo.toml [BINARY] > card-payments.cdx.json
 
 What is built in and what builds it, as `cargo tree` says for that target, with the checksums of Cargo.lock; and beside
-the crates the C library that one of them compiles in, SQLite, and Rust's own library. SOURCE_DATE_EPOCH is its time. The
-same input gives the same text.
+the crates what is no crate: the C libraries that two of them compile in, SQLite and jemalloc, Rust's own library, and in a
+static program C's, musl. SOURCE_DATE_EPOCH is its time. The same input gives the same text.
 """
 
 import datetime
@@ -20,6 +20,9 @@ import tomllib
 import uuid
 
 SQLITE = re.compile(r'#define SQLITE_VERSION\s+"([\d.]+)"')
+# Behind the crate's own version stands that of what it holds.
+JEMALLOC = re.compile(r"\+([\d.]+)-")
+MUSL = re.compile(rb"\0(\d+\.\d+\.\d+)\0")
 
 
 def said(*command):
@@ -78,23 +81,36 @@ def sqlite(manifest, target):
     return SQLITE.search((pathlib.Path(path).parent / "sqlite3/sqlite3.h").read_text()).group(1)
 
 
+def musl(target):
+    """The version of the C library that Rust brings for that target, by the library's own mark."""
+    sysroot = pathlib.Path(said("rustc", "--print", "sysroot").strip())
+    library = sysroot / "lib/rustlib" / target / "lib/self-contained/libc.a"
+    member = subprocess.run(("ar", "p", library, "version.lo"), check=True, capture_output=True).stdout
+    return MUSL.search(member).group(1).decode()
+
+
 def main(target, manifest, binary=None):
     packages, needs = tree(target, manifest)
     lock = tomllib.loads((pathlib.Path(manifest).parent / "Cargo.lock").read_text())["package"]
     checksums = {(it["name"], it["version"]): it.get("checksum") for it in lock}
     root = next(iter(packages))
+    crate = {name: (name, version) for name, version in packages}
+    allocator, driver = crate["tikv-jemalloc-sys"], crate["libsqlite3-sys"]
+    # Each with what needs it.
     others = [
-        other("rust-std", said("rustc", "--version").split()[1], "MIT OR Apache-2.0"),
-        other("sqlite", sqlite(manifest, target), "blessing"),
+        (root, other("rust-std", said("rustc", "--version").split()[1], "MIT OR Apache-2.0")),
+        (driver, other("sqlite", sqlite(manifest, target), "blessing")),
+        (allocator, other("jemalloc", JEMALLOC.search(allocator[1]).group(1), "BSD-2-Clause")),
     ]
+    if target.endswith("-musl"):
+        others.append((root, other("musl", musl(target), "MIT")))
     program = component(root, packages[root], None) | {"type": "application"}
     if binary:
         checksum = hashlib.sha256(pathlib.Path(binary).read_bytes()).hexdigest()
         program["hashes"] = [{"alg": "SHA-256", "content": checksum}]
     dependencies = {purl(*package): sorted(purl(*it) for it in found) for package, found in needs.items()}
-    dependencies[purl(*root)].append(others[0]["bom-ref"])
-    driver = next(purl(*package) for package in packages if package[0] == "libsqlite3-sys")
-    dependencies[driver].append(others[1]["bom-ref"])
+    for package, found in others:
+        dependencies[purl(*package)].append(found["bom-ref"])
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     time = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
     bill = {
@@ -102,7 +118,8 @@ def main(target, manifest, binary=None):
         "specVersion": "1.5",
         "version": 1,
         "metadata": {"timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ"), "component": program},
-        "components": [component(it, packages[it], checksums[it]) for it in sorted(packages) if it != root] + others,
+        "components": [component(it, packages[it], checksums[it]) for it in sorted(packages) if it != root]
+        + [found for _, found in others],
         "dependencies": [{"ref": ref, "dependsOn": found} for ref, found in sorted(dependencies.items())],
     }
     bill["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(bill))}"

@@ -1,6 +1,7 @@
 //! Releases: what `deploy/release.sh` makes, and the container that is made of it (docs/operating.md).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -98,10 +99,15 @@ fn the_program_says_which_release_it_is() {
     assert!(code == Some(0) && stdout.trim_end().starts_with(release), "{stdout}");
 }
 
-/// The bill of materials, as for this machine.
-fn bill(commit_time: &str) -> String {
+/// The target of this machine.
+const GNU: &str = "x86_64-unknown-linux-gnu";
+/// That of a release.
+const MUSL: &str = "x86_64-unknown-linux-musl";
+
+/// The bill of materials of a program for a target.
+fn bill(target: &str, commit_time: &str) -> String {
     let mut script = Command::new("python3");
-    script.arg(root().join("deploy/sbom.py")).arg("x86_64-unknown-linux-gnu").arg(root().join("Cargo.toml"));
+    script.arg(root().join("deploy/sbom.py")).arg(target).arg(root().join("Cargo.toml"));
     let (code, bill, stderr) = output(script.env("SOURCE_DATE_EPOCH", commit_time));
     assert_eq!(code, Some(0), "{stderr}");
     bill
@@ -124,8 +130,8 @@ fn lock() -> BTreeMap<String, String> {
 
 #[test]
 fn the_bill_of_materials_names_what_is_built_in_and_nothing_else() {
-    let bill_text = bill("1795287642");
-    assert_eq!(bill_text, bill("1795287642"), "the same commit has the same bill");
+    let bill_text = bill(GNU, "1795287642");
+    assert_eq!(bill_text, bill(GNU, "1795287642"), "the same commit has the same bill");
     let bill: Value = serde_json::from_str(&bill_text).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned();
     let components = bill["components"].as_array().unwrap();
@@ -143,7 +149,7 @@ fn the_bill_of_materials_names_what_is_built_in_and_nothing_else() {
         assert_eq!(known[&named], checksum, "{named}");
         crates.insert(text(&component["name"]));
     }
-    assert_eq!(others, ["rust-std", "sqlite"]);
+    assert_eq!(others, ["rust-std", "sqlite", "jemalloc"]);
     for (name, built_in) in [
         ("axum", true),
         ("entity", true),
@@ -169,6 +175,33 @@ fn the_bill_of_materials_names_what_is_built_in_and_nothing_else() {
     assert_eq!(bill["metadata"]["timestamp"], "2026-11-21T19:00:42Z");
 }
 
+/// What the bill of a program for a target names that is no crate, with versions.
+fn others(target: &str) -> Vec<String> {
+    let bill: Value = serde_json::from_str(&bill(target, "1795287642")).unwrap();
+    let purls =
+        bill["components"].as_array().unwrap().iter().map(|component| component["purl"].as_str().unwrap());
+    purls.filter_map(|purl| purl.strip_prefix("pkg:generic/")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_bill_of_a_release_names_the_c_library_that_is_linked_in() {
+    let (code, sysroot, _) = output(Command::new("rustc").args(["--print", "sysroot"]));
+    assert_eq!(code, Some(0));
+    if !Path::new(sysroot.trim()).join("lib/rustlib").join(MUSL).exists() {
+        // Who makes no release needs no such target.
+        return;
+    }
+    let (static_program, own) = (others(MUSL), others(GNU));
+    let more: Vec<_> = static_program.iter().filter(|name| !own.contains(name)).collect();
+    assert!(matches!(&more[..], [musl] if musl.starts_with("musl@1.")), "{more:?}");
+    let version = lock()
+        .into_keys()
+        .find_map(|name| name.strip_prefix("tikv-jemalloc-sys ").map(str::to_owned))
+        .unwrap();
+    let jemalloc = own.iter().find_map(|name| name.strip_prefix("jemalloc@")).unwrap();
+    assert!(version.contains(&format!("+{jemalloc}-")), "{version} holds {jemalloc}");
+}
+
 #[test]
 fn the_bill_of_materials_keeps_the_schema_of_cyclonedx() {
     if !installed() {
@@ -176,7 +209,7 @@ fn the_bill_of_materials_keeps_the_schema_of_cyclonedx() {
     }
     let folder = folder();
     let file = folder.path().join("bill.json");
-    std::fs::write(&file, bill("1795287642")).unwrap();
+    std::fs::write(&file, bill(GNU, "1795287642")).unwrap();
     let mut validator = Command::new(root().join(PYTHON));
     let (code, _, stderr) = output(validator.arg(root().join("tests/verifiers/bill.py")).arg(&file));
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
