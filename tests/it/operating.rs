@@ -43,9 +43,10 @@ fn of_the_readme() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_variable_is_in_the_readme_and_in_the_operators_guide_and_nothing_else_is() {
-    assert_eq!(of_the_readme(), known());
+fn every_variable_is_in_the_operators_guide_and_the_readme_names_some_of_them() {
     assert_eq!(variables(&text("docs/operating.md")), known());
+    let of_the_readme = of_the_readme();
+    assert!(!of_the_readme.is_empty() && of_the_readme.is_subset(&known()), "{of_the_readme:?}");
 }
 
 #[test]

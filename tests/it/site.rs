@@ -187,3 +187,34 @@ fn no_question_is_answered_twice() {
         }
     }
 }
+
+/// What a script of CI sets, where it is a number: `export NAME="${NAME:-20}"`.
+fn numbers_of(script: &str) -> BTreeMap<String, String> {
+    let script = read(script);
+    let set = script.lines().filter_map(|line| line.strip_prefix("export ")?.split_once("=\"${"));
+    let set = set.filter_map(|(name, rest)| {
+        Some((name.to_owned(), rest.split_once(":-")?.1.trim_end_matches("}\"").to_owned()))
+    });
+    set.filter(|(_, number)| number.bytes().all(|digit| digit.is_ascii_digit())).collect()
+}
+
+#[test]
+fn the_numbers_of_the_long_proofs_are_told_as_ci_sets_them() {
+    let page = read("docs/contributing.md");
+    let (mut short, mut full) = (BTreeMap::new(), BTreeMap::new());
+    for row in
+        page.lines().filter(|line| line.starts_with("| `PROPTEST_") || line.starts_with("| `CARD_PAYMENTS_"))
+    {
+        let cells: Vec<_> = row.split('|').map(|cell| cell.replace(['`', ',', ' '], "")).collect();
+        let [_, name, in_run, in_full, ..] = &cells[..] else { continue };
+        if in_run.parse::<u64>().is_ok() {
+            short.insert(name.clone(), in_run.clone());
+            full.insert(name.clone(), in_full.clone());
+        }
+    }
+    assert_eq!(full, numbers_of(".ci/full"));
+    let set = numbers_of(".ci/run");
+    assert!(!set.is_empty());
+    short.retain(|name, _| set.contains_key(name));
+    assert_eq!(short, set);
+}

@@ -361,7 +361,7 @@ pub fn rounds() -> usize {
 
 /// Wait for what somebody else's task is about to do.
 pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if is_so().await {
             return;
         }
