@@ -205,7 +205,7 @@ rules! {
         match app.database {
             Database::Sqlite => {
                 app.execute(
-                    "CREATE TRIGGER full BEFORE INSERT ON key_uses WHEN (SELECT COUNT(*) FROM key_uses) >= 16
+                    "CREATE TRIGGER refuses BEFORE INSERT ON key_uses WHEN (SELECT COUNT(*) FROM key_uses) >= 16
                      BEGIN SELECT RAISE(ABORT, 'full'); END",
                 ).await;
             }
@@ -214,13 +214,13 @@ rules! {
                     "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                          IF (SELECT COUNT(*) FROM key_uses) >= 16 THEN RAISE 'full'; END IF; RETURN NEW; END $$",
                 ).await;
-                app.execute("CREATE TRIGGER full BEFORE INSERT ON key_uses FOR EACH ROW EXECUTE FUNCTION refuse()").await;
+                app.execute("CREATE TRIGGER refuses BEFORE INSERT ON key_uses FOR EACH ROW EXECUTE FUNCTION refuse()").await;
             }
         }
         key_uses::write(app.ctx()).await.unwrap_err();
         assert_eq!((app.number(taken).await, KEY_USES_BATCH), (16, 16), "the first unit stands");
         match app.database {
-            Database::Sqlite => app.execute("DROP TRIGGER full").await,
+            Database::Sqlite => app.execute("DROP TRIGGER refuses").await,
             Database::Postgres => app.execute("DROP FUNCTION refuse CASCADE").await,
         }
         assert_eq!(times(&uses(app).await), vec![1; clients.len()]);
@@ -280,13 +280,14 @@ operated! {
     async fn whatever_a_command_changes_it_leaves_an_act_and_no_other_command_does(installed) {
         let server = installed.serve();
         let (key, _) = server.keys();
+        // Before there are merchants, which have accounts of their own.
+        let account = installed.account();
         let made = |path: &str, form: &str| token_of(&server.ask("POST", path, Some(&key), form).ok(201));
         let merchant = serde_qs::Config::new().use_form_encoding(true).serialize_string(&application()).unwrap();
         let [first, second, third] = std::array::from_fn(|_| made("/1/merchants", &merchant));
         let [charge, disputed] = std::array::from_fn(|_| made("/1/charges", PAYMENT));
         let endpoint = made("/1/webhook_endpoints", "url=http://127.0.0.1:9/");
         server.stopped();
-        let account = installed.account();
         let dispute = token_of(&installed.told(&["dispute", "open", &disputed])[0]);
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -310,8 +311,9 @@ operated! {
                 "merchant hold" => &[&third],
                 "deposit create" => &[&account, "--amount", "1"],
                 "dispute open" => &[&charge],
-                "dispute resolve" => &[&dispute, "won"],
+                "dispute resolve" => &[&dispute, "resolved"],
                 "webhook ping" | "webhook rotate-key" => &[&account, &endpoint],
+                "ledger report" => &["--csv"],
                 "backup" => &[&copy],
                 _ => &[],
             };

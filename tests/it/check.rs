@@ -135,7 +135,7 @@ operated! {
             ("configuration", "CARD_PAYMENTS_ENVIRONMENT: is none of test, live"),
             ("configuration", "CARD_PAYMENTS_SECRET_KEY must be 8 to 100 visible characters"),
             ("configuration", "/nowhere/identity.pem: "),
-            ("configuration", "CARD_PAYMENTS_LOG: invalid filter directive"),
+            ("configuration", "CARD_PAYMENTS_LOG: error parsing level filter"),
             ("keys", "CARD_PAYMENTS_VAULT_KEY: vault key 1 is not id:base64"),
             ("roots", "CARD_PAYMENTS_WALLET_ROOTS: "),
             ("roots", "CARD_PAYMENTS_WALLET_G_KEY is required beside CARD_PAYMENTS_WALLET_G_RECIPIENT"),
