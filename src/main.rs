@@ -245,7 +245,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     };
     let location = database.url().parse()?;
     let exporting = traces.map(trace::install);
-    let opening = App::open(&location, parts, secrets, index.clone());
+    let opening = Box::pin(App::open(&location, parts, secrets, index.clone()));
     let Some(app) = signals.unless_told(opening).await.transpose()? else { return Ok(()) };
     let working = workers::start(&app.ctx);
     if let Some(admin) = admin {

@@ -40,9 +40,8 @@ fn look_at(name: &str, address: SocketAddr, served: bool, findings: &mut Finding
     if address.port() == 0 {
         return findings.ok(format!("{name}: any free port of {}", address.ip()));
     }
-    let error = match TcpListener::bind(address) {
-        Ok(_) => return findings.ok(format!("{name}: {address} is free")),
-        Err(error) => error,
+    let Err(error) = TcpListener::bind(address) else {
+        return findings.ok(format!("{name}: {address} is free"));
     };
     if error.kind() != ErrorKind::AddrInUse {
         let mend = "name an address of this machine, and a port that its user may take (from 1024 on)";

@@ -51,15 +51,14 @@ impl Tail {
 
     /// What is new, oldest first. A look that fails is gone on with by the next one.
     pub async fn look(&mut self, server: &Server) -> Result<Vec<Event>, ServerError> {
-        let mut look = match self.begun.take() {
-            Some(look) => look,
-            None => {
-                let found = mark(&page(server, 1, 1).await?);
-                if found == self.mark {
-                    return Ok(Vec::new());
-                }
-                Look { found, page: 1, new: BTreeMap::new() }
+        let mut look = if let Some(look) = self.begun.take() {
+            look
+        } else {
+            let found = mark(&page(server, 1, 1).await?);
+            if found == self.mark {
+                return Ok(Vec::new());
             }
+            Look { found, page: 1, new: BTreeMap::new() }
         };
         if let Err(error) = self.read(server, &mut look).await {
             self.begun = Some(look);

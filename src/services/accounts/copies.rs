@@ -89,6 +89,7 @@ impl<E: EntityTrait> Of<E> {
     }
 
     /// The same without what `strip` takes away from each.
+    #[must_use]
     pub const fn without(self, strip: fn(&mut E::Model)) -> Self {
         Self { rows: self.rows, strip }
     }
