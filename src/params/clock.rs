@@ -73,8 +73,9 @@ impl Move {
         })
     }
 
-    /// Where a clock that shows `now` is to go; `wall` is the wall clock's now. A whole second, so that the answer
-    /// shows it exactly: not before the instant that was asked for.
+    /// Where a clock that has come to `now` is to go; `wall` is the wall clock's now. What is due is so at whole seconds, so the
+    /// answered second, sent again, leads as far as the target. A time that was asked for is one: the next, where it has a
+    /// fraction.
     pub fn target(self, now: Timestamp, wall: Timestamp) -> Result<Timestamp, Faults> {
         let (param, target) = match self {
             Self::Minutes(minutes) => ("advance", Some(now + Span::seconds(minutes.saturating_mul(60)))),
@@ -83,12 +84,12 @@ impl Move {
                 let months = u32::try_from(months).ok().filter(|months| *months <= CLOCK_AHEAD_MAX_MONTHS);
                 ("advance", months.map(|months| now.plus_months(months)))
             }
-            Self::To(time) => ("to", Some(time)),
+            Self::To(time) => ("to", Some(time.next_second())),
         };
         let latest = wall.plus_months(CLOCK_AHEAD_MAX_MONTHS);
         let mut faults = Faults::default();
-        match target.map(Timestamp::next_second).filter(|target| *target <= latest.next_second()) {
-            Some(target) if target >= now => return Ok(target),
+        match target.filter(|target| *target <= latest.next_second()) {
+            Some(target) if target >= now.last_second() => return Ok(target),
             Some(_) => faults.add(param, "must not be before the clock of the account"),
             None => faults.add(param, "must be at most 100 years ahead of the wall clock"),
         }
@@ -116,14 +117,14 @@ mod tests {
     #[test]
     fn spans_go_by_the_clock_and_months_by_the_calendar() {
         for (span, to) in [
-            ("90m", "2026-01-31T11:30:01Z"),
-            ("1h", "2026-01-31T11:00:01Z"),
-            (" 7d ", "2026-02-07T10:00:01Z"),
-            ("2w", "2026-02-14T10:00:01Z"),
-            ("1month", "2026-02-28T10:00:01Z"),
-            ("2month", "2026-03-31T10:00:01Z"),
-            ("001year", "2027-01-31T10:00:01Z"),
-            ("100year", "2126-01-31T10:00:01Z"),
+            ("90m", "2026-01-31T11:30:00Z"),
+            ("1h", "2026-01-31T11:00:00Z"),
+            (" 7d ", "2026-02-07T10:00:00Z"),
+            ("2w", "2026-02-14T10:00:00Z"),
+            ("1month", "2026-02-28T10:00:00Z"),
+            ("2month", "2026-03-31T10:00:00Z"),
+            ("001year", "2027-01-31T10:00:00Z"),
+            ("100year", "2126-01-31T10:00:00Z"),
         ] {
             assert_eq!(target(&json!({ "advance": span })).unwrap(), to, "{span}");
         }
@@ -132,6 +133,7 @@ mod tests {
     #[test]
     fn a_time_is_reached_exactly_or_at_the_next_second() {
         for (to, reached) in [
+            ("2026-01-31T10:00:00Z", "2026-01-31T10:00:00Z"),
             ("2026-01-31T10:00:01Z", "2026-01-31T10:00:01Z"),
             ("2026-01-31T21:00:00+10:00", "2026-01-31T11:00:00Z"),
             ("2026-02-01T00:00:00.001Z", "2026-02-01T00:00:01Z"),
@@ -170,7 +172,7 @@ mod tests {
             (json!({ "advance": huge }), "advance", far),
             (json!({ "to": "2126-01-31T10:00:02Z" }), "to", far),
             (json!({ "to": "9999-12-31" }), "to", far),
-            (json!({ "to": "2026-01-31T10:00:00Z" }), "to", past),
+            (json!({ "to": "2026-01-31T09:59:59Z" }), "to", past),
             (json!({ "to": "2026-01-30" }), "to", past),
             (json!({ "to": "tomorrow" }), "to", form),
             (json!({ "to": { "a": 1 } }), "to", "is not valid"),

@@ -305,7 +305,7 @@ operated! {
             (told, deposits, run.said)
         };
         let (told, deposits, said) = acts(installed).await;
-        assert_eq!([&deposits[0]["amount"], &deposits[1]["amount"]], [800, 700], "the later one first");
+        assert_eq!([&deposits[0]["amount"], &deposits[1]["amount"]], ["800", "700"], "the later one first");
         assert_eq!(told[0]["token"], deposits[1]["token"]);
         assert_eq!(told[0]["available_at"], "2026-01-01T00:00:00Z");
         let mut again = Installed::on(installed.database).await.unwrap();

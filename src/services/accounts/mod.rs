@@ -257,6 +257,8 @@ async fn add_keys(tx: &Tx, rows: &[api_key::Model]) -> Result<(), Error> {
 
 /// An account with every switch on, as the first one and those of the sandbox begin.
 fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -> account::Model {
+    // As its own clock shows it.
+    let created_at = now.last_second();
     account::Model {
         id,
         business_name: business_name.into(),
@@ -284,7 +286,7 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         acquirer_calls: 0,
         closed_at: None,
         wipe_at: None,
-        created_at: now,
+        created_at,
     }
 }
 

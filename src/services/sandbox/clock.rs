@@ -70,7 +70,7 @@ impl Beginning {
             return Err(ErrorCode::ClockMoving.into());
         }
         // By the clock as it stands now: another move may have ended since the request came.
-        let target = self.asked.target(row.now(self.wall), self.wall)?;
+        let target = self.asked.target(self.wall + row.clock_offset, self.wall)?;
         let taken = account::Entity::update_many()
             .col_expr(Column::ClockMoves, Expr::value(row.clock_moves + 1))
             .col_expr(Column::MovingUntil, Expr::value((self.wall + CLOCK_LEASE).millis()))
@@ -95,6 +95,9 @@ struct Course<'a> {
     /// How far it came: what happens next does not happen before.
     reached: Timestamp,
     offset: Span,
+    /// How far ahead the clock is at its target. One that was moved by a span has gone on meanwhile; one that was moved to a
+    /// time shows it.
+    ahead: Span,
     ran: Vec<RanItem>,
     ran_count: u64,
     /// By token: how often the acquirer did not answer this move.
@@ -105,6 +108,7 @@ struct Course<'a> {
 impl<'a> Course<'a> {
     async fn begin(ctx: &'a Context, account: &'a Account, asked: Move) -> Result<Self, Error> {
         let wall = ctx.clock.now();
+        let is_span = !matches!(asked, Move::To(_));
         let beginning = Beginning { account: account.id(), asked, wall };
         let (row, to) = ctx.store.write(beginning, |tx, beginning| beginning.record(tx).boxed()).await?;
         Ok(Self {
@@ -113,6 +117,7 @@ impl<'a> Course<'a> {
             reach: Reach { account: row.id, to, began: wall },
             reached: row.now(wall),
             offset: row.clock_offset,
+            ahead: if is_span { to - wall } else { row.clock_offset },
             row,
             ran: Vec::new(),
             ran_count: 0,
@@ -194,10 +199,11 @@ impl<'a> Course<'a> {
     /// The last transaction: the clock comes to its target, or stays where it is, and is let go.
     async fn end(self, complete: bool) -> Result<MovedClock, Error> {
         let wall = self.ctx.clock.now();
-        let offset = if complete { Ord::max(self.offset, self.reach.to - wall) } else { self.offset };
+        let offset =
+            if complete { self.offset.max(self.ahead).max(self.reach.to - wall) } else { self.offset };
         let stop = Stop { account: self.row.id, number: self.row.clock_moves, offset, moving_until: None };
         let moved = MovedClock::new(
-            Clock::new(wall + offset, offset),
+            Clock::new(if complete { self.reach.to } else { wall + offset }, offset),
             self.reach.to,
             complete,
             self.ran_count,

@@ -3,7 +3,7 @@
 use entity::account::{self, Column};
 use entity::{AccountToken, FileToken, Owned, Timestamp, charge, file, snapshot, snapshot_part};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::{context, find, refuse_payments, turn};
@@ -131,10 +131,11 @@ impl Restoring {
 /// of its charges so far. So a mover that was thought dead does not find its own number again, and nothing is asked of the
 /// acquirer, who does not go back, under a key that he knows from another life.
 async fn life(tx: &Tx, owner: &account::Model) -> Result<i32, Error> {
-    let charges = charge::Entity::owned_by(owner.id).select_only().column(charge::Column::Attempt);
-    let charges = charges.order_by_desc(charge::Column::Attempt);
-    let highest: Option<i32> = charges.into_tuple().one(tx).await?;
-    Ok(Ord::max(owner.clock_moves, highest.unwrap_or_default()) + 1)
+    // SQLite gives an expression no type but by a cast.
+    let highest = ExprTrait::cast_as(charge::Column::Attempt.max(), "INTEGER");
+    let charges = charge::Entity::owned_by(owner.id).select_only().expr(highest);
+    let highest: Option<Option<i32>> = charges.into_tuple().one(tx).await?;
+    Ok(Ord::max(owner.clock_moves, highest.flatten().unwrap_or_default()) + 1)
 }
 
 async fn file_tokens(tx: &Tx, owner: AccountToken) -> Result<Vec<FileToken>, Error> {
