@@ -132,10 +132,11 @@ impl Restoring {
 /// acquirer, who does not go back, under a key that he knows from another life.
 async fn life(tx: &Tx, owner: &account::Model) -> Result<i32, Error> {
     // SQLite gives an expression no type but by a cast.
-    let highest = ExprTrait::cast_as(charge::Column::Attempt.max(), "INTEGER");
+    let highest = ExprTrait::cast_as(charge::Column::Attempt.max(), "BIGINT");
     let charges = charge::Entity::owned_by(owner.id).select_only().expr(highest);
-    let highest: Option<Option<i32>> = charges.into_tuple().one(tx).await?;
-    Ok(Ord::max(owner.clock_moves, highest.flatten().unwrap_or_default()) + 1)
+    let highest: Option<Option<i64>> = charges.into_tuple().one(tx).await?;
+    let highest = i32::try_from(highest.flatten().unwrap_or_default()).unwrap_or(i32::MAX);
+    Ok(Ord::max(owner.clock_moves, highest).saturating_add(1))
 }
 
 async fn file_tokens(tx: &Tx, owner: AccountToken) -> Result<Vec<FileToken>, Error> {
