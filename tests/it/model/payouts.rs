@@ -112,9 +112,11 @@ impl World {
                 let (record, made, used) = &self.bank_accounts[n];
                 parameters["bank_account_token"] = record["token"].clone();
                 by_token = Some(n);
-                if *used {
+                let held = |payee: &Recipient| payee.shown["bank_account"]["token"] == record["token"];
+                if *used && self.recipients.iter().any(held) {
                     faults = fault("bank_account_token", "Bank account token has already been used");
-                } else if self.now >= *made + Months::new(1) {
+                } else if *used || self.now >= *made + Months::new(1) {
+                    // Of one that its recipient has given up, nothing is known any more.
                     faults = fault("bank_account_token", "Bank account token is not valid");
                 }
             }
