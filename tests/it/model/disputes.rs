@@ -85,7 +85,7 @@ impl World {
             assert_eq!(answer.faults()[0].0, "charge_token", "{}", answer.text);
             return;
         }
-        if left == 0 {
+        if left <= 0 {
             return faulty(&answer, &fault("charge_token", "Charge token has nothing left to dispute"));
         }
         let amount = amount.unwrap_or(left);
