@@ -26,7 +26,7 @@ use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, Se
 use crate::error::Error;
 use crate::folder;
 use crate::http::listen::Phase;
-use crate::http::{self, Door, Gate, Index, Metrics, Rate, Site};
+use crate::http::{self, Door, Gate, Index, Metrics, Rate, Shared, Site};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
 use crate::outbound::{Allowed, Outbound, Reach};
 use crate::random::Chance;
@@ -211,7 +211,7 @@ impl App {
         let door = Door::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
-        let site = Site {
+        let site = Site::new(Shared {
             rate: Arc::new(Rate::new(rate_limit, Arc::clone(&ctx.clock))),
             gate: Arc::new(Gate::new(index.load.concurrency)),
             phase: phase.subscribe(),
@@ -220,7 +220,7 @@ impl App {
             metrics: Metrics::install(),
             test_key: keys.as_ref().map(|keys| Arc::new(keys.secret.clone())),
             door: door.map(Arc::new),
-        };
+        });
         Ok(Self { router: http::router(site.clone()), ctx, keys, phase, site, _lock: lock })
     }
 
@@ -237,7 +237,7 @@ impl App {
     /// What an operator's own listener answers.
     pub fn admin(&self) -> Router {
         let index = Arc::new(Index { metrics: true, ..(*self.site.index).clone() });
-        http::admin_router(Site { index, ..self.site.clone() })
+        http::admin_router(Site::new(Shared { index, ..(*self.site).clone() }))
     }
 }
 

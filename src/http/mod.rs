@@ -65,9 +65,13 @@ use crate::config::Environment;
 use crate::secret::Secret;
 use crate::services::{Context, Ctx};
 
-/// What requests and handlers share besides the services' context.
+/// What requests and handlers share. Every layer around a handler has it, and every request takes copies of those.
 #[derive(Clone)]
-pub struct Site {
+pub struct Site(Arc<Shared>);
+
+/// What that is, besides the services' context.
+#[derive(Clone)]
+pub struct Shared {
     /// The context.
     pub ctx: Ctx,
     /// What the server says about itself.
@@ -86,7 +90,22 @@ pub struct Site {
     pub phase: watch::Receiver<Phase>,
 }
 
+impl Site {
+    /// To be shared from now on.
+    pub fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+}
+
 impl std::ops::Deref for Site {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl std::ops::Deref for Shared {
     type Target = Context;
 
     fn deref(&self) -> &Context {

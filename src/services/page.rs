@@ -6,13 +6,14 @@ use entity::counter::{self, Counted};
 use entity::{AccountToken, Listed, Owned};
 use sea_orm::sea_query::{Asterisk, DynIden, Expr, ExprTrait, IntoIden, Order, Query, SelectStatement};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, FromQueryResult, Iterable, QueryFilter, QueryResult,
-    QuerySelect, QueryTrait, Select,
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, Iterable, QueryFilter, QueryResult, QuerySelect,
+    QueryTrait, Select, Value,
 };
 
 use super::context::Context;
 use crate::error::Error;
 use crate::params::Paging;
+use crate::store::{InOrder, Record, Worded};
 
 /// Records of one page, and how many there are on all of them.
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl<E: Listed> List<E> {
     }
 }
 
-impl<E: Listed, R: FromQueryResult> List<E, R> {
+impl<E: Listed, R: Record> List<E, R> {
     /// The same list, found first and sorted afterwards: both databases would rather walk the account in the order's
     /// index and ask of each row whether it was found, and of few they find the last one at the end.
     #[must_use]
@@ -83,14 +84,30 @@ impl<E: Listed, R: FromQueryResult> List<E, R> {
 
     /// A page of the whole list, whose size is kept in a counter.
     pub async fn counted(self, ctx: &Context, what: Counted, paging: Paging) -> Result<Page<R>, Error> {
-        // PostgreSQL sums BIGINT to NUMERIC.
-        let total = Expr::col(counter::Column::N).sum().if_null(0).cast_as("BIGINT");
-        let size = counter::Entity::owned_by(self.account)
-            .filter(counter::Column::Kind.eq(what))
-            .select_only()
-            .column_as(total, TOTAL)
-            .into_query();
+        let size = counter(self.account, what);
         self.fetch(ctx, size, paging).await
+    }
+
+    /// The same, for a list of which nearly always the first page is wanted: that one's statement is worded once. The
+    /// values are what it says between those of the list's size and those of the page.
+    pub async fn counted_first(
+        ctx: &Context,
+        (account, what): (AccountToken, Counted),
+        paging: Paging,
+        (worded, values): (&'static Worded, Vec<Value>),
+        list: impl Fn() -> Self,
+    ) -> Result<Page<R>, Error> {
+        if paging.offset() == 0 {
+            let mut all = vec![account.into(), what.into()];
+            all.extend(values);
+            all.extend([paging.per_page.into(), paging.offset().into()]);
+            let word = || list().statement(counter(account, what), paging);
+            let rows = ctx.store.read().records(worded.statement(ctx.store.backend(), all, word)).await?;
+            if let Some(page) = Page::of(rows, paging) {
+                return Ok(page);
+            }
+        }
+        list().counted(ctx, what, paging).await
     }
 
     /// A page of a part of the list: its range of an index is counted.
@@ -111,19 +128,13 @@ impl<E: Listed, R: FromQueryResult> List<E, R> {
 
     async fn fetch(self, ctx: &Context, size: SelectStatement, paging: Paging) -> Result<Page<R>, Error> {
         let db = ctx.store.read();
-        let statement = self.statement(size.clone(), paging);
+        let statement = ctx.store.backend().build(&self.statement(size.clone(), paging));
         // Past the end there is no row that tells the size. Where it then says that there is one, somebody has been
         // quicker.
         let mut count = 0;
         for _ in 0..2 {
-            let rows = db.query_all(&statement).await?;
-            if let Some(first) = rows.first() {
-                let records = rows.iter().map(|row| R::from_query_result(row, ""));
-                return Ok(Page {
-                    count: total(first)?,
-                    records: records.collect::<Result<_, _>>()?,
-                    paging,
-                });
+            if let Some(page) = Page::of(db.records(statement.clone()).await?, paging) {
+                return Ok(page);
             }
             count = db.query_one(&size).await?.as_ref().map(total).transpose()?.unwrap_or_default();
             if count <= paging.offset() {
@@ -133,10 +144,10 @@ impl<E: Listed, R: FromQueryResult> List<E, R> {
         Ok(Page { records: Vec::new(), count, paging })
     }
 
-    /// The page's rows, with what stands beside them and the size of the whole list.
+    /// The size of the whole list, the page's rows, and what stands beside them.
     fn statement(&self, size: SelectStatement, paging: Paging) -> SelectStatement {
         let mut statement = self.page(paging);
-        statement.expr_as(size, TOTAL);
+        statement.expr_as(size, TOTAL).columns(self.columns.iter().map(|column| (E::default(), *column)));
         (self.beside)(&mut statement, self.account, &E::default().into_iden());
         statement
     }
@@ -151,16 +162,46 @@ impl<E: Listed, R: FromQueryResult> List<E, R> {
             chosen.order_by_expr(key, order.clone());
         }
         chosen.limit(paging.per_page).offset(paging.offset());
-        let columns = || self.columns.iter().map(|column| (E::default(), *column));
         if paging.offset() == 0 {
-            return chosen.columns(columns()).take();
+            return chosen;
         }
         let ids = chosen.column((E::default(), E::ID)).take();
         let mut page = E::owned_by(self.account).filter(E::ID.in_subquery(ids)).select_only().into_query();
         for (column, order) in &self.order {
             page.order_by((E::default(), *column), order.clone());
         }
-        page.columns(columns()).take()
+        page
+    }
+}
+
+/// How many records a counter has counted.
+fn counter(account: AccountToken, what: Counted) -> SelectStatement {
+    // PostgreSQL sums BIGINT to NUMERIC.
+    let total = Expr::col(counter::Column::N).sum().if_null(0).cast_as("BIGINT");
+    counter::Entity::owned_by(account)
+        .filter(counter::Column::Kind.eq(what))
+        .select_only()
+        .column_as(total, TOTAL)
+        .into_query()
+}
+
+/// One of many: each row says how many there are on all pages, too.
+struct OneOf<R> {
+    all: i64,
+    record: R,
+}
+
+impl<R: Record> Record for OneOf<R> {
+    fn read(row: &mut impl InOrder) -> Result<Self, DbErr> {
+        Ok(Self { all: row.next(TOTAL)?, record: R::read(row)? })
+    }
+}
+
+impl<R> Page<R> {
+    /// What the rows of a statement say; nothing, where there are none.
+    fn of(rows: Vec<OneOf<R>>, paging: Paging) -> Option<Self> {
+        let count = u64::try_from(rows.first()?.all).unwrap_or_default();
+        Some(Self { records: rows.into_iter().map(|row| row.record).collect(), count, paging })
     }
 }
 

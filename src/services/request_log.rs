@@ -46,28 +46,41 @@ impl RequestLog {
         }
     }
 
-    /// The oldest that wait of one account, or of any.
-    fn take(&self, of: Option<AccountToken>) -> Option<(AccountToken, Vec<logged_request::Model>)> {
+    /// How many wait of one account, or of each.
+    fn waiting(&self, of: Option<AccountToken>) -> Vec<(AccountToken, usize)> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let accounts = waiting.rows.iter().filter(|(account, _)| of.is_none_or(|of| of == **account));
+        accounts.map(|(account, rows)| (*account, rows.len())).collect()
+    }
+
+    /// The oldest that wait of an account.
+    fn take(&self, of: AccountToken) -> Vec<logged_request::Model> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let account = of.or_else(|| waiting.rows.keys().next().copied())?;
-        let rows = waiting.rows.get_mut(&account)?;
+        let Some(rows) = waiting.rows.get_mut(&of) else { return Vec::new() };
         let taken: Vec<_> = rows.drain(..rows.len().min(REQUESTS_WRITTEN_AT_ONCE)).collect();
         if rows.is_empty() {
-            waiting.rows.remove(&account);
+            waiting.rows.remove(&of);
         }
         waiting.count -= taken.len();
-        Some((account, taken))
+        taken
     }
 }
 
-/// Write down what waits of one account, or of all.
+/// Write down what waits of one account, or of all; not what comes meanwhile, or it would never end: as long as many requests
+/// come, most of them are pushed out before anybody has to write them.
 pub async fn write_down(ctx: &Context, of: Option<AccountToken>) -> Result<(), Error> {
-    loop {
-        // Whoever is about to read waits for what somebody else is just writing.
-        let _turn = ctx.request_log.writing.lock().await;
-        let Some(rows) = ctx.request_log.take(of) else { return Ok(()) };
-        ctx.store.write(rows, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
+    let log = &ctx.request_log;
+    // Whoever is about to read waits for what somebody else is just writing, and then has his turn.
+    let mut turn = log.writing.lock().await;
+    for (account, waiting) in log.waiting(of) {
+        for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
+            let rows = (account, log.take(account));
+            ctx.store.write(rows, |tx, (account, rows)| add(tx, *account, rows).boxed()).await?;
+            drop(turn);
+            turn = log.writing.lock().await;
+        }
     }
+    Ok(())
 }
 
 /// Add requests, and let the oldest go that are too many then.
@@ -119,12 +132,9 @@ mod tests {
         }
     }
 
-    fn taken(log: &RequestLog, of: Option<AccountToken>) -> Vec<String> {
-        let mut ids = Vec::new();
-        while let Some((_, rows)) = log.take(of) {
-            ids.extend(rows.into_iter().map(|row| row.request_id));
-        }
-        ids
+    fn taken(log: &RequestLog, of: AccountToken) -> Vec<String> {
+        let rows = std::iter::repeat_with(|| log.take(of)).take_while(|rows| !rows.is_empty());
+        rows.flatten().map(|row| row.request_id).collect()
     }
 
     #[test]
@@ -134,11 +144,13 @@ mod tests {
             log.note(row(1, request));
         }
         log.note(row(2, 1));
-        let other = AccountToken::new(Uuid::from_u128(2));
-        assert_eq!(taken(&log, Some(other)), ["1"]);
+        let [one, other] = [1, 2].map(|account| AccountToken::new(Uuid::from_u128(account)));
+        assert_eq!(log.waiting(Some(other)), [(other, 1)]);
+        assert_eq!(taken(&log, other), ["1"]);
+        assert_eq!(log.waiting(None), [(one, REQUESTS_LOGGED)]);
         let last: Vec<_> = (10..REQUESTS_LOGGED + 10).map(|request| request.to_string()).collect();
-        assert_eq!(taken(&log, None), last);
-        assert_eq!(log.take(None), None);
+        assert_eq!(taken(&log, one), last);
+        assert_eq!(log.waiting(None), []);
     }
 
     #[test]
@@ -147,8 +159,11 @@ mod tests {
         for account in 0..REQUESTS_WAITING_MAX as u128 + 10 {
             log.note(row(account, 1));
         }
-        assert_eq!(taken(&log, None).len(), REQUESTS_WAITING_MAX);
+        assert_eq!(log.waiting(None).len(), REQUESTS_WAITING_MAX);
+        let one = AccountToken::new(Uuid::from_u128(1));
         log.note(row(1, 2));
-        assert_eq!(taken(&log, None), ["2"]);
+        assert_eq!(taken(&log, one), ["1"]);
+        log.note(row(1, 3));
+        assert_eq!(taken(&log, one), ["3"]);
     }
 }

@@ -7,6 +7,7 @@ use sea_orm::{
 };
 
 use super::connections::Connections;
+use super::record::{PostgresRow, Record};
 use super::sqlite::{Door, Look, Readers, Writing};
 
 /// One of both.
@@ -24,6 +25,19 @@ pub(super) type Reading = Either<Readers, Connections>;
 pub(super) type Origin = Either<Writing, Connections>;
 /// A transaction that reads: all queries on it see the same committed state.
 pub type Snapshot = Either<Look, DatabaseTransaction>;
+
+impl Reading {
+    /// What is read of all rows that a statement finds.
+    pub async fn records<R: Record>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
+        match self {
+            Self::Sqlite(readers) => readers.records(statement).await,
+            Self::Postgres(connections) => {
+                let rows = connections.query_all_raw(statement).await?;
+                rows.iter().map(|row| R::read(&mut PostgresRow::new(row))).collect()
+            }
+        }
+    }
+}
 
 impl Snapshot {
     /// The rows that a statement finds, however many there are; few are held at a time.

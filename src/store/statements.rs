@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
+use super::either::Reading;
+use super::record::Record;
 use super::span;
 use crate::under_way::{Wait, waiting};
 
@@ -73,6 +75,13 @@ impl<C: ConnectionTrait> Counting<C> {
     ) -> Result<T, DbErr> {
         let span = span("database read", self.inner.get_database_backend());
         span.run(waiting(Wait::Database, statement)).await
+    }
+}
+
+impl Counting<Reading> {
+    /// What is read of all rows that a statement finds.
+    pub async fn records<R: Record>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
+        self.answered(self.counted().records(statement)).await
     }
 }
 

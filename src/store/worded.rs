@@ -4,7 +4,10 @@
 use std::sync::OnceLock;
 
 use sea_orm::sea_query::SelectStatement;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, FromQueryResult, Statement, Value};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement, Value};
+
+use super::Reader;
+use super::record::Record;
 
 /// The texts of a statement.
 pub struct Worded {
@@ -19,20 +22,20 @@ impl Worded {
         Self { sqlite: OnceLock::new(), postgres: OnceLock::new() }
     }
 
-    /// The row that the statement finds with these values; `word` makes it, with the same values in the order in
+    /// The one row that the statement finds with these values; `word` makes it, with the same values in the order in
     /// which it says them.
-    pub async fn one<R: FromQueryResult>(
+    pub async fn one<R: Record>(
         &self,
-        db: &impl ConnectionTrait,
+        db: &Reader,
         values: Vec<Value>,
         word: impl FnOnce() -> SelectStatement,
     ) -> Result<Option<R>, DbErr> {
         let statement = self.statement(db.get_database_backend(), values, word);
-        let row = db.query_one_raw(statement).await?;
-        row.map(|row| R::from_query_result(&row, "")).transpose()
+        Ok(db.records(statement).await?.pop())
     }
 
-    fn statement(
+    /// The statement with these values, of which the same holds.
+    pub fn statement(
         &self,
         backend: DbBackend,
         values: Vec<Value>,

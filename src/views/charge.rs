@@ -3,7 +3,6 @@
 use entity::charge::{self, ChargeState, Column};
 use entity::transfer::{self, TransferStatus};
 use entity::{AuthorisationToken, ChargeToken, Currency, FailureCode, JsonText, Timestamp, TransferToken};
-use sea_orm::FromQueryResult;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -90,7 +89,7 @@ pub struct Charge {
 }
 
 /// What answers show of a charge: of its row, and of the transfer that has paid it out.
-#[derive(Debug, Clone, FromQueryResult)]
+#[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the columns of the tables, by their names")]
 pub struct ShownCharge {
     pub id: ChargeToken,

@@ -1,5 +1,6 @@
 //! Accounts, the keys that open them, and the first one.
 
+mod at_hand;
 pub mod copies;
 pub mod create;
 pub mod faults;
@@ -22,6 +23,7 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 use subtle::ConstantTimeEq;
 
+use self::at_hand::AtHand;
 use self::standing::{Access, access};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{
@@ -104,7 +106,8 @@ pub async fn open_hashed(
         None => {
             static ACCOUNT: Worded = Worded::new();
             let values = vec![entry.account.into()];
-            ACCOUNT.one(ctx.store.read(), values, || row().into_query()).await?.map(|row| (row, None))
+            let found = ACCOUNT.one(ctx.store.read(), values, || row().into_query()).await?;
+            found.map(|AtHand(row)| (row, None))
         }
         Some(key) => {
             let hash = claim::hash(&ctx.vault, entry.kind, key).to_vec();

@@ -12,7 +12,7 @@ use crate::services::context::{Account, Context};
 use crate::services::customers;
 use crate::services::ledger::lines;
 use crate::services::page::{List, Page};
-use crate::store::Worded;
+use crate::store::{Worded, record};
 use crate::views::charge::{Charge, ShownCharge};
 
 /// One charge, failed and pending ones included.
@@ -37,6 +37,33 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charg
     Ok(Charge::at(account.now, row.ok_or(ErrorCode::NotFound)?))
 }
 
+record!(ShownCharge {
+    id,
+    state,
+    amount,
+    currency,
+    description,
+    email,
+    ip_address,
+    metadata,
+    card,
+    failure,
+    expires_at,
+    captured_at,
+    fees,
+    platform_adjustment,
+    platform_fees,
+    entitlement,
+    amount_refunded,
+    refunds_pending,
+    authorisation_id,
+    disputes_open,
+    created_at,
+    transfer_id,
+    transfer_status,
+    transfer_created_at,
+});
+
 /// A list of charges, of which no more is read than answers show.
 pub(super) fn listed(list: List<charge::Entity>) -> List<charge::Entity, ShownCharge> {
     list.reading(&ShownCharge::COLUMNS, lines::with_transfer)
@@ -56,9 +83,12 @@ pub(in crate::services) async fn by_token(
 
 /// The account's charges, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Charge>, Error> {
-    let rows = charge::Entity::owned_by(account.id()).filter(charge::listed());
-    let list = listed(List::newest_first(account.id(), rows));
-    let page = list.counted(ctx, Counted::Charges, paging).await?;
+    static FIRST: Worded = Worded::new();
+    let owner = account.id();
+    let list = || listed(List::newest_first(owner, charge::Entity::owned_by(owner).filter(charge::listed())));
+    let values = vec![owner.into(), owner.into(), owner.into()];
+    let whole = (owner, Counted::Charges);
+    let page = List::counted_first(ctx, whole, paging, (&FIRST, values), list).await?;
     Ok(page.map(|row| Charge::at(account.now, row)))
 }
 

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use rusqlite::OpenFlags;
 use rusqlite::config::DbConfig;
+use rusqlite::{OpenFlags, Row};
 use sea_orm::{DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
 
 use super::super::connect::answered;
+use super::super::record::Record;
 use super::fault::fault;
-use super::row::{Bound, Columns};
+use super::row::{Bound, Columns, Told};
 
 /// How long a statement of another process may lock us out.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -144,17 +145,37 @@ impl Connection {
         Ok(all)
     }
 
+    /// What is read of all rows that a statement finds.
+    pub fn records<R: Record>(&self, statement: &Statement) -> Result<Vec<R>, DbErr> {
+        let (mut records, mut unread) = (Vec::new(), None);
+        self.rows(statement, |row, columns| {
+            let read = R::read(&mut Told::new(row, columns));
+            let read = read.map(|record| records.push(record));
+            unread = read.err();
+            Ok(if unread.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        unread.map_or(Ok(records), Err)
+    }
+
     /// The rows that a statement finds, one by one, for as long as they are wanted.
     pub fn each(
         &self,
         statement: &Statement,
         mut tell: impl FnMut(ProxyRow) -> ControlFlow<()>,
     ) -> Result<(), DbErr> {
+        self.rows(statement, |row, columns| Ok(tell(columns.read(row)?)))
+    }
+
+    fn rows(
+        &self,
+        statement: &Statement,
+        mut tell: impl FnMut(&Row<'_>, &Columns) -> rusqlite::Result<ControlFlow<()>>,
+    ) -> Result<(), DbErr> {
         let done = self.prepared(statement, |prepared| {
             let columns = self.columns(&statement.sql, prepared);
             let mut rows = prepared.raw_query();
             while let Some(row) = rows.next()? {
-                if tell(columns.read(row)?).is_break() {
+                if tell(row, &columns)?.is_break() {
                     break;
                 }
             }

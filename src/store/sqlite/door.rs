@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 use tokio::task::spawn_blocking;
 
+use super::super::record::Record;
 use super::super::watched::show;
 use super::connection::{Connection, Run};
+use super::readers::Readers;
 
 /// Something that has a connection on which a statement can run.
 pub(in crate::store) trait Doorway: Send + Sync {
@@ -22,6 +24,14 @@ pub(in crate::store) trait Doorway: Send + Sync {
 /// sea-orm's view of it.
 #[derive(Clone)]
 pub struct Door<D>(pub(in crate::store) D);
+
+impl Door<Readers> {
+    /// What is read of all rows that a statement finds.
+    pub async fn records<R: Record>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
+        show(&statement);
+        self.0.run(statement, Connection::records).await
+    }
+}
 
 #[async_trait]
 impl<D: Doorway> ConnectionTrait for Door<D> {

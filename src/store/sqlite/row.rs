@@ -1,16 +1,20 @@
 //! From SQLite's values to sea-orm's and back.
 //!
-//! sea-orm reads a value of ours only as the very type that it is, and takes one of another type for NULL. SQLite has
+//! By their names, sea-orm reads a value of ours only as the very type that it is, and takes one of another type for NULL. SQLite has
 //! but one integer; which of Rust's is meant says the type that the column was declared with, the same on both databases.
 //! An expression is BIGINT. A blob of sixteen bytes is an id: what is hashed has thirty-two, what is sealed at least
 //! twenty-eight.
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Row, Statement, ToSql};
-use sea_orm::{ProxyRow, Value};
+use sea_orm::sea_query::{self, ArrayType};
+use sea_orm::{DbErr, FromQueryResult, ProxyRow, TryGetable, Value};
 use uuid::Uuid;
+
+use super::super::record::InOrder;
+use super::fault::fault;
 
 /// sea-orm reads tuples by position, of so many columns at most; everything else by name.
 const TUPLE_COLUMNS_MAX: usize = 12;
@@ -81,6 +85,59 @@ impl Integer {
             },
         })
     }
+}
+
+/// A row whose columns are read in their order.
+pub(super) struct Told<'r> {
+    row: &'r Row<'r>,
+    columns: &'r Columns,
+    next: usize,
+}
+
+impl<'r> Told<'r> {
+    pub fn new(row: &'r Row<'r>, columns: &'r Columns) -> Self {
+        Self { row, columns, next: 0 }
+    }
+}
+
+impl InOrder for Told<'_> {
+    fn next<T: TryGetable + sea_query::ValueType>(&mut self, name: &str) -> Result<T, DbErr> {
+        let n = self.next;
+        self.next += 1;
+        debug_assert_eq!(self.row.as_ref().column_name(n), Ok(name));
+        let value = self.row.get_ref(n).map_err(|error| DbErr::Query(fault(error)))?;
+        let misread = || DbErr::Type(format!("{name} is no {}", T::type_name()));
+        let value = of_type(&T::array_type(), value).map_err(|_| misread())?;
+        <T as sea_query::ValueType>::try_from(value).map_err(|_| misread())
+    }
+
+    fn by_name<T: FromQueryResult>(&mut self) -> Result<T, DbErr> {
+        let row = self.columns.read(self.row).map_err(|error| DbErr::Query(fault(error)))?;
+        T::from_query_result(&row.into(), "")
+    }
+}
+
+/// A value as it is wanted.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "sea-orm knows many types; no column of ours is of others"
+)]
+fn of_type(wanted: &ArrayType, value: ValueRef<'_>) -> FromSqlResult<Value> {
+    Ok(match wanted {
+        ArrayType::Bool => Value::Bool(value.as_i64_or_null()?.map(|integer| integer != 0)),
+        ArrayType::Int => {
+            let narrow = value.as_i64_or_null()?.map(i32::try_from).transpose();
+            Value::Int(narrow.map_err(|_| FromSqlError::InvalidType)?)
+        }
+        ArrayType::BigInt => Value::BigInt(value.as_i64_or_null()?),
+        ArrayType::String => Value::String(value.as_str_or_null()?.map(Into::into)),
+        ArrayType::Bytes => Value::Bytes(value.as_blob_or_null()?.map(Into::into)),
+        ArrayType::Uuid => {
+            let id = value.as_blob_or_null()?.map(Uuid::from_slice).transpose();
+            Value::Uuid(id.map_err(|_| FromSqlError::InvalidType)?)
+        }
+        _ => return Err(FromSqlError::InvalidType),
+    })
 }
 
 /// A value of sea-orm's, to be bound.

@@ -1,0 +1,42 @@
+//! The row of the account that asks: every request reads it, so it is read in the order of its columns.
+
+use entity::account;
+use sea_orm::DbErr;
+
+use crate::store::{InOrder, Record};
+
+/// An account's whole row.
+pub struct AtHand(pub account::Model);
+
+impl Record for AtHand {
+    fn read(row: &mut impl InOrder) -> Result<Self, DbErr> {
+        Ok(Self(account::Model {
+            id: row.next("id")?,
+            business_name: row.next("business_name")?,
+            email: row.next("email")?,
+            partner: row.next("partner")?,
+            disputes: row.next("disputes")?,
+            wallet: row.next("wallet")?,
+            transfers_enabled: row.next("transfers_enabled")?,
+            transfers_schedule: row.next("transfers_schedule")?,
+            settles_at: row.next("settles_at")?,
+            bank_account_id: row.next("bank_account_id")?,
+            third_party_transfer_fee: row.next("third_party_transfer_fee")?,
+            settlement_delay_days: row.next("settlement_delay_days")?,
+            maximum_charge_cents: row.next("maximum_charge_cents")?,
+            pricing: row.next("pricing")?,
+            clock_offset: row.next("clock_offset")?,
+            clock_moves: row.next("clock_moves")?,
+            moving_until: row.next("moving_until")?,
+            purge_at: row.next("purge_at")?,
+            made_by: row.next("made_by")?,
+            referred_by: row.next("referred_by")?,
+            status: row.next("status")?,
+            acquirer_faults: row.next("acquirer_faults")?,
+            acquirer_calls: row.next("acquirer_calls")?,
+            closed_at: row.next("closed_at")?,
+            wipe_at: row.next("wipe_at")?,
+            created_at: row.next("created_at")?,
+        }))
+    }
+}
