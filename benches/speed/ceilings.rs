@@ -1,10 +1,10 @@
 //! What a server could do at best: an empty route, the same rows written by a bare program, and the flush of a disk.
 
-use std::cell::Cell;
 use std::fmt::Write as _;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -21,8 +21,8 @@ pub struct Payment {
     commits: [Commit; 2],
     /// Those of the rows that it adds: each payment has its own.
     ids: Vec<String>,
-    /// The next payment, as the time of ids.
-    next: Cell<u64>,
+    /// When it was made, as the time of ids.
+    time: u64,
 }
 
 /// No run writes as many.
@@ -33,14 +33,13 @@ impl Payment {
         let ids: Vec<_> = intent.ids().union(&outcome.ids()).cloned().collect();
         let time = |id: &String| id.chars().filter(char::is_ascii_hexdigit).take(12).collect::<String>();
         let time = ids.iter().map(time).max().ok_or("it adds no row")?;
-        let next = Cell::new(u64::from_str_radix(&time, 16)?);
-        Ok(Self { commits: [intent, outcome], ids, next })
+        Ok(Self { commits: [intent, outcome], ids, time: u64::from_str_radix(&time, 16)? })
     }
 
-    /// After all ids that there are, those of the server as well.
+    /// The time of a run's first id: after all that there are, those of the server and of other payments' runs as well.
     fn first(&self) -> u64 {
-        self.next.update(|next| next + RUN);
-        self.next.get()
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        self.time + RUN * (RUNS.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// Which of the ids a value is.

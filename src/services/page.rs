@@ -177,7 +177,7 @@ impl<E: Listed, R: Record> List<E, R> {
 /// How many records a counter has counted.
 fn counter(account: AccountToken, what: Counted) -> SelectStatement {
     // PostgreSQL sums BIGINT to NUMERIC.
-    let total = Expr::col(counter::Column::N).sum().if_null(0).cast_as("BIGINT");
+    let total = Expr::col(counter::Column::N).sum().if_null(Expr::cust("0")).cast_as("BIGINT");
     counter::Entity::owned_by(account)
         .filter(counter::Column::Kind.eq(what))
         .select_only()
