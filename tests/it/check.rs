@@ -57,6 +57,19 @@ fn files(installed: &Installed) -> BTreeMap<String, Vec<u8>> {
     files.collect()
 }
 
+fn is_untouched(installed: &Installed, before: &BTreeMap<String, Vec<u8>>) {
+    let now = files(installed);
+    assert_eq!(now.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    for (name, bytes) in now {
+        assert!(
+            bytes == before[&name],
+            "{name} was touched: {} bytes, then {}",
+            before[&name].len(),
+            bytes.len()
+        );
+    }
+}
+
 async fn steps(installed: &Installed) -> i64 {
     installed.number("SELECT COUNT(*) FROM seaql_migrations").await
 }
@@ -101,7 +114,7 @@ operated! {
         server.killed();
         let before = files(installed);
         assert_eq!(checked(installed, &[]).0, 0);
-        assert!(files(installed) == before, "something was touched");
+        is_untouched(installed, &before);
         installed.with("LISTEN", "127.0.0.1:0");
         let server = installed.serve();
         server.pay(&key).ok(201);
@@ -109,7 +122,7 @@ operated! {
         let before = files(installed);
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 0, "{findings:#?}");
-        assert!(files(installed) == before, "something was touched");
+        is_untouched(installed, &before);
         if installed.database == Database::Sqlite {
             tells(&findings, "ok", "database", "no server runs on it");
         }
@@ -175,7 +188,7 @@ operated! {
         let (wrong, findings) = checked(installed, &[]);
         assert_eq!(wrong, 0, "{findings:#?}");
         tells(&findings, "warning", "keys", "still needs the former vault key \"local\"");
-        assert!(files(installed) == before, "something was touched");
+        is_untouched(installed, &before);
         installed.told(&["vault", "rotate"]);
         tells(&checked(installed, &[]).1, "ok", "keys", "the vault key \"other\" opens this database");
     }
@@ -208,7 +221,7 @@ operated! {
         tells(&findings, "wrong", "keys", "CARD_PAYMENTS_VAULT_KEY is required in the live environment");
         tells(&findings, "wrong", "configuration", "CARD_PAYMENTS_SECRET_KEY is not for the live environment");
         tells(&findings, "wrong", "configuration", "CARD_PAYMENTS_SEED is not for the live environment");
-        assert!(files(installed) == before, "something was touched");
+        is_untouched(installed, &before);
     }
 
     async fn another_seed_than_the_databases_own_is_told(installed) {
