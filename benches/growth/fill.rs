@@ -5,15 +5,18 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use card_payments::store::WordTable;
+use card_payments::clock::Ids;
+use card_payments::store::{Location, Store, WordTable};
 use entity::posting::Book;
 use entity::{Token, card, charge, event, journal_entry, posting};
+use rusqlite::Connection;
 use sea_orm::{
-    ColumnTrait, ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, EntityTrait,
-    IdenStatic, Iterable, PaginatorTrait, QueryFilter, QueryOrder,
+    ColumnTrait, ConnectOptions, ConnectionTrait, Database, DatabaseConnection, EntityTrait, IdenStatic,
+    Iterable, PaginatorTrait, QueryFilter, QueryOrder,
 };
 use uuid::Uuid;
 
@@ -66,15 +69,27 @@ impl Place {
         self.url.as_deref()
     }
 
-    async fn open(&self) -> Fallible<DatabaseConnection> {
-        let file = format!("sqlite://{}", self.folder.join("card-payments.db").display());
-        let mut options = ConnectOptions::new(self.url.clone().unwrap_or(file));
+    fn file(&self) -> PathBuf {
+        self.folder.join("card-payments.db")
+    }
+
+    async fn store(&self) -> Fallible<Store> {
+        let location = match self.url.clone() {
+            Some(url) => Location::Postgres { url },
+            None => Location::Sqlite { path: self.file() },
+        };
+        Ok(Store::open(&location, Arc::new(Ids::default())).await?)
+    }
+
+    async fn bare(&self) -> Fallible<Bare> {
+        let Some(url) = self.url.clone() else {
+            let connection = Connection::open(self.file())?;
+            connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -262144")?;
+            return Ok(Bare::Sqlite(connection));
+        };
+        let mut options = ConnectOptions::new(url);
         options.max_connections(1).sqlx_logging(false);
-        let db = Database::connect(options).await?;
-        if db.get_database_backend() == DbBackend::Sqlite {
-            db.execute_unprepared("PRAGMA synchronous = OFF; PRAGMA cache_size = -262144").await?;
-        }
-        Ok(db)
+        Ok(Bare::Postgres(Database::connect(options).await?))
     }
 
     fn spelt(&self, sql: &str) -> String {
@@ -85,7 +100,7 @@ impl Place {
     pub async fn template(&self) -> Fallible<Option<Template>> {
         let row = charge::Entity::find().filter(charge::Column::Description.eq(description("#n#", "#l#")));
         Ok(row
-            .one(&self.open().await?)
+            .one(self.store().await?.read())
             .await?
             .map(|row| Template { account: row.account_id.to_string(), row }))
     }
@@ -93,8 +108,10 @@ impl Place {
     /// Copy until there are so many.
     pub async fn fill(&self, size: i64) -> Fallible<()> {
         let row = self.template().await?.ok_or("there is no charge to copy")?.row;
-        let filling = Filling::new(row, self.open().await?).await?;
-        let there = i64::try_from(charge::Entity::find().count(&filling.db).await?)?;
+        let store = self.store().await?;
+        let there = i64::try_from(charge::Entity::find().count(store.read()).await?)?;
+        let filling = Filling::new(row, &store, self.bare().await?).await?;
+        drop(store);
         filling.run(&self.spelt(MAKE_COPIES)).await?;
         for from in (there..size).step_by(usize::try_from(CHUNK)?) {
             filling.chunk(from..Ord::min(from + CHUNK, size)).await?;
@@ -106,30 +123,40 @@ impl Place {
 const MAKE_COPIES: &str = "CREATE TABLE copies (n BIGINT, at BIGINT, charge UUID, card UUID, entry UUID, taken UUID, \
                            fee UUID, event UUID, charge_token TEXT, card_token TEXT)";
 
+/// The one connection that writes.
+enum Bare {
+    Sqlite(Connection),
+    Postgres(DatabaseConnection),
+}
+
 /// What is copied, and where.
 struct Filling {
-    db: DatabaseConnection,
+    db: Bare,
     row: charge::Model,
     lines: Vec<posting::Model>,
     event: Uuid,
 }
 
 impl Filling {
-    async fn new(row: charge::Model, db: DatabaseConnection) -> Fallible<Self> {
-        let line = posting::Entity::find_by_id((row.account_id, Token::new(row.id.id()))).one(&db).await?;
+    async fn new(row: charge::Model, store: &Store, db: Bare) -> Fallible<Self> {
+        let from = store.read();
+        let line = posting::Entity::find_by_id((row.account_id, Token::new(row.id.id()))).one(from).await?;
         let entry = line.ok_or("the charge has no line")?.entry_id;
-        let lines = posting::Entity::find().filter(posting::Column::EntryId.eq(entry)).all(&db).await?;
+        let lines = posting::Entity::find().filter(posting::Column::EntryId.eq(entry)).all(from).await?;
         let event = event::Entity::find().filter(event::Column::Data.contains(row.id.to_string()));
-        let event = event.order_by_asc(event::Column::Id).one(&db).await?;
+        let event = event.order_by_asc(event::Column::Id).one(from).await?;
         Ok(Self { lines, event: event.ok_or("the charge has no event")?.id.id(), row, db })
     }
 
     async fn run(&self, sql: &str) -> Fallible<()> {
-        Ok(self.db.execute_unprepared(sql).await.map(drop)?)
+        match &self.db {
+            Bare::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
+            Bare::Postgres(db) => Ok(db.execute_unprepared(sql).await.map(drop)?),
+        }
     }
 
     fn is_postgres(&self) -> bool {
-        self.db.get_database_backend() == DbBackend::Postgres
+        matches!(self.db, Bare::Postgres(_))
     }
 
     fn literal(&self, id: Uuid) -> String {
