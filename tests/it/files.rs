@@ -293,7 +293,6 @@ fn twenty_large_uploads_at_once_take_little_memory() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
     let (key, _) = server.keys();
-    // Of which most is the program itself.
     let before = peak(server.id());
     let body = multipart("a.pdf", &large(10 * MIB));
     let head = head(&key, body.len());
@@ -312,7 +311,7 @@ fn twenty_large_uploads_at_once_take_little_memory() {
     });
     if let (Some(before), Some(peak)) = (before, peak(server.id())) {
         println!("at most {} MiB, {} of them before", peak / 1024, before / 1024);
-        // A quarter of what is sent, and of that much is what the allocator has not given back yet.
+        // A quarter of what is sent.
         assert!(peak - before < 20 * 10 * 1024 / 4, "{before} KiB, then {peak} KiB");
     }
     assert_eq!(std::fs::read_dir(data.path().join("files")).unwrap().count(), 20);

@@ -11,7 +11,6 @@ use sea_orm::sea_query::{
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbBackend, QueryFilter, QuerySelect, QueryTrait, Select, Value,
 };
-
 use uuid::Uuid;
 
 use super::find::listed;

@@ -1,7 +1,7 @@
 //! From SQLite's values to sea-orm's and back.
 //!
-//! By their names, sea-orm reads a value of ours only as the very type that it is, and takes one of another type for NULL. SQLite has
-//! but one integer; which of Rust's is meant says the type that the column was declared with, the same on both databases.
+//! By their names, sea-orm reads a value of ours only as the very type that it is, and takes one of another type for NULL.
+//! SQLite has but one integer; which of Rust's is meant says the type that the column was declared with, the same on both databases.
 //! An expression is BIGINT. A blob of sixteen bytes is an id: what is hashed has thirty-two, what is sealed at least
 //! twenty-eight.
 
