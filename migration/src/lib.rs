@@ -37,6 +37,7 @@ mod m0026_former_webhook_keys;
 mod m0027_snapshots;
 mod m0028_audit_trail;
 mod m0031_traces;
+mod m0032_steady_searches;
 
 /// All steps in order.
 pub struct Migrator;
@@ -90,6 +91,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0027_snapshots::Migration),
             Box::new(m0028_audit_trail::Migration),
             Box::new(m0031_traces::Migration),
+            Box::new(m0032_steady_searches::Migration),
         ]
     }
 }

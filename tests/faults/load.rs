@@ -151,6 +151,7 @@ impl Memory {
 pub struct Load {
     pub memory: Arc<Memory>,
     stop: Arc<AtomicBool>,
+    allowance: Arc<AtomicU64>,
     clients: Vec<JoinHandle<()>>,
 }
 
@@ -158,6 +159,7 @@ impl Load {
     /// Begin; money goes to `recipient`.
     pub fn on(server: &Server, recipient: &str, seed: u64) -> Self {
         let (memory, stop) = <(Arc<Memory>, Arc<AtomicBool>)>::default();
+        let allowance = Arc::new(AtomicU64::new(u64::MAX));
         let client = |name| Client {
             server: server.clone(),
             recipient: recipient.to_owned(),
@@ -170,11 +172,16 @@ impl Load {
             open: Vec::new(),
         };
         let clients = (0..CLIENTS).map(client).map(|client| {
-            let stop = Arc::clone(&stop);
-            std::thread::spawn(move || client.run(&stop))
+            let (stop, allowance) = (Arc::clone(&stop), Arc::clone(&allowance));
+            std::thread::spawn(move || client.run(&stop, &allowance))
         });
         let clients = clients.collect();
-        Self { memory, stop, clients }
+        Self { memory, stop, allowance, clients }
+    }
+
+    /// From now on so many requests more.
+    pub fn is_allowed(&self, requests: u64) {
+        self.allowance.store(requests, Ordering::Relaxed);
     }
 
     /// Ask for nothing new, and go on until the outcome of everything that was asked is known.
@@ -201,9 +208,13 @@ struct Client {
 }
 
 impl Client {
-    fn run(mut self, stop: &AtomicBool) {
+    fn run(mut self, stop: &AtomicBool, allowance: &AtomicU64) {
         while !stop.load(Ordering::Relaxed) {
-            self.step();
+            let less = |left: u64| left.checked_sub(1);
+            match allowance.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+                Ok(_) => self.step(),
+                Err(_) => pause(Duration::from_millis(5)),
+            }
         }
         while let Some(asked) = self.open.pop() {
             while !self.settles(&asked) {

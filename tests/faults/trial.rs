@@ -15,6 +15,10 @@ use crate::truth::{self, Wrong};
 const RECIPIENT: &str = "email=payee@example.com&bank_account[name]=Pay+Ee&bank_account[bsb]=736032\
     &bank_account[number]=987654321";
 
+/// How many requests the load makes while it is looked at. Without a bound, each look at more takes longer, and the more there
+/// is at the next one.
+const MEANWHILE: u64 = 200;
+
 /// A server under load.
 pub struct Trial {
     pub installation: Installation,
@@ -50,6 +54,7 @@ impl Trial {
 
     /// Let the load go on for a moment.
     pub fn go_on(&mut self) {
+        self.load.is_allowed(u64::MAX);
         pause(Duration::from_millis(200 + self.chance.below(1_300)));
         self.report.rounds += 1;
     }
@@ -76,6 +81,7 @@ impl Trial {
 
     /// What was acknowledged since the last look is there, and the books are right, while the load goes on.
     pub fn look(&mut self) {
+        self.load.is_allowed(MEANWHILE);
         let lately = self.load.memory.since(self.seen);
         self.seen += lately.len();
         truth::is_there(&self.server, &lately, &mut self.wrong);

@@ -111,7 +111,7 @@ pub fn is_whole(server: &Server, acknowledged: &[Acknowledged], wrong: &mut Wron
             wrong.doubled("acknowledged", &promise.record);
         }
     }
-    let refunds = promised.remove("/1/refunds").unwrap_or_default();
+    let mut refunds = promised.remove("/1/refunds").unwrap_or_default();
     let mut charges = promised.remove("/1/charges").unwrap_or_default();
     for promise in acknowledged {
         match promise.asked.verb {
@@ -131,16 +131,13 @@ pub fn is_whole(server: &Server, acknowledged: &[Acknowledged], wrong: &mut Wron
     wrong.compare("a charge", charges, &found);
     let settled = server.all("/1/refunds");
     // It was still to be settled when it was acknowledged.
-    let refunds = refunds.into_iter().map(|(token, mut refund)| {
+    for found in &settled {
+        let Some(refund) = refunds.get_mut(token(found)) else { continue };
         for field in ["success", "status_message", "error_message"] {
-            refund[field] = settled
-                .iter()
-                .find(|found| found["token"] == token.as_str())
-                .map_or(Value::Null, |found| found[field].clone());
+            refund[field] = found[field].clone();
         }
-        (token, refund)
-    });
-    wrong.compare("a refund", refunds.collect(), &settled);
+    }
+    wrong.compare("a refund", refunds, &settled);
     for (list, promised) in promised {
         wrong.compare(list, promised, &server.all(list));
     }
