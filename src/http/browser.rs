@@ -76,10 +76,12 @@ struct Script {
 fn script(uri: &Uri) -> Option<Script> {
     let pairs = form_urlencoded::parse(uri.query()?.as_bytes());
     let text = |wanted| pairs.filter(|(name, _)| name == wanted).last().map(|(_, text)| text);
-    Some(Script {
+    let script = Script {
         callback: text("callback")?.into_owned(),
         posts: text("_method").is_some_and(|method| method.eq_ignore_ascii_case("post")),
-    })
+    };
+    // What neither posts nor names a function is a GET like any other.
+    (script.posts || well_formed(&script.callback)).then_some(script)
 }
 
 /// A script tag cannot send credentials of its own nor read a status, so the request is posted as if by form,

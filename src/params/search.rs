@@ -112,10 +112,15 @@ impl Search {
 
 /// A day stands for its first moment, in UTC; so does a time that names no offset.
 pub fn moment(text: &str) -> Option<DateTime<Utc>> {
+    let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
+    // chrono reads years of fewer digits than four, too, and drops decimals beyond the ninth.
+    let has_year = numbers.clone().any(|digits| digits.len() == 4);
+    if text.contains('.') && numbers.any(|digits| digits.len() > 9) {
+        return None;
+    }
     let day = |format| {
-        let day = NaiveDate::parse_from_str(text, format).ok()?;
-        // chrono reads years of fewer digits than four, too.
-        (day.year() >= 1000).then(|| day.and_time(NaiveTime::MIN).and_utc())
+        let day = NaiveDate::parse_from_str(text, format).ok().filter(|_| has_year)?;
+        Some(day.and_time(NaiveTime::MIN).and_utc())
     };
     let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
     let time = || with_plus(text).parse::<DateTime<FixedOffset>>().ok().map(|time| time.to_utc());
@@ -143,6 +148,8 @@ mod tests {
     fn all_spellings_of_a_date_are_read() {
         for (text, moment_read) in [
             ("2011/03/25", "2011-03-25T00:00:00Z"),
+            ("0001/01/01", "0001-01-01T00:00:00Z"),
+            ("Mar 5, 0999", "0999-03-05T00:00:00Z"),
             ("2011-03-25", "2011-03-25T00:00:00Z"),
             ("Mar 25, 2011", "2011-03-25T00:00:00Z"),
             ("2011-03-25T10:11:12Z", "2011-03-25T10:11:12Z"),
@@ -176,6 +183,7 @@ mod tests {
             "11/03/25",
             "1-2-3",
             "Mar 25, 11",
+            "2011-03-25T10:11:12.1234567890Z",
         ] {
             let faults = Search::read(&json!({ "start_date": text }), SORTS, None).faults;
             assert_eq!(

@@ -14,16 +14,18 @@ use crate::trial::Trial;
 
 /// `full-disks`: the disk below the data becomes full, and then has room again. `--rounds` (1).
 pub fn run(options: &Options, on: Database) -> Option<Report> {
+    let rounds = options.number("rounds", 1);
+    // What is acknowledged in all rounds must have room.
     let megabytes = match on {
-        Database::Sqlite => 16,
-        Database::Postgres => 256,
+        Database::Sqlite => 16 * rounds,
+        Database::Postgres => 192 + 64 * rounds,
     };
     let Some(disk) = Small::of(megabytes) else {
         eprintln!("full-disks has nothing to do: only root can mount a file system");
         return None;
     };
     let mut trial = Trial::begin(Installation::below(disk.folder.path(), on)?, options);
-    for _ in 0..options.number("rounds", 1) {
+    for _ in 0..rounds {
         trial.go_on();
         let errors = trial.server_errors();
         disk.fill();
@@ -53,7 +55,7 @@ struct Small {
 }
 
 impl Small {
-    fn of(megabytes: u32) -> Option<Self> {
+    fn of(megabytes: u64) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
         mount

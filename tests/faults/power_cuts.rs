@@ -1,5 +1,6 @@
 //! The power is cut at random moments under load: whatever was not flushed is gone, or any part of it.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use crate::disk::{Order, Survives};
@@ -31,7 +32,7 @@ pub fn run(options: &Options, _on: Database) -> Option<Report> {
 fn first_starts(times: u64, chance: &mut Chance) -> Option<()> {
     for _ in 0..times {
         let installation = Installation::on_a_disk()?;
-        let mut starting = installation.program().spawn().unwrap();
+        let mut starting = installation.program().stdout(Stdio::null()).spawn().unwrap();
         pause(Duration::from_millis(chance.below(500)));
         starting.kill().unwrap();
         starting.wait().unwrap();

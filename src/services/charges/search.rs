@@ -76,20 +76,29 @@ async fn found(
     exactly: &Exactly,
 ) -> Result<Found, Error> {
     let (db, backend) = (ctx.store.read(), ctx.store.backend());
-    if backend != DbBackend::Postgres && has_trigrams(query) && exactly.by_index() {
+    let is_postgres = backend == DbBackend::Postgres;
+    let matches = Condition::any().add(words::contains(backend, Column::SearchText.into_expr(), query));
+    let matches = exactly.conditions().into_iter().fold(matches, Condition::add);
+    if has_trigrams(query) && exactly.by_index() {
         // Looked up once, for the size and the page need them as well, and looking up a word is what takes time.
-        let ids = db.query_all(ids(account, &words::folded(query), exactly).limit(FEW + 1)).await?;
-        if ids.len() as u64 <= FEW {
+        let mut looked_up = if is_postgres {
+            rows.clone().filter(matches.clone()).select_only().column(Column::Id).into_query()
+        } else {
+            ids(account, &words::folded(query), exactly)
+        };
+        let ids = db.query_all(looked_up.limit(FEW + 1)).await?;
+        let known = ids.len() as u64;
+        if known <= FEW {
             let ids: Vec<Uuid> = ids.iter().map(|row| row.try_get("", "id")).collect::<Result<_, _>>()?;
             return Ok(Found {
-                rows: rows.filter(Column::Id.in_subquery(told(&ids)?)),
-                size: None,
+                rows: rows.filter(Column::Id.in_subquery(told(backend, &ids)?)),
+                // SQLite's may be there twice, or at another time.
+                size: is_postgres.then_some(known),
                 few: true,
             });
         }
     }
-    let matches = Condition::any().add(words::contains(backend, Column::SearchText.into_expr(), query));
-    let rows = rows.filter(exactly.conditions().into_iter().fold(matches, Condition::add));
+    let rows = rows.filter(matches);
     // Any time: so SQLite looks in the index of times, which holds the words as well.
     let at_any_time = rows.clone().filter(Column::CreatedAt.gte(Timestamp::from_millis(i64::MIN)));
     let ids = at_any_time.clone().select_only().column(Column::Id).into_query();
@@ -168,8 +177,15 @@ fn ids(account: AccountToken, words: &str, exactly: &Exactly) -> SelectStatement
     found
 }
 
-/// SQLite: ids as a table, in a text that is the same however many they are.
-fn told(ids: &[Uuid]) -> Result<SelectStatement, Error> {
+/// Ids as a table, in a text that is the same however many they are.
+fn told(backend: DbBackend, ids: &[Uuid]) -> Result<SelectStatement, Error> {
+    if backend == DbBackend::Postgres {
+        let ids: Vec<_> = ids.iter().map(Uuid::to_string).collect();
+        let array = format!("{{{}}}", ids.join(","));
+        return Ok(Query::select()
+            .expr(Expr::cust_with_values("unnest(CAST($1 AS UUID[]))", [array]))
+            .take());
+    }
     let ids: Vec<_> = ids.iter().map(Uuid::as_simple).collect();
     let each = Func::cust("json_each").arg(serde_json::to_string(&ids)?);
     let id = Func::cust("unhex").arg(Expr::col("value"));
