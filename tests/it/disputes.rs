@@ -31,6 +31,13 @@ async fn shown(client: &Client, dispute: &str) -> Value {
     client.get(&format!("/1/disputes/{dispute}")).await.ok(200)
 }
 
+/// A charge that is disputed by the next due work: what a subscription is billed.
+async fn foretold(client: &Client) -> Value {
+    let customer = client.customer(DISPUTED).await;
+    client.subscribed(&client.plan(&json!({})).await, token(&customer)).await;
+    client.get("/1/charges").await.ok(200)[0].clone()
+}
+
 rules! {
     async fn a_dispute_takes_its_amount_and_the_fee_and_asks_for_evidence(app) {
         let client = app.client();
@@ -183,15 +190,13 @@ rules! {
         let request = request.header("content-type", "application/json");
         let ordered = client.send(request.body(Body::from(crate::harness::charge(600).to_string())).unwrap()).await;
         let ordered = token_of(&ordered.ok(201));
-        app.do_due_work().await;
         let disputes = client.get("/1/disputes").await;
-        // They arrive at once, in any order.
+        // They are there when their charges are answered.
         let disputes = disputes.ok(200);
         let of = |dispute: &Value| (token_of(&dispute["charge"]), dispute["amount"].as_i64().unwrap());
         let of: HashMap<_, _> = disputes.as_array().unwrap().iter().map(of).collect();
         assert_eq!(of, HashMap::from([(ordered, 600), (at_once, 400)]));
         client.put_charge(&later, "capture").await.ok(200);
-        app.do_due_work().await;
         assert_eq!(client.charge(&later).await["active_chargebacks"], true);
         assert_eq!(amounts(&client.get("/1/disputes?per_page=1").await), [500]);
         // Nobody disputes twice.
@@ -211,7 +216,7 @@ rules! {
 
     async fn a_moved_clock_comes_by_a_foretold_dispute_and_its_expiry(app) {
         let client = app.client();
-        client.post("/1/charges", &charge_with(400, json!({ "card": card(DISPUTED) }))).await.ok(201);
+        foretold(&client).await;
         let moved = client.move_clock("30d").await;
         let ran: Vec<_> = moved["ran"].as_array().unwrap().iter().map(|item| (&item["at"], &item["what"])).collect();
         assert_eq!(ran, [
@@ -224,8 +229,8 @@ rules! {
 
     async fn a_charge_that_was_refunded_at_once_has_nothing_to_dispute(app) {
         let client = app.client();
-        let charge = client.post("/1/charges", &charge_with(400, json!({ "card": card(DISPUTED) }))).await.ok(201);
-        client.refund(token(&charge), 400).await.ok(201);
+        let charge = foretold(&client).await;
+        client.refund(token(&charge), charge["amount"].as_i64().unwrap()).await.ok(201);
         app.do_due_work().await;
         assert_eq!(client.get("/1/disputes").await.ok(200), json!([]));
         assert_eq!(app.number("SELECT COUNT(*) FROM foretold_disputes").await, 0);

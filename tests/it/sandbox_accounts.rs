@@ -186,8 +186,8 @@ rules! {
         app.clock.advance(Span::seconds(60));
         app.do_due_work().await;
         // What workers would take away at once.
-        let disputes = charge_with(400, json!({ "card": card("4200300000000012") }));
-        fresh.post("/1/charges", &disputes).await.ok(201);
+        let disputes = fresh.customer("4200300000000012").await;
+        fresh.subscribed(&fresh.plan(&json!({})).await, token(&disputes)).await;
         let file = fresh.file().await;
         fresh.delete(&format!("/1/files/{file}")).await.ok(204);
         // What is counted and noted in memory first.

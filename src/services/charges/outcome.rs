@@ -20,6 +20,7 @@ use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
+use crate::services::disputes::arrival;
 use crate::services::ledger::{self, Entry};
 use crate::services::payment::TokenUse;
 use crate::services::{cards, events, idempotency};
@@ -108,7 +109,12 @@ pub(in crate::services) async fn write(
     verdict: Verdict,
 ) -> Result<(Timestamp, charge::Model), Error> {
     let now = account.now_by(ctx.clock.now());
-    Ok((now, write_at(ctx, account, now, row, token, verdict).await?))
+    let disputed = is_disputed(ctx, &row, &verdict);
+    let row = write_at(ctx, account, now, row, token, verdict).await?;
+    if disputed && row.state == ChargeState::Captured {
+        arrival::comes_at_once(ctx, account, row.id).await;
+    }
+    Ok((now, row))
 }
 
 /// The same, at an instant of the account's clock.

@@ -3,7 +3,7 @@
 use entity::dispute::DisputeCategory;
 use entity::event::EventType;
 use entity::foretold_dispute::{self, Column};
-use entity::{Owned, Timestamp};
+use entity::{ChargeToken, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
@@ -11,10 +11,20 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 use super::open::Arriving;
 use crate::error::{Error, ErrorCode};
 use crate::services::clocks;
-use crate::services::context::Context;
+use crate::services::context::{Account, Context};
 use crate::services::due_work::{DueWork, Ran, Reach, Subject};
 use crate::services::moment::Moment;
 use crate::store::Tx;
+
+/// The dispute that was foretold with a capture arrives before that is answered, so that whoever asks for it then finds it.
+/// Should it fail here, it is due work like any other.
+pub(in crate::services) async fn comes_at_once(ctx: &Context, account: &Account, charge: ChargeToken) {
+    let moment = Moment::passing(account.clone());
+    let foretold = foretold_dispute::Model { account_id: account.id(), id: charge, arrives_at: account.now };
+    if let Err(error) = Arrival::work(ctx, &moment, foretold).await {
+        tracing::debug!(%error, "a dispute arrives later");
+    }
+}
 
 /// Foretold disputes arrive.
 pub struct Arrival;
