@@ -190,10 +190,16 @@ fn goes_on(error: &sqlx::Error) -> bool {
     answer.is_some_and(|answer| answer.code().is_none_or(|code| !code.starts_with("57P")))
 }
 
+/// Prepared once a connection, unless it has more values than that. Those are rows of which no two batches have as many: each
+/// number would be a text of its own, kept by the connection and by its server, and hardly ever asked for again.
+const PREPARED_VALUES_MAX: usize = 256;
+
 fn query(statement: Statement) -> sqlx::query::Query<'static, Postgres, SqlxValues> {
     show(&statement);
     let Statement { sql, values, .. } = statement;
-    sqlx::query_with(AssertSqlSafe(sql), SqlxValues(values.unwrap_or(Values(Vec::new()))))
+    let values = values.unwrap_or(Values(Vec::new()));
+    let is_kept = values.0.len() <= PREPARED_VALUES_MAX;
+    sqlx::query_with(AssertSqlSafe(sql), SqlxValues(values)).persistent(is_kept)
 }
 
 fn unexecuted(error: sqlx::Error) -> DbErr {

@@ -74,6 +74,8 @@ async fn lives(database: Database, otherwise: usize, share: usize) {
     let seeds: Vec<_> = (first..).take(lives).collect();
     for seeds in seeds.chunks(LANES * 2) {
         let Some(app) = App::start(database).await else { return };
+        // Whatever fails below, it is one of these.
+        println!("CARD_PAYMENTS_MODEL_SEED={} and on", seeds[0]);
         let client = app.client();
         for seeds in seeds.chunks(LANES) {
             let lanes = seeds.iter().map(async |seed| {

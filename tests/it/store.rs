@@ -289,6 +289,21 @@ rules! {
         app.client().captured(400).await;
     }
 
+    async fn a_statement_of_many_rows_is_not_kept_by_its_connection(app) {
+        if app.database == Database::Sqlite {
+            return;
+        }
+        let db = app.ctx().store.read();
+        for (rows, kept) in [(5_i64, 1_i64), (300, 0)] {
+            let names = (0..rows).map(|name| name.to_string());
+            let some = installation::Entity::find().filter(installation::Column::Name.is_in(names));
+            some.all(db).await.unwrap();
+            // The connection that was used last is the next one's.
+            let known = format!("SELECT COUNT(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT \"installation\"%IN%${rows})%'");
+            assert_eq!(app.number(&known).await, kept, "{rows}");
+        }
+    }
+
     // These numbers decide the throughput. They may fall; whoever lets one rise must say why.
     async fn a_charge_costs_so_many_statements_and_commits(app) {
         let client = app.client();

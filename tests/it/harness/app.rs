@@ -66,8 +66,9 @@ const BROKEN_SUBSCRIPTIONS: [(&str, &str); 7] = [
         "subscriptions s WHERE s.card_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id AND c.id = s.card_id AND c.customer_id = s.customer_id)",
     ),
     (
+        // Those of a deleted plan are out of sight, and gone soon.
         "open subscriptions of deleted customers",
-        "subscriptions s WHERE s.state IN ('trial', 'active', 'cancelling') AND NOT EXISTS (SELECT 1 FROM customers c WHERE c.account_id = s.account_id AND c.id = s.customer_id)",
+        "subscriptions s WHERE s.state IN ('trial', 'active', 'cancelling') AND NOT EXISTS (SELECT 1 FROM customers c WHERE c.account_id = s.account_id AND c.id = s.customer_id) AND EXISTS (SELECT 1 FROM plans p WHERE p.account_id = s.account_id AND p.id = s.plan_id AND p.deleted_at IS NULL)",
     ),
     (
         "ledgers whose credits are not their debits",
