@@ -131,10 +131,10 @@ pub fn is_whole(server: &Server, acknowledged: &[Acknowledged], wrong: &mut Wron
     wrong.compare("a charge", charges, &found);
     let settled = server.all("/1/refunds");
     // It was still to be settled when it was acknowledged.
-    for found in &settled {
-        let Some(refund) = refunds.get_mut(token(found)) else { continue };
+    for shown in &settled {
+        let Some(refund) = refunds.get_mut(token(shown)) else { continue };
         for field in ["success", "status_message", "error_message"] {
-            refund[field] = found[field].clone();
+            refund[field] = shown[field].clone();
         }
     }
     wrong.compare("a refund", refunds, &settled);

@@ -19,9 +19,7 @@ use crate::store::Tx;
 /// The dispute that was foretold with a capture arrives before that is answered, so that whoever asks for it then finds it.
 /// Should it fail here, it is due work like any other.
 pub(in crate::services) async fn comes_at_once(ctx: &Context, account: &Account, charge: ChargeToken) {
-    let moment = Moment::passing(account.clone());
-    let foretold = foretold_dispute::Model { account_id: account.id(), id: charge, arrives_at: account.now };
-    if let Err(error) = Arrival::work(ctx, &moment, foretold).await {
+    if let Err(error) = arrive(ctx, &Moment::passing(account.clone()), charge).await {
         tracing::debug!(%error, "a dispute arrives later");
     }
 }
@@ -48,32 +46,37 @@ impl DueWork for Arrival {
     }
 
     async fn work(ctx: &Context, moment: &Moment, row: foretold_dispute::Model) -> Result<Ran, Error> {
-        let arriving = Arriving {
-            account: row.account_id,
-            charge: row.id,
-            amount: None,
-            category: DisputeCategory::General,
-            now: moment.now(ctx),
-        };
-        let unit = ctx.store.write((arriving, moment.mark()), |tx, (arriving, mark)| {
-            async move {
-                if !is_foretold(tx, arriving).await? {
-                    return Ok(Ran::Nothing);
-                }
-                let ran = match arriving.record(tx).await {
-                    Ok(_) => Ran::Event(EventType::DisputeEvidenceRequired),
-                    // Refunded or disputed meanwhile: nothing is left.
-                    Err(error) if error.code() == ErrorCode::InvalidResource => Ran::Nothing,
-                    Err(error) => return Err(error),
-                };
-                forget(tx, arriving).await?;
-                mark.set(tx).await?;
-                Ok(ran)
-            }
-            .boxed()
-        });
-        unit.await
+        arrive(ctx, moment, row.id).await
     }
+}
+
+/// The dispute of a charge, if one is foretold.
+async fn arrive(ctx: &Context, moment: &Moment, charge: ChargeToken) -> Result<Ran, Error> {
+    let arriving = Arriving {
+        account: moment.account().id(),
+        charge,
+        amount: None,
+        category: DisputeCategory::General,
+        now: moment.now(ctx),
+    };
+    let unit = ctx.store.write((arriving, moment.mark()), |tx, (arriving, mark)| {
+        async move {
+            if !is_foretold(tx, arriving).await? {
+                return Ok(Ran::Nothing);
+            }
+            let ran = match arriving.record(tx).await {
+                Ok(_) => Ran::Event(EventType::DisputeEvidenceRequired),
+                // Refunded or disputed meanwhile: nothing is left.
+                Err(error) if error.code() == ErrorCode::InvalidResource => Ran::Nothing,
+                Err(error) => return Err(error),
+            };
+            forget(tx, arriving).await?;
+            mark.set(tx).await?;
+            Ok(ran)
+        }
+        .boxed()
+    });
+    unit.await
 }
 
 /// Whether it is still to come; nobody else lets it come before this commit.
