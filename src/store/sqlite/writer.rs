@@ -2,7 +2,7 @@
 //! that sixteen payments share one flush of the disk.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use futures::future::BoxFuture;
 use sea_orm::{DbBackend, DbErr, Statement};
@@ -45,13 +45,27 @@ impl Doorway for Writing {
 
 type Batch = Vec<Box<dyn Unit>>;
 
-pub(in crate::store) struct Writer(mpsc::Sender<Box<dyn Unit>>);
+pub(in crate::store) struct Writer {
+    // Before the thread: it ends when nobody can send any more.
+    units: mpsc::Sender<Box<dyn Unit>>,
+    _thread: Joined,
+}
+
+/// A thread that is waited for. Without, the process may end while the file is being closed, which leaves its log behind.
+struct Joined(Option<JoinHandle<()>>);
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        // How it ended was told to those whose units it ran.
+        let _ = self.0.take().map(JoinHandle::join);
+    }
+}
 
 impl Writer {
     /// Start the thread that writes. Units are asynchronous, but what they wait for on SQLite is done when they ask for
     /// it: a batch is one way to the thread and one back, however many statements it has.
     pub fn start(begin: Begin) -> std::io::Result<Self> {
-        let (sender, mut waiting) = mpsc::channel::<Box<dyn Unit>>(4 * BATCH_UNITS_MAX);
+        let (units, mut waiting) = mpsc::channel::<Box<dyn Unit>>(4 * BATCH_UNITS_MAX);
         let runtime = Handle::current();
         let write_all = async move {
             let mut batch = Batch::with_capacity(BATCH_UNITS_MAX);
@@ -60,13 +74,14 @@ impl Writer {
                 write(&begin, std::mem::take(&mut batch)).await;
             }
         };
-        thread::Builder::new().name("sqlite-writer".into()).spawn(move || runtime.block_on(write_all))?;
-        Ok(Self(sender))
+        let named = thread::Builder::new().name("sqlite-writer".into());
+        let thread = named.spawn(move || runtime.block_on(write_all))?;
+        Ok(Self { units, _thread: Joined(Some(thread)) })
     }
 
     /// How many units wait.
     pub fn queue(&self) -> usize {
-        self.0.max_capacity() - self.0.capacity()
+        self.units.max_capacity() - self.units.capacity()
     }
 
     pub async fn run<D, T, F>(&self, data: D, unit: F) -> Result<T, Error>
@@ -76,7 +91,7 @@ impl Writer {
         F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
     {
         let (unit, answer) = Waiting::new(data, unit);
-        self.0.send(Box::new(unit)).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
+        self.units.send(Box::new(unit)).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
         answer.await.unwrap_or_else(|_| Err(ErrorCode::ServiceUnavailable.into()))
     }
 }
