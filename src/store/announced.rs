@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
-use entity::{AccountToken, EventToken, Timestamp, WebhookToken};
+use entity::webhook::{self, WebhookState};
+use entity::{AccountToken, EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken};
 use sea_orm::{DbBackend, Value};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::PermitIterator;
@@ -37,6 +38,35 @@ impl Announcement {
     /// In SQL: the token that the webhook to endpoint `e` has in announcement `v`.
     pub const ITS_WEBHOOK: &str = "CASE e.slot WHEN 0 THEN v.webhook0 WHEN 1 THEN v.webhook1 \
          WHEN 2 THEN v.webhook2 WHEN 3 THEN v.webhook3 WHEN 4 THEN v.webhook4 END";
+
+    /// The webhook to an endpoint, by its token and slot; None: no endpoint can have that slot.
+    pub fn webhook(
+        &self,
+        (endpoint_id, slot): (WebhookEndpointToken, i32),
+        leased_until: Option<Timestamp>,
+    ) -> Option<webhook::Model> {
+        let id = *self.webhooks.get(usize::try_from(slot).ok()?)?;
+        Some(webhook::Model {
+            account_id: self.account,
+            id,
+            event_id: self.event,
+            endpoint_id,
+            state: WebhookState::Pending,
+            attempt: first_attempt(leased_until),
+            leased_until,
+            due_at: Some(self.at),
+            retries: 0,
+            errors: JsonText::empty_object(),
+            accepted_at: None,
+            created_at: self.at,
+            trace: self.trace.clone(),
+        })
+    }
+}
+
+/// Who holds the lease holds the first attempt.
+fn first_attempt(leased_until: Option<Timestamp>) -> i32 {
+    i32::from(leased_until.is_some())
 }
 
 /// Who delivers what this process commits, if anybody does.
@@ -95,13 +125,11 @@ pub(super) fn insert_webhooks(
     let columns: Vec<_> = columns.into_iter().chain(Announcement::WEBHOOKS).collect();
     let rows = announced.iter().map(|announcement| {
         let Announcement { account, event, at, webhooks, ref trace } = *announcement;
-        // Who holds the lease holds the first attempt.
-        let attempt = i32::from(leased_until.is_some());
         let row = [
             account.into(),
             event.into(),
             at.into(),
-            attempt.into(),
+            first_attempt(leased_until).into(),
             leased_until.into(),
             trace.clone().into(),
         ];
@@ -117,7 +145,7 @@ pub(super) fn insert_webhooks(
          FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id"
     );
     if backend == DbBackend::Postgres {
-        // A lock needs its account in plain sight where tables are distributed.
+        // What locks has its account in plain sight.
         if let [Announcement { account, .. }, others @ ..] = announced
             && others.iter().all(|other| other.account == *account)
         {

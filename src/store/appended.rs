@@ -1,11 +1,11 @@
 //! Rows that are only added. They wait until just before COMMIT and then leave as one statement a table
-//! (SQLite), or all together as one statement (PostgreSQL).
+//! (SQLite, and a distributed PostgreSQL), or all together as one statement (PostgreSQL).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use entity::counter::Counted;
-use entity::{AccountToken, Day, Timestamp, balance, counter, idempotency_key};
+use entity::{AccountToken, Day, Timestamp, WebhookEndpointToken, balance, counter, idempotency_key};
 use sea_orm::{DbBackend, EntityName, EntityTrait, IdenStatic, Iterable, ModelTrait, Statement, Value};
 use uuid::Uuid;
 
@@ -106,6 +106,24 @@ impl Appended {
         &self.announced
     }
 
+    /// What is announced, to be told one by one.
+    pub fn take_announced(&mut self) -> Vec<Announcement> {
+        std::mem::take(&mut self.announced)
+    }
+
+    /// Tell an endpoint, by its token and slot, of an event. A slot that no endpoint can have is told nothing.
+    pub fn tell(
+        &mut self,
+        announcement: &Announcement,
+        endpoint: (WebhookEndpointToken, i32),
+        leased_until: Option<Timestamp>,
+    ) {
+        if let Some(webhook) = announcement.webhook(endpoint, leased_until) {
+            self.row(&webhook);
+            self.count(announcement.account, Counted::Webhooks, 1);
+        }
+    }
+
     pub fn words(&mut self, table: WordTable, account: AccountToken, id: Uuid, text: &str) {
         let text = format!("{}\n{text}", WordTable::account_code(account));
         self.push(table.name(), || vec!["text", "id"], vec![text.into(), id.into()], "");
@@ -135,17 +153,18 @@ impl Appended {
         self.claims.extend(other.claims);
     }
 
-    /// The statements that write everything, after the changes that are `held` on PostgreSQL, each row of a count or
-    /// balance in `slot`, webhooks leased or free: on PostgreSQL one or none.
+    /// The statements that write everything, each row of a count or balance in `slot`, webhooks leased or free:
+    /// `together` with the changes that PostgreSQL holds they are one or none, otherwise one a table.
     pub fn into_statements(
         mut self,
         backend: DbBackend,
-        held: Held,
+        together: Option<Held>,
         slot: i32,
         leased_until: Option<Timestamp>,
     ) -> Vec<Statement> {
         if self.is_empty() {
-            return (!held.is_empty()).then(|| held.into_statement()).into_iter().collect();
+            let held = together.filter(|held| !held.is_empty());
+            return held.map(Held::into_statement).into_iter().collect();
         }
         for ((account_id, kind), n) in std::mem::take(&mut self.counts) {
             self.upsert(&counter::Model { account_id, kind, slot, n }, COUNT_CONFLICT);
@@ -154,10 +173,9 @@ impl Appended {
             self.upsert(&balance::Model { account_id, available_on, slot, amount }, CREDIT_CONFLICT);
         }
         let Self { tables, announced, .. } = &self;
-        if backend == DbBackend::Postgres {
-            vec![as_one(held, tables, announced, leased_until, slot)]
-        } else {
-            one_by_one(tables, announced, leased_until)
+        match together {
+            Some(held) => vec![as_one(held, tables, announced, leased_until, slot)],
+            None => one_by_one(backend, tables, announced, leased_until),
         }
     }
 
@@ -189,8 +207,9 @@ const COUNT_CONFLICT: &str =
 const CREDIT_CONFLICT: &str =
     " ON CONFLICT (account_id, available_on, slot) DO UPDATE SET amount = balances.amount + excluded.amount";
 
-/// SQLite: an INSERT a table and chunk.
+/// An INSERT a table and chunk. What is announced is SQLite's here: a distributed PostgreSQL has it as rows by now.
 fn one_by_one(
+    backend: DbBackend,
     tables: &[Table],
     announced: &[Announcement],
     leased_until: Option<Timestamp>,
@@ -198,17 +217,17 @@ fn one_by_one(
     let statement = |write: &dyn Fn(&mut String, &mut Vec<Value>)| {
         let (mut sql, mut values) = (String::new(), Vec::new());
         write(&mut sql, &mut values);
-        Statement::from_sql_and_values(DbBackend::Sqlite, sql, values)
+        Statement::from_sql_and_values(backend, sql, values)
     };
     let mut statements = Vec::new();
     for table in tables {
         for chunk in chunks(&table.rows) {
-            statements.push(statement(&|sql, values| insert(sql, values, table, chunk, DbBackend::Sqlite)));
+            statements.push(statement(&|sql, values| insert(sql, values, table, chunk, backend)));
         }
     }
     for chunk in chunks(announced) {
         statements.push(statement(&|sql, values| {
-            insert_webhooks(sql, values, chunk, leased_until, DbBackend::Sqlite);
+            insert_webhooks(sql, values, chunk, leased_until, backend);
         }));
         statements.push(statement(&|sql, values| count_apart(sql, values, chunk, COUNT_CONFLICT)));
     }

@@ -54,9 +54,9 @@ impl Begun {
     /// A transaction of nothing but what was appended.
     pub(super) async fn alone(origin: &Origin, appended: Vec<Statement>) -> Result<(), Uncommitted> {
         match origin {
-            Either::Sqlite(_) => Self::begin(origin).await.map_err(uncommitted)?.commit(appended).await,
             // A single statement is a transaction of its own.
-            Either::Postgres(pool) => write(pool, appended).await.map_err(uncommitted),
+            Either::Postgres(pool) if appended.len() == 1 => write(pool, appended).await.map_err(uncommitted),
+            _ => Self::begin(origin).await.map_err(uncommitted)?.commit(appended).await,
         }
     }
 

@@ -103,6 +103,17 @@ async fn has_citus(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
     Ok(found.is_some())
 }
 
+/// Whether the tables are spread over workers. A coordinator hands a whole statement on to the one worker that has its
+/// account; one that adds rows in several of its parts it takes apart itself, and copies between them.
+pub(super) async fn is_distributed(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
+    if !has_citus(database).await? {
+        return Ok(false);
+    }
+    let sql = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = 'accounts'::regclass";
+    let found = database.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
+    Ok(found.is_some())
+}
+
 struct Table {
     name: String,
     place: Place,

@@ -104,11 +104,16 @@ impl Store {
     /// Open the database at `location` and bring its schema up to date.
     pub async fn open(location: &Location, ids: Arc<Ids>) -> Result<Self, ConnectError> {
         let (reading, origin) = connect::open(location).await?;
+        let together = match &origin {
+            Either::Sqlite(_) => false,
+            Either::Postgres(connections) => !distributed::is_distributed(connections).await?,
+        };
         let statements = Arc::new(Statements::default());
         let reader = Counting::new(reading, Arc::clone(&statements));
         let hand_off = HandOff::default();
         let operator = Arc::default();
-        let begin = Begin::new(origin, ids, Arc::clone(&statements), hand_off.clone(), Arc::clone(&operator));
+        let (counted, told) = (Arc::clone(&statements), hand_off.clone());
+        let begin = Begin::new((origin, together), ids, counted, told, Arc::clone(&operator));
         let writer = match location {
             Location::Sqlite { .. } => {
                 Writer::Sqlite(sqlite::Writer::start(begin).map_err(ConnectError::Thread)?)

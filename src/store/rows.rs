@@ -6,11 +6,19 @@ use sea_orm::{DbBackend, Statement, Value};
 
 /// A statement about rows that it brings with it as the table `v`:
 /// `WITH v (id, n) AS (VALUES ($1, $2), ($3, $4)) UPDATE ... FROM v ...`.
+///
+/// On PostgreSQL, where all rows are about one account, `v.account_id` is that value itself: a distributed database sends
+/// a statement to one node only if it sees the account.
 pub fn about(backend: DbBackend, columns: &[&str], rows: Vec<Vec<Value>>, statement: &str) -> Statement {
     let (mut sql, mut values) = (String::new(), Vec::new());
+    let of_one = columns.first() == Some(&"account_id") && rows.iter().all(|row| row[0] == rows[0][0]);
     value_table(&mut sql, &mut values, backend, columns, rows.into_iter());
     sql.push(' ');
-    sql.push_str(statement);
+    if backend == DbBackend::Postgres && of_one {
+        sql.push_str(&statement.replace("v.account_id", "$1"));
+    } else {
+        sql.push_str(statement);
+    }
     Statement::from_sql_and_values(backend, sql, values)
 }
 

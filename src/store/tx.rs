@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use async_trait::async_trait;
 use entity::counter::Counted;
 use entity::token::Kind;
-use entity::{AccountToken, Day, EventToken, Timestamp, Token, account, idempotency_key};
+use entity::{AccountToken, Day, EventToken, Timestamp, Token, account, idempotency_key, webhook_endpoint};
 use sea_orm::sea_query::{LockType, OnConflict, QueryStatementBuilder};
 use sea_orm::{
-    ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel, ModelTrait, QueryResult,
-    QuerySelect, QueryTrait, Statement, StatementBuilder, UpdateMany,
+    ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel, ModelTrait,
+    QueryFilter, QueryResult, QuerySelect, QueryTrait, Statement, StatementBuilder, UpdateMany,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -42,11 +42,13 @@ pub(super) struct Begin {
     stride: i32,
     hand_off: HandOff,
     operator: Arc<OnceLock<Operator>>,
+    /// Whether what a unit writes may be one statement.
+    together: bool,
 }
 
 impl Begin {
     pub fn new(
-        origin: Origin,
+        (origin, together): (Origin, bool),
         ids: Arc<Ids>,
         statements: Arc<Statements>,
         hand_off: HandOff,
@@ -54,7 +56,7 @@ impl Begin {
     ) -> Self {
         let turn = Arc::new(AtomicI32::new(i32::from_le_bytes(random())));
         let stride = i32::from_le_bytes(random()) | 1;
-        Self { origin, ids, statements, turn, stride, hand_off, operator }
+        Self { origin, ids, statements, turn, stride, hand_off, operator, together }
     }
 
     pub fn tx(&self) -> Tx {
@@ -69,9 +71,9 @@ impl Begin {
         }
     }
 
-    /// One whose guards are answered before they are sent.
+    /// One whose guards are answered before they are sent, where they can leave with the rest.
     pub fn guessing(&self) -> Tx {
-        Tx { held: Some(Mutex::default()), ..self.tx() }
+        Tx { held: self.together.then(Mutex::default), ..self.tx() }
     }
 }
 
@@ -172,7 +174,7 @@ impl Tx {
     }
 
     async fn write_at_once(&self, rows: Appended, slot: i32) -> Result<(), DbErr> {
-        for statement in rows.into_statements(self.get_database_backend(), Held::default(), slot, None) {
+        for statement in rows.into_statements(self.get_database_backend(), None, slot, None) {
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -328,7 +330,7 @@ impl Tx {
 
     /// Write what the units appended, and commit.
     pub(super) async fn commit(self) -> Result<(), Uncommitted> {
-        let appended = std::mem::take(&mut *self.batch());
+        let mut appended = std::mem::take(&mut *self.batch());
         // Once something was sent, what was held has been sent before it.
         let held = self.held.as_ref().filter(|_| !self.begun.initialized());
         let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
@@ -341,10 +343,14 @@ impl Tx {
         } else {
             0
         };
-        let announced = appended.announced().to_vec();
+        let mut announced = appended.announced().to_vec();
         let places = self.begin.hand_off.places(announced.len());
         let leased_until = places.as_ref().map(|places| places.leased_until);
-        let appended = appended.into_statements(backend, held, slot, leased_until);
+        let together = self.begin.together.then_some(held);
+        if backend == DbBackend::Postgres && together.is_none() {
+            announced = self.address(&mut appended, leased_until).await.map_err(Uncommitted::Failed)?;
+        }
+        let appended = appended.into_statements(backend, together, slot, leased_until);
         if !appended.is_empty() {
             self.begin.statements.wrote();
         }
@@ -357,6 +363,31 @@ impl Tx {
             places.fill(announced);
         }
         Ok(())
+    }
+
+    /// Look who is to be told of what is announced. The endpoints are locked: a rival that deletes one waits, and then
+    /// deletes these webhooks as well. What somebody is told.
+    async fn address(
+        &self,
+        appended: &mut Appended,
+        leased_until: Option<Timestamp>,
+    ) -> Result<Vec<Announcement>, DbErr> {
+        let mut told = Vec::new();
+        for announcement in appended.take_announced() {
+            let endpoints = webhook_endpoint::Entity::find()
+                .select_only()
+                .columns([webhook_endpoint::Column::Id, webhook_endpoint::Column::Slot])
+                .filter(webhook_endpoint::Column::AccountId.eq(announcement.account))
+                .lock(LockType::KeyShare);
+            let endpoints = endpoints.into_tuple().all(self.begun().await?).await?;
+            for &endpoint in &endpoints {
+                appended.tell(&announcement, endpoint, leased_until);
+            }
+            if !endpoints.is_empty() {
+                told.push(announcement);
+            }
+        }
+        Ok(told)
     }
 
     /// Undo everything.

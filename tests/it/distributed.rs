@@ -8,8 +8,8 @@ use card_payments::store::Place;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement};
 
 use crate::harness::postgres::{self, Template};
-use crate::harness::process::{output, program};
-use crate::harness::{App, Database};
+use crate::harness::process::{Process, output, program};
+use crate::harness::{App, Database, token_of};
 
 const CITUS: &str = include_str!("distributed/citus.sql");
 
@@ -144,6 +144,38 @@ async fn a_run_that_ended_half_way_is_gone_on_with() {
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     assert!(told.lines().any(|table| table == "events"), "{told}");
     assert!(told.lines().all(|table| !before.contains(&table.to_owned())), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_statement_adds_rows_in_one_part_and_every_endpoint_is_told_of_every_event() {
+    let Some((database, connection)) = with_citus().await else { return };
+    assert_eq!(migrate(&database).0, Some(0));
+    let data = tempfile::tempdir().unwrap();
+    let here = |arguments: &[&str]| {
+        let mut command = program(data.path());
+        command.args(arguments).env("CARD_PAYMENTS_DATABASE_URL", database.url());
+        command
+    };
+    let server = Process::start(&mut here(&[]));
+    let (key, _) = server.keys();
+    for endpoint in ["one", "two"] {
+        let url = format!("url=http://127.0.0.1:9/{endpoint}");
+        server.ask("POST", "/1/webhook_endpoints", Some(&key), &url).ok(201);
+    }
+    let refunds = format!("/1/charges/{}/refunds", token_of(&server.pay(&key).ok(201)));
+    server.ask("POST", &refunds, Some(&key), "amount=100").ok(201);
+    server.stopped();
+    let counted = "SELECT concat_ws(' ', (SELECT count(*) FROM events), (SELECT count(*) FROM webhooks), \
+        (SELECT sum(n) FROM counters WHERE kind = 'webhooks'))";
+    let [counted] = &lines(&connection, counted).await[..] else { panic!("one row") };
+    let [events, webhooks, told] = counted.split(' ').map(|n| n.parse().unwrap()).collect::<Vec<i64>>()[..]
+    else {
+        panic!("{counted}")
+    };
+    assert!(events > 0);
+    assert_eq!((webhooks, told), (2 * events, 2 * events));
+    let (code, _, stderr) = output(&mut here(&["ledger", "verify"]));
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@
 //! nothing happens twice. `CARD_PAYMENTS_LOST_ANSWERS` (3) says how often at each site.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::body::Body;
 use entity::charge::{ChargeState, Origin};
@@ -202,15 +204,30 @@ async fn subscriber(client: &Client) -> (String, String) {
     (client.plan(&json!({})).await, customer)
 }
 
+/// Rounds that one server lives: each moves its clock by 71 days, and in May 2030 the cards end.
+const ROUNDS_OF_A_SERVER: usize = 15;
+
+/// An answer of every site is lost in each round. What is lost or doubled at the end.
+async fn live(app: &App, line: &Line, rounds: Range<usize>) -> (usize, usize) {
+    for round in rounds {
+        for site in sites() {
+            loses(app, line, site, round).await;
+        }
+    }
+    compared(app, line).await
+}
+
 rules! {
     async fn an_answer_that_is_lost_loses_nothing_and_repeats_nothing(app, line) {
         let rounds = std::env::var("CARD_PAYMENTS_LOST_ANSWERS").map_or(3, |rounds| rounds.parse().unwrap());
-        for round in 0..rounds {
-            for site in sites() {
-                loses(app, line, site, round).await;
-            }
+        let (mut lost, mut doubled) = live(app, line, 0..rounds.min(ROUNDS_OF_A_SERVER)).await;
+        for first in (ROUNDS_OF_A_SERVER..rounds).step_by(ROUNDS_OF_A_SERVER) {
+            let line = Arc::new(Line::default());
+            let next = Arc::clone(&line).start(app.database).await.unwrap();
+            let more = live(&next, &line, first..rounds.min(first + ROUNDS_OF_A_SERVER)).await;
+            (lost, doubled) = (lost + more.0, doubled + more.1);
+            next.check_books().await;
         }
-        let (lost, doubled) = compared(app, line).await;
         let sites = sites().len();
         println!(
             "lost-answers on {:?}: {rounds} rounds, {} faults, {lost} lost, {doubled} doubled, {} 5xx",

@@ -5,6 +5,17 @@ CREATE TABLE citus.truncated (name regclass);
 -- While a table stands here, distributing it fails.
 CREATE TABLE citus.failing (name text);
 
+-- What adds rows in several of its parts is no worker's: the coordinator takes it apart, copies between the parts and commits in
+-- two phases. It would be slow, not wrong; here it fails.
+CREATE FUNCTION citus.refuse_several_parts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF regexp_count(current_query(), 'INSERT INTO') > 1 THEN
+        RAISE EXCEPTION 'rows are added in several parts: %', current_query();
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION citus.create_distributed_table(
     table_name regclass, distribution_column text, distribution_type text DEFAULT 'hash', colocate_with text DEFAULT 'default'
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -27,6 +38,9 @@ BEGIN
         RAISE EXCEPTION 'relation % is not distributed', colocate_with;
     END IF;
     INSERT INTO citus.pg_dist_partition VALUES (table_name, distribution_column, colocate_with);
+    EXECUTE format(
+        'CREATE TRIGGER several_parts AFTER INSERT ON %s FOR EACH STATEMENT EXECUTE FUNCTION citus.refuse_several_parts()', table_name
+    );
 END
 $$;
 
