@@ -56,7 +56,9 @@ impl Begun {
         match origin {
             // A single statement is a transaction of its own.
             Either::Postgres(pool) if appended.len() == 1 => write(pool, appended).await.map_err(uncommitted),
-            _ => Self::begin(origin).await.map_err(uncommitted)?.commit(appended).await,
+            Either::Sqlite(_) | Either::Postgres(_) => {
+                Self::begin(origin).await.map_err(uncommitted)?.commit(appended).await
+            }
         }
     }
 

@@ -241,8 +241,10 @@ pub(super) fn answered(error: &DbErr) -> Option<String> {
 /// Whether a row was not added to a table because a rival's was there.
 pub(super) fn taken(error: &DbErr, table: &str) -> bool {
     answer(error).is_some_and(|answer| {
-        // SQLite names the columns in its message only.
-        let of_table = answer.table() == Some(table) || answer.message().contains(&format!(" {table}."));
+        // SQLite names the columns in its message only, Citus the constraint of its part of the table.
+        let said = |name: String| answer.message().contains(&name);
+        let of_table =
+            answer.table() == Some(table) || said(format!(" {table}.")) || said(format!("\"{table}_"));
         answer.is_unique_violation() && of_table
     })
 }

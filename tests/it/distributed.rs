@@ -80,12 +80,18 @@ async fn every_key_and_unique_constraint_holds_what_its_table_is_distributed_by(
 async fn the_schema_has_nothing_that_a_distributed_database_lacks() {
     let Some(app) = App::start(Database::Postgres).await else { return };
     for (what, sql) in [
-        ("triggers", "SELECT tgname::text FROM pg_trigger WHERE NOT tgisinternal"),
+        (
+            "triggers",
+            "SELECT tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace",
+        ),
         (
             "sequences",
             "SELECT relname::text FROM pg_class WHERE relkind = 'S' AND relnamespace = current_schema()::regnamespace",
         ),
-        ("foreign keys", "SELECT conname::text FROM pg_constraint WHERE contype = 'f'"),
+        (
+            "foreign keys",
+            "SELECT conname::text FROM pg_constraint WHERE contype = 'f' AND connamespace = current_schema()::regnamespace",
+        ),
         (
             "views",
             "SELECT relname::text FROM pg_class WHERE relkind IN ('v', 'm') AND relnamespace = current_schema()::regnamespace",

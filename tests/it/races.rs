@@ -45,9 +45,9 @@ fn only(answers: &[Answer], statuses: &[u16]) {
 
 /// No customer is without its primary card, and no card without its customer.
 async fn no_orphans(app: &App) {
-    let of_nobody = "SELECT COUNT(*) FROM cards WHERE customer_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM customers WHERE customers.id = cards.customer_id)";
+    let of_nobody = "SELECT COUNT(*) FROM cards WHERE customer_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM customers WHERE customers.account_id = cards.account_id AND customers.id = cards.customer_id)";
     assert_eq!(app.number(of_nobody).await, 0, "cards of deleted customers");
-    let without = "SELECT COUNT(*) FROM customers WHERE NOT EXISTS (SELECT 1 FROM cards WHERE cards.id = customers.primary_card_id AND cards.customer_id = customers.id)";
+    let without = "SELECT COUNT(*) FROM customers WHERE NOT EXISTS (SELECT 1 FROM cards WHERE cards.account_id = customers.account_id AND cards.id = customers.primary_card_id AND cards.customer_id = customers.id)";
     assert_eq!(app.number(without).await, 0, "customers without their primary card");
 }
 
