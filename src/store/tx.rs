@@ -1,12 +1,17 @@
 //! What a unit of work can reach.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use entity::counter::Counted;
 use entity::token::Kind;
-use entity::{AccountToken, Day, EventToken, Timestamp, Token, account, idempotency_key, webhook_endpoint};
+use entity::{
+    AccountToken, Day, EventToken, Timestamp, Token, WebhookEndpointToken, account, idempotency_key,
+    webhook_endpoint,
+};
 use sea_orm::sea_query::{LockType, OnConflict, QueryStatementBuilder};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel, ModelTrait,
@@ -372,15 +377,14 @@ impl Tx {
         appended: &mut Appended,
         leased_until: Option<Timestamp>,
     ) -> Result<Vec<Announcement>, DbErr> {
-        let mut told = Vec::new();
+        let (mut told, mut known) = (Vec::new(), HashMap::new());
         for announcement in appended.take_announced() {
-            let endpoints = webhook_endpoint::Entity::find()
-                .select_only()
-                .columns([webhook_endpoint::Column::Id, webhook_endpoint::Column::Slot])
-                .filter(webhook_endpoint::Column::AccountId.eq(announcement.account))
-                .lock(LockType::KeyShare);
-            let endpoints = endpoints.into_tuple().all(self.begun().await?).await?;
-            for &endpoint in &endpoints {
+            let account = announcement.account;
+            let endpoints: &Vec<(WebhookEndpointToken, i32)> = match known.entry(account) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(self.listeners(account).await?),
+            };
+            for &endpoint in endpoints {
                 appended.tell(&announcement, endpoint, leased_until);
             }
             if !endpoints.is_empty() {
@@ -388,6 +392,16 @@ impl Tx {
             }
         }
         Ok(told)
+    }
+
+    /// The endpoints of an account, by token and slot, locked.
+    async fn listeners(&self, account: AccountToken) -> Result<Vec<(WebhookEndpointToken, i32)>, DbErr> {
+        let endpoints = webhook_endpoint::Entity::find()
+            .select_only()
+            .columns([webhook_endpoint::Column::Id, webhook_endpoint::Column::Slot])
+            .filter(webhook_endpoint::Column::AccountId.eq(account))
+            .lock(LockType::KeyShare);
+        endpoints.into_tuple().all(self.begun().await?).await
     }
 
     /// Undo everything.

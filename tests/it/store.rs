@@ -15,7 +15,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::harness::{App, Database, card, charge, charge_with, eventually, rules};
+use crate::harness::{App, Database, card, charge, charge_with, eventually, postgres, rules};
 
 /// What a unit does with its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,12 +102,14 @@ async fn only_the_good_are_kept(app: &App, units: &[Ends]) {
     assert_eq!(kept(app).await, good.map(|(n, _)| format!("unit {n}")).collect::<Vec<_>>());
 }
 
-/// An intent and an outcome, in statements. On SQLite, one of them is a guard of its own.
+/// Whether the guards of a unit and what it appends are one statement.
+fn is_one(app: &App) -> bool {
+    app.database == Database::Postgres && !postgres::is_distributed()
+}
+
+/// An intent and an outcome, in statements: one each, and a guard where it goes by itself.
 fn of_two_units(app: &App) -> u64 {
-    match app.database {
-        Database::Sqlite => 3,
-        Database::Postgres => 2,
-    }
+    if is_one(app) { 2 } else { 3 }
 }
 
 /// Take a row that nobody has taken, with a row of one's own; or say who has it.
@@ -212,6 +214,10 @@ rules! {
 
     // On SQLite there is one writer, so the two never meet; on PostgreSQL they lock each other out, and one is repeated.
     async fn units_that_get_in_each_others_way_are_repeated(app) {
+        // A table that is whole on every node takes one writer at a time: these two would wait for each other for ever.
+        if postgres::is_distributed() {
+            return;
+        }
         for name in ["left", "right"] {
             let data = name.to_owned();
             app.ctx().store.write(data, |tx, name| act(tx, name, Ends::Writing).boxed()).await.unwrap();
@@ -258,11 +264,8 @@ rules! {
             assert_eq!(takes(app, who).await, "first");
             costs.push(since(before, app.ctx().store.statements()));
         }
-        // On PostgreSQL guard and row are one statement; then that statement in vain, the guard alone, and the look.
-        let expected = match app.database {
-            Database::Sqlite => [(0, 2, 1), (0, 2, 1)],
-            Database::Postgres => [(0, 1, 1), (0, 3, 2)],
-        };
+        // Guard and row are one statement; then that statement in vain, the guard alone, and the look.
+        let expected = if is_one(app) { [(0, 1, 1), (0, 3, 2)] } else { [(0, 2, 1), (0, 2, 1)] };
         assert_eq!(costs, expected);
         assert_eq!(kept(app).await, ["first"]);
     }
@@ -324,11 +327,10 @@ rules! {
         }
         // Reads, statements in units of work, commits. What is appended goes as one, on SQLite with its commit, on
         // PostgreSQL with the guards before it.
-        let expected = match app.database {
-            Database::Sqlite =>
-                [("inline", (1, 3, 2)), ("stored", (2, 5, 2)), ("customer", (2, 3, 2)), ("declined", (1, 3, 2))],
-            Database::Postgres =>
-                [("inline", (1, 2, 2)), ("stored", (2, 2, 2)), ("customer", (2, 2, 2)), ("declined", (1, 2, 2))],
+        let expected = if is_one(app) {
+            [("inline", (1, 2, 2)), ("stored", (2, 2, 2)), ("customer", (2, 2, 2)), ("declined", (1, 2, 2))]
+        } else {
+            [("inline", (1, 3, 2)), ("stored", (2, 5, 2)), ("customer", (2, 3, 2)), ("declined", (1, 3, 2))]
         };
         assert_eq!(costs, expected);
     }
