@@ -217,6 +217,7 @@ impl App {
             phase: phase.subscribe(),
             ctx: Arc::clone(&ctx),
             index: Arc::new(index),
+            document: Arc::default(),
             metrics: Metrics::install(),
             test_key: keys.as_ref().map(|keys| Arc::new(keys.secret.clone())),
             door: door.map(Arc::new),

@@ -83,6 +83,9 @@ pub const REFERENCE_LENGTH_MAX: u64 = 40;
 /// A certificate in PEM: real ones have about 2,000 characters.
 pub const WALLET_PEM_LENGTH_MAX: u64 = 10_000;
 
+/// Specification, Limits: search query of disputes and merchants.
+pub const QUERY_CHARACTERS_MIN: usize = 3;
+
 /// Specification, Limits: metadata items.
 pub const METADATA_ITEMS_MAX: usize = 25;
 /// Specification, Limits: metadata items, a key.

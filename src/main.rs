@@ -185,14 +185,14 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Serve(command) => serve(command.options, command.database).await,
         Command::Openapi(Openapi { json, postman }) => {
             let document = http::openapi();
-            if postman {
-                println!("{:#}", http::document::postman::collection(&document));
+            let text = if postman {
+                format!("{:#}\n", http::document::postman::collection(&document))
             } else if json {
-                println!("{document:#}");
+                format!("{document:#}\n")
             } else {
-                print!("{}", http::document::yaml(&document));
-            }
-            Ok(())
+                http::document::yaml(&document)
+            };
+            Ok(std::io::stdout().write_all(text.as_bytes())?)
         }
         Command::Migrate(Migrate { database, distribute: true }) => commands::distribute(&database).await,
         Command::Migrate(Migrate { database, .. }) => commands::open(&database).await.map(drop),
@@ -235,9 +235,10 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     let configuring = Parts::configured(&options, &database, &secrets);
     let Some(parts) = signals.unless_told(configuring).await.transpose()? else { return Ok(()) };
     let address = listener.local_addr()?;
-    let base_url = options.base_url.unwrap_or_else(|| format!("http://{address}"));
+    let named = options.base_url.map(|named| named.trim_end_matches('/').to_owned());
     let index = Index {
-        base_url: base_url.trim_end_matches('/').to_owned(),
+        base_url: named.clone().unwrap_or_else(|| format!("http://{address}")),
+        named,
         environment: database.environment,
         trusted_proxies: options.trusted_proxies,
         metrics: admin.is_none() && database.environment == Environment::Test,

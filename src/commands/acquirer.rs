@@ -1,6 +1,7 @@
 //! `card-payments acquirer`: the simulator for servers elsewhere.
 
 use std::error::Error;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -43,8 +44,7 @@ pub struct Acquirer {
 pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let Acquirer { listen, environment, log: filter, openapi } = options;
     if openapi {
-        print!("{}", document::yaml());
-        return Ok(());
+        return Ok(std::io::stdout().write_all(document::yaml().as_bytes())?);
     }
     log(&filter)?;
     let secret = config::Secrets::from_environment()?.acquirer;

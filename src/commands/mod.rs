@@ -123,7 +123,7 @@ pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>
     let found = store::look(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     for table in store::distribute(&location).await? {
-        println!("{table}");
+        writeln!(std::io::stdout(), "{table}")?;
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ pub async fn get_authorisation(
         (status = 200, description = "The authorisation", body = Envelope<Authorisation>),
         (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation"),
         (status = 404, description = "not_found"),
-        (status = 502, description = "gateway_error"),
+        (status = 502, description = "gateway_error: no answer came from the acquirer; the authorisation shows what has become of it"),
     ))]
 pub async fn void_authorisation(
     State(site): State<Site>,
@@ -97,7 +97,7 @@ pub async fn void_authorisation(
         (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation"),
         (status = 404, description = "not_found"),
         (status = 422, description = "invalid_resource"),
-        (status = 502, description = "gateway_error"),
+        (status = 502, description = "gateway_error: no answer came from the acquirer; the authorisation shows what has become of it"),
     ))]
 pub async fn capture_authorisation(
     State(site): State<Site>,

@@ -119,7 +119,7 @@ pub async fn get_charge(
         (status = 200, description = "The charge", body = Envelope<Charge>),
         (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation"),
         (status = 404, description = "not_found"),
-        (status = 502, description = "gateway_error"),
+        (status = 502, description = "gateway_error: no answer came from the acquirer; the charge shows what has become of it"),
     ))]
 pub async fn void_charge(
     State(site): State<Site>,
@@ -139,7 +139,7 @@ pub async fn void_charge(
         (status = 200, description = "The charge", body = Envelope<Charge>),
         (status = 400, description = "authorisation_expired, already_voided, already_captured, bad_authorisation, invalid_capture_amount"),
         (status = 404, description = "not_found"),
-        (status = 502, description = "gateway_error"),
+        (status = 502, description = "gateway_error: no answer came from the acquirer; the charge shows what has become of it"),
     ))]
 pub async fn capture_charge(
     State(site): State<Site>,

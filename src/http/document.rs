@@ -12,6 +12,7 @@ pub mod postman;
 mod refusals;
 mod webhooks;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
@@ -22,6 +23,7 @@ pub use bodies::{AddedCard, BrowserBankAccount, BrowserCard, BrowserPaymentSourc
 pub use parameters::{PageParameters, SearchParameters};
 
 use super::answer::{ErrorBody, ErrorMessage};
+use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
 
 /// The tags in the order of the specification's sections.
 const TAGS: &[(&str, &str)] = &[
@@ -73,16 +75,17 @@ pub fn finished(api: &OpenApi) -> Value {
     let mut document = serde_json::to_value(api).expect("the document is JSON");
     head(&mut document);
     components(&mut document);
+    metadata(&mut document);
     names::references(&mut document);
     let (schemas, mut forms) = (document["components"]["schemas"].clone(), BTreeSet::new());
-    let answers = answers::recorded();
+    let (answers, refused) = (answers::recorded(), answers::refused());
     for (method, operation) in operations(&mut document) {
         if method == "get" {
             operation.remove("requestBody");
         } else {
             refusals::repeatable(operation);
         }
-        refusals::errors(operation);
+        refusals::errors(operation, &refused);
         headers::headers(operation);
         parameters::described(operation);
         forms::describe(operation, &schemas, &mut forms);
@@ -98,9 +101,38 @@ pub fn finished(api: &OpenApi) -> Value {
     document
 }
 
-/// The document as it is committed and served.
+/// The document as a server shows it, by the address that its operator has named, if he has. Whoever came by another address
+/// can choose that.
+pub fn served(mut document: Value, named: Option<&str>) -> Value {
+    if let Some(named) = named {
+        document["servers"] =
+            json!([{ "url": named }, { "url": "/", "description": "Where this document is." }]);
+    }
+    document
+}
+
+/// The document as it is committed.
 pub fn yaml(document: &Value) -> String {
-    yaml_serde::to_string(document).expect("YAML can say all that JSON can")
+    let text = yaml_serde::to_string(document).expect("YAML can say all that JSON can");
+    text.lines().flat_map(|line| [quoted(line), "\n".into()]).collect()
+}
+
+/// A timestamp in quotes: to readers of YAML 1.1, of which there are many, it would be no text without them.
+fn quoted(line: &str) -> Cow<'_, str> {
+    let is_date = |text: &str| {
+        let bytes = text.as_bytes();
+        let digits = |from: usize, until: usize| bytes[from..until].iter().all(u8::is_ascii_digit);
+        bytes.len() >= 10
+            && (digits(0, 4) && digits(5, 7) && digits(8, 10))
+            && (bytes[4] == b'-' && bytes[7] == b'-')
+            && bytes.get(10).is_none_or(|after| *after == b'T')
+    };
+    match line.rsplit_once(' ') {
+        Some((before, text)) if before.ends_with([':', '-']) && is_date(text) => {
+            format!("{before} '{text}'").into()
+        }
+        Some(_) | None => line.into(),
+    }
 }
 
 fn head(document: &mut Value) {
@@ -139,6 +171,16 @@ fn components(document: &mut Value) {
         "secret_key": { "type": "http", "scheme": "basic", "description": "The secret API key as the user name, an empty password." },
         "publishable_key": { "type": "apiKey", "in": "query", "name": "publishable_api_key", "description": "For browsers and mobile applications." },
     });
+}
+
+/// How much metadata may be (specification, Limits), wherever there is some.
+fn metadata(document: &mut Value) {
+    let schemas = document["components"]["schemas"].as_object_mut().into_iter().flat_map(Map::values_mut);
+    for metadata in schemas.filter_map(|schema| schema.pointer_mut("/properties/metadata")) {
+        metadata["maxProperties"] = METADATA_ITEMS_MAX.into();
+        metadata["propertyNames"] = json!({ "maxLength": METADATA_KEY_CHARACTERS_MAX });
+        metadata["additionalProperties"]["maxLength"] = METADATA_VALUE_CHARACTERS_MAX.into();
+    }
 }
 
 fn schema_of<T: ToSchema>() -> (String, Value) {

@@ -44,7 +44,7 @@ mod wallets;
 mod webhook_endpoints;
 mod webhooks;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -76,6 +76,8 @@ pub struct Shared {
     pub ctx: Ctx,
     /// What the server says about itself.
     pub index: Arc<Index>,
+    /// The document of its API.
+    pub document: Arc<Document>,
     /// What /metrics shows.
     pub metrics: Metrics,
     /// What pages fill in on the server's own machine: a test environment's first secret key.
@@ -199,15 +201,21 @@ pub fn openapi() -> serde_json::Value {
 
 /// The document as it is served. Each text is made for who first wants it: that takes as long as everything else of a
 /// start, and many a server is never asked.
+#[derive(Debug, Default)]
 pub struct Document {
-    yaml: LazyLock<String>,
-    json: LazyLock<String>,
+    yaml: OnceLock<String>,
+    json: OnceLock<String>,
 }
 
-static DOCUMENT: Document = Document {
-    yaml: LazyLock::new(|| document::yaml(&openapi())),
-    json: LazyLock::new(|| openapi().to_string()),
-};
+impl Document {
+    fn yaml(&self, index: &Index) -> &str {
+        self.yaml.get_or_init(|| document::yaml(&document::served(openapi(), index.named.as_deref())))
+    }
+
+    fn json(&self, index: &Index) -> &str {
+        self.json.get_or_init(|| document::served(openapi(), index.named.as_deref()).to_string())
+    }
+}
 
 /// What watches over the server, for a listener of the operator's.
 pub fn admin_router(site: Site) -> Router {
@@ -222,7 +230,7 @@ pub fn router(site: Site) -> Router {
     };
     let (api, _) = OpenApiRouter::new().nest("/1", served).split_for_parts();
     let routed = api
-        .merge(system::routes(&DOCUMENT))
+        .merge(system::routes())
         .merge(challenge::routes())
         .merge(pay::routes())
         .merge(dashboard::routes(&site))

@@ -10,20 +10,23 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Document, Site, own_machine};
+use super::{Site, own_machine};
 use crate::config::Environment;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// The page and what it reads; its first script is ours, for the sake of the key.
-pub fn routes(document: &'static Document) -> Router<Site> {
-    let json = [(header::CONTENT_TYPE, "application/json")];
+pub fn routes() -> Router<Site> {
     Router::new()
         .route("/docs", get(async || Redirect::to("/docs/")))
         .route("/docs/", get(async || Html(PAGE)))
         .route("/docs/swagger-initializer.js", get(initializer))
         .route("/docs/{file}", get(file))
-        .route("/openapi.json", get(async move || (json, document.json.as_str())))
+        .route("/openapi.json", get(document))
+}
+
+async fn document(State(site): State<Site>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], site.document.json(&site.index).to_owned())
 }
 
 /// Readable without a browser: all else of the page is compressed.

@@ -8,7 +8,7 @@ use axum::routing::get;
 use ipnet::IpNet;
 
 use super::listen::Phase;
-use super::{Document, Site, swagger};
+use super::{Site, swagger};
 use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -18,6 +18,8 @@ use crate::services::installation;
 pub struct Index {
     /// Its address as callers know it.
     pub base_url: String,
+    /// The same, where the operator has named it.
+    pub named: Option<String>,
     /// Test or live.
     pub environment: Environment,
     /// Proxies whose X-Forwarded-For is believed.
@@ -29,14 +31,12 @@ pub struct Index {
 }
 
 /// The routes beside /1.
-pub fn routes(document: &'static Document) -> Router<Site> {
-    Router::new()
-        .route("/", get(index))
-        .route(
-            "/openapi.yaml",
-            get(async || ([(header::CONTENT_TYPE, "application/yaml")], document.yaml.as_str())),
-        )
-        .merge(swagger::routes(document))
+pub fn routes() -> Router<Site> {
+    Router::new().route("/", get(index)).route("/openapi.yaml", get(document)).merge(swagger::routes())
+}
+
+async fn document(State(site): State<Site>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/yaml")], site.document.yaml(&site.index).to_owned())
 }
 
 /// What watches over the server, whatever it has to do.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use validator::Validate;
 
 use super::{Paging, Params, filled, read, values::UNLISTED};
+use crate::limits::QUERY_CHARACTERS_MIN;
 
 /// What a search asks for. Decisions, chapter 1: order, search dates, search `query`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,9 +74,6 @@ impl Sorting {
         Params { value: Self { sort, ascending: direction != "-1", paging: paging.value }, faults }
     }
 }
-
-/// Specification, Limits: search query of disputes and merchants.
-const QUERY_CHARACTERS_MIN: usize = 3;
 
 impl Search {
     /// Whether the query is long enough for disputes and merchants.

@@ -81,9 +81,11 @@ pub struct Charge {
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
     /// The platform's share; shown only where one was sent.
+    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_adjustment: Option<PlatformAdjustment>,
     /// The platform's share in AUD cents, 0 until captured; shown only where one was sent.
+    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_fees: Option<i64>,
 }

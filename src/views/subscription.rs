@@ -19,11 +19,11 @@ pub struct Subscription {
     #[schema(value_type = Option<String>, format = DateTime, required)]
     next_billing_date: Option<Timestamp>,
     /// When the present interval began.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
-    active_interval_started_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    active_interval_started_at: Timestamp,
     /// When the present interval ends.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
-    active_interval_finishes_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    active_interval_finishes_at: Timestamp,
     /// When it was cancelled.
     #[schema(value_type = Option<String>, format = DateTime, required)]
     cancelled_at: Option<Timestamp>,
@@ -47,8 +47,8 @@ impl From<subscription::Model> for Subscription {
             token: row.id,
             state: row.state,
             next_billing_date: row.next_billing_at,
-            active_interval_started_at: Some(row.started_at),
-            active_interval_finishes_at: Some(row.finishes_at),
+            active_interval_started_at: row.started_at,
+            active_interval_finishes_at: row.finishes_at,
             cancelled_at: row.cancelled_at,
             created_at: row.created_at,
             plan_token: row.plan_id,

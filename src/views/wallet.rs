@@ -90,6 +90,7 @@ pub struct WalletSession {
     /// Names the merchant.
     pub merchant_identifier: String,
     /// Where the payment begins.
+    #[schema(required)]
     #[serde(default)]
     pub domain_name: String,
     /// What the device shows.
@@ -100,6 +101,7 @@ pub struct WalletSession {
     #[schema(required)]
     pub operational_analytics_identifier: Option<String>,
     /// How often it was asked for.
+    #[schema(required)]
     #[serde(default)]
     pub retries: i64,
     /// Names the payment service.

@@ -230,6 +230,42 @@ fn every_error_is_named_with_the_body_that_it_has() {
 }
 
 #[test]
+fn a_refused_authorisation_is_named_and_no_charge() {
+    let document = card_payments::http::openapi();
+    let mut seen = 0;
+    for (name, operation) in operations(&document).filter(|(name, _)| name.contains("/authorisations")) {
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let response = resolved(&document, response);
+            let examples = response["content"]["application/json"]["examples"].as_object();
+            for (code, example) in examples.into_iter().flatten() {
+                let body = &resolved(&document, example)["value"];
+                assert_eq!(body.get("charge_token"), None, "{name} {status} {code}");
+                seen += usize::from(
+                    body["authorisation_token"].as_str().is_some_and(|token| token.starts_with("auth_")),
+                );
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn every_reader_of_yaml_reads_the_document_alike() {
+    let document = card_payments::http::openapi();
+    let text = card_payments::http::document::yaml(&document);
+    let read: Value = yaml_serde::from_str(&text).unwrap();
+    assert!(read == document);
+    // YAML 1.1 has a type of its own for them.
+    let is_bare = |line: &&str| {
+        line.rsplit_once(' ').is_some_and(|(before, word)| {
+            let year = word.split_once('-').map_or("", |(year, _)| year);
+            before.ends_with([':', '-']) && year.len() == 4 && year.parse::<u16>().is_ok()
+        })
+    };
+    assert_eq!(text.lines().find(is_bare), None);
+}
+
+#[test]
 fn every_answer_names_its_headers() {
     let document = card_payments::http::openapi();
     for (name, operation) in operations(&document) {
@@ -250,6 +286,10 @@ fn every_answer_names_its_headers() {
             for header in wanted {
                 assert!(response["headers"].get(header).is_some(), "{name} {status}: {header}");
             }
+            // Of refusals only a decline is kept under its key.
+            let declines = response["description"].as_str().unwrap().contains("card_declined");
+            let replayed = response["headers"].get("Idempotent-Replayed").is_some();
+            assert!(!replayed || status.starts_with('2') || declines, "{name} {status}");
         }
     }
 }

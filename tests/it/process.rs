@@ -384,6 +384,36 @@ fn another_vault_key_does_not_open_the_database() {
 }
 
 #[test]
+fn whoever_reads_no_further_is_no_reason_to_panic() {
+    let data = folder();
+    for arguments in
+        [&["openapi"][..], &["openapi", "--json"], &["openapi", "--postman"], &["acquirer", "--openapi"]]
+    {
+        let mut command = program(data.path());
+        let mut child =
+            command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), stderr.lines().count()), (Some(1), 1), "{arguments:?}: {stderr}");
+        assert!(stderr.starts_with("error: Broken pipe"), "{arguments:?}: {stderr}");
+    }
+}
+
+#[test]
+fn the_served_document_names_the_address_that_the_operator_has_named() {
+    let data = folder();
+    let named = "https://payments.example.com/api";
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_BASE_URL", format!("{named}/")));
+    let document = server.ask("GET", "/openapi.json", None, "").json();
+    let urls: Vec<_> = document["servers"].as_array().unwrap().iter().map(|server| &server["url"]).collect();
+    assert_eq!(urls, [named, "/"]);
+    let yaml: Value = yaml_serde::from_str(&server.ask("GET", "/openapi.yaml", None, "").body).unwrap();
+    assert!(yaml == document);
+    server.stopped();
+}
+
+#[test]
 fn every_page_beside_the_api_answers() {
     let data = folder();
     let server = Process::start(&mut program(data.path()));

@@ -68,7 +68,7 @@ async fn rows_of(app: &App, account: &str) -> Vec<(String, i64)> {
             format!("X'{}'", account.id().simple()),
         ),
         Database::Postgres => (
-            "SELECT string_agg(table_name, ' ') FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'account_id'",
+            "SELECT string_agg(table_name, ' ') FROM information_schema.columns WHERE table_schema = current_schema() AND column_name = 'account_id'",
             format!("'{}'", account.id()),
         ),
     };

@@ -22,7 +22,10 @@ fn a_reader_presses_execute_on_a_charge_and_reads_201() {
         .map(|tag| tag["name"].clone())
         .collect();
     assert_eq!(told["sections"], Value::from(tags), "the sections of the specification, in its order");
-    assert_eq!(told["headings"], json!(["Keys", "Parameters", "Test cards", "Errors", "Idempotency"]));
+    assert_eq!(
+        told["headings"],
+        json!(["Keys", "Parameters", "Test cards", "Errors", "Idempotency", "JSONP"])
+    );
     assert_eq!(told["elsewhere"], json!([]), "it works offline");
     server.stopped();
 }

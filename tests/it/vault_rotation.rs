@@ -123,7 +123,7 @@ rules! {
                  pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name LIKE '%sealed%' AND m.sql NOT LIKE 'CREATE VIRTUAL%')",
             Database::Postgres =>
                 "SELECT string_agg(table_name || '.' || column_name, ' ') FROM information_schema.columns \
-                 WHERE table_schema = 'public' AND column_name LIKE '%sealed%'",
+                 WHERE table_schema = current_schema() AND column_name LIKE '%sealed%'",
         };
         let found = app.text(columns).await;
         let mut found: Vec<_> = found.split(' ').map(str::to_owned).collect();

@@ -117,7 +117,7 @@ pub(super) fn examples(operation: &mut Map<String, Value>) {
         Some("create_plan") => {
             json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" })
         }
-        Some("update_plan") => json!({ "name": "Tea plan", "customer_permissions": [] }),
+        Some("update_plan") => json!({ "name": "Tea plan", "customer_permissions": ["cancel"] }),
         Some("update_subscription") => json!({ "card_token": null }),
         Some("create_subscription") => json!({
             "plan_token": "plan_AZqYv3rVcBKUQ1mHn7tKRw", "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw",

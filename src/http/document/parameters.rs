@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
 use super::examples::token;
+use crate::limits::QUERY_CHARACTERS_MIN;
 use crate::services::{charges, disputes, merchants, transfers};
 
 /// Which page of a list.
@@ -45,6 +46,7 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
         Some("search_merchants") => merchants::find::SORTS,
         _ => &[],
     };
+    let is_narrow = matches!(operation["operationId"].as_str(), Some("search_disputes" | "search_merchants"));
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
         let (place, name) = (parameter["in"].as_str(), parameter["name"].as_str().unwrap_or_default());
@@ -56,6 +58,9 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
             }
             // A header that may be left out is not null.
             (Some("header"), _) => parameter["schema"] = json!({ "type": "string" }),
+            (Some("query"), "query") if is_narrow => {
+                parameter["schema"]["minLength"] = QUERY_CHARACTERS_MIN.into();
+            }
             (Some("query"), "direction") => parameter["schema"]["enum"] = json!([1, -1]),
             (Some("query"), "sort") => parameter["schema"]["enum"] = json!(sorts),
             (Some("query"), "status") => {

@@ -10,6 +10,7 @@ use super::headers::{self, REPLAYED};
 use super::operations;
 use crate::error::{Error, ErrorCode, Refusal};
 use crate::params::Faults;
+use crate::services::{snapshots, transfers, webhook_endpoints};
 
 /// Errors that any operation may answer with, whatever it does.
 const EVERYWHERE: &[ErrorCode] = &[
@@ -34,8 +35,11 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
         }
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
+    // What is kept under a key (decisions 2): answers of what changed something or reached the acquirer.
     for (status, response) in responses.iter_mut() {
-        if status.as_str() < "500" {
+        let codes = named(status, response["description"].as_str().unwrap_or_default());
+        let of_cards = status.as_str() < "500" && codes.iter().any(|code| is_decline(*code));
+        if status.as_str() < "300" || of_cards {
             headers::name(response, REPLAYED);
         }
     }
@@ -58,8 +62,10 @@ fn says(responses: &mut Map<String, Value>, code: ErrorCode) {
     response["description"] = if said.is_empty() { code.into() } else { format!("{said}, {code}").into() };
 }
 
-/// Every error has its body, and the errors of everywhere stand at every operation.
-pub(super) fn errors(operation: &mut Map<String, Value>) {
+/// Every error has its body, and the errors of everywhere stand at every operation. `recorded` has the operation's answer to
+/// faulty parameters.
+pub(super) fn errors(operation: &mut Map<String, Value>, recorded: &Value) {
+    let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
     for code in EVERYWHERE {
         says(responses, *code);
@@ -73,13 +79,49 @@ pub(super) fn errors(operation: &mut Map<String, Value>) {
         } else {
             object
         };
-        let example = |code: &ErrorCode| {
-            let reference = format!("#/components/examples/{}", example_name(*code));
-            (code.code().to_owned(), json!({ "$ref": reference }))
-        };
-        let examples: Map<_, _> = codes.iter().map(example).collect();
+        let examples: Map<_, _> =
+            codes.iter().map(|code| (code.code().to_owned(), shown(&id, *code, &recorded[&id]))).collect();
         response["content"] = json!({ "application/json": { "schema": schema, "examples": examples } });
     }
+}
+
+/// An operation's refusal: by its name where others answer the same.
+fn shown(operation: &str, code: ErrorCode, recorded: &Value) -> Value {
+    let named = |name: String| json!({ "$ref": format!("#/components/examples/{name}") });
+    if recorded["error"] == code.code() {
+        json!({ "summary": code.description(), "value": recorded })
+    } else if let Some(error) = of_its_own(operation, code) {
+        said(code, &error)
+    } else if is_about_payment(code) && operation.ends_with("_authorisation") {
+        named(authorisation_example(code))
+    } else {
+        named(example_name(code).to_owned())
+    }
+}
+
+fn said(code: ErrorCode, error: &Error) -> Value {
+    json!({ "summary": code.description(), "value": serde_json::to_value(error.body("0198c5e5")).unwrap_or_default() })
+}
+
+/// What one operation says in its own words, or without the charge that others name.
+fn of_its_own(operation: &str, code: ErrorCode) -> Option<Error> {
+    Some(match (operation, code) {
+        ("create_transfer", ErrorCode::InsufficientServiceBalance) => {
+            Error::explained(code, transfers::create::NOT_COVERED)
+        }
+        ("create_sandbox_snapshot", ErrorCode::LimitReached) => {
+            Error::explained(code, snapshots::create::full())
+        }
+        ("restore_sandbox_snapshot", ErrorCode::InvalidState) => {
+            Error::explained(code, snapshots::restore::OTHER_RELEASE)
+        }
+        ("rotate_sandbox_webhook_key", ErrorCode::InvalidState) => {
+            Error::explained(code, webhook_endpoints::keys::FORMER_SIGNS)
+        }
+        ("verify_charge", ErrorCode::TransactionForbidden)
+        | ("create_wallet_session", ErrorCode::GatewayError) => code.into(),
+        _ => return None,
+    })
 }
 
 /// The codes that a response's description names: "not_found", "gateway_error: nothing was charged".
@@ -98,17 +140,41 @@ fn example_name(code: ErrorCode) -> &'static str {
     if code == ErrorCode::InvalidSubscription { "invalid_subscription" } else { code.code() }
 }
 
+/// The same of an authorisation, where a charge's names the charge.
+fn authorisation_example(code: ErrorCode) -> String {
+    format!("authorisation_{}", example_name(code))
+}
+
 /// The bodies to which the errors of all operations refer, as the code makes them.
 pub(super) fn bodies() -> Map<String, Value> {
     let mut bodies = Map::new();
     for code in ErrorCode::ALL {
         if !matches!(code, ErrorCode::RouteNotFound | ErrorCode::MethodNotAllowed) {
-            let body = serde_json::to_value(example(*code).body("0198c5e5")).unwrap_or_default();
-            bodies
-                .insert(example_name(*code).into(), json!({ "summary": code.description(), "value": body }));
+            bodies.insert(example_name(*code).into(), said(*code, &example(*code)));
+        }
+        if is_about_payment(*code) {
+            let authorisation_token = token("auth_token");
+            let refusal = Refusal { authorisation_token, ..Refusal::from(*code) };
+            bodies.insert(authorisation_example(*code), said(*code, &refusal.into()));
         }
     }
     bodies
+}
+
+fn is_decline(code: ErrorCode) -> bool {
+    FailureCode::ALL.iter().any(|failure| ErrorCode::from(*failure) == code)
+}
+
+/// Whether its body names the charge or authorisation.
+fn is_about_payment(code: ErrorCode) -> bool {
+    let of_states = [
+        ErrorCode::AuthorisationExpired,
+        ErrorCode::AlreadyVoided,
+        ErrorCode::AlreadyCaptured,
+        ErrorCode::BadAuthorisation,
+        ErrorCode::InvalidCaptureAmount,
+    ];
+    of_states.contains(&code) || is_decline(code)
 }
 
 fn example(code: ErrorCode) -> Error {
@@ -117,14 +183,6 @@ fn example(code: ErrorCode) -> Error {
         faults.add(param, predicate);
         faults
     };
-    let of_charges = [
-        ErrorCode::AuthorisationExpired,
-        ErrorCode::AlreadyVoided,
-        ErrorCode::AlreadyCaptured,
-        ErrorCode::BadAuthorisation,
-        ErrorCode::InvalidCaptureAmount,
-    ];
-    let declines = FailureCode::ALL.iter().map(|failure| ErrorCode::from(*failure));
     if code == ErrorCode::InvalidResource {
         Error::Invalid(fault("card.number", "can't be blank"))
     } else if code == ErrorCode::UnprocessableEntity {
@@ -135,7 +193,7 @@ fn example(code: ErrorCode) -> Error {
         Error::not_the_customers_card()
     } else if code == ErrorCode::InternalError {
         Error::internal("an example")
-    } else if of_charges.into_iter().chain(declines).any(|about| about == code) {
+    } else if is_about_payment(code) {
         Refusal { charge_token: token("charge_token"), ..Refusal::from(code) }.into()
     } else {
         code.into()
@@ -169,10 +227,16 @@ fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
         .filter(|response| response.pointer("/content/application~1json/examples").is_some())
 }
 
-/// `NotFound`; `RepeatableNotFound` where the request may carry an Idempotency-Key.
+/// `NotFound`; `RepeatableNotFound` where the request may carry an Idempotency-Key; `...OrOthers` after three codes.
 fn response_name(response: &Value) -> String {
-    let codes = response["content"]["application/json"]["examples"].as_object();
-    let codes: Vec<_> = codes.into_iter().flatten().map(|(code, _)| pascal(code)).collect();
+    let examples = response["content"]["application/json"]["examples"].as_object();
+    let known = |example: &Value| example["$ref"].as_str().map(|name| name.rsplit('/').next().map(pascal));
+    let named = |(code, example): (&String, &Value)| known(example).flatten().unwrap_or_else(|| pascal(code));
+    let mut codes: Vec<_> = examples.into_iter().flatten().map(named).collect();
+    if codes.len() > 3 {
+        codes.truncate(3);
+        codes.push("Others".into());
+    }
     let repeatable = if response["headers"].get(REPLAYED).is_some() { "Repeatable" } else { "" };
     format!("{repeatable}{}", codes.join("Or"))
 }

@@ -18,7 +18,7 @@ pub fn section() -> Value {
                 "operationId": "receive_event",
                 "summary": "An event.",
                 "description": format!(
-                    "Sent to every webhook endpoint of the account for every event, signed as the Standard Webhooks specification says, until the endpoint answers with a 2xx status within 15 seconds or eight retries have failed. At least once, in no promised order: `webhook-id` is the key to drop repeats. Event types: {}. More types join over time: tolerate unknown ones.",
+                    "Sent to every webhook endpoint of the account for every event, signed as the Standard Webhooks specification says, until the endpoint answers with a 2xx status within 15 seconds or eight retries have failed. At least once, in no promised order: `webhook-id` is the key to drop repeats. Event types: {}. `recipient.deleted` is kept for later: nothing causes it yet. More types join over time: tolerate unknown ones.",
                     types.join(", ")
                 ),
                 "tags": ["Webhooks"],

@@ -68,15 +68,18 @@ async fn copy(ctx: &Context, account: &Account) -> Result<Made, Error> {
     Ok(Made { row, parts: parts.collect(), files })
 }
 
+/// What is said to an account that has as many as it may.
+pub fn full() -> String {
+    format!("An account may have {SNAPSHOTS_MAX} snapshots. Delete one before you make another.")
+}
+
 impl Made {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         let owner = self.row.account_id;
         // One at a time: of two that count at once, both would find room.
         settings::held(tx, owner).await?;
         if snapshot::Entity::owned_by(owner).count(tx).await? >= SNAPSHOTS_MAX {
-            let said =
-                format!("An account may have {SNAPSHOTS_MAX} snapshots. Delete one before you make another.");
-            return Err(Error::explained(ErrorCode::LimitReached, said));
+            return Err(Error::explained(ErrorCode::LimitReached, full()));
         }
         self.hold_files(tx, owner).await?;
         // At once: another unit of the same batch may count.

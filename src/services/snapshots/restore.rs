@@ -16,6 +16,10 @@ use crate::services::{files, idempotency};
 use crate::store::{self, Tx};
 use crate::views::snapshot::Snapshot;
 
+/// What is said of a snapshot whose rows are of another schema.
+pub const OTHER_RELEASE: &str =
+    "The snapshot was made by another release of the server, and cannot be put back.";
+
 /// Let the account hold what it held when a snapshot was made, and nothing else. Its keys, its merchants and its snapshots
 /// stay as they are.
 ///
@@ -24,8 +28,7 @@ use crate::views::snapshot::Snapshot;
 pub async fn restore(ctx: &Context, account: &Account, token: &str) -> Result<Snapshot, Error> {
     let row = find::by_token(ctx, account, token).await?;
     if row.schema_steps != store::schema_steps() {
-        let said = "The snapshot was made by another release of the server, and cannot be put back.";
-        return Err(Error::explained(ErrorCode::InvalidState, said));
+        return Err(Error::explained(ErrorCode::InvalidState, OTHER_RELEASE));
     }
     let _turn = turn().await?;
     let (itself, rows) = read(ctx, &row).await?;

@@ -21,6 +21,9 @@ use crate::views::transfer::Transfer;
 /// The word for the account's own bank account.
 const SELF: &str = "self";
 
+/// What is said where the balance does not cover it (decisions 8).
+pub const NOT_COVERED: &str = "There are not enough funds available to process this transfer";
+
 /// Pay money out.
 ///
 /// Refusals, first match wins: `invalid_resource` (on what was sent, then on what stands in the way of its recipient),
@@ -112,10 +115,7 @@ impl Order {
             ..paid(&self.account, self.id, TransferKind::Manual, self.amount, bank_account)?
         };
         if take(tx, &row).await? == Err(NotCovered) {
-            return Err(Error::explained(
-                ErrorCode::InsufficientServiceBalance,
-                "There are not enough funds available to process this transfer",
-            ));
+            return Err(Error::explained(ErrorCode::InsufficientServiceBalance, NOT_COVERED));
         }
         let transfer = record(tx, row);
         crash::point("transfer", "outcome.before");

@@ -181,7 +181,8 @@ impl Rotation {
     }
 }
 
-const FORMER_SIGNS: &str =
+/// What is said to whoever rotates a key while the former one signs.
+pub const FORMER_SIGNS: &str =
     "A former key still signs: wait for its end, or end it by a rotation without grace";
 
 /// Former keys that sign nothing any more are erased.

@@ -12,16 +12,81 @@ use crate::harness::{App, Client, Database};
 
 /// Committed, because ids and keys are other ones each time.
 const ANSWERS: &str = "src/http/document/answers.json";
+const REFUSALS: &str = "src/http/document/refusals.json";
+
+fn committed(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn kept(name: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(committed(name)).unwrap()).unwrap()
+}
+
+/// An operation a line.
+fn keep(name: &str, answers: &BTreeMap<String, Value>) {
+    let lines: Vec<_> = answers.iter().map(|(id, answer)| format!("{}: {answer}", json!(id))).collect();
+    std::fs::write(committed(name), format!("{{\n{}\n}}\n", lines.join(",\n"))).unwrap();
+}
+
+fn is_updated() -> bool {
+    std::env::var_os("UPDATE_DOCUMENTS").is_some()
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_success_shows_an_answer_that_fits_its_operation() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(ANSWERS);
-    let kept = || serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    if std::env::var_os("UPDATE_DOCUMENTS").is_some() && !faults(&kept()).is_empty() {
-        std::fs::write(&path, record(&kept()).await).unwrap();
+    if is_updated() && !faults(&kept(ANSWERS)).is_empty() {
+        keep(ANSWERS, &record(&kept(ANSWERS)).await);
     }
-    let faults = faults(&kept());
+    let faults = faults(&kept(ANSWERS));
     assert!(faults.is_empty(), "{ANSWERS}: UPDATE_DOCUMENTS=1 cargo test --test it: {faults:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_operation_that_refuses_parameters_shows_what_it_answers() {
+    let refused = refused().await;
+    if is_updated() {
+        keep(REFUSALS, &refused);
+    }
+    assert_eq!(kept(REFUSALS), json!(refused), "{REFUSALS}: UPDATE_DOCUMENTS=1 cargo test --test it");
+}
+
+/// What each operation answers to faulty parameters: the body without the required ones, or with a list where a text or a
+/// number stands; of a list, a page that is no number.
+async fn refused() -> BTreeMap<String, Value> {
+    const OF_PARAMETERS: [&str; 3] = ["invalid_resource", "unprocessable_entity", "invalid_subscription"];
+    let app = App::start(Database::Sqlite).await.unwrap();
+    let client = app.client();
+    let mut refused = BTreeMap::new();
+    for operation in operations().into_iter().filter(|operation| operation.method != Method::HEAD) {
+        let shown = &operation.described["responses"]["422"]["content"]["application/json"]["examples"];
+        if !OF_PARAMETERS.iter().any(|code| shown.get(code).is_some()) {
+            continue;
+        }
+        let id = operation.described["operationId"].as_str().unwrap();
+        let path = app.path_of(&client, &operation.path).await;
+        let example = client.body_of(&operation.described).await;
+        let bodies = example.as_object().into_iter().flatten().map(|(name, _)| {
+            let mut body = example.clone();
+            body[name] = json!(["one", "two"]);
+            body
+        });
+        let mut answer = None;
+        for body in [json!({})].into_iter().chain(bodies) {
+            let said = match operation.method {
+                Method::GET => client.get(&format!("{path}?page=x")).await,
+                // As JSON a file may be missing.
+                Method::POST => client.post(&path, &body).await,
+                _ => client.perform(&operation.method, &path, &body).await,
+            };
+            if said.status == 422 {
+                answer = Some(said);
+                break;
+            }
+        }
+        let answer = answer.unwrap_or_else(|| panic!("{id} refuses nothing"));
+        refused.insert(id.to_owned(), serde_json::from_str(&answer.text).unwrap());
+    }
+    refused
 }
 
 /// The operations that answer with JSON, each with its status.
@@ -60,8 +125,8 @@ fn faults(kept: &Value) -> BTreeMap<String, String> {
     faults
 }
 
-/// Every operation once, lists when there is something to list. An operation a line; what still fits stays as it was kept.
-async fn record(kept: &Value) -> String {
+/// Every operation once, lists when there is something to list. What still fits stays as it was kept.
+async fn record(kept: &Value) -> BTreeMap<String, Value> {
     let faults = faults(kept);
     let app = App::start(Database::Sqlite).await.unwrap();
     let client = app.client();
@@ -83,8 +148,7 @@ async fn record(kept: &Value) -> String {
         let answer = if faults.contains_key(&id) { answer } else { kept[&id].clone() };
         answers.insert(id, answer);
     }
-    let lines: Vec<_> = answers.iter().map(|(id, answer)| format!("{}: {answer}", json!(id))).collect();
-    format!("{{\n{}\n}}\n", lines.join(",\n"))
+    answers
 }
 
 /// Something below a record for the list of it, where the same path makes it.

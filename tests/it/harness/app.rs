@@ -150,6 +150,7 @@ impl Outlives {
         };
         let index = Index {
             base_url: "http://test".into(),
+            named: None,
             environment: self.environment,
             trusted_proxies: Vec::new(),
             metrics: true,
