@@ -75,8 +75,8 @@ pub fn finished(api: &OpenApi) -> Value {
     let mut document = serde_json::to_value(api).expect("the document is JSON");
     head(&mut document);
     components(&mut document);
-    metadata(&mut document);
     names::references(&mut document);
+    metadata(&mut document);
     let (schemas, mut forms) = (document["components"]["schemas"].clone(), BTreeSet::new());
     let (answers, refused) = (answers::recorded(), answers::refused());
     for (method, operation) in operations(&mut document) {
@@ -166,7 +166,6 @@ fn components(document: &mut Value) {
         },
     });
     document["components"]["headers"] = headers::components();
-    document["components"]["examples"] = refusals::bodies().into();
     document["components"]["securitySchemes"] = json!({
         "secret_key": { "type": "http", "scheme": "basic", "description": "The secret API key as the user name, an empty password." },
         "publishable_key": { "type": "apiKey", "in": "query", "name": "publishable_api_key", "description": "For browsers and mobile applications." },

@@ -24,6 +24,9 @@ const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::GatewayTimeout,
 ];
 
+/// Where the bodies of refusals are that several operations answer with.
+const EXAMPLES: &str = "#/components/examples/";
+
 /// What changes something can be asked for once more without a second effect (decisions 2).
 pub(super) fn repeatable(operation: &mut Map<String, Value>) {
     let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == "Sandbox");
@@ -87,7 +90,7 @@ pub(super) fn errors(operation: &mut Map<String, Value>, recorded: &Value) {
 
 /// An operation's refusal: by its name where others answer the same.
 fn shown(operation: &str, code: ErrorCode, recorded: &Value) -> Value {
-    let named = |name: String| json!({ "$ref": format!("#/components/examples/{name}") });
+    let named = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
     if recorded["error"] == code.code() {
         json!({ "summary": code.description(), "value": recorded })
     } else if let Some(error) = of_its_own(operation, code) {
@@ -146,7 +149,7 @@ fn authorisation_example(code: ErrorCode) -> String {
 }
 
 /// The bodies to which the errors of all operations refer, as the code makes them.
-pub(super) fn bodies() -> Map<String, Value> {
+fn bodies() -> Map<String, Value> {
     let mut bodies = Map::new();
     for code in ErrorCode::ALL {
         if !matches!(code, ErrorCode::RouteNotFound | ErrorCode::MethodNotAllowed) {
@@ -218,6 +221,9 @@ pub(super) fn shared(document: &mut Value) {
         }
     }
     document["components"]["responses"] = shared.into_iter().collect();
+    let (mut bodies, text) = (bodies(), document.to_string());
+    bodies.retain(|name, _| text.contains(&format!("{EXAMPLES}{name}\"")));
+    document["components"]["examples"] = bodies.into();
 }
 
 fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
