@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use entity::Chance;
 use entity::pricing::Percentage;
 use serde_json::{Map, Value};
-use url::Url;
+use url::{Host, Url};
 use validator::{ValidateEmail, ValidationError};
 
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
@@ -73,12 +73,30 @@ pub fn is_abn(text: &str) -> bool {
 pub fn http_url(text: &str) -> Result<(), ValidationError> {
     // The parser mends what a browser would: white space, a missing slash. We would send it on
     // unmended, so it must be right as it is.
-    let spelled = text.split_once("://").is_some_and(|(scheme, _)| {
-        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    let spelled = text.split_once("://").is_some_and(|(scheme, rest)| {
+        let of_the_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+        // After a third slash it would take the path for the host.
+        of_the_web && !rest.starts_with(['/', '\\'])
     });
     let clean = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
-    let hosted = Url::parse(text).is_ok_and(|url| url.host_str().is_some_and(|host| !host.is_empty()));
+    let hosted = Url::parse(text).is_ok_and(|url| match url.host() {
+        Some(Host::Domain(name)) => is_host_name(name),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        None => false,
+    });
     check(text.is_empty() || spelled && clean && hosted, "is not a valid URL")
+}
+
+/// What a resolver may know: of one label, too, and with the underscores that names inside of a network have.
+fn is_host_name(text: &str) -> bool {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    text.len() <= 253 && text.split('.').all(|label| is_label(label, "-_"))
+}
+
+/// A part of a domain name, with these marks besides letters and digits.
+fn is_label(text: &str, marks: &str) -> bool {
+    let letters = text.chars().all(|letter| letter.is_ascii_alphanumeric() || marks.contains(letter));
+    (1..=63).contains(&text.len()) && letters && !text.starts_with('-') && !text.ends_with('-')
 }
 
 /// An IPv4 or IPv6 address. Silent on blank text.
@@ -88,14 +106,13 @@ pub fn ip_address(text: &str) -> Result<(), ValidationError> {
 
 /// A fully qualified domain name, as its records spell it. Silent on blank text.
 pub fn domain_name(text: &str) -> Result<(), ValidationError> {
-    let label = |label: &str| {
-        let letters = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        (1..=63).contains(&label.len()) && letters && !label.starts_with('-') && !label.ends_with('-')
-    };
     let labels: Vec<_> = text.split('.').collect();
     // No address is a name: the last label of a name is no number.
     let named = labels.last().is_some_and(|last| last.bytes().any(|byte| !byte.is_ascii_digit()));
-    let qualified = labels.len() > 1 && named && text.len() <= 253 && labels.into_iter().all(label);
+    let qualified = labels.len() > 1
+        && named
+        && text.len() <= 253
+        && labels.into_iter().all(|label| is_label(label, "-"));
     check(text.is_empty() || qualified, "is not a fully qualified domain name")
 }
 

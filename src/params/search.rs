@@ -121,8 +121,17 @@ pub fn moment(text: &str) -> Option<DateTime<Utc>> {
         Some(day.and_time(NaiveTime::MIN).and_utc())
     };
     let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
-    let time = || with_plus(text).parse::<DateTime<FixedOffset>>().ok().map(|time| time.to_utc());
-    let local = || text.parse::<NaiveDateTime>().ok().map(|time| time.and_utc());
+    // Seconds may be left out, and the minutes of an offset.
+    let short = |text: &str| {
+        let read = |format| DateTime::parse_from_str(text, format).ok().filter(|_| has_year);
+        ["%Y-%m-%dT%H:%M%#z", "%Y-%m-%dT%H:%M:%S%.f%#z"].into_iter().find_map(read)
+    };
+    let time = || {
+        let text = with_plus(text);
+        text.parse::<DateTime<FixedOffset>>().ok().or_else(|| short(&text)).map(|time| time.to_utc())
+    };
+    let short = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok().filter(|_| has_year);
+    let local = || text.parse().ok().or_else(short).map(|time: NaiveDateTime| time.and_utc());
     // Years that no clock here reaches, and that would not fit the span of a timestamp everywhere.
     day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
 }
@@ -157,6 +166,10 @@ mod tests {
             // As a query gives them in which the plus sign is not escaped.
             (" 002020-01-01T00:00:00.000000000Z", "2020-01-01T00:00:00Z"),
             ("2011-03-25T10:11:12 10:00", "2011-03-25T00:11:12Z"),
+            ("2011-03-25T10:11Z", "2011-03-25T10:11:00Z"),
+            ("2011-03-25T10:11+10", "2011-03-25T00:11:00Z"),
+            ("2011-03-25T10:11:12.5+10", "2011-03-25T00:11:12.5Z"),
+            ("2011-03-25T10:11", "2011-03-25T10:11:00Z"),
         ] {
             let search =
                 Search::read(&json!({ "start_date": text, "end_date": format!(" {text} ") }), SORTS, None)
@@ -180,6 +193,9 @@ mod tests {
             "20110325",
             "11/03/25",
             "1-2-3",
+            "1-2-3T10:11Z",
+            "2011-03-25T10",
+            "2011-03-25T10:11+",
             "Mar 25, 11",
             "2011-03-25T10:11:12.1234567890Z",
         ] {

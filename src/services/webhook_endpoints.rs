@@ -54,9 +54,11 @@ pub async fn register(
 }
 
 /// Addresses that are never called are refused before a name is ever looked up; a name is judged when it is called.
-fn wrong_with(ctx: &Context, url: &str) -> Option<&'static str> {
-    let Ok(url) = Url::parse(url) else { return Some("is not a valid URL") };
-    if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
+fn wrong_with(ctx: &Context, text: &str) -> Option<&'static str> {
+    let Ok(url) = Url::parse(text) else { return Some("is not a valid URL") };
+    // Of empty credentials the parser keeps nothing.
+    let authority = text.split_once("://").and_then(|(_, rest)| rest.split(['/', '\\', '?', '#']).next());
+    if authority.is_some_and(|authority| authority.contains('@')) || url.fragment().is_some() {
         return Some("is not a valid URL");
     }
     (!ctx.outbound.reach().permits_literal(&url)).then_some("is not an address that may be called")

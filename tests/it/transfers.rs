@@ -58,6 +58,14 @@ rules! {
         assert_eq!(client.get(&format!("{PATH}/{}/line_items?page=2", token(&made))).await.ok(200), json!([]));
     }
 
+    async fn not_even_nothing_is_transferred_out_of_a_negative_balance(app) {
+        let client = app.client();
+        app.opens_with(0).await;
+        client.transfer(0, "self").await.ok(201);
+        client.disputed(400).await;
+        over_the_balance(&app.unchanged(client.transfer(0, "self")).await);
+    }
+
     async fn a_recipient_costs_thirty_cents_and_self_nothing(app) {
         let client = app.client();
         let recipient = client.recipient("987654321").await;

@@ -195,7 +195,7 @@ impl World {
             return faulty(&answer, &faults);
         }
         let cost = amount + if to.is_some() { FEE } else { 0 };
-        if cost > 0 && cost > available {
+        if cost > available {
             return is_refused(&answer, 402, "insufficient_service_balance");
         }
         let account = to.map_or_else(own_account, |n| self.recipients[n].shown["bank_account"].clone());
