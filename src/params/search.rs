@@ -130,8 +130,8 @@ pub fn moment(text: &str) -> Option<DateTime<Utc>> {
         let text = with_plus(text);
         text.parse::<DateTime<FixedOffset>>().ok().or_else(|| short(&text)).map(|time| time.to_utc())
     };
-    let short = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok().filter(|_| has_year);
-    let local = || text.parse().ok().or_else(short).map(|time: NaiveDateTime| time.and_utc());
+    let no_seconds = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok().filter(|_| has_year);
+    let local = || text.parse().ok().or_else(no_seconds).map(|time: NaiveDateTime| time.and_utc());
     // Years that no clock here reaches, and that would not fit the span of a timestamp everywhere.
     day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
 }

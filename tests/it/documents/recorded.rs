@@ -9,45 +9,32 @@ use serde_json::{Value, json};
 use crate::answers::{Operation, operations};
 use crate::harness::contract::Contract;
 use crate::harness::{App, Client, Database};
+use crate::site::committed;
 
 /// Committed, because ids and keys are other ones each time.
 const ANSWERS: &str = "src/http/document/answers.json";
 const REFUSALS: &str = "src/http/document/refusals.json";
 
-fn committed(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-fn kept(name: &str) -> Value {
-    serde_json::from_str(&std::fs::read_to_string(committed(name)).unwrap()).unwrap()
-}
-
 /// An operation a line.
-fn keep(name: &str, answers: &BTreeMap<String, Value>) {
+fn lines(answers: &BTreeMap<String, Value>) -> String {
     let lines: Vec<_> = answers.iter().map(|(id, answer)| format!("{}: {answer}", json!(id))).collect();
-    std::fs::write(committed(name), format!("{{\n{}\n}}\n", lines.join(",\n"))).unwrap();
-}
-
-fn is_updated() -> bool {
-    std::env::var_os("UPDATE_DOCUMENTS").is_some()
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_success_shows_an_answer_that_fits_its_operation() {
-    if is_updated() && !faults(&kept(ANSWERS)).is_empty() {
-        keep(ANSWERS, &record(&kept(ANSWERS)).await);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(ANSWERS);
+    let kept = || serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    if std::env::var_os("UPDATE_DOCUMENTS").is_some() && !faults(&kept()).is_empty() {
+        std::fs::write(&path, lines(&record(&kept()).await)).unwrap();
     }
-    let faults = faults(&kept(ANSWERS));
+    let faults = faults(&kept());
     assert!(faults.is_empty(), "{ANSWERS}: UPDATE_DOCUMENTS=1 cargo test --test it: {faults:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_that_refuses_parameters_shows_what_it_answers() {
-    let refused = refused().await;
-    if is_updated() {
-        keep(REFUSALS, &refused);
-    }
-    assert_eq!(kept(REFUSALS), json!(refused), "{REFUSALS}: UPDATE_DOCUMENTS=1 cargo test --test it");
+    committed(REFUSALS, &lines(&refused().await));
 }
 
 /// What each operation answers to faulty parameters: the body without the required ones, or with a list where a text or a
