@@ -56,6 +56,14 @@ struct Table {
     conflict: &'static str,
 }
 
+/// A statement that writes what was appended.
+pub(super) enum Writes {
+    /// Rows, and nothing else.
+    Rows(Statement),
+    /// Webhooks, too, to whatever endpoints there are: the first row that it answers, if any, has their number as `told`.
+    Told(Statement),
+}
+
 /// Rows waiting to be written.
 #[derive(Debug, Default)]
 pub(super) struct Appended {
@@ -161,10 +169,10 @@ impl Appended {
         together: Option<Held>,
         slot: i32,
         leased_until: Option<Timestamp>,
-    ) -> Vec<Statement> {
+    ) -> Vec<Writes> {
         if self.is_empty() {
             let held = together.filter(|held| !held.is_empty());
-            return held.map(Held::into_statement).into_iter().collect();
+            return held.map(Held::into_statement).map(Writes::Rows).into_iter().collect();
         }
         for ((account_id, kind), n) in std::mem::take(&mut self.counts) {
             self.upsert(&counter::Model { account_id, kind, slot, n }, COUNT_CONFLICT);
@@ -213,7 +221,7 @@ fn one_by_one(
     tables: &[Table],
     announced: &[Announcement],
     leased_until: Option<Timestamp>,
-) -> Vec<Statement> {
+) -> Vec<Writes> {
     let statement = |write: &dyn Fn(&mut String, &mut Vec<Value>)| {
         let (mut sql, mut values) = (String::new(), Vec::new());
         write(&mut sql, &mut values);
@@ -222,14 +230,17 @@ fn one_by_one(
     let mut statements = Vec::new();
     for table in tables {
         for chunk in chunks(&table.rows) {
-            statements.push(statement(&|sql, values| insert(sql, values, table, chunk, backend)));
+            let rows = statement(&|sql, values| insert(sql, values, table, chunk, backend));
+            statements.push(Writes::Rows(rows));
         }
     }
     for chunk in chunks(announced) {
-        statements.push(statement(&|sql, values| {
+        let webhooks = statement(&|sql, values| {
             insert_webhooks(sql, values, chunk, leased_until, backend);
-        }));
-        statements.push(statement(&|sql, values| count_apart(sql, values, chunk, COUNT_CONFLICT)));
+            sql.push_str(" RETURNING 1 AS told");
+        });
+        let counts = statement(&|sql, values| count_apart(sql, values, chunk, COUNT_CONFLICT));
+        statements.extend([Writes::Told(webhooks), Writes::Rows(counts)]);
     }
     statements
 }
@@ -253,8 +264,8 @@ fn as_one(
     announced: &[Announcement],
     leased_until: Option<Timestamp>,
     slot: i32,
-) -> Statement {
-    let (mut sql, mut values, end) = held.into_parts();
+) -> Writes {
+    let (mut sql, mut values, mut end) = held.into_parts();
     let named = |sql: &mut String, name: &str| {
         let _ = write!(sql, "{} {name} AS (", if sql.is_empty() { "WITH" } else { "," });
     };
@@ -270,9 +281,11 @@ fn as_one(
         named(&mut sql, "counted");
         count_told(&mut sql, &mut values, slot, COUNT_CONFLICT);
         sql.push(')');
+        end.push("(SELECT COUNT(*) FROM told) AS told".to_owned());
     }
-    sql.push_str(&end);
-    Statement::from_sql_and_values(DbBackend::Postgres, sql, values)
+    let _ = write!(sql, " SELECT {}", end.join(", "));
+    let statement = Statement::from_sql_and_values(DbBackend::Postgres, sql, values);
+    if announced.is_empty() { Writes::Rows(statement) } else { Writes::Told(statement) }
 }
 
 fn insert(sql: &mut String, values: &mut Vec<Value>, table: &Table, rows: &[Vec<Value>], backend: DbBackend) {

@@ -1,7 +1,8 @@
 //! A transaction that has begun, on either database.
 
-use sea_orm::{ConnectionTrait, DbErr, RuntimeErr, Statement};
+use sea_orm::{ConnectionTrait, DbErr, RuntimeErr};
 
+use super::appended::Writes;
 use super::connect::answered;
 use super::connections::Transaction;
 use super::either::{Either, Origin};
@@ -33,26 +34,26 @@ impl Begun {
         }
     }
 
-    /// Write what was appended, and commit.
-    pub(super) async fn commit(self, appended: Vec<Statement>) -> Result<(), Uncommitted> {
+    /// Write what was appended, and commit. Whether webhooks were written.
+    pub(super) async fn commit(self, appended: Vec<Writes>) -> Result<bool, Uncommitted> {
         let written = write(&self, appended).await;
         match self {
             Self::Sqlite(writing) => {
-                let committed = written.and_then(|()| writing.0.say("COMMIT"));
+                let committed = written.and_then(|told| writing.0.say("COMMIT").map(|()| told));
                 committed.map_err(|error| {
                     roll_back(&writing.0);
                     uncommitted(error)
                 })
             }
             Self::Postgres(transaction) => {
-                written.map_err(Uncommitted::Failed)?;
-                transaction.commit().await.map_err(uncommitted)
+                let told = written.map_err(Uncommitted::Failed)?;
+                transaction.commit().await.map_err(uncommitted).map(|()| told)
             }
         }
     }
 
-    /// A transaction of nothing but what was appended.
-    pub(super) async fn alone(origin: &Origin, appended: Vec<Statement>) -> Result<(), Uncommitted> {
+    /// A transaction of nothing but what was appended. Whether webhooks were written.
+    pub(super) async fn alone(origin: &Origin, appended: Vec<Writes>) -> Result<bool, Uncommitted> {
         match origin {
             // A single statement is a transaction of its own.
             Either::Postgres(pool) if appended.len() == 1 => write(pool, appended).await.map_err(uncommitted),
@@ -72,11 +73,18 @@ impl Begun {
     }
 }
 
-async fn write(connection: &impl ConnectionTrait, appended: Vec<Statement>) -> Result<(), DbErr> {
-    for statement in appended {
-        connection.execute_raw(statement).await?;
+async fn write(connection: &impl ConnectionTrait, appended: Vec<Writes>) -> Result<bool, DbErr> {
+    let mut told = 0;
+    for writes in appended {
+        match writes {
+            Writes::Rows(statement) => drop(connection.execute_raw(statement).await?),
+            Writes::Told(statement) => {
+                let row = connection.query_one_raw(statement).await?;
+                told += row.map(|row| row.try_get::<i64>("", "told")).transpose()?.unwrap_or_default();
+            }
+        }
     }
-    Ok(())
+    Ok(told > 0)
 }
 
 /// Whatever failed, the connection is out of its transaction afterwards.
@@ -90,7 +98,13 @@ fn uncommitted(error: DbErr) -> Uncommitted {
     const DISK: [&str; 2] = ["10", "13"];
     match answered(&error) {
         // It was never sent: a value of ours that no column takes.
-        None if matches!(error, DbErr::Exec(RuntimeErr::Internal(_))) => Uncommitted::Failed(error),
+        None if matches!(
+            error,
+            DbErr::Exec(RuntimeErr::Internal(_)) | DbErr::Query(RuntimeErr::Internal(_))
+        ) =>
+        {
+            Uncommitted::Failed(error)
+        }
         // SQLite's extended codes carry the plain one in their low byte.
         Some(code) if !DISK.contains(&plain(&code).as_str()) => Uncommitted::Failed(error),
         Some(_) | None => Uncommitted::InDoubt(error),

@@ -55,19 +55,19 @@ impl Held {
         self.changes.push(change);
     }
 
-    /// The parts and their values, for others to follow, and how a statement of such parts ends: it divides by the rows
-    /// that each guard has changed.
-    pub fn into_parts(self) -> (String, Vec<Value>, String) {
+    /// The parts and their values, for others to follow, and what a statement of such parts selects in the end: it divides by
+    /// the rows that each guard has changed.
+    pub fn into_parts(self) -> (String, Vec<Value>, Vec<String>) {
         let guards = self.changes.iter().enumerate().filter(|(_, change)| **change == Change::Decides);
-        let won: Vec<_> = guards.map(|(n, _)| format!("1 / (SELECT COUNT(*) FROM g{n})")).collect();
+        let won = guards.map(|(n, _)| format!("1 / (SELECT COUNT(*) FROM g{n})")).collect();
         let (sql, Values(values)) = self.parts.into_parts();
-        (sql, values, format!(" SELECT {}", won.join(", ")))
+        (sql, values, won)
     }
 
     /// A statement of nothing else.
     pub fn into_statement(self) -> Statement {
-        let (mut sql, values, end) = self.into_parts();
-        sql.push_str(&end);
+        let (mut sql, values, won) = self.into_parts();
+        let _ = write!(sql, " SELECT {}", won.join(", "));
         Statement::from_sql_and_values(DbBackend::Postgres, sql, values)
     }
 }

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::AS_LONG_AS_IT_TAKES;
 use super::Operator;
 use super::announced::{Announcement, HandOff};
-use super::appended::{Appended, WordTable};
+use super::appended::{Appended, WordTable, Writes};
 use super::begun::{Begun, Uncommitted};
 use super::either::Origin;
 use super::guards::{Change, Held};
@@ -179,7 +179,8 @@ impl Tx {
     }
 
     async fn write_at_once(&self, rows: Appended, slot: i32) -> Result<(), DbErr> {
-        for statement in rows.into_statements(self.get_database_backend(), None, slot, None) {
+        for writes in rows.into_statements(self.get_database_backend(), None, slot, None) {
+            let (Writes::Rows(statement) | Writes::Told(statement)) = writes;
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -352,7 +353,8 @@ impl Tx {
         let places = self.begin.hand_off.places(announced.len());
         let leased_until = places.as_ref().map(|places| places.leased_until);
         let together = self.begin.together.then_some(held);
-        if backend == DbBackend::Postgres && together.is_none() {
+        let addressed = backend == DbBackend::Postgres && together.is_none();
+        if addressed {
             announced = self.address(&mut appended, leased_until).await.map_err(Uncommitted::Failed)?;
         }
         let appended = appended.into_statements(backend, together, slot, leased_until);
@@ -360,11 +362,12 @@ impl Tx {
             self.begin.statements.wrote();
         }
         self.begin.statements.committed();
-        match self.begun.into_inner() {
+        let told = match self.begun.into_inner() {
             Some(begun) => begun.commit(appended).await?,
             None => Begun::alone(&self.begin.origin, appended).await?,
-        }
-        if let Some(places) = places {
+        };
+        // Nobody looks for webhooks that nobody listens for.
+        if let Some(places) = places.filter(|_| told || addressed) {
             places.fill(announced);
         }
         Ok(())
