@@ -31,6 +31,8 @@ for folder in "$cargo_home=/cargo" "$PWD=/card-payments" "$built=/target"; do
     rust+=" --remap-path-prefix=$folder"
     c+=" -ffile-prefix-map=$folder"
 done
+# Of ninety thousand pointers each would be a line of its own: two megabytes.
+rust+=' -C link-arg=-Wl,-z,pack-relative-relocs'
 export RUSTFLAGS=$rust CFLAGS_x86_64_unknown_linux_musl=$c
 # Nor must the processor: the allocator would ask it how long its addresses are. Those of Linux programs have 48 bits.
 export JEMALLOC_SYS_WITH_LG_VADDR=48

@@ -47,6 +47,7 @@ mod webhooks;
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use tokio::sync::watch;
@@ -203,17 +204,19 @@ pub fn openapi() -> serde_json::Value {
 /// start, and many a server is never asked.
 #[derive(Debug, Default)]
 pub struct Document {
-    yaml: OnceLock<String>,
-    json: OnceLock<String>,
+    yaml: OnceLock<Bytes>,
+    json: OnceLock<Bytes>,
 }
 
 impl Document {
-    fn yaml(&self, index: &Index) -> &str {
-        self.yaml.get_or_init(|| document::yaml(&document::served(openapi(), index.named.as_deref())))
+    fn yaml(&self, index: &Index) -> Bytes {
+        let made = || document::yaml(&document::served(openapi(), index.named.as_deref())).into();
+        self.yaml.get_or_init(made).clone()
     }
 
-    fn json(&self, index: &Index) -> &str {
-        self.json.get_or_init(|| document::served(openapi(), index.named.as_deref()).to_string())
+    fn json(&self, index: &Index) -> Bytes {
+        let made = || document::served(openapi(), index.named.as_deref()).to_string().into();
+        self.json.get_or_init(made).clone()
     }
 }
 

@@ -26,7 +26,7 @@ pub fn routes() -> Router<Site> {
 }
 
 async fn document(State(site): State<Site>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], site.document.json(&site.index).to_owned())
+    ([(header::CONTENT_TYPE, "application/json")], site.document.json(&site.index))
 }
 
 /// Readable without a browser: all else of the page is compressed.

@@ -36,7 +36,7 @@ pub fn routes() -> Router<Site> {
 }
 
 async fn document(State(site): State<Site>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/yaml")], site.document.yaml(&site.index).to_owned())
+    ([(header::CONTENT_TYPE, "application/yaml")], site.document.yaml(&site.index))
 }
 
 /// What watches over the server, whatever it has to do.

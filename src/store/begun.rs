@@ -77,7 +77,9 @@ async fn write(connection: &impl ConnectionTrait, appended: Vec<Writes>) -> Resu
     let mut told = 0;
     for writes in appended {
         match writes {
-            Writes::Rows(statement) => drop(connection.execute_raw(statement).await?),
+            Writes::Rows(statement) => {
+                connection.execute_raw(statement).await?;
+            }
             Writes::Told(statement) => {
                 let row = connection.query_one_raw(statement).await?;
                 told += row.map(|row| row.try_get::<i64>("", "told")).transpose()?.unwrap_or_default();

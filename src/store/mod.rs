@@ -55,6 +55,7 @@ use either::{Either, Reading};
 use sqlite::Look;
 use statements::Counting;
 use tx::Begin;
+use unit::{Answer, Unit, typed};
 
 /// How many steps the schema has come.
 pub fn schema_steps() -> i32 {
@@ -162,16 +163,15 @@ impl Store {
         T: Send + 'static,
         F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
     {
-        let cause = trace::current();
+        typed(self.run(Unit::new(data, unit, trace::current())).await)
+    }
+
+    async fn run(&self, unit: Unit) -> Answer {
         let mut span = span("database write", self.backend());
         let written = waiting(Wait::Database, async {
             match &self.writer {
-                Writer::Sqlite(writer) => {
-                    writer.run(data, move |tx, data| unit(tx.because_of(cause), data)).await
-                }
-                Writer::Postgres(begin) => {
-                    postgres::run(begin.clone(), data, move |tx, data| unit(tx.because_of(cause), data)).await
-                }
+                Writer::Sqlite(writer) => writer.run(unit).await,
+                Writer::Postgres(begin) => postgres::run(begin.clone(), unit).await,
             }
         });
         let written = span.run(written).await;

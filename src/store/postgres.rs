@@ -4,27 +4,21 @@
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use sea_orm::DbErr;
 
 use super::begun::Uncommitted;
 use super::connect::answered;
 use super::guards::has_lost;
 use super::tx::{Begin, Tx};
-use super::unit::{self, in_doubt, uncommitted};
+use super::unit::{Answer, Done, Unit, in_doubt, uncommitted};
 use crate::error::{Error, ErrorCode};
 use crate::under_way::{handed_on, is_handed_on};
 
 const TRIES_MAX: u32 = 10;
 
 /// Run a unit in a task of its own, unless its caller is one: whoever goes away does not stop it half-way.
-pub(super) async fn run<D, T, F>(begin: Begin, data: D, unit: F) -> Result<T, Error>
-where
-    D: Send + Sync + 'static,
-    T: Send + 'static,
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
-{
-    let work = async move { repeated(&begin, &data, &unit).await }.boxed();
+pub(super) async fn run(begin: Begin, unit: Unit) -> Answer {
+    let work = async move { repeated(&begin, &unit).await }.boxed();
     if is_handed_on() {
         return work.await;
     }
@@ -32,14 +26,11 @@ where
     task.await.unwrap_or_else(|_| Err(Error::internal("a unit's task ended")))
 }
 
-async fn repeated<D, T, F>(begin: &Begin, data: &D, unit: &F) -> Result<T, Error>
-where
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>>,
-{
+async fn repeated(begin: &Begin, unit: &Unit) -> Answer {
     let mut guesses = true;
     for attempt in 1..=TRIES_MAX {
         let tx = if guesses { begin.guessing() } else { begin.tx() };
-        match once(tx, data, unit).await {
+        match once(tx, unit).await {
             Err(Failed::Guessed) => guesses = false,
             Err(Failed::Error(Error::Database(error))) if collided(&error) => {
                 tracing::debug!(%error, attempt, "a unit is run again");
@@ -66,11 +57,8 @@ impl From<DbErr> for Failed {
     }
 }
 
-async fn once<D, T, F>(tx: Tx, data: &D, unit: &F) -> Result<T, Failed>
-where
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>>,
-{
-    match unit::run(&tx, data, unit).await {
+async fn once(tx: Tx, unit: &Unit) -> Result<Done, Failed> {
+    match unit.run(&tx).await {
         Ok(answer) => {
             tx.keep_unit();
             match tx.commit().await {

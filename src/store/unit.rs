@@ -1,98 +1,77 @@
-//! A unit of work with its data and the caller that waits for its answer.
+//! A unit of work with its data, its types forgotten: units of all kinds share a batch, and what runs them is compiled once
+//! and not for each of them.
 
+use std::any::Any;
+use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 
 use entity::idempotency_key;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::EntityName;
-use tokio::sync::oneshot;
 
 use super::connect::taken;
 use super::tx::Tx;
 use crate::error::{Error, ErrorCode};
+use crate::trace::Context;
 
-/// How a run of a unit ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ran {
-    /// It is done and may be committed.
-    Done,
-    /// It refused.
-    Refused,
-    /// The database failed it, or it panicked: what it wrote must go.
-    Failed,
+/// A unit of work.
+pub(super) struct Unit {
+    work: Box<dyn Work>,
+    /// For what it runs.
+    cause: Option<Context>,
 }
 
-/// A unit whose types are forgotten, so that units of all kinds share a batch.
-pub(super) trait Unit: Send {
-    /// Run it, as often as need be.
-    fn run<'u>(&'u mut self, tx: &'u Tx) -> BoxFuture<'u, Ran>;
-    /// Tell the caller what the last run said.
-    fn answer(self: Box<Self>);
-    /// Tell the caller that nothing came of it.
-    fn fail(self: Box<Self>, error: Error);
+/// What a unit returns.
+pub(super) type Done = Box<dyn Any + Send>;
+/// What came of a unit.
+pub(super) type Answer = Result<Done, Error>;
+
+trait Work: Send + Sync {
+    fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Answer>;
 }
 
-/// A unit, its last result, its caller.
-pub(super) struct Waiting<D, T, F> {
+struct Typed<D, T, F> {
     data: D,
     unit: F,
-    result: Option<Result<T, Error>>,
-    caller: oneshot::Sender<Result<T, Error>>,
+    answers: PhantomData<fn() -> T>,
 }
 
-impl<D, T, F> Waiting<D, T, F> {
-    pub fn new(data: D, unit: F) -> (Self, oneshot::Receiver<Result<T, Error>>) {
-        let (caller, answer) = oneshot::channel();
-        (Self { data, unit, result: None, caller }, answer)
-    }
-}
-
-impl<D, T, F> Unit for Waiting<D, T, F>
+impl<D, T, F> Work for Typed<D, T, F>
 where
     D: Send + Sync,
-    T: Send,
+    T: Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync,
 {
-    fn run<'u>(&'u mut self, tx: &'u Tx) -> BoxFuture<'u, Ran> {
-        Box::pin(async move {
-            let Self { data, unit, result, .. } = self;
-            let run = run(tx, data, unit).await;
-            let ran = ran(&run);
-            *result = Some(run);
-            ran
-        })
-    }
-
-    fn answer(self: Box<Self>) {
-        let result = self.result.unwrap_or_else(|| Err(Error::internal("a unit was answered before it ran")));
-        // A caller that went away needs no answer.
-        let _ = self.caller.send(result);
-    }
-
-    fn fail(self: Box<Self>, error: Error) {
-        let _ = self.caller.send(Err(error));
+    fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Answer> {
+        (self.unit)(tx, &self.data).map(|answer| answer.map(|it| Box::new(it) as Done)).boxed()
     }
 }
 
-/// Run a unit once; a panic of its is an error like any other.
-pub(super) async fn run<D, T, F>(tx: &Tx, data: &D, unit: &F) -> Result<T, Error>
-where
-    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>>,
-{
-    // The closure only holds the unit's own data, which is not looked at again after a panic.
-    match AssertUnwindSafe(async { unit(tx, data).await }).catch_unwind().await {
-        Ok(result) => result,
-        Err(_) => Err(Error::internal("a unit of work panicked")),
+impl Unit {
+    pub fn new<D, T, F>(data: D, unit: F, cause: Option<Context>) -> Self
+    where
+        D: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+    {
+        Self { work: Box::new(Typed { data, unit, answers: PhantomData }), cause }
+    }
+
+    /// Run it once, as often as need be; a panic of its is an error like any other.
+    pub async fn run(&self, tx: &Tx) -> Answer {
+        // It only holds its own data, which is not looked at again after a panic.
+        match AssertUnwindSafe(self.work.run(tx.because_of(self.cause))).catch_unwind().await {
+            Ok(answer) => answer,
+            Err(_) => Err(Error::internal("a unit of work panicked")),
+        }
     }
 }
 
-pub(super) fn ran<T>(result: &Result<T, Error>) -> Ran {
-    match result {
-        Ok(_) => Ran::Done,
-        Err(Error::Refused(_) | Error::Invalid(_)) => Ran::Refused,
-        Err(Error::Database(_) | Error::Vault(_) | Error::Internal(_)) => Ran::Failed,
-    }
+/// An answer with its type again.
+pub(super) fn typed<T: 'static>(answer: Answer) -> Result<T, Error> {
+    let answer = answer?.downcast::<T>();
+    answer.map(|it| *it).map_err(|_| Error::internal("another unit's answer"))
 }
 
 /// The commit did not happen.

@@ -372,6 +372,19 @@ rules! {
         assert_eq!(since(before, app.ctx().store.statements()), (3, 0, 0));
     }
 
+    async fn an_event_is_announced_to_the_courier_if_an_endpoint_listens(app) {
+        let client = app.client();
+        let mut heard = app.ctx().store.listen(Arc::clone(&app.ctx().clock));
+        client.captured(400).await;
+        assert!(heard.is_empty());
+        client.endpoint("http://127.0.0.1:1/").await;
+        client.captured(400).await;
+        let event = heard.recv().await.map(|announcement| announcement.event.to_string());
+        let told = client.get("/1/events").await.ok(200);
+        assert_eq!(event.as_deref(), told[0]["token"].as_str());
+        assert!(heard.is_empty());
+    }
+
     // It is looked for beside the account; claim and answer leave with what is appended anyway.
     async fn a_fresh_idempotency_key_costs_a_charge_neither_statement_nor_commit(app) {
         let client = app.client();

@@ -90,15 +90,15 @@ pub(super) fn errors(operation: &mut Map<String, Value>, recorded: &Value) {
 
 /// An operation's refusal: by its name where others answer the same.
 fn shown(operation: &str, code: ErrorCode, recorded: &Value) -> Value {
-    let named = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
+    let shared = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
     if recorded["error"] == code.code() {
         json!({ "summary": code.description(), "value": recorded })
     } else if let Some(error) = of_its_own(operation, code) {
         said(code, &error)
     } else if is_about_payment(code) && operation.ends_with("_authorisation") {
-        named(authorisation_example(code))
+        shared(authorisation_example(code))
     } else {
-        named(example_name(code).to_owned())
+        shared(example_name(code).to_owned())
     }
 }
 

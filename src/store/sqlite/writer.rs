@@ -4,10 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use futures::future::BoxFuture;
 use sea_orm::{DbBackend, DbErr, Statement};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connection, Run};
 use super::door::Doorway;
@@ -15,7 +14,7 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
 use crate::store::begun::Uncommitted;
 use crate::store::tx::{Begin, Tx};
-use crate::store::unit::{Ran, Unit, Waiting, in_doubt, uncommitted};
+use crate::store::unit::{Answer, Unit, in_doubt, uncommitted};
 
 /// The connection that writes.
 #[derive(Clone)]
@@ -43,11 +42,51 @@ impl Doorway for Writing {
     }
 }
 
-type Batch = Vec<Box<dyn Unit>>;
+/// A unit, what it answered when it ran last, and the caller who waits for that.
+struct Waiting {
+    unit: Unit,
+    answer: Option<Answer>,
+    caller: oneshot::Sender<Answer>,
+}
+
+/// How a run of a unit ended.
+enum Ran {
+    /// It is done and may be committed.
+    Done,
+    /// It refused.
+    Refused,
+    /// The database failed it, or it panicked: what it wrote must go.
+    Failed,
+}
+
+impl Waiting {
+    async fn run(&mut self, tx: &Tx) -> Ran {
+        let answer = self.answer.insert(self.unit.run(tx).await);
+        match answer {
+            Ok(_) => Ran::Done,
+            Err(Error::Refused(_) | Error::Invalid(_)) => Ran::Refused,
+            Err(Error::Database(_) | Error::Vault(_) | Error::Internal(_)) => Ran::Failed,
+        }
+    }
+
+    /// Tell the caller what the last run said.
+    fn tell(self) {
+        let answer = self.answer.unwrap_or_else(|| Err(Error::internal("a unit was answered before it ran")));
+        // A caller that went away needs no answer.
+        let _ = self.caller.send(answer);
+    }
+
+    /// Tell the caller that nothing came of it.
+    fn fail(self, error: Error) {
+        let _ = self.caller.send(Err(error));
+    }
+}
+
+type Batch = Vec<Waiting>;
 
 pub(in crate::store) struct Writer {
     // Before the thread: it ends when nobody can send any more.
-    units: mpsc::Sender<Box<dyn Unit>>,
+    units: mpsc::Sender<Waiting>,
     _thread: Joined,
 }
 
@@ -65,7 +104,7 @@ impl Writer {
     /// Start the thread that writes. Units are asynchronous, but what they wait for on SQLite is done when they ask for
     /// it: a batch is one way to the thread and one back, however many statements it has.
     pub fn start(begin: Begin) -> std::io::Result<Self> {
-        let (units, mut waiting) = mpsc::channel::<Box<dyn Unit>>(4 * BATCH_UNITS_MAX);
+        let (units, mut waiting) = mpsc::channel::<Waiting>(4 * BATCH_UNITS_MAX);
         let runtime = Handle::current();
         let write_all = async move {
             let mut batch = Batch::with_capacity(BATCH_UNITS_MAX);
@@ -84,15 +123,11 @@ impl Writer {
         self.units.max_capacity() - self.units.capacity()
     }
 
-    pub async fn run<D, T, F>(&self, data: D, unit: F) -> Result<T, Error>
-    where
-        D: Send + Sync + 'static,
-        T: Send + 'static,
-        F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
-    {
-        let (unit, answer) = Waiting::new(data, unit);
-        self.units.send(Box::new(unit)).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
-        answer.await.unwrap_or_else(|_| Err(ErrorCode::ServiceUnavailable.into()))
+    pub async fn run(&self, unit: Unit) -> Answer {
+        let (caller, told) = oneshot::channel();
+        let waiting = Waiting { unit, answer: None, caller };
+        self.units.send(waiting).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
+        told.await.unwrap_or_else(|_| Err(ErrorCode::ServiceUnavailable.into()))
     }
 }
 
@@ -114,7 +149,7 @@ async fn write(begin: &Begin, mut batch: Batch) {
         }
     }
     match tx.commit().await {
-        Ok(()) => batch.into_iter().for_each(Unit::answer),
+        Ok(()) => batch.into_iter().for_each(Waiting::tell),
         Err(Uncommitted::Failed(error)) => {
             tracing::debug!(units = batch.len(), %error, "a batch is run again, one by one");
             singly(begin, batch).await;
@@ -131,14 +166,14 @@ async fn singly(begin: &Begin, batch: Batch) {
             Ran::Done => {
                 tx.keep_unit();
                 match tx.commit().await {
-                    Ok(()) => unit.answer(),
+                    Ok(()) => unit.tell(),
                     Err(Uncommitted::Failed(error)) => unit.fail(uncommitted(error)),
                     Err(Uncommitted::InDoubt(error)) => unit.fail(in_doubt(&error)),
                 }
             }
             Ran::Refused | Ran::Failed => {
                 tx.rollback().await;
-                unit.answer();
+                unit.tell();
             }
         }
     }
