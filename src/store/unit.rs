@@ -60,8 +60,9 @@ impl Unit {
 
     /// Run it once, as often as need be; a panic of its is an error like any other.
     pub async fn run(&self, tx: &Tx) -> Answer {
+        let run = async { self.work.run(tx.because_of(self.cause)).await };
         // It only holds its own data, which is not looked at again after a panic.
-        match AssertUnwindSafe(self.work.run(tx.because_of(self.cause))).catch_unwind().await {
+        match AssertUnwindSafe(run).catch_unwind().await {
             Ok(answer) => answer,
             Err(_) => Err(Error::internal("a unit of work panicked")),
         }
