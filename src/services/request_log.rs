@@ -9,6 +9,7 @@ use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use tokio::sync::Notify;
 
 use super::context::Context;
 use crate::error::Error;
@@ -21,6 +22,8 @@ pub struct RequestLog {
     waiting: Mutex<Waiting>,
     /// Held while some of it is being written.
     writing: tokio::sync::Mutex<()>,
+    /// Rung while half of the room is taken.
+    fills: Notify,
 }
 
 #[derive(Default)]
@@ -31,19 +34,29 @@ struct Waiting {
 }
 
 impl RequestLog {
-    /// Keep a request, as long as there is room.
+    /// Keep a request, in place of its account's oldest or as long as there is room.
     pub fn note(&self, row: logged_request::Model) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.count >= REQUESTS_WAITING_MAX {
-            return;
+        let Waiting { rows, count } = &mut *waiting;
+        match rows.get_mut(&row.account_id) {
+            Some(rows) if rows.len() >= REQUESTS_LOGGED => {
+                rows.pop_front();
+                rows.push_back(row);
+            }
+            _ if *count >= REQUESTS_WAITING_MAX => {}
+            _ => {
+                *count += 1;
+                rows.entry(row.account_id).or_default().push_back(row);
+            }
         }
-        waiting.count += 1;
-        let rows = waiting.rows.entry(row.account_id).or_default();
-        rows.push_back(row);
-        if rows.len() > REQUESTS_LOGGED {
-            rows.pop_front();
-            waiting.count -= 1;
+        if *count >= REQUESTS_WAITING_MAX / 2 {
+            self.fills.notify_one();
         }
+    }
+
+    /// Wait until half of the room is taken.
+    pub async fn fills(&self) {
+        self.fills.notified().await;
     }
 
     /// How many wait of one account, or of each.
@@ -156,14 +169,22 @@ mod tests {
     #[test]
     fn what_waits_has_an_end_and_there_is_room_again_once_it_is_taken() {
         let log = RequestLog::default();
-        for account in 0..REQUESTS_WAITING_MAX as u128 + 10 {
+        for request in 0..REQUESTS_LOGGED {
+            log.note(row(0, request));
+        }
+        let others = REQUESTS_WAITING_MAX - REQUESTS_LOGGED;
+        for account in 1..=others as u128 + 10 {
             log.note(row(account, 1));
         }
-        assert_eq!(log.waiting(None).len(), REQUESTS_WAITING_MAX);
-        let one = AccountToken::new(Uuid::from_u128(1));
+        assert_eq!(log.waiting(None).len(), 1 + others);
+        let [busy, one] = [0, 1].map(|account| AccountToken::new(Uuid::from_u128(account)));
         log.note(row(1, 2));
         assert_eq!(taken(&log, one), ["1"]);
         log.note(row(1, 3));
         assert_eq!(taken(&log, one), ["3"]);
+        // Its own oldest makes room.
+        log.note(row(2, 2));
+        log.note(row(0, REQUESTS_LOGGED));
+        assert_eq!(taken(&log, busy).last(), Some(&REQUESTS_LOGGED.to_string()));
     }
 }

@@ -60,7 +60,7 @@ struct Table {
 pub(super) enum Writes {
     /// Rows, and nothing else.
     Rows(Statement),
-    /// Webhooks, too, to whatever endpoints there are: the first row that it answers, if any, has their number as `told`.
+    /// Webhooks, too, to whatever endpoints there are: if it has written any, the first row that it answers has a `told` above 0.
     Told(Statement),
 }
 

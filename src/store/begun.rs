@@ -81,6 +81,7 @@ async fn write(connection: &impl ConnectionTrait, appended: Vec<Writes>) -> Resu
                 connection.execute_raw(statement).await?;
             }
             Writes::Told(statement) => {
+                // Where it is a transaction of its own, this is its commit: the driver reads on until the server has said so.
                 let row = connection.query_one_raw(statement).await?;
                 told += row.map(|row| row.try_get::<i64>("", "told")).transpose()?.unwrap_or_default();
             }

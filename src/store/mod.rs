@@ -191,8 +191,8 @@ impl Store {
         self.unwritable.load(Ordering::Relaxed)
     }
 
-    /// Hear of the events that this process commits from now on, at once and while there is room. Their webhooks
-    /// are born leased to whoever listens.
+    /// Hear of the events that this process commits from now on and that some endpoint is told of, at once and while there is
+    /// room. Their webhooks are born leased to whoever listens.
     pub fn listen(&self, clock: Arc<dyn Clock>) -> mpsc::Receiver<Announcement> {
         self.hand_off.listen(clock)
     }

@@ -58,7 +58,7 @@ impl Unit {
         Self { work: Box::new(Typed { data, unit, answers: PhantomData }), cause }
     }
 
-    /// Run it once, as often as need be; a panic of its is an error like any other.
+    /// One run of it, of which there may be several; a panic of its is an error like any other.
     pub async fn run(&self, tx: &Tx) -> Answer {
         let run = async { self.work.run(tx.because_of(self.cause)).await };
         // It only holds its own data, which is not looked at again after a panic.

@@ -51,18 +51,20 @@ pub fn start(ctx: &Ctx) -> Working {
     courier::start(ctx)
 }
 
-/// Write down what was asked for. What cannot be written is lost. The more it is, the longer it waits meanwhile: of what
-/// comes in fast, most is pushed out and need not be written.
+/// Write down what was asked for. What cannot be written is lost. The more it is, the longer it rests afterwards, while there is
+/// room: of what one account asks for so fast, most is pushed out and need not be written.
 async fn log_requests(ctx: Ctx) {
     const RESTS: u32 = 20;
-    let mut took = Duration::ZERO;
     loop {
-        tokio::time::sleep((took * RESTS).clamp(PAUSE, 10 * PAUSE)).await;
+        tokio::time::sleep(PAUSE).await;
         let began = Instant::now();
         if let Err(error) = request_log::write_down(&ctx, None).await {
             tracing::warn!(%error, "some requests are missing in the log of requests");
         }
-        took = began.elapsed();
+        tokio::select! {
+            () = tokio::time::sleep((began.elapsed() * RESTS).min(9 * PAUSE)) => {}
+            () = ctx.request_log.fills() => {}
+        }
     }
 }
 

@@ -379,9 +379,9 @@ rules! {
         assert!(heard.is_empty());
         client.endpoint("http://127.0.0.1:1/").await;
         client.captured(400).await;
-        let event = heard.recv().await.map(|announcement| announcement.event.to_string());
+        let event = heard.try_recv().map(|announcement| announcement.event.to_string());
         let told = client.get("/1/events").await.ok(200);
-        assert_eq!(event.as_deref(), told[0]["token"].as_str());
+        assert_eq!(event.ok().as_deref(), told[0]["token"].as_str());
         assert!(heard.is_empty());
     }
 
