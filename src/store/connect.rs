@@ -157,6 +157,7 @@ const POSTGRES_CACHED: usize = 512;
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A round trip a request saved; a dead connection is noticed by its first statement.
 pub(super) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
+pub(super) const PLANNED_ANEW_AFTER: Duration = Duration::from_mins(1);
 
 fn options(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);

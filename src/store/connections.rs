@@ -5,7 +5,7 @@
 //! put aside for the next one. Only what was cut off goes back to the pool, which looks.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use sea_orm::sea_query::Values;
@@ -19,7 +19,7 @@ use sea_orm::{
 use sea_query_sqlx::SqlxValues;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::connect::{ACQUIRE_TIMEOUT, TESTED_AFTER_IDLE};
+use super::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
 use super::watched::show;
 
 /// Connections for statements, fewer than the pool has: long looks take theirs from the pool.
@@ -35,6 +35,8 @@ struct Shared {
 struct Aside {
     connection: PoolConnection<Postgres>,
     since: Instant,
+    /// Since when its statements have had their plans.
+    planned: Instant,
 }
 
 impl Drop for Shared {
@@ -74,15 +76,18 @@ impl Connections {
         // The one that was used last: it is warm, and the others may rest.
         let last = self.aside().pop();
         let connection = match last {
-            Some(Aside { connection, since }) => tested(connection, since.elapsed()).await,
+            Some(aside) => aside.tested().await,
             None => None,
         };
-        let connection = match connection {
-            Some(connection) => connection,
-            None => self.0.pool.get_postgres_connection_pool().acquire().await.map_err(unacquired)?,
+        let (connection, planned) = if let Some(connection) = connection {
+            connection
+        } else {
+            let pool = self.0.pool.get_postgres_connection_pool();
+            (pool.acquire().await.map_err(unacquired)?, Instant::now())
         };
         Ok(Lent {
             connection: Some(connection),
+            planned,
             answered: true,
             in_transaction: false,
             home: self.clone(),
@@ -99,15 +104,24 @@ impl Connections {
     }
 }
 
-/// A dead connection is noticed by its first statement, which fails; one that has rested for long is asked before.
-async fn tested(
-    mut connection: PoolConnection<Postgres>,
-    rested: Duration,
-) -> Option<PoolConnection<Postgres>> {
-    if rested >= TESTED_AFTER_IDLE && connection.ping().await.is_err() {
-        return None;
+impl Aside {
+    /// The connection, and since when its plans are what they are. A dead one is noticed by its first statement, which fails;
+    /// one that has rested for long is asked before.
+    ///
+    /// Plans are made anew after a while. What was planned before a table was analysed for the first time is planned again when
+    /// it is, but so early that a busy connection still knows nothing of the table: by such a plan a search would read
+    /// the whole account, for as long as the connection lives.
+    async fn tested(self) -> Option<(PoolConnection<Postgres>, Instant)> {
+        let Self { mut connection, since, planned } = self;
+        if planned.elapsed() >= PLANNED_ANEW_AFTER {
+            connection.execute("DISCARD PLANS").await.ok()?;
+            return Some((connection, Instant::now()));
+        }
+        if since.elapsed() >= TESTED_AFTER_IDLE {
+            connection.ping().await.ok()?;
+        }
+        Some((connection, planned))
     }
-    Some(connection)
 }
 
 fn unacquired(error: sqlx::Error) -> DbErr {
@@ -121,6 +135,7 @@ fn unacquired(error: sqlx::Error) -> DbErr {
 struct Lent {
     /// There until it is dropped.
     connection: Option<PoolConnection<Postgres>>,
+    planned: Instant,
     /// Whether its last statement was.
     answered: bool,
     in_transaction: bool,
@@ -135,7 +150,8 @@ impl Drop for Lent {
             // Nobody ended it: the server does, as the connection goes.
             connection.close_on_drop();
         } else if self.answered {
-            self.home.aside().push(Aside { connection, since: Instant::now() });
+            let planned = self.planned;
+            self.home.aside().push(Aside { connection, since: Instant::now(), planned });
         }
     }
 }
