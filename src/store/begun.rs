@@ -30,35 +30,52 @@ impl Begun {
                 writing.0.say("BEGIN IMMEDIATE")?;
                 Ok(Self::Sqlite(writing.clone()))
             }
-            Either::Postgres(connections) => connections.begin().await.map(Self::Postgres),
+            Either::Postgres(connections) => {
+                let mut transaction = connections.transaction().await?;
+                transaction.begin().await?;
+                Ok(Self::Postgres(transaction))
+            }
+        }
+    }
+
+    /// Begin one of nothing but what is appended.
+    pub(super) async fn alone(origin: &Origin) -> Result<Self, DbErr> {
+        match origin {
+            Either::Sqlite(_) => Self::begin(origin).await,
+            // A single statement needs no beginning.
+            Either::Postgres(connections) => connections.transaction().await.map(Self::Postgres),
+        }
+    }
+
+    /// In which of the rows of a count or balance it writes: SQLite's writer needs one.
+    pub(super) fn slot(&self) -> i32 {
+        match self {
+            Self::Sqlite(_) => 0,
+            Self::Postgres(transaction) => transaction.slot,
         }
     }
 
     /// Write what was appended, and commit. Whether webhooks were written.
     pub(super) async fn commit(self, appended: Vec<Writes>) -> Result<bool, Uncommitted> {
-        let written = write(&self, appended).await;
         match self {
             Self::Sqlite(writing) => {
+                let written = write(&writing, appended).await;
                 let committed = written.and_then(|told| writing.0.say("COMMIT").map(|()| told));
                 committed.map_err(|error| {
                     roll_back(&writing.0);
                     uncommitted(error)
                 })
             }
-            Self::Postgres(transaction) => {
-                let told = written.map_err(Uncommitted::Failed)?;
+            Self::Postgres(mut transaction) => {
+                if !transaction.has_begun() {
+                    // A single statement is a transaction of its own.
+                    if appended.len() == 1 {
+                        return write(&transaction, appended).await.map_err(uncommitted);
+                    }
+                    transaction.begin().await.map_err(uncommitted)?;
+                }
+                let told = write(&transaction, appended).await.map_err(Uncommitted::Failed)?;
                 transaction.commit().await.map_err(uncommitted).map(|()| told)
-            }
-        }
-    }
-
-    /// A transaction of nothing but what was appended. Whether webhooks were written.
-    pub(super) async fn alone(origin: &Origin, appended: Vec<Writes>) -> Result<bool, Uncommitted> {
-        match origin {
-            // A single statement is a transaction of its own.
-            Either::Postgres(pool) if appended.len() == 1 => write(pool, appended).await.map_err(uncommitted),
-            Either::Sqlite(_) | Either::Postgres(_) => {
-                Self::begin(origin).await.map_err(uncommitted)?.commit(appended).await
             }
         }
     }
@@ -97,7 +114,7 @@ fn roll_back(writing: &Writing) {
 }
 
 /// A database that answers did not commit; a broken connection or disk leaves a doubt.
-fn uncommitted(error: DbErr) -> Uncommitted {
+pub(super) fn uncommitted(error: DbErr) -> Uncommitted {
     const DISK: [&str; 2] = ["10", "13"];
     match answered(&error) {
         // It was never sent: a value of ours that no column takes.

@@ -10,7 +10,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use sea_orm::sea_query::Values;
 use sea_orm::sqlx::{
-    self, AssertSqlSafe, Connection, Executor, PgConnection, Postgres, pool::PoolConnection,
+    self, AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, pool::PoolConnection,
 };
 use sea_orm::{
     ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
 use super::watched::show;
+use crate::limits::SLOTS;
 
 /// Connections for statements, fewer than the pool has: long looks take theirs from the pool.
 #[derive(Clone)]
@@ -32,18 +33,24 @@ struct Shared {
     aside: Mutex<Vec<Aside>>,
 }
 
-struct Aside {
+/// A connection, and what is known of it.
+struct Known {
     connection: PoolConnection<Postgres>,
-    since: Instant,
     /// Since when its statements have had their plans.
     planned: Instant,
+    slot: i32,
+}
+
+struct Aside {
+    known: Known,
+    since: Instant,
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         let aside = self.aside.get_mut().unwrap_or_else(PoisonError::into_inner);
         // They would go back to the pool by a task, for which it may be too late.
-        aside.drain(..).for_each(|Aside { connection, .. }| drop(connection.leak()));
+        aside.drain(..).for_each(|Aside { known, .. }| drop(known.connection.leak()));
     }
 }
 
@@ -75,19 +82,16 @@ impl Connections {
         let place = place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))?;
         // The one that was used last: it is warm, and the others may rest.
         let last = self.aside().pop();
-        let connection = match last {
+        let known = match last {
             Some(aside) => aside.tested().await,
             None => None,
         };
-        let (connection, planned) = if let Some(connection) = connection {
-            connection
-        } else {
-            let pool = self.0.pool.get_postgres_connection_pool();
-            (pool.acquire().await.map_err(unacquired)?, Instant::now())
+        let known = match known {
+            Some(known) => known,
+            None => Known::of(self.0.pool.get_postgres_connection_pool()).await.map_err(unacquired)?,
         };
         Ok(Lent {
-            connection: Some(connection),
-            planned,
+            known: Some(known),
             answered: true,
             in_transaction: false,
             home: self.clone(),
@@ -95,12 +99,23 @@ impl Connections {
         })
     }
 
-    /// Begin a transaction.
-    pub(super) async fn begin(&self) -> Result<Transaction, DbErr> {
-        let mut lent = self.lend().await?;
-        lent.in_transaction = true;
-        lent.run("BEGIN").await?;
-        Ok(Transaction(tokio::sync::Mutex::new(lent)))
+    /// A transaction that begins when it is told to, and may be a single statement without beginning at all.
+    pub(super) async fn transaction(&self) -> Result<Transaction, DbErr> {
+        let lent = self.lend().await?;
+        Ok(Transaction { slot: lent.slot(), lent: tokio::sync::Mutex::new(lent) })
+    }
+}
+
+impl Known {
+    /// One more of the pool's. Its slot is its number among the sessions of the database: of the transactions under way, whichever
+    /// server's they are, no two write to the same one as long as there are no more sessions than slots.
+    async fn of(pool: &PgPool) -> Result<Self, sqlx::Error> {
+        const NUMBER: &str = "SELECT number FROM pg_stat_get_backend_idset() AS number \
+             WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
+        let mut connection = pool.acquire().await?;
+        let number: Option<i32> = sqlx::query_scalar(NUMBER).fetch_optional(&mut *connection).await?;
+        let slot = number.unwrap_or_default().rem_euclid(i32::from(SLOTS));
+        Ok(Self { connection, planned: Instant::now(), slot })
     }
 }
 
@@ -111,16 +126,15 @@ impl Aside {
     /// Plans are made anew after a while. What was planned before a table was analysed for the first time is planned again when
     /// it is, but so early that a busy connection still knows nothing of the table: by such a plan a search would read
     /// the whole account, for as long as the connection lives.
-    async fn tested(self) -> Option<(PoolConnection<Postgres>, Instant)> {
-        let Self { mut connection, since, planned } = self;
-        if planned.elapsed() >= PLANNED_ANEW_AFTER {
-            connection.execute("DISCARD PLANS").await.ok()?;
-            return Some((connection, Instant::now()));
+    async fn tested(self) -> Option<Known> {
+        let Self { mut known, since } = self;
+        if known.planned.elapsed() >= PLANNED_ANEW_AFTER {
+            known.connection.execute("DISCARD PLANS").await.ok()?;
+            known.planned = Instant::now();
+        } else if since.elapsed() >= TESTED_AFTER_IDLE {
+            known.connection.ping().await.ok()?;
         }
-        if since.elapsed() >= TESTED_AFTER_IDLE {
-            connection.ping().await.ok()?;
-        }
-        Some((connection, planned))
+        Some(known)
     }
 }
 
@@ -134,8 +148,7 @@ fn unacquired(error: sqlx::Error) -> DbErr {
 /// A connection in use.
 struct Lent {
     /// There until it is dropped.
-    connection: Option<PoolConnection<Postgres>>,
-    planned: Instant,
+    known: Option<Known>,
     /// Whether its last statement was.
     answered: bool,
     in_transaction: bool,
@@ -145,27 +158,30 @@ struct Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let Some(mut connection) = self.connection.take() else { return };
+        let Some(mut known) = self.known.take() else { return };
         if self.in_transaction {
             // Nobody ended it: the server does, as the connection goes.
-            connection.close_on_drop();
+            known.connection.close_on_drop();
         } else if self.answered {
-            let planned = self.planned;
-            self.home.aside().push(Aside { connection, since: Instant::now(), planned });
+            self.home.aside().push(Aside { known, since: Instant::now() });
         }
     }
 }
 
 impl Lent {
+    fn slot(&self) -> i32 {
+        self.known.as_ref().map_or(0, |known| known.slot)
+    }
+
     /// Do something on the connection. Unless it comes to an end with the server's answer, the connection is not used
     /// again as it is.
     async fn with<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
-        let connection = self.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        let known = self.known.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         self.answered = false;
-        let done = work(connection).await;
+        let done = work(&mut known.connection).await;
         self.answered = done.as_ref().err().is_none_or(goes_on);
         if !self.answered {
             // What has befallen this one may have befallen them all.
@@ -250,9 +266,24 @@ impl ConnectionTrait for Connections {
 }
 
 /// A transaction under way. Dropped, it is undone.
-pub(super) struct Transaction(tokio::sync::Mutex<Lent>);
+pub(super) struct Transaction {
+    lent: tokio::sync::Mutex<Lent>,
+    /// Where its counts and credits go.
+    pub slot: i32,
+}
 
 impl Transaction {
+    /// Whether a statement is not a transaction of its own.
+    pub fn has_begun(&mut self) -> bool {
+        self.lent.get_mut().in_transaction
+    }
+
+    pub async fn begin(&mut self) -> Result<(), DbErr> {
+        let lent = self.lent.get_mut();
+        lent.in_transaction = true;
+        lent.run("BEGIN").await.map(drop)
+    }
+
     pub async fn commit(self) -> Result<(), DbErr> {
         self.end("COMMIT").await
     }
@@ -262,7 +293,7 @@ impl Transaction {
     }
 
     async fn end(self, how: &str) -> Result<(), DbErr> {
-        let mut lent = self.0.into_inner();
+        let mut lent = self.lent.into_inner();
         lent.run(how).await?;
         lent.in_transaction = false;
         Ok(())
@@ -276,18 +307,18 @@ impl ConnectionTrait for Transaction {
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        self.0.lock().await.execute(statement).await
+        self.lent.lock().await.execute(statement).await
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        self.0.lock().await.run(sql).await
+        self.lent.lock().await.run(sql).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        self.0.lock().await.query_one(statement).await
+        self.lent.lock().await.query_one(statement).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.0.lock().await.query_all(statement).await
+        self.lent.lock().await.query_all(statement).await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
@@ -24,14 +24,13 @@ use super::AS_LONG_AS_IT_TAKES;
 use super::Operator;
 use super::announced::{Announcement, HandOff};
 use super::appended::{Appended, WordTable, Writes};
-use super::begun::{Begun, Uncommitted};
+use super::begun::{Begun, Uncommitted, uncommitted};
 use super::either::Origin;
 use super::guards::{Change, Held};
 use super::statements::Statements;
 use crate::clock::Ids;
 use crate::error::{Error, ErrorCode};
-use crate::limits::{DEBIT_SLOT, SLOTS};
-use crate::random::random;
+use crate::limits::DEBIT_SLOT;
 use crate::trace::Context;
 
 /// What it takes to begin a transaction.
@@ -40,11 +39,6 @@ pub(super) struct Begin {
     origin: Origin,
     ids: Arc<Ids>,
     statements: Arc<Statements>,
-    /// PostgreSQL: units in flight take turns over the slots. One hot row would cost two thirds of the throughput.
-    turn: Arc<AtomicI32>,
-    /// How many slots on the next turn is. Odd, so that all have their turn, and each server's own, so that two do not
-    /// follow each other around.
-    stride: i32,
     hand_off: HandOff,
     operator: Arc<OnceLock<Operator>>,
     /// Whether what a unit writes may be one statement.
@@ -59,9 +53,7 @@ impl Begin {
         hand_off: HandOff,
         operator: Arc<OnceLock<Operator>>,
     ) -> Self {
-        let turn = Arc::new(AtomicI32::new(i32::from_le_bytes(random())));
-        let stride = i32::from_le_bytes(random()) | 1;
-        Self { origin, ids, statements, turn, stride, hand_off, operator, together }
+        Self { origin, ids, statements, hand_off, operator, together }
     }
 
     pub fn tx(&self) -> Tx {
@@ -344,11 +336,6 @@ impl Tx {
         if appended.is_empty() && held.is_empty() && !self.begun.initialized() {
             return Ok(());
         }
-        let slot = if backend == DbBackend::Postgres {
-            self.begin.turn.fetch_add(self.begin.stride, Ordering::Relaxed).rem_euclid(i32::from(SLOTS))
-        } else {
-            0
-        };
         let mut announced = appended.announced().to_vec();
         let places = self.begin.hand_off.places(announced.len());
         let leased_until = places.as_ref().map(|places| places.leased_until);
@@ -357,15 +344,16 @@ impl Tx {
         if addressed {
             announced = self.address(&mut appended, leased_until).await.map_err(Uncommitted::Failed)?;
         }
-        let appended = appended.into_statements(backend, together, slot, leased_until);
+        let begun = match self.begun.into_inner() {
+            Some(begun) => begun,
+            None => Begun::alone(&self.begin.origin).await.map_err(uncommitted)?,
+        };
+        let appended = appended.into_statements(backend, together, begun.slot(), leased_until);
         if !appended.is_empty() {
             self.begin.statements.wrote();
         }
         self.begin.statements.committed();
-        let told = match self.begun.into_inner() {
-            Some(begun) => begun.commit(appended).await?,
-            None => Begun::alone(&self.begin.origin, appended).await?,
-        };
+        let told = begun.commit(appended).await?;
         // Nobody looks for webhooks that nobody listens for.
         if let Some(places) = places.filter(|_| told || addressed) {
             places.fill(announced);

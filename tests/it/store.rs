@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use axum::body::Body;
 use card_payments::error::{Error, ErrorCode};
 use card_payments::store::{Counts, Tx};
+use entity::counter::{self, Counted};
 use entity::installation;
 use futures::FutureExt;
 use futures::future::{join_all, join3};
 use http::{Method, header};
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, Statement};
 use serde_json::json;
-use tokio::sync::Semaphore;
+use tokio::sync::{Barrier, Semaphore};
 
 use crate::harness::{App, Database, card, charge, charge_with, eventually, postgres, rules};
 
@@ -159,6 +160,38 @@ async fn a_statement_of_many_rows_is_not_kept_by_a_connection_to_postgres() {
         );
         assert_eq!(app.number(&known).await, kept, "{rows}");
     }
+}
+
+/// So of the transactions under way, whichever server's they are, none waits for another one's counts.
+#[tokio::test]
+async fn postgres_counts_in_the_slot_of_the_session_that_writes() {
+    const SESSION: &str = "SELECT number % 32 AS slot FROM pg_stat_get_backend_idset() AS number \
+         WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
+    let Some(app) = App::start(Database::Postgres).await else { return };
+    let account = app.account().await;
+    let everybody = Arc::new(Barrier::new(8));
+    let units = (0..8).map(|_| {
+        app.ctx().store.write(Arc::clone(&everybody), move |tx, everybody| {
+            async move {
+                let session = Statement::from_string(DbBackend::Postgres, SESSION);
+                let slot: i32 = tx.query_one_raw(session).await?.unwrap().try_get("", "slot")?;
+                // Nobody ends before each has a session.
+                everybody.wait().await;
+                tx.count(account, Counted::Deposits, 1);
+                Ok(slot)
+            }
+            .boxed()
+        })
+    });
+    let mut slots: Vec<i32> = join_all(units).await.into_iter().map(Result::unwrap).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    let rows = counter::Entity::find()
+        .filter(counter::Column::Kind.eq(Counted::Deposits))
+        .all(app.ctx().store.read());
+    let mut rows: Vec<i32> = rows.await.unwrap().into_iter().map(|row| row.slot).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, slots);
 }
 
 rules! {
