@@ -99,6 +99,12 @@ impl Connections {
         })
     }
 
+    /// The row of a statement that is planned for its values, each time.
+    pub async fn one_planned(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        // What is kept prepared has one plan for all values, once it has been asked for a few times.
+        self.lend().await?.query_one(query(statement).persistent(false)).await
+    }
+
     /// A transaction that begins when it is told to, and may be a single statement without beginning at all.
     pub(super) async fn transaction(&self) -> Result<Transaction, DbErr> {
         let lent = self.lend().await?;
@@ -144,6 +150,8 @@ fn unacquired(error: sqlx::Error) -> DbErr {
     }
     DbErr::Conn(RuntimeErr::SqlxError(error.into()))
 }
+
+type Query = sqlx::query::Query<'static, Postgres, SqlxValues>;
 
 /// A connection in use.
 struct Lent {
@@ -203,8 +211,7 @@ impl Lent {
         done.map(Into::into).map_err(unexecuted)
     }
 
-    async fn query_one(&mut self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        let query = query(statement);
+    async fn query_one(&mut self, query: Query) -> Result<Option<QueryResult>, DbErr> {
         let found = self.with(async |connection| query.fetch_optional(connection).await).await;
         Ok(found.map_err(unanswered)?.map(Into::into))
     }
@@ -226,7 +233,7 @@ fn goes_on(error: &sqlx::Error) -> bool {
 /// number would be a text of its own, kept by the connection and by its server, and hardly ever asked for again.
 const PREPARED_VALUES_MAX: usize = 256;
 
-fn query(statement: Statement) -> sqlx::query::Query<'static, Postgres, SqlxValues> {
+fn query(statement: Statement) -> Query {
     show(&statement);
     let Statement { sql, values, .. } = statement;
     let values = values.unwrap_or(Values(Vec::new()));
@@ -257,7 +264,7 @@ impl ConnectionTrait for Connections {
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        self.lend().await?.query_one(statement).await
+        self.lend().await?.query_one(query(statement)).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
@@ -315,7 +322,7 @@ impl ConnectionTrait for Transaction {
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        self.lent.lock().await.query_one(statement).await
+        self.lent.lock().await.query_one(query(statement)).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {

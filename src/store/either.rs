@@ -37,6 +37,15 @@ impl Reading {
             }
         }
     }
+
+    /// The row of a statement whose values decide which way to it is short, where the longest takes far longer than planning.
+    pub async fn one_planned(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        match self {
+            // Its plan is the same for all values.
+            Self::Sqlite(readers) => readers.query_one_raw(statement).await,
+            Self::Postgres(connections) => Box::pin(connections.one_planned(statement)).await,
+        }
+    }
 }
 
 impl Snapshot {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
 use super::either::Reading;
@@ -82,6 +83,12 @@ impl Counting<Reading> {
     /// What is read of all rows that a statement finds.
     pub async fn records<R: Record>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
         self.answered(self.counted().records(statement)).await
+    }
+
+    /// The row of a statement whose values decide which way to it is short, where the longest takes far longer than planning.
+    pub async fn one_planned(&self, query: &SelectStatement) -> Result<Option<QueryResult>, DbErr> {
+        let statement = self.get_database_backend().build(query);
+        self.answered(self.counted().one_planned(statement)).await
     }
 }
 

@@ -162,6 +162,21 @@ async fn a_statement_of_many_rows_is_not_kept_by_a_connection_to_postgres() {
     }
 }
 
+/// A plan for all words would look each row of an account up that holds the one that is asked for.
+#[tokio::test]
+async fn postgres_plans_the_size_of_a_broad_search_for_its_words() {
+    let Some(app) = App::start(Database::Postgres).await else { return };
+    app.client().post("/1/charges", &charge(400)).await.ok(201);
+    app.client().get("/1/charges/search?query=ro").await.ok(200);
+    // The connection that was used last is the next one's.
+    let kept = async |said: &str| {
+        let searches = "statement LIKE '%charges%LIKE%' AND statement NOT LIKE '%pg_prepared%'";
+        let prepared = format!("SELECT COUNT(*) FROM pg_prepared_statements WHERE {searches}");
+        app.number(&format!("{prepared} AND statement LIKE '%{said}%'")).await
+    };
+    assert_eq!((kept("rows_found").await, kept("ORDER BY").await), (0, 1), "the size, the page");
+}
+
 /// So of the transactions under way, whichever server's they are, none waits for another one's counts.
 #[tokio::test]
 async fn postgres_counts_in_the_slot_of_the_session_that_writes() {
