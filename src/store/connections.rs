@@ -113,8 +113,8 @@ impl Connections {
 }
 
 impl Known {
-    /// One more of the pool's. Its slot is its number among the sessions of the database: of the transactions under way, whichever
-    /// server's they are, no two write to the same one as long as there are no more sessions than slots.
+    /// One more of the pool's. Its slot is its number among the database's sessions of this moment: of the transactions under way,
+    /// whichever server's they are, hardly any two write to the same one as long as there are no more sessions than slots.
     async fn of(pool: &PgPool) -> Result<Self, sqlx::Error> {
         const NUMBER: &str = "SELECT number FROM pg_stat_get_backend_idset() AS number \
              WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
