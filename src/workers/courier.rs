@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use crate::error::Error;
 use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH};
 use crate::services::Ctx;
-use crate::services::webhooks::{self, Found, Outcome, Parcel};
+use crate::services::webhooks::{self, Delivered, Found, Parcel};
 use crate::store::Announcement;
 use pace::{Lane, Last, Turns};
 
@@ -67,7 +67,7 @@ struct Courier {
     ctx: Ctx,
     lanes: Mutex<HashMap<WebhookEndpointToken, Lane>>,
     turns: Turns,
-    outcomes: mpsc::Sender<Outcome>,
+    outcomes: mpsc::Sender<Delivered>,
     /// Rung when an endpoint that had enough has room again.
     room: Notify,
 }
@@ -202,10 +202,10 @@ impl Courier {
         let proven = self.lanes().get(&parcel.endpoint).is_some_and(Lane::is_proven);
         let _turn = self.turns.take(proven).await;
         match webhooks::send(&self.ctx, parcel).await {
-            Ok(Some(outcome)) => {
-                let accepted = outcome.accepted();
+            Ok(Some(delivered)) => {
+                let accepted = delivered.accepted();
                 // Nobody receives only when the process ends.
-                let _ = self.outcomes.send(outcome).await;
+                let _ = self.outcomes.send(delivered).await;
                 Some(accepted)
             }
             Ok(None) => None,
@@ -239,7 +239,7 @@ impl Courier {
 }
 
 /// Write down what came of deliveries, all that there is at a time.
-async fn record(ctx: Ctx, mut outcomes: mpsc::Receiver<Outcome>) {
+async fn record(ctx: Ctx, mut outcomes: mpsc::Receiver<Delivered>) {
     let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
     while outcomes.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
         if let Err(error) = webhooks::record(&ctx, std::mem::take(&mut batch)).await {

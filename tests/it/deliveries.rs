@@ -166,6 +166,19 @@ rules! {
         assert_eq!(receiver.received().len(), 2);
     }
 
+    async fn what_comes_of_a_delivery_happens_by_the_clock_as_it_stands_then(app) {
+        app.work();
+        let (client, receiver) = (app.client(), Receiver::start().await);
+        client.endpoint(&receiver.url()).await;
+        receiver.behave(Behaviour::Slow(Duration::from_millis(500)));
+        client.captured(400).await;
+        receiver.receives(1).await;
+        let moved = client.put("/1/sandbox/clock", &json!({ "advance": "10d" })).await.ok(200);
+        all_are(app, "completed").await;
+        let accepted = client.newest_webhook().await;
+        assert!(accepted["accepted_at"].as_str() >= moved["now"].as_str(), "{accepted} after {moved}");
+    }
+
     // Two deliveries of one webhook are under way; only the one that holds the attempt says what came of it.
     async fn what_a_replaced_attempt_learns_is_not_recorded(app) {
         let (client, receiver) = (app.client(), Receiver::start().await);

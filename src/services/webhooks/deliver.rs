@@ -1,10 +1,14 @@
 //! One delivery: the request, what came of it, and when it is tried again.
 
+use std::collections::{HashMap, HashSet};
+
 use bytes::Bytes;
 use entity::webhook::WebhookState;
-use entity::{AccountToken, EventToken, JsonText, Span, Timestamp, WebhookEndpointToken, WebhookToken};
+use entity::{
+    AccountToken, EventToken, JsonText, Span, Timestamp, WebhookEndpointToken, WebhookToken, account,
+};
 use futures::FutureExt;
-use sea_orm::{ActiveEnum, ConnectionTrait};
+use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 use serde_json::{Map, Value};
 
 use super::sign;
@@ -39,9 +43,27 @@ pub struct Parcel {
     pub(super) trace: Option<trace::Context>,
 }
 
-/// What came of a delivery.
+/// A delivery that is over.
+pub struct Delivered {
+    parcel: Parcel,
+    /// Why the endpoint has not accepted it.
+    refused: Option<WebhookError>,
+    /// When it was over, by the wall clock.
+    at: Timestamp,
+    /// Chance's part of the pause before the next attempt.
+    share: [u8; 2],
+}
+
+impl Delivered {
+    /// Whether the endpoint accepted it.
+    pub fn accepted(&self) -> bool {
+        self.refused.is_none()
+    }
+}
+
+/// What comes of a delivery.
 #[derive(Debug)]
-pub struct Outcome {
+struct Outcome {
     account: AccountToken,
     webhook: WebhookToken,
     attempt: i32,
@@ -53,15 +75,8 @@ pub struct Outcome {
     accepted_at: Option<Timestamp>,
 }
 
-impl Outcome {
-    /// Whether the endpoint accepted it.
-    pub fn accepted(&self) -> bool {
-        self.accepted_at.is_some()
-    }
-}
-
 /// Request the URL. `None` where the lease would not last for an answer: then somebody else may hold it by now.
-pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Error> {
+pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Delivered>, Error> {
     let wall = ctx.clock.now();
     let answer_millis = i64::try_from(WEBHOOK_ANSWER.as_millis()).unwrap_or(i64::MAX);
     if parcel.leased_until < wall + Span::from_millis(answer_millis) {
@@ -75,9 +90,7 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
     if let Ok(code) = answer {
         span.tell_number("http.response.status_code", code.into());
     }
-    // Where a seed decides, it happens when it is due, however far a clock has been moved since.
-    let due_at = parcel.due_at.filter(|_| ctx.chance.is_seeded());
-    let now = due_at.unwrap_or((ctx.clock.now() + parcel.clock_offset).last_second());
+    let at = ctx.clock.now();
     let refused = match answer {
         Ok(200..=299) => None,
         Ok(code) => Some(WebhookError {
@@ -93,7 +106,7 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Outcome>, Erro
         span.fail(refused.error);
     }
     let share = ctx.chance.bytes_of(Draw::Retry, &format!("{} {}", parcel.webhook, parcel.attempt));
-    outcome(parcel, now, refused.as_ref(), share).map(Some)
+    Ok(Some(Delivered { parcel, refused, at, share }))
 }
 
 /// What is told of a delivery: whose URL it is, and not what that says.
@@ -107,15 +120,11 @@ fn span(parcel: &Parcel) -> trace::Span {
     span
 }
 
-/// Where the webhook goes from here; `now` is the account's, `share` is chance's.
-fn outcome(
-    parcel: Parcel,
-    now: Timestamp,
-    refused: Option<&WebhookError>,
-    share: [u8; 2],
-) -> Result<Outcome, Error> {
+/// Where the webhook goes from here; `now` is the account's.
+fn outcome(delivered: Delivered, now: Timestamp) -> Result<Outcome, Error> {
+    let Delivered { parcel, refused, share, .. } = delivered;
     let retry = usize::try_from(parcel.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
-    let (action, due_at) = match (refused, retry) {
+    let (action, due_at) = match (&refused, retry) {
         (None, _) => (Action::Accepted, None),
         (Some(_), Some(pause)) => (Action::Refused, Some(now + jittered(*pause, share))),
         (Some(_), None) => (Action::RefusedAtLast, None),
@@ -129,7 +138,7 @@ fn outcome(
         leased_until: parcel.leased_until,
         state,
         retries: parcel.retries + i32::from(due_at.is_some()),
-        errors: match refused {
+        errors: match &refused {
             Some(error) => with_error(&parcel.errors, now, error)?,
             None => parcel.errors,
         },
@@ -155,11 +164,33 @@ fn with_error(errors: &JsonText, now: Timestamp, error: &WebhookError) -> Result
 
 /// Record what came of deliveries, all in one statement: of those whose webhook is still leased for the same attempt. The
 /// number alone would not do: it comes again after a snapshot was put back.
-pub async fn record(ctx: &Context, outcomes: Vec<Outcome>) -> Result<(), Error> {
+pub async fn record(ctx: &Context, delivered: Vec<Delivered>) -> Result<(), Error> {
+    let offsets = offsets(ctx, &delivered).await?;
+    // One that cannot be recorded keeps nobody else's back.
+    let outcomes = delivered.into_iter().filter_map(|it| {
+        // Where a seed decides, it happens when it is due, however far a clock has been moved since.
+        let due_at = it.parcel.due_at.filter(|_| ctx.chance.is_seeded());
+        let offset = offsets.get(&it.parcel.account).copied().unwrap_or(it.parcel.clock_offset);
+        let now = due_at.unwrap_or((it.at + offset).last_second());
+        outcome(it, now).inspect_err(|error| tracing::error!(%error, "a delivery cannot be recorded")).ok()
+    });
+    let outcomes: Vec<_> = outcomes.collect();
     if outcomes.is_empty() {
         return Ok(());
     }
     ctx.store.write(outcomes, |tx, outcomes| update(tx, outcomes).boxed()).await
+}
+
+/// How far ahead their accounts' clocks are. They may have been moved while an endpoint took its time.
+async fn offsets(ctx: &Context, delivered: &[Delivered]) -> Result<HashMap<AccountToken, Span>, Error> {
+    let accounts: HashSet<_> = delivered.iter().map(|it| it.parcel.account).collect();
+    let offsets = account::Entity::find()
+        .filter(account::Column::Id.is_in(accounts))
+        .select_only()
+        .columns([account::Column::Id, account::Column::ClockOffset])
+        .into_tuple()
+        .all(ctx.store.read());
+    Ok(offsets.await?.into_iter().collect())
 }
 
 async fn update(tx: &Tx, outcomes: &[Outcome]) -> Result<(), Error> {

@@ -7,7 +7,7 @@ mod replay;
 mod sign;
 pub mod state;
 
-pub use deliver::{Outcome, Parcel, record, send};
+pub use deliver::{Delivered, Parcel, record, send};
 pub use find::{list, show};
 pub use lease::{Found, announced, due, hasten, lease, release, waiting};
 pub use replay::replay;
