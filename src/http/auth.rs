@@ -10,14 +10,14 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use entity::api_key::KeyKind;
 
 use super::Site;
-use super::extract::Input;
+use super::extract::{Input, Path};
 use super::rate::Asker;
 use crate::error::{Error, ErrorCode};
 use crate::params;
 use crate::params::card::BrowserKey;
 use crate::secret::Secret;
 use crate::services::Account;
-use crate::services::accounts::{self, Opened};
+use crate::services::accounts::{self, Beside, Opened};
 use crate::under_way;
 
 /// A caller with a secret key.
@@ -39,13 +39,39 @@ pub async fn opened_by_secret_key(
 ) -> Result<Opened, Error> {
     let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
     let opened = accounts::open(site, &key, idempotency_key).await?;
+    admitted(site, &opened).await?;
+    Ok(opened)
+}
+
+/// Whether what was opened was opened by a secret key, and may ask once more.
+async fn admitted(site: &Site, opened: &Opened) -> Result<(), Error> {
     if opened.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
     }
     under_way::acts_for(opened.account.id());
     under_way::is_asked_by(opened.account.id(), opened.account.now);
-    site.rate.count(Asker::Account(opened.account.id())).await?;
-    Ok(opened)
+    site.rate.count(Asker::Account(opened.account.id())).await
+}
+
+/// A caller with a secret key, and the record that the path names if the account has it. A statement finds both: on its way
+/// to the database, a request that asks for little spends most of its time.
+pub struct Asking<B: Beside>(pub Account, pub Option<B::Record>);
+
+impl<B: Beside> FromRequestParts<Site> for Asking<B> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
+        let path = Path::<String>::from_request_parts(parts, site).await;
+        let Some(asked) = path.as_ref().ok().and_then(|Path(token)| B::named(token)) else {
+            let opened = opened_by_secret_key(site, &parts.headers, None).await?;
+            // Who asks is looked at first.
+            return path.map(|_| Self(opened.account, None));
+        };
+        let key = basic_user(&parts.headers).ok_or(ErrorCode::Unauthorized)?;
+        let (opened, record) = accounts::open_with(site, &key, &asked).await?;
+        admitted(site, &opened).await?;
+        Ok(Self(opened.account, record))
+    }
 }
 
 /// A caller with the secret key of an account that manages an approved partner.

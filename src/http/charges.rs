@@ -4,7 +4,7 @@ use axum::extract::State;
 
 use super::Site;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::Caller;
+use super::auth::{Asking, Caller};
 use super::call::Call;
 use super::document::{PageParameters, SearchParameters};
 use super::extract::{Input, Path};
@@ -102,12 +102,10 @@ pub async fn verify_charge(
     params(("charge_token" = String, Path, description = "Charge token")),
     responses((status = 200, description = "The charge", body = Envelope<Charge>), (status = 404, description = "not_found")))]
 pub async fn get_charge(
-    State(site): State<Site>,
-    caller: Caller,
-    Path(token): Path<String>,
+    Asking(account, charge): Asking<charges::Named>,
     _input: Input,
 ) -> Result<Shown<Charge>, Error> {
-    Ok(Shown(charges::show(&site, &caller.0, &token).await?))
+    Ok(Shown(charges::shown(&account, charge)?))
 }
 
 /// Void a charge.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::answers::{operations, unknown};
 use crate::harness::sending::{FORM, JSON, ask, basic, form, post_with, send};
-use crate::harness::{Answer, App, Client, card, charge, rules};
+use crate::harness::{Answer, App, Client, card, charge, rules, token_of};
 
 /// Paths that publishable keys open, with POST.
 const OF_BROWSERS: [&str; 4] =
@@ -215,6 +215,26 @@ rules! {
         let wrong = app.with_key("nobody-has-this");
         ask(&wrong, Method::GET, "/1/nothing", &[]).await.refused(404, "resource_not_found");
         ask(&wrong, Method::PATCH, "/1/charges", &[]).await.refused(405, "method_not_allowed");
+    }
+
+    async fn the_credentials_are_looked_at_before_the_record(app) {
+        let charge = token_of(&app.client().captured(400).await);
+        let paths = [charge.as_str(), "ch_AAAAAAAAAAAAAAAAAAAAAA", "nothing", "%FF"].map(|token| format!("/1/charges/{token}"));
+        for client in [app.anonymous(), app.with_key("nobody-has-this"), app.with_key(app.publishable_key())] {
+            for path in &paths {
+                unauthorised(&client.get(path).await, path);
+                // With a body that nobody can read, too.
+                unauthorised(&send(&client, Method::GET, path, JSON, "{").await, path);
+            }
+        }
+        let client = app.client();
+        assert_eq!(client.get(&paths[0]).await.ok(200)["token"], charge);
+        for path in &paths {
+            send(&client, Method::GET, path, JSON, "{").await.refused(400, "bad_request");
+        }
+        for path in &paths[1..] {
+            client.get(path).await.refused(404, "not_found");
+        }
     }
 
     async fn the_credentials_are_looked_at_before_the_body(app) {

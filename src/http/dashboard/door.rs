@@ -82,7 +82,7 @@ impl Door {
             return Ok(Guest::Nobody);
         }
         let Some(operator) = &self.operator else {
-            let opened = match accounts::open_hashed(site, session.key, None).await {
+            let opened = match accounts::open_hashed(site, session.key).await {
                 Err(error) if error.code() == ErrorCode::Unauthorized => return Ok(Guest::Nobody),
                 opened => opened?,
             };

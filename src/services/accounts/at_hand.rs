@@ -1,9 +1,11 @@
-//! The row of the account that asks: every request reads it, so it is read in the order of its columns.
+//! The row of the account that asks: every request reads it, so it is read in the order of its columns, and together with
+//! the record that is asked for, where there is one that is asked for most.
 
-use entity::account;
-use sea_orm::DbErr;
+use entity::{AccountToken, account};
+use sea_orm::sea_query::SelectStatement;
+use sea_orm::{DbErr, Value};
 
-use crate::store::{InOrder, Record};
+use crate::store::{InOrder, Record, Worded};
 
 /// An account's whole row.
 pub struct AtHand(pub account::Model);
@@ -38,5 +40,38 @@ impl Record for AtHand {
             wipe_at: row.next("wipe_at")?,
             created_at: row.next("created_at")?,
         }))
+    }
+}
+
+/// One of an account's records that a single statement finds together with the account.
+pub trait Beside: Sized + Send + Sync {
+    /// What is read of it.
+    type Record: Record;
+
+    /// The one that a token in a path names; none, where no record bears such a token.
+    fn named(token: &str) -> Option<Self>;
+
+    /// The text of the statement that finds both.
+    fn worded() -> &'static Worded;
+
+    /// Join it to the account that a statement finds. Its columns follow those of the account, and begin with whether it is
+    /// [`THERE`].
+    fn join(&self, account: AccountToken, statement: &mut SelectStatement);
+
+    /// The values that the statement says of it, in their order.
+    fn values(&self, account: AccountToken) -> Vec<Value>;
+}
+
+/// Whether a record is there.
+pub const THERE: &str = "there";
+
+/// An account's whole row, and the record beside it if it is there.
+pub struct With<R>(pub account::Model, pub Option<R>);
+
+impl<R: Record> Record for With<R> {
+    fn read(row: &mut impl InOrder) -> Result<Self, DbErr> {
+        let AtHand(account) = AtHand::read(row)?;
+        let there: bool = row.next(THERE)?;
+        Ok(Self(account, there.then(|| R::read(row)).transpose()?))
     }
 }

@@ -5,6 +5,7 @@ pub mod copies;
 pub mod create;
 pub mod faults;
 pub mod keys;
+mod open;
 pub mod operator;
 pub mod settings;
 pub mod standing;
@@ -16,38 +17,25 @@ use entity::bank_account::BankAccountState;
 use entity::merchant::MerchantStatus;
 use entity::pricing::Pricing;
 use entity::{
-    AccountToken, JsonText, Owned, Span, Timestamp, account, api_key, bank_account, deposit, idempotency_key,
-    installation,
+    AccountToken, JsonText, Owned, Span, Timestamp, account, api_key, bank_account, deposit, installation,
 };
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
-use subtle::ConstantTimeEq;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
-use self::at_hand::AtHand;
-use self::standing::{Access, access};
-use crate::error::{Error, ErrorCode};
+pub use self::at_hand::{Beside, THERE};
+pub use self::open::{Opened, beside, key_hash, open, open_hashed, open_with};
+use crate::error::Error;
 use crate::limits::{
     MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS,
     THIRD_PARTY_TRANSFER_FEE_CENTS,
 };
 use crate::random::{Chance, Draw};
 use crate::secret::Secret;
-use crate::services::context::{Account, Context, KeyEntry};
+use crate::services::context::{Account, Context};
 use crate::services::data_keys::unseal;
-use crate::services::{audit, bank_accounts, claim, deposits, idempotency};
-use crate::store::{Store, Tx, Worded};
-use crate::vault::{Purpose, Vault};
-
-/// A key and the account it opens.
-#[derive(Debug)]
-pub struct Opened {
-    /// The account.
-    pub account: Account,
-    /// What the key may do.
-    pub kind: KeyKind,
-    /// Whether the Idempotency-Key that the request carries was claimed before.
-    pub claimed: bool,
-}
+use crate::services::{bank_accounts, deposits};
+use crate::store::{Store, Tx};
+use crate::vault::Vault;
 
 /// The pair of keys of an account.
 #[derive(Debug, Clone, Default)]
@@ -66,76 +54,10 @@ impl Keys {
     }
 }
 
-/// The account that a key opens, and what is known of the Idempotency-Key beside it: one statement finds both.
-///
-/// Refusals: unauthorized.
-pub async fn open(ctx: &Context, key: &Secret, idempotency_key: Option<&str>) -> Result<Opened, Error> {
-    let hash = key_hash(&ctx.vault, key);
-    let opened = open_hashed(ctx, hash, idempotency_key).await?;
-    let used = audit::key_uses::Key::new(opened.account.id(), opened.kind, key, hash);
-    ctx.key_uses.count(used, ctx.clock.now());
-    Ok(opened)
-}
-
-/// What a key is stored as.
-pub fn key_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
-    vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()])
-}
-
-/// [`open`], for who has kept of the key no more than what it is stored as.
-///
-/// Refusals: unauthorized.
-pub async fn open_hashed(
-    ctx: &Context,
-    hash: [u8; 32],
-    idempotency_key: Option<&str>,
-) -> Result<Opened, Error> {
-    let entry = if let Some(entry) = ctx.keys.get(&hash).await {
-        entry
-    } else {
-        let entry = look_up(ctx, &hash).await?.ok_or(ErrorCode::Unauthorized)?;
-        ctx.keys.insert(hash, entry).await;
-        entry
-    };
-    let wall = ctx.clock.now();
-    if entry.valid_until.is_some_and(|until| until <= wall) {
-        return Err(ErrorCode::Unauthorized.into());
-    }
-    let row = || account::Entity::find_by_id(entry.account);
-    let found = match idempotency_key {
-        None => {
-            static ACCOUNT: Worded = Worded::new();
-            let values = vec![entry.account.into()];
-            let found = ACCOUNT.one(ctx.store.read(), values, || row().into_query()).await?;
-            found.map(|AtHand(row)| (row, None))
-        }
-        Some(key) => {
-            let hash = claim::hash(&ctx.vault, entry.kind, key).to_vec();
-            row()
-                .select_also(idempotency_key::Entity)
-                .join(JoinType::LeftJoin, idempotency::of_account(hash))
-                .one(ctx.store.read())
-                .await?
-        }
-    };
-    // The key may be remembered longer than its account is there.
-    let found = found.filter(|(row, _)| row.closed_at.is_none());
-    let found = found.filter(|(row, _)| access(ctx.environment, row.status) != Access::None);
-    let (row, claimed) = found.ok_or(ErrorCode::Unauthorized)?;
-    Ok(Opened { account: Account::new(row, wall), kind: entry.kind, claimed: claimed.is_some() })
-}
-
 /// The account that an operator names, `wall` being the wall clock's now; none where it is not there, or deleted.
 pub async fn named(store: &Store, token: AccountToken, wall: Timestamp) -> Result<Option<Account>, Error> {
     let row = account::Entity::find_by_id(token).one(store.read()).await?;
     Ok(row.filter(|row| row.closed_at.is_none()).map(|row| Account::new(row, wall)))
-}
-
-async fn look_up(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {
-    let row = api_key::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
-    // The index found it by parts of the hash; the whole is compared in constant time.
-    let row = row.filter(|row| row.hash.as_slice().ct_eq(hash).into());
-    Ok(row.map(|row| KeyEntry { account: row.account_id, kind: row.kind, valid_until: row.valid_until }))
 }
 
 /// The first account of an empty test database. A given key is added to it at every start (design, runtime

@@ -2,12 +2,13 @@
 
 use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
-use entity::{ChargeToken, Owned};
-use sea_orm::sea_query::IntoIden;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait};
+use entity::{AccountToken, ChargeToken, Owned};
+use sea_orm::sea_query::{Expr, ExprTrait, IntoIden, SelectStatement};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, Value};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
+use crate::services::accounts::{self, Beside, THERE};
 use crate::services::context::{Account, Context};
 use crate::services::customers;
 use crate::services::ledger::lines;
@@ -15,26 +16,50 @@ use crate::services::page::{List, Page};
 use crate::store::{Worded, record};
 use crate::views::charge::{Charge, ShownCharge};
 
-/// One charge, failed and pending ones included.
+/// A charge that is named by its token, failed and pending ones included.
+pub struct Named(ChargeToken);
+
+impl Beside for Named {
+    type Record = ShownCharge;
+
+    fn named(token: &str) -> Option<Self> {
+        token.parse().ok().map(Self)
+    }
+
+    fn worded() -> &'static Worded {
+        static WITH_ACCOUNT: Worded = Worded::new();
+        &WITH_ACCOUNT
+    }
+
+    fn join(&self, account: AccountToken, statement: &mut SelectStatement) {
+        let charge = |column: Column| Expr::col((charge::Entity, column));
+        let named = charge(Column::AccountId).eq(account).and(charge(Column::Id).eq(self.0));
+        let named = named.and(charge(Column::Origin).ne(Origin::Authorisation));
+        statement
+            .left_join(charge::Entity, named)
+            .expr_as(charge(Column::Id).is_not_null(), THERE)
+            .columns(ShownCharge::COLUMNS.map(|column| (charge::Entity, column)));
+        lines::with_transfer(statement, account, &charge::Entity.into_iden());
+    }
+
+    fn values(&self, account: AccountToken) -> Vec<Value> {
+        vec![account.into(), self.0.into(), Origin::Authorisation.into(), account.into(), account.into()]
+    }
+}
+
+/// The charge that was asked for.
+///
+/// Refusals: `not_found`.
+pub fn shown(account: &Account, found: Option<ShownCharge>) -> Result<Charge, Error> {
+    Ok(Charge::at(account.now, found.ok_or(ErrorCode::NotFound)?))
+}
+
+/// The charge that a token names, for who has opened its account before.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
-    static SHOWN: Worded = Worded::new();
-    let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let owner = account.id();
-    let word = || {
-        let row = charge::Entity::owned_by(owner)
-            .filter(Column::Id.eq(id))
-            .filter(Column::Origin.ne(Origin::Authorisation))
-            .select_only()
-            .columns(ShownCharge::COLUMNS);
-        let mut row = row.into_query();
-        lines::with_transfer(&mut row, owner, &charge::Entity.into_iden());
-        row
-    };
-    let values = vec![owner.into(), owner.into(), owner.into(), id.into(), Origin::Authorisation.into()];
-    let row: Option<ShownCharge> = SHOWN.one(ctx.store.read(), values, word).await?;
-    Ok(Charge::at(account.now, row.ok_or(ErrorCode::NotFound)?))
+    let asked = Named::named(token).ok_or(ErrorCode::NotFound)?;
+    shown(account, accounts::beside(ctx, account.id(), &asked).await?)
 }
 
 record!(ShownCharge {

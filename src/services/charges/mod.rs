@@ -12,6 +12,6 @@ pub mod search;
 pub mod settle;
 pub mod state;
 
-pub use find::{list, of_customer, show};
+pub use find::{Named, list, of_customer, show, shown};
 pub use follow::{capture, void};
 pub use search::search;
