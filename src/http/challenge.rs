@@ -19,11 +19,19 @@ use crate::services::three_d_secure::{self, Page};
 
 /// The routes beside /1.
 pub fn routes() -> Router<Site> {
-    Router::new().route("/3d-secure/{secret}", get(show).post(decide))
+    Router::new().route("/3d-secure/{secret}", get(show).head(look).post(decide))
 }
 
 async fn show(State(site): State<Site>, Path(secret): Path<String>) -> Response {
     match three_d_secure::show(&site.ctx, &secret).await {
+        Ok(shown) => answer(StatusCode::OK, &site, shown, false),
+        Err(error) => refused(&error),
+    }
+}
+
+/// Whoever looks whether the page is there, as programs do with addresses in a message, has not opened it.
+async fn look(State(site): State<Site>, Path(secret): Path<String>) -> Response {
+    match three_d_secure::look(&site.ctx, &secret).await {
         Ok(shown) => answer(StatusCode::OK, &site, shown, false),
         Err(error) => refused(&error),
     }

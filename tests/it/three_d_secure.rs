@@ -32,9 +32,13 @@ pub async fn pending(client: &Client, parameters: &Value) -> (String, String) {
     (token_of(&made), url[at..].to_owned())
 }
 
-async fn open(app: &App, page: &str) -> Answer {
+async fn asked(app: &App, method: Method, page: &str) -> Answer {
     let client = app.anonymous();
-    client.send_unchecked(client.request(Method::GET, page).body(Body::empty()).unwrap()).await
+    client.send_unchecked(client.request(method, page).body(Body::empty()).unwrap()).await
+}
+
+async fn open(app: &App, page: &str) -> Answer {
+    asked(app, Method::GET, page).await
 }
 
 pub async fn press(client: &Client, page: &str, body: &str) -> Answer {
@@ -313,6 +317,21 @@ rules! {
         }
         assert_eq!(app.events().await, ["charge.failed"; 3]);
         app.unchanged(client.charge_by(&token)).await.refused(400, "token_already_used");
+    }
+
+    async fn a_page_that_is_only_looked_at_decides_nothing(app) {
+        let client = app.client();
+        for (number, status) in [(ENROLLED, 200), (NOT_ENROLLED, 303)] {
+            let (charge, page) = pending(&client, &challenged(number, &json!({}))).await;
+            let looked = app.unchanged(asked(app, Method::HEAD, &page)).await;
+            assert_eq!((looked.status, looked.text.as_str()), (status, ""));
+            assert_eq!(client.charge(&charge).await["status_message"], "Pending");
+            // The same headers as who opens it gets.
+            let opened = open(app, &page).await;
+            assert_eq!((opened.status, opened.headers.get(header::LOCATION)), (looked.status, looked.headers.get(header::LOCATION)));
+        }
+        assert_eq!(app.events().await, ["charge.failed"]);
+        assert_eq!(asked(app, Method::HEAD, "/3d-secure/x").await.status, 404);
     }
 
     async fn results_of_a_verification_made_elsewhere_change_nothing(app) {

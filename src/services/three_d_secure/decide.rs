@@ -52,13 +52,25 @@ pub struct Question {
 /// Refusals: `not_found`, an expired session included.
 pub async fn show(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
     let (account, session) = find::by_secret(ctx, secret).await?;
-    if session.state != SessionState::Open {
-        return Ok(Page::Return(way_back(&session)?));
-    }
-    if !session.enrolled {
+    if session.state == SessionState::Open && !session.enrolled {
         return Ok(Page::Return(decide(ctx, secret, Decision::Unavailable).await?));
     }
-    let charge = find::charge(ctx, &session).await?;
+    page(ctx, &account, &session).await
+}
+
+/// The page of a session, for who does not open it: nothing is decided.
+///
+/// Refusals: `not_found`, an expired session included.
+pub async fn look(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
+    let (account, session) = find::by_secret(ctx, secret).await?;
+    page(ctx, &account, &session).await
+}
+
+async fn page(ctx: &Ctx, account: &Account, session: &three_d_secure::Model) -> Result<Page, Error> {
+    if session.state != SessionState::Open || !session.enrolled {
+        return Ok(Page::Return(way_back(session)?));
+    }
+    let charge = find::charge(ctx, session).await?;
     Ok(Page::Question(Question {
         merchant: account.settings().business_name.clone(),
         amount: charge.currency.in_words(charge.amount),

@@ -165,6 +165,9 @@ fn with_error(errors: &JsonText, now: Timestamp, error: &WebhookError) -> Result
 /// Record what came of deliveries, all in one statement: of those whose webhook is still leased for the same attempt. The
 /// number alone would not do: it comes again after a snapshot was put back.
 pub async fn record(ctx: &Context, delivered: Vec<Delivered>) -> Result<(), Error> {
+    if delivered.is_empty() {
+        return Ok(());
+    }
     let offsets = offsets(ctx, &delivered).await?;
     // One that cannot be recorded keeps nobody else's back.
     let outcomes = delivered.into_iter().filter_map(|it| {
