@@ -111,13 +111,14 @@ pub async fn opened_by_publishable_key(
     Ok(opened)
 }
 
-/// The Basic user. A missing colon is forgiven, a password ignored; an empty user is none.
+/// The Basic user. A missing colon is forgiven, and one behind the encoded text; a password is ignored; an empty user is none.
 pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let (scheme, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
     let credentials = credentials.trim();
+    let credentials = credentials.strip_suffix(':').unwrap_or(credentials);
     let decoded = STANDARD.decode(credentials).or_else(|_| STANDARD_NO_PAD.decode(credentials)).ok()?;
     let decoded = String::from_utf8(decoded).ok()?;
     let user = decoded.split_once(':').map_or(decoded.as_str(), |(user, _)| user);

@@ -78,6 +78,8 @@ rules! {
         }
         // Without its padding.
         get_as(app, basic(&format!("{key}:")).trim_end_matches('=').as_bytes()).await.ok(200);
+        // With the colon behind what was encoded.
+        get_as(app, format!("{}:", basic(&key)).as_bytes()).await.ok(200);
     }
 
     async fn a_wrong_key_is_a_401(app) {
@@ -100,7 +102,7 @@ rules! {
             unauthorised(&get_as(app, basic(&credentials).as_bytes()).await, &format!("{credentials:?}"));
         }
         let bearer = format!("Bearer {key}");
-        for header in ["", "Basic", "Basic ", "Basic !!!", "Basic /w==", &key, &bearer, "Basic a b"] {
+        for header in ["", "Basic", "Basic ", "Basic !!!", "Basic /w==", "Basic :", &key, &bearer, "Basic a b"] {
             unauthorised(&get_as(app, header.as_bytes()).await, header);
         }
         unauthorised(&get_as(app, b"Basic \xff").await, "no text");
