@@ -47,15 +47,14 @@ impl Connections {
     /// A seat for a newcomer, once there is one. It counts as idle.
     pub async fn seat(self: &Arc<Self>) -> Seat {
         let free = Arc::clone(&self.free);
-        let permit = match Arc::clone(&free).try_acquire_owned() {
-            Ok(permit) => Some(permit),
-            Err(_) => {
-                self.idle().end_oldest();
-                // Nobody closes it.
-                let permit = free.acquire_owned().await.ok();
-                self.idle().is_wanted = false;
-                permit
-            }
+        let permit = if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
+            Some(permit)
+        } else {
+            self.idle().end_oldest();
+            // Nobody closes it.
+            let permit = free.acquire_owned().await.ok();
+            self.idle().is_wanted = false;
+            permit
         };
         let mut seat =
             Seat { connections: Arc::clone(self), ends: Arc::default(), idle_since: None, _permit: permit };

@@ -165,7 +165,11 @@ mod tests {
             ("Transfer-Encoding: Chunked \r\n", Part::ChunkSize),
             ("Content-Length: 12\r\nTransfer-Encoding: chunked\r\n", Part::ChunkSize),
         ] {
-            assert_eq!(judged(&format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}\r\n")), Ok(part), "{headers}");
+            assert_eq!(
+                judged(&format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}\r\n")),
+                Ok(part),
+                "{headers}"
+            );
         }
         assert_eq!(judged("GET / HTTP/1.0\r\n\r\n"), Ok(Part::Head));
     }

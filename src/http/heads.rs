@@ -100,12 +100,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
                     return if too_long { Err(ErrorKind::InvalidData.into()) } else { Ok(false) };
                 };
                 let line = &self.buffer[..=end];
-                self.next = match self.next {
-                    Part::ChunkSize => frame::after_chunk_size(line).ok_or(ErrorKind::InvalidData)?,
-                    _ if line == b"\r\n" => Part::Head,
-                    _ if line.ends_with(b"\r\n") => Part::Trailer,
-                    _ => return Err(ErrorKind::InvalidData.into()),
+                let next = match line {
+                    _ if self.next == Part::ChunkSize => frame::after_chunk_size(line),
+                    b"\r\n" => Some(Part::Head),
+                    _ => line.ends_with(b"\r\n").then_some(Part::Trailer),
                 };
+                self.next = next.ok_or(ErrorKind::InvalidData)?;
                 self.passed = end + 1;
             }
             Part::Refused | Part::End => {}

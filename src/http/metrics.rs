@@ -69,9 +69,7 @@ impl Metrics {
     /// The text, with the gauges as they stand now.
     pub async fn render(&self, ctx: &Context, gate: &Gate) -> Result<String, Error> {
         let (places, connections) = (gate.requests().taken(), gate.connections().taken());
-        for (gauge, taken, (some, all)) in
-            [(PLACES, "taken", places), (CONNECTIONS, "open", connections)]
-        {
+        for (gauge, taken, (some, all)) in [(PLACES, "taken", places), (CONNECTIONS, "open", connections)] {
             metrics::gauge!(gauge, "state" => taken).set(number(some));
             metrics::gauge!(gauge, "state" => "all").set(number(all));
         }

@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
-use axum::http::{HeaderName, Version, header};
 use axum::http::uri::Authority;
+use axum::http::{HeaderName, Version, header};
 
 use super::Site;
 use crate::secret::Secret;

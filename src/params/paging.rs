@@ -46,7 +46,8 @@ impl Paging {
             Value::Null => PER_PAGE_DEFAULT,
             Value::String(text) if text.trim().is_empty() => PER_PAGE_DEFAULT,
             Value::String(text) => text.trim().parse().unwrap_or(most),
-            number => number.as_u64().unwrap_or(most),
+            Value::Number(number) => number.as_u64().unwrap_or(most),
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => most,
         };
         records.min(most)
     }
