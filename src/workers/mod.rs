@@ -105,7 +105,7 @@ async fn watch_file(ctx: Ctx) {
     }
 }
 
-/// Write down what was only counted so far: now and then, and once more when a server ends.
+/// Write down what was only counted so far: now and then, and once more when a server or a command ends.
 pub async fn write_counts(ctx: &Ctx) {
     if let Err(error) = key_uses::write(ctx).await {
         tracing::warn!(%error, "uses of keys were not written; they are counted on");
