@@ -2,7 +2,6 @@
 
 mod beside;
 
-use std::fs::File;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +36,7 @@ use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, charges, data_keys, refunds, sandbox, webhooks};
-use crate::store::{self, ConnectError, Found, Location, Store};
+use crate::store::{self, ConnectError, FileLock, Found, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
@@ -133,7 +132,7 @@ pub struct App {
     pub phase: watch::Sender<Phase>,
     site: Site,
     /// Held for as long as the server runs: one server a SQLite file.
-    _lock: Option<File>,
+    _lock: Option<FileLock>,
 }
 
 impl Parts {
@@ -190,7 +189,7 @@ impl App {
     ) -> Result<Self, StartError> {
         let lock = location.lock()?;
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
-        let ctx = Box::pin(context(location, parts, &index.base_url)).await?;
+        let ctx = Box::pin(context(location, lock.as_ref(), parts, &index.base_url)).await?;
         // Not before: a server that is refused leaves nothing behind.
         folder::make(&incoming).map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;
         let keys = match environment {
@@ -203,10 +202,13 @@ impl App {
         if lock.is_some() || ctx.chance.is_seeded() {
             // Nobody else can be making a payment, submitting a refund, delivering a webhook or moving a clock on this
             // file; nor may anybody where a seed decides, and what a killed server left no time frees there.
-            charges::settle::hasten(&ctx).await.map_err(InstallationError::Store)?;
-            refunds::submit::hasten(&ctx).await.map_err(InstallationError::Store)?;
-            webhooks::hasten(&ctx).await.map_err(InstallationError::Store)?;
-            sandbox::clock::hasten(&ctx).await.map_err(InstallationError::Store)?;
+            match hasten(&ctx).await {
+                // No time passes where a seed decides.
+                Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {
+                    tracing::warn!(%error, "what was under way when the server ended is taken up when its time is over");
+                }
+                done => done.map_err(InstallationError::Store)?,
+            }
         }
         let door = Door::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
@@ -242,11 +244,24 @@ impl App {
     }
 }
 
-/// Open the database and its keys. One that is nobody's yet becomes the environment's.
-async fn context(location: &Location, parts: Parts, base_url: &str) -> Result<Ctx, StartError> {
+/// Take up at once what a server had under way that ended: for one that knows to be the only one.
+async fn hasten(ctx: &Context) -> Result<(), Error> {
+    charges::settle::hasten(ctx).await?;
+    refunds::submit::hasten(ctx).await?;
+    webhooks::hasten(ctx).await?;
+    sandbox::clock::hasten(ctx).await
+}
+
+/// Open the database, of which a server has the lock, and its keys. One that is nobody's yet becomes the environment's.
+async fn context(
+    location: &Location,
+    lock: Option<&FileLock>,
+    parts: Parts,
+    base_url: &str,
+) -> Result<Ctx, StartError> {
     let chance = parts.chance;
     let ids = Arc::new(Ids::new(Arc::clone(&chance)));
-    let store = Store::open(location, Arc::clone(&ids)).await?;
+    let store = Store::open_locked(location, lock, Arc::clone(&ids)).await?;
     installation::claim(&store, parts.environment).await?;
     chance.begin(installation::begin(&store, chance.fingerprint()).await?);
     let vault = data_keys::open(&store, &parts.operator, &ids, &chance, parts.clock.now()).await?;

@@ -1,10 +1,11 @@
-//! Folders that outlive a power cut.
+//! Folders that outlive a power cut, and that only their owner enters.
 
-use std::fs::{self, File};
+use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// Make a folder, and those above it. The name of a new one is flushed: a file is lost with the name of its folder, even
+/// Make a folder, and those above it, whatever the umask. The name of a new one is flushed: a file is lost with the name of its folder, even
 /// if the file itself was flushed.
 pub fn make(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
@@ -12,7 +13,7 @@ pub fn make(folder: &Path) -> io::Result<()> {
     }
     let above = folder.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make(above)?;
-    match fs::create_dir(folder) {
+    match DirBuilder::new().mode(0o700).create(folder) {
         // Of two processes that start at once, one makes it.
         Err(error) if error.kind() != ErrorKind::AlreadyExists || !folder.is_dir() => return Err(error),
         Ok(()) | Err(_) => {}

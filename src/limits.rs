@@ -293,6 +293,8 @@ pub const LOOKUPS_MAX: u64 = 1000;
 
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
+/// What a write has to need room for that proves that payments can be written again: more than a batch of them.
+pub const PROVING_BYTES: usize = 512 * 1024;
 /// Over how many rows PostgreSQL spreads the writers of one count or balance: a hot one would cost two thirds of the throughput.
 pub const SLOTS: u8 = 32;
 /// Where debits write: they take turns anyway, and in a slot of their own they never wait for credits.
@@ -385,6 +387,10 @@ pub const SNAPSHOT_KEPT: Span = Span::days(30);
 
 /// How often a server reads the table of the vault's keys again.
 pub const DATA_KEYS_READ_AGAIN: Duration = Duration::from_secs(5);
+/// How often a data key may seal: with more random nonces of 96 bits, two that are the same become likely enough to matter.
+pub const SEALS_MAX: u64 = 1 << 32;
+/// From here on an operator is told: a busy server has months left.
+pub const SEALS_MANY: u64 = SEALS_MAX / 2;
 /// For how long a server goes on that cannot read it: half of what follows.
 pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_mins(30);
 /// Wall clock for which a data key that has retired is kept at least: far longer than it takes every server to read the

@@ -18,6 +18,8 @@ use card_payments::services::accounts::Keys;
 use card_payments::services::request_log;
 use card_payments::{trace, workers};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use rustix::fs::Mode;
+use rustix::process::umask;
 use tikv_jemallocator::Jemalloc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -140,6 +142,8 @@ struct On<C: Subcommand> {
 }
 
 fn main() -> ExitCode {
+    // What it makes is its user's alone: the database, its log, uploads, copies.
+    umask(Mode::RWXG | Mode::RWXO);
     let Cli { command } = Cli::parse_from(arguments());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -278,7 +282,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     } else {
         tracing::warn!("payments are still under way; they are settled at the next start");
     }
-    workers::write_key_uses(&app.ctx).await;
+    workers::write_counts(&app.ctx).await;
     if let Err(error) = request_log::write_down(&app.ctx, None).await {
         tracing::warn!(%error, "some requests are missing in the log of requests");
     }
@@ -314,6 +318,9 @@ fn banner(index: &Index, app: &App) {
     println!("  Swagger  {}/docs/", index.base_url);
     if app.has_dashboard() {
         println!("  Browser  {}/dashboard", index.base_url);
+    }
+    if let Some(why) = app.ctx.store.refuses_writes() {
+        println!("  Writes   refused until there is room: {why}");
     }
     if let Some(Keys { secret, publishable }) = &app.keys {
         let (secret, publishable) = (secret.expose(), publishable.expose());

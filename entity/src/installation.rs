@@ -44,6 +44,8 @@ pub mod vault_key {
         /// When a data key that only opens goes, if nothing needs it any more, by the wall clock; null for hash keys and
         /// for the one that encrypts.
         pub remove_at: Option<Timestamp>,
+        /// How often a data key has encrypted, as far as that is written down.
+        pub seals: i64,
     }
 
     /// None.

@@ -38,7 +38,7 @@ pub async fn beside(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx
         retention: Span::days(RETENTION_DAYS_MIN),
         clock_move: CLOCK_MOVE,
     };
-    context(&location, parts, "").await
+    context(&location, None, parts, "").await
 }
 
 /// The database of a server for a command that changes something in it and needs no keys. Where a seed decides, the command

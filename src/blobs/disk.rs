@@ -34,7 +34,9 @@ impl Disk {
 
     async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {
         let unfinished = self.unfinished(name);
-        let mut file = File::create(&unfinished).await?;
+        // Only its owner reads it, whatever the umask.
+        let mut file =
+            File::options().write(true).create(true).truncate(true).mode(0o600).open(&unfinished).await?;
         content.rewind().await?;
         tokio::io::copy(&mut content, &mut file).await?;
         file.sync_all().await?;

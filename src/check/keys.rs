@@ -5,20 +5,22 @@ use std::path::{Path, PathBuf};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
+use super::modes::OTHERS;
 use crate::app::{self, StartError};
 use crate::config::{self, Secrets};
+use crate::limits::{SEALS_MANY, SEALS_MAX};
 use crate::services::data_keys;
 use crate::store::{Found, Inspection};
 use crate::vault::OperatorKeys;
-
-/// What permissions give to others than the owner.
-const OTHERS: u32 = 0o077;
 
 /// Look at them.
 pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Keys);
     for file in files(configuration) {
         permissions(&file, findings);
+    }
+    if let Some(seals) = inspection.and_then(|inspection| inspection.seals) {
+        worn(seals, findings);
     }
     let found = inspection.map(|inspection| &inspection.found);
     if let Some(keys) = operator_keys(configuration, found, findings) {
@@ -28,6 +30,17 @@ pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, find
             None => findings
                 .ok("the vault key is a key; the database could not be asked whether it is the right one"),
         }
+    }
+}
+
+/// Tell of a data key that nears its end.
+fn worn(seals: u64, findings: &mut Findings) {
+    let said = format!("the data key has sealed {seals} times, of {SEALS_MAX} at most");
+    let mend = "card-payments vault rotate, while servers run: the next data key begins at 0";
+    match seals {
+        0..SEALS_MANY => {}
+        SEALS_MANY..SEALS_MAX => findings.warning(said, mend),
+        SEALS_MAX.. => findings.wrong(said, mend),
     }
 }
 

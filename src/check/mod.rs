@@ -9,6 +9,7 @@ mod database;
 mod disk;
 mod findings;
 mod keys;
+mod modes;
 mod ports;
 mod roots;
 
@@ -30,6 +31,7 @@ pub async fn check(given: &[(&'static str, OsString)]) -> Vec<Finding> {
     roots::look(&configuration, &clock, &mut findings);
     clocks::look(inspection.as_ref(), &clock, began, &mut findings);
     disk::look(&configuration, &mut findings).await;
+    modes::look(&configuration, &mut findings);
     ports::look(&configuration, inspection.as_ref(), &mut findings);
     acquirer::look(&configuration, &mut findings).await;
     findings.all()

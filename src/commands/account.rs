@@ -10,6 +10,7 @@ use card_payments::params;
 use card_payments::params::account::{ChangedSettings, NewAccount};
 use card_payments::services::accounts::{Keys, create, keys, operator};
 use card_payments::views::account::AccountKeys;
+use card_payments::workers::write_counts;
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
 use entity::Span;
@@ -141,6 +142,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             };
             let made = create::create(&ctx, database.environment, &keys, asked).await;
             let made = made.map_err(|error| refused(&error))?;
+            write_counts(&ctx).await;
             tell(&made, &made, json)
         }
         Account::List { json } => {
@@ -162,6 +164,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             let ctx = super::open_with_keys(database, &secrets).await?;
             let Keys { secret, publishable } =
                 keys::rotate(&ctx, found.id(), grace).await.map_err(|error| refused(&error))?;
+            write_counts(&ctx).await;
             let shown = AccountKeys {
                 token: found.id(),
                 business_name: found.settings().business_name.clone(),

@@ -7,6 +7,7 @@ use card_payments::error::{self, ErrorCode};
 use card_payments::params::GRACE;
 use card_payments::services::events::ping::ping;
 use card_payments::services::webhook_endpoints::keys::rotate;
+use card_payments::workers::write_counts;
 use clap::{Args, Subcommand};
 use entity::{Span, WebhookEndpointToken};
 
@@ -74,6 +75,7 @@ pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box
         }
         Webhook::RotateKey { grace, json, .. } => {
             let rotated = rotate(&ctx, &account, *endpoint, *grace).await.map_err(refused)?;
+            write_counts(&ctx).await;
             tell(&rotated, &rotated, *json)
         }
     }

@@ -8,7 +8,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use super::gate::Gate;
 use crate::error::Error;
-use crate::services::{Context, due};
+use crate::services::{Context, data_keys, due};
 use crate::trace;
 
 /// The process's metrics.
@@ -24,6 +24,7 @@ const SHED: &str = "card_payments_shed_total";
 const RATE_LIMITED: &str = "card_payments_rate_limited_total";
 const PLACES: &str = "card_payments_places";
 const CONNECTIONS: &str = "card_payments_connections";
+const SEALS: &str = "card_payments_data_key_seals";
 const ACQUIRER_CALLS: &str = "card_payments_acquirer_calls_total";
 const ACQUIRER_SILENT: &str = "card_payments_acquirer_silent_total";
 const BUCKETS_SECONDS: &[f64] =
@@ -47,6 +48,10 @@ impl Metrics {
         );
         describe_gauge!(DUE, "Due work that waits, by kind");
         describe_gauge!(POOL, "Database connections of the read pool, by state");
+        describe_gauge!(
+            SEALS,
+            "How often the data key has sealed that seals now; at 4294967296 it must not any more"
+        );
         describe_gauge!(QUEUE, "Units of work that wait for SQLite's writer");
         describe_gauge!(PLACES, "Places of requests that are worked on: taken, and all");
         describe_gauge!(CONNECTIONS, "Connections of callers: open, and the most there may be");
@@ -77,6 +82,7 @@ impl Metrics {
         for kind in due::KINDS {
             metrics::gauge!(DUE, "kind" => kind.name).set(as_float(kind.backlog(ctx).await?));
         }
+        metrics::gauge!(SEALS).set(as_float(data_keys::seals::by_current_key(ctx).await?));
         let (open, idle) = ctx.store.pool();
         metrics::gauge!(POOL, "state" => "open").set(number(open));
         metrics::gauge!(POOL, "state" => "idle").set(number(idle));

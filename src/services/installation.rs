@@ -2,8 +2,8 @@
 
 use entity::installation::{self, Column};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{EntityTrait, IntoActiveModel};
 
 use super::context::Context;
 use crate::config::Environment;
@@ -110,25 +110,12 @@ fn starts(kept: Option<&str>) -> u32 {
     kept.and_then(|kept| kept.split_once(' ')?.1.parse().ok()).unwrap_or_default()
 }
 
-/// Whether the database answers, and writes: if it could not lately, it is tried with a write that changes nothing. And whether
-/// the acquirer has been heard of since the process began: who has not would find out by a payment whether they know each
-/// other.
+/// Whether the database answers, and writes: if it could not lately, that is proved anew. And whether the acquirer has been heard
+/// of since the process began: who has not would find out by a payment whether they know each other.
 pub async fn answers(ctx: &Context) -> Result<(), Error> {
-    if !ctx.acquirer.is_known().await {
+    if !ctx.acquirer.is_known().await || !ctx.store.is_in_place() {
         return Err(ErrorCode::ServiceUnavailable.into());
     }
     installation::Entity::find_by_id(ENVIRONMENT).one(ctx.store.read()).await?;
-    if !ctx.store.is_unwritable() {
-        return Ok(());
-    }
-    let unit = ctx.store.write((), |tx, ()| {
-        async move {
-            let same = Expr::col(Column::Value);
-            let rewrite = installation::Entity::update_many().col_expr(Column::Value, same);
-            rewrite.filter(Column::Name.eq(ENVIRONMENT)).exec(tx).await?;
-            Ok(())
-        }
-        .boxed()
-    });
-    unit.await
+    ctx.store.prove_writable().await
 }

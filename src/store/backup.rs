@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sea_orm::{DbBackend, DbErr, Statement};
 use tempfile::NamedTempFile;
 
 use super::connect::{ConnectError, Location, refuse_foreign_file};
-use super::sqlite::Connection;
+use super::sqlite::{Connection, DatabaseFile};
 
 /// Why there is no copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -46,8 +47,9 @@ pub fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64
     if file.symlink_metadata().is_ok() {
         return Err(BackupError::Exists(file.into()));
     }
+    let database = Arc::new(DatabaseFile::open(path, None)?);
     refuse_foreign_file(path)?;
-    copy(&Connection::open(path)?, environment, file)
+    copy(&Connection::open(&database)?, environment, file)
 }
 
 fn copy(database: &Connection, environment: &str, file: &Path) -> Result<u64, BackupError> {

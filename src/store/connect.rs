@@ -1,7 +1,7 @@
 //! Opening a database: where it is, its pools, its schema, and whether it is ours.
 
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use migration::Migrator;
@@ -12,9 +12,9 @@ use sea_orm::{
 
 use super::connections::Connections;
 use super::either::{Either, Origin, Reading};
-use super::sqlite::{self, Connection, Door, Readers, Writing};
+use super::sqlite::{self, Connection, DatabaseFile, Door, FileLock, Readers, Writing};
 use super::watched::watched;
-use crate::folder;
+use crate::limits::PROVING_BYTES;
 
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,14 @@ pub enum ConnectError {
     /// Another server holds the file.
     #[error("the database {0} is in use by another server")]
     Locked(PathBuf),
+    /// A server has the file by another name.
+    #[error(
+        "the database {0} is in use by a server under another name of the file: give the name that the server has"
+    )]
+    OtherName(PathBuf),
+    /// A newer schema has no room.
+    #[error("the disk is full, and the schema of this release needs room: make room, and start again")]
+    Full,
     /// Somebody else's tables are in it.
     #[error("the database holds tables that are not ours; give card-payments a database of its own")]
     Foreign,
@@ -75,53 +83,64 @@ impl std::str::FromStr for Location {
 }
 
 impl Location {
-    /// Take the lock of a SQLite file for as long as the returned file is open: one server a file.
-    pub fn lock(&self) -> Result<Option<File>, ConnectError> {
-        let Self::Sqlite { path } = self else { return Ok(None) };
-        let lock = lock_of(path);
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            folder::make(parent).map_err(|error| ConnectError::Folder(parent.into(), error))?;
-        }
-        let file = File::create(&lock).map_err(|error| ConnectError::Folder(lock, error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
-            Err(TryLockError::WouldBlock) => Err(ConnectError::Locked(path.clone())),
-            Err(TryLockError::Error(error)) => Err(ConnectError::Folder(path.clone(), error)),
+    /// Take the lock of a SQLite file: one server a file, whatever the names it has.
+    pub fn lock(&self) -> Result<Option<FileLock>, ConnectError> {
+        match self {
+            Self::Sqlite { path } => FileLock::take(path).map(Some),
+            Self::Postgres { .. } => Ok(None),
         }
     }
 }
 
-fn lock_of(path: &Path) -> PathBuf {
-    path.with_added_extension("lock")
-}
-
-/// Whether a server runs on a SQLite file: whether its lock can be shared, which it is for no longer than it takes to ask. One that
-/// starts at that very instant is told that there is another.
-pub(super) fn is_served(path: &Path) -> bool {
-    File::open(lock_of(path))
-        .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
-}
-
-pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), ConnectError> {
+/// Open the database; a server has its lock. With it comes why it cannot be written, where it can only be read.
+pub(super) async fn open(
+    location: &Location,
+    lock: Option<&FileLock>,
+) -> Result<(Reading, Origin, Option<String>), ConnectError> {
     match location {
         Location::Sqlite { path } => {
+            let file = Arc::new(DatabaseFile::open(path, lock)?);
             refuse_foreign_file(path)?;
-            // It makes the file and turns on the write-ahead log.
-            let connection = Connection::open(path)?;
+            // It turns on the write-ahead log.
+            let connection = Connection::open(&file)?;
             // What a killed server wrote to the log and did not flush is found again, for the system's cache has it. It
-            // has to be on the disk before anybody is told of it: whoever is told may rely on it.
-            connection.execute_all("PRAGMA wal_checkpoint")?;
+            // has to be on the disk before anybody is told of it: whoever is told may rely on it. Where the disk is full,
+            // the log was flushed before the database file could not grow.
+            let full = match connection.execute_all("PRAGMA wal_checkpoint") {
+                Err(error) if is_full(&error) => {
+                    Some(lacks_room(path).unwrap_or_else(|| "the disk is full".into()))
+                }
+                done => done.map(|_| lacks_room(path))?,
+            };
             let writing = Writing::on(connection);
-            sqlite::migrate(&writing).await?;
-            Ok((Either::Sqlite(Door(Readers::new(path))), Either::Sqlite(Door(writing))))
+            sqlite::migrate(&writing).await.map_err(|error| match error {
+                error if is_full(&error) => ConnectError::Full,
+                error => error.into(),
+            })?;
+            Ok((Either::Sqlite(Door(Readers::new(&file))), Either::Sqlite(Door(writing)), full))
         }
         Location::Postgres { url } => {
             let pool = postgres(url).await?;
             prepare(&pool).await?;
             let both = Connections::new(watched(pool), POSTGRES_STATEMENTS);
-            Ok((Either::Postgres(both.clone()), Either::Postgres(both)))
+            Ok((Either::Postgres(both.clone()), Either::Postgres(both), None))
         }
     }
+}
+
+/// Whether SQLite found no room.
+fn is_full(error: &DbErr) -> bool {
+    const SQLITE_FULL: &str = "13";
+    answered(error).is_some_and(|code| code == SQLITE_FULL)
+}
+
+/// What is wrong with a file's disk that has no room for payments. A system that does not tell has room.
+fn lacks_room(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let needed = u64::try_from(PROVING_BYTES).unwrap_or(u64::MAX);
+    (free < needed).then(|| format!("the disk is full: {} KiB are free at {}", free / 1024, folder.display()))
 }
 
 /// Make sure that a PostgreSQL database is ours, and bring its schema up to date.

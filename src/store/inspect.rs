@@ -13,7 +13,7 @@ use sea_orm::{
 
 use super::connect::{self, ConnectError, Location, POSTGRES_CONNECTIONS};
 use super::look::{Found, found, is_installed, statement};
-use super::sqlite::{Connection, Door, Writing};
+use super::sqlite::{self, Connection, Door, Writing};
 use crate::clock::Clock;
 
 /// A database.
@@ -27,6 +27,8 @@ pub struct Inspection {
     pub unknown: Vec<String>,
     /// When the youngest of its keys was made, by the wall clock.
     pub youngest_key: Option<Timestamp>,
+    /// How often the data key has sealed that seals now, where that is counted.
+    pub seals: Option<u64>,
     /// Which kind it is.
     pub kind: DatabaseKind,
 }
@@ -131,6 +133,9 @@ const SAID: &str = "\
         AND NOT pg_has_role(tableowner, 'USAGE')) AS tables_of_others \
     FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()";
 
+/// The step of the schema since which seals are counted.
+const SEALS_COUNTED: &str = "m0033_counted_seals";
+
 /// Look at a database, of any release; one that is not there yet is empty.
 pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspection, ConnectError> {
     match location {
@@ -157,12 +162,13 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
 }
 
 async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
+    sqlite::refuse_other_name(path)?;
     let bytes = path.metadata().ok().map(|file| file.len());
     let file = SqliteFile {
         path: path.into(),
         bytes,
         logs_ahead: logs_ahead(path),
-        served: connect::is_served(path),
+        served: sqlite::is_served(path),
         unwritable: unwritable(path),
     };
     let kind = DatabaseKind::Sqlite(file);
@@ -173,6 +179,7 @@ async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
             missing,
             unknown: Vec::new(),
             youngest_key: None,
+            seals: None,
             kind,
         });
     }
@@ -192,9 +199,16 @@ async fn with_contents(
         youngest_key = millis.flatten().map(Timestamp::from_millis);
     }
     let (known, seen) = (Migrator::names(), steps(looker).await?);
+    let mut seals = None;
+    if seen.iter().any(|step| step == SEALS_COUNTED) {
+        let sql = "SELECT MAX(seals) AS seals FROM vault_keys WHERE purpose = 'data' AND remove_at IS NULL";
+        let row = looker.query_one_raw(statement(looker, sql)).await?;
+        let counted = row.map(|row| row.try_get::<Option<i64>>("", "seals")).transpose()?.flatten();
+        seals = counted.and_then(|counted| u64::try_from(counted).ok());
+    }
     let missing = known.iter().filter(|step| !seen.contains(step)).cloned().collect();
     let unknown = seen.into_iter().filter(|step| !known.contains(step)).collect();
-    Ok(Inspection { found, missing, unknown, youngest_key, kind })
+    Ok(Inspection { found, missing, unknown, youngest_key, seals, kind })
 }
 
 /// The steps that have run. A database that is nobody's yet has no record of them.

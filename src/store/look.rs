@@ -4,6 +4,7 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 use uuid::Uuid;
 
 use super::connect::{self, ConnectError, Location};
+use super::sqlite;
 use crate::vault::Wrapped;
 
 /// What an installed database, of any release, says of itself. An empty one says nothing.
@@ -32,7 +33,10 @@ pub struct FoundKey {
 pub async fn look(location: &Location) -> Result<Found, ConnectError> {
     match location {
         Location::Sqlite { path } if !path.exists() => Ok(Found::default()),
-        Location::Sqlite { path } => found(&connect::looker(path)?).await,
+        Location::Sqlite { path } => {
+            sqlite::refuse_other_name(path)?;
+            found(&connect::looker(path)?).await
+        }
         Location::Postgres { url } => {
             let looker = connect::patient(url).await?;
             let found = found(&looker).await;

@@ -5,6 +5,7 @@ mod announced;
 mod appended;
 mod backup;
 mod begun;
+mod condition;
 mod connect;
 mod connections;
 mod distributed;
@@ -14,6 +15,7 @@ mod inspect;
 mod look;
 mod postgres;
 mod record;
+mod room;
 mod rows;
 mod sqlite;
 mod statements;
@@ -22,7 +24,6 @@ mod unit;
 mod watched;
 mod worded;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use entity::Timestamp;
@@ -41,6 +42,7 @@ pub use look::{Found, FoundKey, look};
 pub(crate) use record::record;
 pub use record::{InOrder, Record};
 pub use rows::about;
+pub use sqlite::FileLock;
 pub use statements::{Counts, Statements};
 pub use tx::Tx;
 pub use watched::watch;
@@ -51,6 +53,7 @@ use crate::error::{Error, ErrorCode};
 use crate::trace::{self, Kind, Span};
 use crate::under_way::{Wait, waiting};
 use announced::HandOff;
+use condition::Condition;
 use either::{Either, Reading};
 use sqlite::Look;
 use statements::Counting;
@@ -72,8 +75,7 @@ pub struct Store {
     statements: Arc<Statements>,
     hand_off: HandOff,
     operator: Arc<OnceLock<Operator>>,
-    /// Whether the last unit that the database decided on could not be written.
-    unwritable: AtomicBool,
+    condition: Condition,
 }
 
 /// Who writes where it is no server: somebody who runs a command.
@@ -104,7 +106,20 @@ enum Writer {
 impl Store {
     /// Open the database at `location` and bring its schema up to date.
     pub async fn open(location: &Location, ids: Arc<Ids>) -> Result<Self, ConnectError> {
-        let (reading, origin) = connect::open(location).await?;
+        Self::open_locked(location, None, ids).await
+    }
+
+    /// The same for a server, which has the lock of a SQLite file.
+    pub async fn open_locked(
+        location: &Location,
+        lock: Option<&FileLock>,
+        ids: Arc<Ids>,
+    ) -> Result<Self, ConnectError> {
+        let (reading, origin, full) = connect::open(location, lock).await?;
+        let condition = Condition::default();
+        if let Some(why) = full {
+            condition.failed(&why);
+        }
         let together = match &origin {
             Either::Sqlite(_) => false,
             Either::Postgres(connections) => !distributed::is_distributed(connections).await?,
@@ -115,13 +130,14 @@ impl Store {
         let operator = Arc::default();
         let (counted, told) = (Arc::clone(&statements), hand_off.clone());
         let begin = Begin::new((origin, together), ids, counted, told, Arc::clone(&operator));
-        let writer = match location {
-            Location::Sqlite { .. } => {
-                Writer::Sqlite(sqlite::Writer::start(begin).map_err(ConnectError::Thread)?)
+        let writer = match reader.inner() {
+            Either::Sqlite(readers) => {
+                let file = Arc::clone(readers.0.file());
+                Writer::Sqlite(sqlite::Writer::start(begin, file).map_err(ConnectError::Thread)?)
             }
-            Location::Postgres { .. } => Writer::Postgres(begin),
+            Either::Postgres(_) => Writer::Postgres(begin),
         };
-        Ok(Self { reader, writer, statements, hand_off, operator, unwritable: AtomicBool::default() })
+        Ok(Self { reader, writer, statements, hand_off, operator, condition })
     }
 
     /// From now on whoever writes through this door is this operator, and what he does leaves a trail
@@ -175,20 +191,29 @@ impl Store {
             }
         });
         let written = span.run(written).await;
-        match &written {
-            Ok(_) => self.unwritable.store(false, Ordering::Relaxed),
-            Err(error) if error.code() == ErrorCode::ServiceUnavailable => {
-                self.unwritable.store(true, Ordering::Relaxed);
+        if let Err(error) = &written {
+            // What is away is told of by itself.
+            if self.is_in_place() {
+                self.condition.note(error);
+            }
+            if error.code() == ErrorCode::ServiceUnavailable {
                 span.fail(ErrorCode::ServiceUnavailable.code());
             }
-            Err(_) => {}
         }
         written
     }
 
-    /// Whether the database could not write when it was last asked to: its disk is full, or fails.
-    pub fn is_unwritable(&self) -> bool {
-        self.unwritable.load(Ordering::Relaxed)
+    /// Why the database cannot be written, as far as anybody knows: its disk is full, or fails.
+    pub fn refuses_writes(&self) -> Option<String> {
+        self.condition.why()
+    }
+
+    /// Whether SQLite's file is where it was; where it is not, nothing is written.
+    pub fn is_in_place(&self) -> bool {
+        match self.reader.inner() {
+            Either::Sqlite(readers) => readers.0.file().is_in_place(),
+            Either::Postgres(_) => true,
+        }
     }
 
     /// Hear of the events that this process commits from now on and that some endpoint is told of, at once and while there is

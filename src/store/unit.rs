@@ -8,7 +8,7 @@ use std::panic::AssertUnwindSafe;
 use entity::idempotency_key;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::EntityName;
+use sea_orm::{DbErr, EntityName, RuntimeErr};
 
 use super::connect::taken;
 use super::tx::Tx;
@@ -76,7 +76,7 @@ pub(super) fn typed<T: 'static>(answer: Answer) -> Result<T, Error> {
 }
 
 /// The commit did not happen.
-pub(super) fn uncommitted(error: sea_orm::DbErr) -> Error {
+pub(super) fn uncommitted(error: DbErr) -> Error {
     // Of two requests with one Idempotency-Key, this is the one that came second.
     if taken(&error, idempotency_key::Entity.table_name()) {
         return ErrorCode::IdempotencyKeyInUse.into();
@@ -84,8 +84,8 @@ pub(super) fn uncommitted(error: sea_orm::DbErr) -> Error {
     error.into()
 }
 
-/// The commit may or may not have happened: nobody may act on either.
-pub(super) fn in_doubt(error: &sea_orm::DbErr) -> Error {
+/// The commit may or may not have happened: nobody may act on either. Whatever the database said, it is `service_unavailable`.
+pub(super) fn in_doubt(error: &DbErr) -> Error {
     tracing::error!(%error, "commit failed");
-    ErrorCode::ServiceUnavailable.into()
+    DbErr::Conn(RuntimeErr::Internal(error.to_string())).into()
 }

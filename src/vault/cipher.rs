@@ -9,7 +9,8 @@ use crate::random::random;
 
 const NONCE_BYTES: usize = 12;
 
-/// A random nonce is safe for four billion messages a key; `vault rotate` brings the next key long before.
+/// A random nonce is safe for four billion messages a key. Those of each data key are counted, and an operator is told in time
+/// to `vault rotate`, which brings the next one (`limits::SEALS_MAX`).
 pub(super) fn seal(key: &Key, context: &[u8], plain: &[u8]) -> Vec<u8> {
     let nonce = random::<NONCE_BYTES>();
     let ciphertext = cipher(key)

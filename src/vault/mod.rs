@@ -10,6 +10,7 @@
 mod cipher;
 mod key;
 mod operator_keys;
+mod seals;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,6 +22,7 @@ use zeroize::Zeroizing;
 
 pub use self::key::Key;
 pub use self::operator_keys::{OperatorKeys, OperatorKeysError, Wrapped};
+pub use self::seals::Seals;
 
 /// Why something sealed stays closed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,13 +98,25 @@ pub struct Sealed {
 pub struct DataKeys {
     current: Uuid,
     keys: HashMap<Uuid, Key>,
+    seals: Arc<Seals>,
 }
 
 impl DataKeys {
     /// `current` seals; it and the `older` ones open.
     pub fn new(current: (Uuid, Key), older: impl IntoIterator<Item = (Uuid, Key)>) -> Self {
         let id = current.0;
-        Self { current: id, keys: older.into_iter().chain([current]).collect() }
+        Self { current: id, keys: older.into_iter().chain([current]).collect(), seals: Arc::default() }
+    }
+
+    /// These, in the place of others whose seals are counted on.
+    #[must_use]
+    pub fn after(self, former: &Self) -> Self {
+        Self { seals: Arc::clone(&former.seals), ..self }
+    }
+
+    /// How often they have sealed, as far as that is not written down.
+    pub fn seals(&self) -> &Seals {
+        &self.seals
     }
 
     /// The data key that seals; rows of any other one wait to be encrypted anew.
@@ -114,6 +128,7 @@ impl DataKeys {
     /// so sealed bytes that were copied into another row stay closed.
     pub fn seal(&self, context: &[u8], plain: &[u8]) -> Sealed {
         let bytes = cipher::seal(&self.keys[&self.current], context, plain);
+        self.seals.add(self.current, 1);
         Sealed { key: self.current, bytes }
     }
 
@@ -230,6 +245,22 @@ mod tests {
         let new = rotated().seal(CARD, NUMBER);
         assert_eq!(new.key, rotated().data_keys().current());
         assert_eq!(opened(&vault(), CARD, &new), Err(VaultError::UnknownDataKey(id(2))));
+    }
+
+    #[test]
+    fn what_each_data_key_seals_is_counted_over_a_rotation() {
+        let vault = vault();
+        vault.seal(CARD, NUMBER);
+        let former = vault.data_keys();
+        vault.replace(
+            DataKeys::new((id(2), Key::from([8; 32])), [(id(1), Key::from([7; 32]))]).after(&former),
+        );
+        // By whoever had the former keys in hand.
+        former.seal(CARD, NUMBER);
+        let sealed = vault.seal(CARD, NUMBER);
+        assert_eq!(opened(&vault, CARD, &sealed), Ok(NUMBER.to_vec()));
+        assert_eq!(vault.data_keys().seals().take(), [(id(1), 2), (id(2), 1)]);
+        assert_eq!(vault.data_keys().seals().take(), []);
     }
 
     #[test]

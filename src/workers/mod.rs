@@ -13,8 +13,8 @@ use crate::services::{Ctx, data_keys, due, request_log};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start a loop for each kind of due work, one that learns of new data keys, one that writes down how often keys were used, one
-/// that logs requests, and the courier; they end with the process,
+/// Start a loop for each kind of due work, one that learns of new data keys, one that writes down how often keys were used,
+/// one that logs requests, one that sees whether SQLite's file is still there, and the courier; they end with the process,
 /// and what they leave is due again.
 pub fn start(ctx: &Ctx) -> Working {
     for kind in due::KINDS {
@@ -46,7 +46,8 @@ pub fn start(ctx: &Ctx) -> Working {
         });
     }
     tokio::spawn(learn_keys(Ctx::clone(ctx)));
-    tokio::spawn(count_key_uses(Ctx::clone(ctx)));
+    tokio::spawn(count(Ctx::clone(ctx)));
+    tokio::spawn(watch_file(Ctx::clone(ctx)));
     tokio::spawn(log_requests(Ctx::clone(ctx)));
     courier::start(ctx)
 }
@@ -89,16 +90,27 @@ async fn learn_keys(ctx: Ctx) {
     }
 }
 
-async fn count_key_uses(ctx: Ctx) {
+async fn count(ctx: Ctx) {
     loop {
         tokio::time::sleep(KEY_USES_WRITTEN).await;
-        write_key_uses(&ctx).await;
+        write_counts(&ctx).await;
     }
 }
 
-/// Write down what was only counted so far: now and then, and once more when a server ends.
-pub async fn write_key_uses(ctx: &Ctx) {
+/// A file that nobody writes to is missed, too.
+async fn watch_file(ctx: Ctx) {
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        ctx.store.is_in_place();
+    }
+}
+
+/// Write down what was only counted so far: now and then, and once more when a server or a command ends.
+pub async fn write_counts(ctx: &Ctx) {
     if let Err(error) = key_uses::write(ctx).await {
         tracing::warn!(%error, "uses of keys were not written; they are counted on");
+    }
+    if let Err(error) = data_keys::seals::write(ctx).await {
+        tracing::warn!(%error, "seals by data keys were not written; they are counted on");
     }
 }

@@ -10,3 +10,5 @@ pub mod cluster;
 pub mod process;
 #[path = "../it/harness/skipped.rs"]
 pub mod skipped;
+#[path = "../it/harness/small_disk.rs"]
+pub mod small_disk;

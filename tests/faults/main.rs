@@ -18,6 +18,7 @@ mod load;
 mod options;
 mod power_cuts;
 mod readers;
+mod ready;
 mod receiving;
 mod report;
 mod soak;
@@ -47,6 +48,7 @@ const FAULTS: &[Fault] = &[
     Fault { name: "database-kills", on: POSTGRES, run: kills::databases },
     Fault { name: "power-cuts", on: SQLITE, run: power_cuts::run },
     Fault { name: "disks", on: SQLITE, run: disks::run },
+    Fault { name: "disks --ready", on: BOTH, run: ready::run },
     Fault { name: "full-disks", on: BOTH, run: full_disks::run },
     Fault { name: "webhooks", on: BOTH, run: webhooks::run },
     Fault { name: "readers", on: BOTH, run: readers::run },

@@ -1,6 +1,6 @@
-//! What a program is asked for: its name, and `--name value` pairs.
+//! What a program is asked for: its name, which may end with a flag, and `--name value` pairs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where the data is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +22,14 @@ impl Database {
 pub struct Options {
     names: Vec<String>,
     values: BTreeMap<String, String>,
+    flags: BTreeSet<String>,
     seed: u64,
 }
 
 impl Options {
-    /// Flags without a value are the test runner's, and none of ours.
+    /// Flags without a value are part of a name, or the test runner's.
     pub fn of(arguments: impl Iterator<Item = String>) -> Self {
-        let (mut names, mut values) = (Vec::new(), BTreeMap::new());
+        let (mut names, mut values, mut flags) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
         let mut arguments = arguments.peekable();
         while let Some(argument) = arguments.next() {
             match argument.strip_prefix("--") {
@@ -37,18 +38,26 @@ impl Options {
                 Some(name) => {
                     if let Some(value) = arguments.next_if(|next| !next.starts_with('-')) {
                         values.insert(name.to_owned(), value);
+                    } else {
+                        flags.insert(argument);
                     }
                 }
             }
         }
-        let mut options = Self { names, values, seed: 0 };
+        let mut options = Self { names, values, flags, seed: 0 };
         options.seed = options.number("seed", getrandom::u64().unwrap() >> 1);
         options
     }
 
     /// Whether a program is to run: the one that is named, or all.
     pub fn chooses(&self, name: &str) -> bool {
-        self.names.is_empty() || self.names.iter().any(|named| named == name)
+        let (name, flag) = name.split_once(' ').map_or((name, None), |(name, flag)| (name, Some(flag)));
+        let is_flagged = match flag {
+            Some(flag) => self.flags.contains(flag),
+            // One with a flag is another program.
+            None => !self.flags.contains("--ready"),
+        };
+        self.names.is_empty() || is_flagged && self.names.iter().any(|named| named == name)
     }
 
     /// Whether it is to run on a database: the one that is named, or all that it is about.

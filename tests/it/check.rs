@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use card_payments::vault::OperatorKeys;
 use serde_json::Value;
 
-use crate::harness::process::{Process, output, program};
+use crate::harness::process::{PAYMENT, Process, output, program, repeatable_request, try_to_ask};
 use crate::harness::{Database, Installed, fields, operated};
 
 const OTHER_KEY: &str = "other:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -191,6 +191,52 @@ operated! {
         is_untouched(installed, &before);
         installed.told(&["vault", "rotate"]);
         tells(&checked(installed, &[]).1, "ok", "keys", "the vault key \"other\" opens this database");
+    }
+
+    async fn seals_by_a_data_key_are_counted_and_told_in_time_and_a_rotation_begins_anew(installed) {
+        const COUNTED: &str = "SELECT seals FROM vault_keys WHERE purpose = 'data' AND remove_at IS NULL";
+        // What is kept for an Idempotency-Key is sealed.
+        let pay = |server: &Process, key: &str, once: &str| {
+            let text = repeatable_request("POST", "/1/charges", Some(key), Some(once), PAYMENT);
+            try_to_ask(server.address, &text).unwrap().ok(201);
+        };
+        let shown = |server: &Process| -> i64 {
+            let metrics = server.ask("GET", "/metrics", None, "").body;
+            let gauge = metrics.lines().find_map(|line| line.strip_prefix("card_payments_data_key_seals "));
+            gauge.unwrap().parse().unwrap()
+        };
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let before = shown(&server);
+        pay(&server, &key, "first");
+        assert_eq!(shown(&server), before + 1);
+        server.stopped();
+        assert_eq!(installed.number(COUNTED).await, before + 1, "the keys of the account, and an answer");
+        let server = installed.serve();
+        assert_eq!(shown(&server), before + 1);
+        pay(&server, &key, "second");
+        assert_eq!(shown(&server), before + 2);
+        server.stopped();
+        assert_eq!(installed.number(COUNTED).await, before + 2);
+        let is_fresh = |installed: &Installed| {
+            let (wrong, findings) = checked(installed, &[]);
+            wrong == 0 && !findings.iter().any(|finding| finding["said"].as_str().unwrap().contains("the data key"))
+        };
+        let set = async |installed: &Installed, seals: i64| {
+            installed.execute(&format!("UPDATE vault_keys SET seals = {seals} WHERE purpose = 'data'")).await;
+        };
+        set(installed, 2_147_483_647).await;
+        assert!(is_fresh(installed));
+        for (seals, level) in [(2_147_483_648, "warning"), (4_294_967_296, "wrong")] {
+            set(installed, seals).await;
+            let (wrong, findings) = checked(installed, &[]);
+            assert_eq!(wrong, usize::from(level == "wrong"), "{findings:#?}");
+            tells(&findings, level, "keys", &format!("the data key has sealed {seals} times, of 4294967296 at most"));
+        }
+        let rotated = installed.told(&["vault", "rotate"]).remove(0);
+        // Each of the rows has one thing sealed: two keys of the account, two answers.
+        assert_eq!(installed.number(COUNTED).await, rotated["rows"].as_i64().unwrap());
+        assert!(is_fresh(installed));
     }
 
     async fn a_schema_of_another_release_is_told_and_left_as_it_is(installed) {

@@ -21,6 +21,7 @@ pub mod receiver;
 pub mod records;
 pub mod sending;
 pub mod skipped;
+pub mod small_disk;
 pub mod stored;
 pub mod wallets;
 

@@ -1,5 +1,5 @@
-//! The table of the vault's keys, wrapped by the operator's: reading it, a rotation ([`rotate`](mod@rotate)), and what
-//! follows from one ([`anew`]).
+//! The table of the vault's keys, wrapped by the operator's: reading it, a rotation ([`rotate`](mod@rotate)), what
+//! follows from one ([`anew`]), and how often each key seals ([`seals`]).
 //!
 //! A rotation makes a data key that seals from then on; the former ones retire and only open. Whoever meets the id of a
 //! key that he does not know reads the table again, and servers read it again every few seconds, so a former key seals
@@ -7,6 +7,7 @@
 
 pub mod anew;
 pub mod rotate;
+pub mod seals;
 
 use entity::{Timestamp, installation, vault_key};
 use futures::FutureExt;
@@ -79,7 +80,8 @@ pub fn refuse_closed(found: &[FoundKey], operator: &OperatorKeys) -> Result<(), 
 pub async fn read_again(ctx: &Context) -> Result<(), Error> {
     let rows = youngest_first().filter(vault_key::Column::Purpose.eq(DATA)).all(ctx.store.read()).await?;
     let data_keys = data_keys(&ctx.operator, &rows)?;
-    ctx.vault.replace(data_keys.ok_or_else(|| Error::internal("the database lacks one of its keys"))?);
+    let data_keys = data_keys.ok_or_else(|| Error::internal("the database lacks one of its keys"))?;
+    ctx.vault.replace(data_keys.after(&ctx.vault.data_keys()));
     Ok(())
 }
 
@@ -136,6 +138,7 @@ fn fresh(
         wrapped: wrapped.bytes,
         created_at,
         remove_at: None,
+        seals: 0,
     }
 }
 

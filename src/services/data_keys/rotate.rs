@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{DATA, anew, context, fresh, read_again, unwrapped};
+use super::{DATA, anew, context, fresh, read_again, seals, unwrapped};
 use crate::crash;
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
@@ -67,6 +67,7 @@ pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
             rotation.kept += 1;
         }
     }
+    seals::write(ctx).await?;
     Ok(rotation)
 }
 

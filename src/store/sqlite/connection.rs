@@ -15,6 +15,7 @@ use sea_orm::{DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Stateme
 use super::super::connect::answered;
 use super::super::record::Record;
 use super::fault::fault;
+use super::file::{DatabaseFile, away};
 use super::row::{Bound, Columns, Told};
 
 /// How long a statement of another process may lock us out.
@@ -38,6 +39,8 @@ pub(in crate::store) struct Connection {
     columns: RefCell<HashMap<String, Arc<Columns>>>,
     /// After how many spans the statement that runs is given up.
     spans_left: Arc<AtomicU32>,
+    /// Goes after the connection: see there.
+    _file: Option<Arc<DatabaseFile>>,
 }
 
 /// A way to run a statement.
@@ -68,9 +71,12 @@ impl Connection {
     }
 
     /// Open a file that is ours, or is to be.
-    pub fn open(path: &Path) -> Result<Self, DbErr> {
-        let connection =
-            Self::with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    pub fn open(file: &Arc<DatabaseFile>) -> Result<Self, DbErr> {
+        if !file.is_in_place() {
+            return Err(away());
+        }
+        let connection = Self::with_flags(file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let connection = Self { _file: Some(Arc::clone(file)), ..connection };
         // FULL: an acknowledged payment survives a power cut.
         let settings = "PRAGMA journal_mode = wal; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                         PRAGMA cache_size = -16384; PRAGMA temp_store = memory";
@@ -89,7 +95,7 @@ impl Connection {
                 spans.load(Ordering::Relaxed) != PATIENCE && spans.fetch_sub(1, Ordering::Relaxed) <= 1
             };
             inner.progress_handler(SPAN_INSTRUCTIONS, Some(is_over))?;
-            Ok(Self { inner, columns: RefCell::default(), spans_left })
+            Ok(Self { inner, columns: RefCell::default(), spans_left, _file: None })
         };
         open().map_err(|error| DbErr::Conn(fault(error)))
     }

@@ -23,15 +23,25 @@ struct Fault {
     reason = "the library's own: a value that does not fit, a wrong number of parameters"
 )]
 pub(super) fn fault(error: rusqlite::Error) -> RuntimeErr {
-    let (code, message) = match error {
-        rusqlite::Error::SqliteFailure(error, message) => {
-            (error.extended_code, message.unwrap_or_else(|| error.to_string()))
-        }
-        rusqlite::Error::SqlInputError { error, msg, .. } => (error.extended_code, msg),
+    let (error, message) = match error {
+        rusqlite::Error::SqliteFailure(error, message) => (error, message),
+        rusqlite::Error::SqlInputError { error, msg, .. } => (error, Some(msg)),
         error => return RuntimeErr::Internal(error.to_string()),
     };
-    let fault = Box::new(Fault { code, message });
+    let (code, message) =
+        (error.extended_code, message.filter(|message| names_only(error.extended_code, message)));
+    let fault = Box::new(Fault { code, message: message.unwrap_or_else(|| ffi::code_to_str(code).into()) });
     RuntimeErr::SqlxError(Arc::new(sqlx::Error::Database(fault)))
+}
+
+/// Whether a message of SQLite's names nothing but what our own statements name. One about a damaged file or a word that is
+/// looked for quotes what it has read: pieces of pages, with whatever callers have stored there.
+fn names_only(code: i32, message: &str) -> bool {
+    match code & 0xff {
+        ffi::SQLITE_CONSTRAINT => true,
+        ffi::SQLITE_ERROR => ["no such ", "near "].iter().any(|begins| message.starts_with(begins)),
+        _ => false,
+    }
 }
 
 impl fmt::Display for Fault {
@@ -69,5 +79,30 @@ impl DatabaseError for Fault {
 
     fn into_error(self: Box<Self>) -> Box<dyn StdError + Send + Sync + 'static> {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(code: i32, message: &str) -> String {
+        fault(rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(message.into()))).to_string()
+    }
+
+    #[test]
+    fn a_message_shows_names_of_ours_and_no_byte_of_a_page() {
+        let unique = "UNIQUE constraint failed: idempotency_keys.account_id";
+        assert!(told(ffi::SQLITE_CONSTRAINT_UNIQUE, unique).contains(unique));
+        assert!(told(ffi::SQLITE_ERROR, "no such table: charges").contains("charges"));
+        for (code, message) in [
+            (ffi::SQLITE_CORRUPT, "malformed database schema (Roland Robot) - near \"Roland\": syntax error"),
+            (ffi::SQLITE_ERROR, "malformed database schema (Roland Robot)"),
+            (ffi::SQLITE_ERROR, "fts5: syntax error near \"Roland\""),
+            (ffi::SQLITE_ERROR, "error in index Roland: no such column"),
+        ] {
+            let told = told(code, message);
+            assert!(!told.contains("Roland") && told.contains(&code.to_string()), "{told}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 mod connection;
 mod door;
 mod fault;
+mod file;
 mod readers;
 mod row;
 mod schema;
@@ -12,6 +13,8 @@ mod writer;
 
 pub(super) use connection::Connection;
 pub use door::Door;
+pub use file::{DatabaseFile, FileLock};
+pub(super) use file::{is_served, refuse_other_name};
 pub use readers::Readers;
 pub(super) use schema::migrate;
 pub use snapshot::Look;

@@ -2,7 +2,6 @@
 //! statements are done before another thread would have begun. What turns out to be long is given up
 //! and run anew on a thread that may wait, and on a connection of its own, so that it holds up nobody who asks for little.
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use tokio::time::timeout;
 
 use super::connection::{Connection, Run};
 use super::door::{Doorway, aside};
+use super::file::DatabaseFile;
 
 /// Of each kind. Two cores read about as fast with four as with more.
 const CONNECTIONS_MAX: usize = 4;
@@ -25,8 +25,8 @@ pub struct Readers {
 }
 
 impl Readers {
-    pub(in crate::store) fn new(path: &Path) -> Self {
-        let pool = || Arc::new(Pool::new(path.into()));
+    pub(in crate::store) fn new(file: &Arc<DatabaseFile>) -> Self {
+        let pool = || Arc::new(Pool::new(Arc::clone(file)));
         Self { quick: pool(), patient: pool() }
     }
 
@@ -37,8 +37,8 @@ impl Readers {
     }
 
     /// The file.
-    pub(super) fn path(&self) -> &Path {
-        &self.quick.path
+    pub(in crate::store) fn file(&self) -> &Arc<DatabaseFile> {
+        &self.quick.file
     }
 }
 
@@ -66,7 +66,7 @@ fn looks_for_words(statement: &Statement) -> bool {
 }
 
 struct Pool {
-    path: PathBuf,
+    file: Arc<DatabaseFile>,
     /// Who comes first is first.
     places: Arc<Semaphore>,
     /// The one that was used last is used next: its pages are at hand.
@@ -74,8 +74,8 @@ struct Pool {
 }
 
 impl Pool {
-    fn new(path: PathBuf) -> Self {
-        Self { path, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)), idle: Mutex::default() }
+    fn new(file: Arc<DatabaseFile>) -> Self {
+        Self { file, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)), idle: Mutex::default() }
     }
 
     async fn place(&self) -> Result<OwnedSemaphorePermit, DbErr> {
@@ -89,7 +89,7 @@ impl Pool {
         let idle = self.idle().pop();
         let connection = match idle {
             Some(connection) => connection,
-            None => Connection::open(&self.path)?,
+            None => Connection::open(&self.file)?,
         };
         let done = work(&connection);
         self.idle().push(connection);

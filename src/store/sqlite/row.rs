@@ -163,9 +163,9 @@ impl ToSql for Bound<'_> {
             Value::String(value) => value.as_ref().map(|value| ValueRef::Text(value.as_bytes())),
             Value::Bytes(value) => value.as_deref().map(ValueRef::Blob),
             Value::Uuid(value) => value.as_ref().map(|value| ValueRef::Blob(value.as_bytes())),
-            other => {
+            _ => {
                 return Err(rusqlite::Error::ToSqlConversionFailure(
-                    format!("no column holds {other:?}").into(),
+                    "no column holds values of this type".into(),
                 ));
             }
         };

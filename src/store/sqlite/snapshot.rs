@@ -21,9 +21,9 @@ pub struct Look(Arc<Mutex<Connection>>);
 impl Look {
     /// What `readers` would see now.
     pub(in crate::store) async fn at(readers: &Readers) -> Result<Door<Self>, DbErr> {
-        let path = readers.path().to_owned();
+        let file = Arc::clone(readers.file());
         aside(move || {
-            let connection = Connection::open(&path)?;
+            let connection = Connection::open(&file)?;
             // Requests sort little and do it in memory; what sorts everything needs the disk.
             connection.execute_all("PRAGMA temp_store = FILE; BEGIN")?;
             Ok(Door(Self(Arc::new(Mutex::new(connection)))))

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connection, Run};
 use super::door::Doorway;
+use super::file::{DatabaseFile, away};
 use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
 use crate::store::begun::Uncommitted;
@@ -103,14 +104,21 @@ impl Drop for Joined {
 impl Writer {
     /// Start the thread that writes. Units are asynchronous, but what they wait for on SQLite is done when they ask for
     /// it: a batch is one way to the thread and one back, however many statements it has.
-    pub fn start(begin: Begin) -> std::io::Result<Self> {
+    pub fn start(begin: Begin, file: Arc<DatabaseFile>) -> std::io::Result<Self> {
         let (units, mut waiting) = mpsc::channel::<Waiting>(4 * BATCH_UNITS_MAX);
         let runtime = Handle::current();
         let write_all = async move {
             let mut batch = Batch::with_capacity(BATCH_UNITS_MAX);
             // No timer: an idle queue commits at once.
             while waiting.recv_many(&mut batch, BATCH_UNITS_MAX).await > 0 {
-                write(&begin, std::mem::take(&mut batch)).await;
+                let batch = std::mem::take(&mut batch);
+                if file.is_in_place() {
+                    write(&begin, batch).await;
+                } else {
+                    for unit in batch {
+                        unit.fail(away().into());
+                    }
+                }
             }
         };
         let named = thread::Builder::new().name("sqlite-writer".into());

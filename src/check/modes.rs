@@ -1,0 +1,65 @@
+//! Who else may use the data directory and what is in it. An operator may share it on purpose, so it is told and left as it is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::configuration::Configuration;
+use super::findings::{Area, Findings};
+use crate::store::Location;
+
+/// What permissions give to others than the owner.
+pub const OTHERS: u32 = 0o077;
+
+/// Look at them. The vault's key is looked at with the keys.
+pub fn look(configuration: &Configuration, findings: &mut Findings) {
+    findings.turn_to(Area::Disk);
+    let data = &configuration.database.data_dir;
+    let files = data.join("files");
+    let (mut seen, mut wide) = (0, 0);
+    for path in [data.clone(), files.clone()].into_iter().chain(of_the_database(configuration)) {
+        let Some(mode) = mode(&path) else { continue };
+        seen += 1;
+        if mode & OTHERS != 0 {
+            wide += 1;
+            let name = path.display();
+            let right = if path.is_dir() { "700" } else { "600" };
+            findings.warning(
+                format!("others than its owner may use {name} (mode {mode:o})"),
+                format!("chmod {right} {name}, unless it is shared on purpose"),
+            );
+        }
+    }
+    // One line for all: there may be many.
+    let uploads = fs::read_dir(&files).into_iter().flatten().flatten();
+    let shared = uploads.filter(|file| mode(&file.path()).is_some_and(|mode| mode & OTHERS != 0)).count();
+    if shared > 0 {
+        findings.warning(
+            format!("others than their owner may use {shared} files in {}", files.display()),
+            format!("chmod 600 {}/*, unless they are shared on purpose", files.display()),
+        );
+    } else if seen > 0 && wide == 0 {
+        findings.ok("nobody but their owner may use the data directory and the files in it");
+    }
+}
+
+/// SQLite's file, its log, the log's index, the lock, and the folder where they are if that is another one.
+fn of_the_database(configuration: &Configuration) -> Vec<PathBuf> {
+    let Ok(Location::Sqlite { path }) = configuration.database.url().parse() else { return Vec::new() };
+    let beside = ["", "-wal", "-shm", ".lock"].map(|end| {
+        let mut name = path.clone().into_os_string();
+        name.push(end);
+        PathBuf::from(name)
+    });
+    let folder = path.parent().filter(|folder| *folder != configuration.database.data_dir);
+    folder
+        .map(Path::to_owned)
+        .into_iter()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .chain(beside)
+        .collect()
+}
+
+fn mode(path: &Path) -> Option<u32> {
+    path.metadata().ok().map(|found| found.permissions().mode() & 0o777)
+}

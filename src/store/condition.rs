@@ -1,0 +1,97 @@
+//! Whether the database can be written, as far as anybody knows. After a failure nobody does until a write has succeeded that is
+//! as large as those of payments: on a full disk a small one often finds room that they do not.
+
+use std::fmt::Display;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use sea_orm::DbErr;
+
+use super::connect::answered;
+use crate::error::{Error, ErrorCode};
+
+/// What is known.
+#[derive(Debug, Default)]
+pub(super) struct Condition {
+    failures: AtomicU64,
+    /// How many failures there had been before the last write that proved something.
+    proven: AtomicU64,
+    proving: AtomicBool,
+    why: Mutex<String>,
+}
+
+impl Condition {
+    /// A write has failed, or is going to.
+    pub fn failed(&self, why: &dyn Display) {
+        let failed_before = self.is_failing();
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = why.to_string();
+        self.failures.fetch_add(1, Ordering::SeqCst);
+        if !failed_before {
+            tracing::error!(%why, "the database cannot be written: payments are refused until it can");
+        }
+    }
+
+    /// Take note of what has become of a unit.
+    pub fn note(&self, error: &Error) {
+        if let Error::Database(cause) = error
+            && error.code() == ErrorCode::ServiceUnavailable
+            && !is_busy(cause)
+        {
+            self.failed(cause);
+        }
+    }
+
+    fn is_failing(&self) -> bool {
+        self.failures.load(Ordering::SeqCst) != self.proven.load(Ordering::SeqCst)
+    }
+
+    /// Why it cannot be written, if it cannot.
+    pub fn why(&self) -> Option<String> {
+        self.is_failing().then(|| self.why.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Whether it is to be proved that it can be written again; for one asker at a time.
+    ///
+    /// Refusals: `service_unavailable` to the others.
+    pub fn doubt(&self) -> Result<Option<Doubt<'_>>, Error> {
+        if !self.is_failing() {
+            return Ok(None);
+        }
+        if self.proving.swap(true, Ordering::SeqCst) {
+            return Err(ErrorCode::ServiceUnavailable.into());
+        }
+        Ok(Some(Doubt { failures: self.failures.load(Ordering::SeqCst), of: self }))
+    }
+}
+
+/// Whoever has this proves that the database can be written.
+pub(super) struct Doubt<'c> {
+    of: &'c Condition,
+    failures: u64,
+}
+
+impl Doubt<'_> {
+    /// It can. What has failed meanwhile is another doubt.
+    pub fn ends(self) {
+        if self.of.proven.swap(self.failures, Ordering::SeqCst) != self.failures {
+            tracing::info!("the database can be written again");
+        }
+    }
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        self.of.proving.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Whether others were in the way, which says nothing about the next write: connections that are all taken, locks, and time-outs.
+fn is_busy(error: &DbErr) -> bool {
+    const SQLITE_BUSY: [u32; 2] = [5, 6];
+    let is_of_sqlite = |code: &str| code.parse().is_ok_and(|code: u32| SQLITE_BUSY.contains(&(code & 0xff)));
+    matches!(error, DbErr::ConnectionAcquire(_))
+        || answered(error).is_some_and(|code| {
+            matches!(code.as_str(), "55P03" | "57014" | "25P03" | "25P04")
+                || code.len() < 5 && is_of_sqlite(&code)
+        })
+}

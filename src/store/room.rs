@@ -1,0 +1,50 @@
+//! A write that needs as much room as a batch of payments, and leaves nothing.
+
+use futures::FutureExt;
+use sea_orm::ConnectionTrait;
+
+use super::Store;
+use super::either::Either;
+use crate::error::Error;
+use crate::limits::PROVING_BYTES;
+
+/// What a row has, and is no more than a row may have without being made smaller.
+const ROW_BYTES: usize = 1024;
+
+impl Store {
+    /// Make sure that the database can be written: where a write has failed since, by one as large as those of payments.
+    ///
+    /// Refusals: `service_unavailable`.
+    pub async fn prove_writable(&self) -> Result<(), Error> {
+        let Some(doubt) = self.condition.doubt()? else { return Ok(()) };
+        match self.reader.inner() {
+            // It is in the log, and in pages that the next payments take, once it is committed: so it is deleted afterwards.
+            Either::Sqlite(_) => {
+                let filler = format!(
+                    "INSERT INTO installation (name, value) VALUES ('room', printf('%.*c', {PROVING_BYTES}, 'x')) \
+                     ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+                );
+                self.execute(filler).await?;
+                self.execute("DELETE FROM installation WHERE name = 'room'".into()).await?;
+            }
+            // In a table of its own: any other may have room left by rows that are gone.
+            Either::Postgres(_) => {
+                let rows = PROVING_BYTES / ROW_BYTES;
+                let filler = format!(
+                    "CREATE TABLE card_payments_room AS \
+                     SELECT repeat('x', {ROW_BYTES}) AS filler FROM generate_series(1, {rows}); \
+                     DROP TABLE card_payments_room"
+                );
+                self.execute(filler).await?;
+            }
+        }
+        doubt.ends();
+        Ok(())
+    }
+
+    async fn execute(&self, sql: String) -> Result<(), Error> {
+        let unit =
+            self.write(sql, |tx, sql| async move { Ok(tx.execute_unprepared(sql).await.map(drop)?) }.boxed());
+        unit.await
+    }
+}
