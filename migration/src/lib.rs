@@ -38,6 +38,7 @@ mod m0027_snapshots;
 mod m0028_audit_trail;
 mod m0031_traces;
 mod m0032_steady_searches;
+mod m0033_age_of_requests;
 
 /// All steps in order.
 pub struct Migrator;
@@ -92,6 +93,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0028_audit_trail::Migration),
             Box::new(m0031_traces::Migration),
             Box::new(m0032_steady_searches::Migration),
+            Box::new(m0033_age_of_requests::Migration),
         ]
     }
 }
