@@ -42,6 +42,7 @@ mod distributed;
 mod documents;
 mod events;
 mod evidence;
+mod expired_cards;
 mod files;
 mod guides;
 mod harness;
