@@ -34,8 +34,7 @@ rules! {
         let made = client.post("/1/customers", &with(customer(), "email", padded.clone())).await.ok(201);
         assert_eq!(made["email"], email);
         let path = format!("/1/customers/{}", made["token"].as_str().unwrap());
-        let changed = client.put(&path, &json!({ "email": " new@example.com " })).await.ok(200);
-        assert_eq!(changed["email"], "new@example.com");
+        assert_eq!(client.put(&path, &json!({ "email": " new@example.com " })).await.ok(200)["email"], "new@example.com");
         let recipient = json!({ "email": padded, "bank_account": crate::harness::bank_account("1") });
         let made = client.post("/1/recipients", &recipient).await.ok(201);
         assert_eq!(made["email"], email);
