@@ -270,6 +270,8 @@ pub const CLOCK_LEASE_RENEWED: Duration = Duration::from_secs(1);
 pub const CLOCK_LOOKS_AGAIN: Duration = Duration::from_millis(20);
 /// Eleven questions fill the time of a move.
 pub const CLOCK_DOUBLINGS_MAX: u32 = 11;
+/// How often a move asks an acquirer that does not answer about a refund, in about a second, before the clock passes it.
+pub const CLOCK_REFUND_TRIES: u32 = 5;
 /// Decisions 12: how much of what ran is told.
 pub const CLOCK_RAN_TOLD_MAX: usize = 1000;
 
