@@ -5,6 +5,7 @@ pub mod account;
 pub mod acquirer;
 pub mod audit;
 pub mod backup;
+mod bar;
 pub mod check;
 pub mod deposit;
 pub mod dispute;
@@ -13,8 +14,10 @@ pub mod health;
 pub mod ledger;
 pub mod listen;
 pub mod merchant;
+pub mod migrate;
 pub mod seed;
 mod server;
+pub mod terminal;
 pub mod trigger;
 pub mod vault;
 pub mod webhook;
@@ -108,22 +111,10 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
 
 /// Tell of one record: by a text for a person, or in JSON.
 pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
-    let mut out = std::io::stdout().lock();
     if json {
-        writeln!(out, "{}", serde_json::to_string(record)?)?;
+        writeln!(terminal::plain(), "{}", serde_json::to_string(record)?)?;
     } else {
-        writeln!(out, "{text}")?;
-    }
-    Ok(())
-}
-
-/// Distribute the database's tables, and tell which were not yet.
-pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    let location = database.url().parse()?;
-    let found = store::look(&location).await?;
-    installation::refuse_other(found.environment.as_deref(), database.environment)?;
-    for table in store::distribute(&location).await? {
-        writeln!(std::io::stdout(), "{table}")?;
+        writeln!(terminal::styled(), "{text}")?;
     }
     Ok(())
 }

@@ -2,12 +2,16 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use sea_orm::{DbBackend, DbErr, Statement};
 use tempfile::NamedTempFile;
 
 use super::connect::{ConnectError, Location, refuse_foreign_file};
 use super::sqlite::Connection;
+use crate::progress::Progress;
 
 /// Why there is no copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +42,12 @@ impl From<DbErr> for BackupError {
 /// Copy what is committed at one moment into a file that is not there yet, and say how many bytes these are. Whoever
 /// writes to the database goes on meanwhile. The copy gets its name once all of it is on the disk. The schema is copied
 /// as it is, so an old database can be copied before it is brought up to date.
-pub fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64, BackupError> {
+pub fn backup(
+    location: &Location,
+    environment: &str,
+    file: &Path,
+    progress: &dyn Progress,
+) -> Result<u64, BackupError> {
     let Location::Sqlite { path } = location else { return Err(BackupError::Postgres) };
     if !path.is_file() {
         return Err(BackupError::Missing(path.clone()));
@@ -47,10 +56,15 @@ pub fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64
         return Err(BackupError::Exists(file.into()));
     }
     refuse_foreign_file(path)?;
-    copy(&Connection::open(path)?, environment, file)
+    copy(&Connection::open(path)?, environment, file, progress)
 }
 
-fn copy(database: &Connection, environment: &str, file: &Path) -> Result<u64, BackupError> {
+fn copy(
+    database: &Connection,
+    environment: &str,
+    file: &Path,
+    progress: &dyn Progress,
+) -> Result<u64, BackupError> {
     let whose = "SELECT value FROM installation WHERE name = 'environment'";
     if let Some(row) = database.query_one(&Statement::from_string(DbBackend::Sqlite, whose))? {
         let whose: String = row.try_get("", "value")?;
@@ -63,7 +77,13 @@ fn copy(database: &Connection, environment: &str, file: &Path) -> Result<u64, Ba
     // Only its owner reads it; if it is not finished, it goes.
     let copy = NamedTempFile::new_in(folder).map_err(failed)?;
     let name = copy.path().to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;
-    database.execute(&Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]))?;
+    let size = "SELECT (page_count - freelist_count) * page_size AS bytes \
+                FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+    if let Some(row) = database.query_one(&Statement::from_string(DbBackend::Sqlite, size))? {
+        progress.expect(u64::try_from(row.try_get::<i64>("", "bytes")?).unwrap_or_default());
+    }
+    let vacuum = Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]);
+    watched(copy.path(), progress, || database.execute(&vacuum))?;
     // Opened anew: what the database wrote, not what was opened before.
     File::open(copy.path()).and_then(|written| written.sync_all()).map_err(failed)?;
     let bytes = copy.path().metadata().map_err(failed)?.len();
@@ -76,4 +96,22 @@ fn copy(database: &Connection, environment: &str, file: &Path) -> Result<u64, Ba
     })?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(bytes)
+}
+
+/// How often a copy's size is looked at while it grows.
+const GLANCE: Duration = Duration::from_millis(200);
+
+/// Do this, which one statement does, and tell meanwhile how far the file has grown.
+fn watched<T>(file: &Path, progress: &dyn Progress, work: impl FnOnce() -> T) -> T {
+    let (end, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while ended.recv_timeout(GLANCE) == Err(RecvTimeoutError::Timeout) {
+                progress.reach(file.metadata().map_or(0, |file| file.len()));
+            }
+        });
+        let done = work();
+        drop(end);
+        done
+    })
 }

@@ -22,6 +22,7 @@ pub mod records;
 pub mod sending;
 pub mod skipped;
 pub mod stored;
+pub mod terminal;
 pub mod wallets;
 
 pub use app::{App, Database};

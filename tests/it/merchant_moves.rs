@@ -332,6 +332,18 @@ fn a_merchant_goes_from_test_to_live_with_its_keys() {
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let exists = format!("error: {path}: File exists (os error 17)\n");
     assert_eq!(export(&[&merchant, "--out", path]), (Some(1), String::new(), exists));
+    // For a program on one line, or where the document is.
+    let (code, line, stderr) = export(&[&merchant, "--json"]);
+    assert_eq!((code, stderr.as_str(), line.lines().count()), (Some(0), "", 1));
+    assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), document);
+    let beside = other.path().join("beside.json");
+    let (code, line, stderr) = export(&[&merchant, "--json", "--out", beside.to_str().unwrap()]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert_eq!(
+        serde_json::from_str::<Value>(&line).unwrap(),
+        json!({ "merchant": merchant, "file": beside })
+    );
+    assert_eq!(std::fs::read_to_string(&beside).unwrap(), text);
     let nobody = "mrch_AZqYv3rVcBKUQ1mHn7tKRw";
     assert_eq!(
         export(&[nobody]),
