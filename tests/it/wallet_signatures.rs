@@ -105,7 +105,9 @@ fn reshape(parts: &mut Vec<Part>, drawn: &mut Drawn) {
         6 => parts[at].inside = Inside::Parts(vec![parts[other].clone(); drawn.below(50)]),
         7 => parts[at].inside = Inside::Bytes(Vec::new()),
         _ => {
-            if let Inside::Bytes(bytes) = &mut parts[at].inside {
+            if let Inside::Bytes(bytes) = &mut parts[at].inside
+                && !bytes.is_empty()
+            {
                 drawn.spoil(bytes);
             }
         }
