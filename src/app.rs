@@ -211,7 +211,7 @@ impl App {
         let door = Door::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
-        let fingerprint = installation::own_fingerprint(&ctx.store).await?;
+        let fingerprint = installation::read_fingerprint(&ctx.store).await?;
         let site = Site::new(Shared {
             installation: fingerprint.into(),
             rate: Arc::new(Rate::new(rate_limit, Arc::clone(&ctx.clock))),

@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-pub use self::address::listen_address;
+pub use self::address::parse_listen_address;
 pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
@@ -99,7 +99,7 @@ impl Default for LoadOptions {
 #[derive(Debug, Clone, Args)]
 pub struct ServeOptions {
     /// Address to listen on; a port alone is one of 127.0.0.1, and port 0 any free one.
-    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen_address)]
     pub listen: SocketAddr,
     /// The server's address as callers know it; http://LISTEN by default.
     #[arg(long, env = "CARD_PAYMENTS_BASE_URL")]
@@ -113,7 +113,7 @@ pub struct ServeOptions {
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
     pub acquirer: Option<String>,
     /// Where set, /metrics answers only there, beside /healthz and /readyz; in live it answers nowhere else.
-    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = listen_address)]
+    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = parse_listen_address)]
     pub admin_listen: Option<SocketAddr>,
     /// Networks whose X-Forwarded-For is believed, separated by commas.
     #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',')]

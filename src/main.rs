@@ -146,7 +146,7 @@ fn main() -> ExitCode {
     };
     match runtime.block_on(run(command)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if terminal::is_unread(&*error) => ExitCode::SUCCESS,
+        Err(error) if terminal::is_reader_gone(&*error) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),
     }
 }
@@ -176,7 +176,7 @@ fn arguments() -> Vec<OsString> {
 
 /// One clear line for the operator.
 fn failed(error: &dyn std::error::Error) -> ExitCode {
-    terminal::notice(format_args!("{BAD}error:{BAD:#} {error}"));
+    terminal::print_notice(format_args!("{BAD}error:{BAD:#} {error}"));
     ExitCode::FAILURE
 }
 
@@ -192,7 +192,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
             } else {
                 http::document::yaml(&document)
             };
-            Ok(terminal::plain().write_all(text.as_bytes())?)
+            Ok(terminal::stdout().write_all(text.as_bytes())?)
         }
         Command::Migrate(command) => commands::migrate::run(command).await,
         Command::Account(On { command, database }) => commands::account::run(command, &database).await,
@@ -217,7 +217,7 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
                 let script = String::from_utf8_lossy(&script);
                 return commands::tell(&json!({ "shell": shell.to_string(), "script": script }), &"", true);
             }
-            Ok(terminal::plain().write_all(&script)?)
+            Ok(terminal::stdout().write_all(&script)?)
         }
     }
 }

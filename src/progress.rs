@@ -1,17 +1,17 @@
-//! How far long work has come, for whoever watches it.
+//! Progress of long work, reported to an observer.
 
-/// Watches work that may take long.
+/// Observes long work.
 pub trait Progress: Send + Sync {
-    /// There is so much to do, in all.
-    fn expect(&self, total: u64);
+    /// Sets how much there is to do.
+    fn set_total(&self, total: u64);
 
-    /// So much of it is done.
-    fn reach(&self, done: u64);
+    /// Sets how much of it is done.
+    fn set_done(&self, done: u64);
 }
 
-/// Nobody watches.
+/// Ignores all progress.
 impl Progress for () {
-    fn expect(&self, _: u64) {}
+    fn set_total(&self, _: u64) {}
 
-    fn reach(&self, _: u64) {}
+    fn set_done(&self, _: u64) {}
 }

@@ -6,7 +6,7 @@ use crate::app;
 use crate::clock::Clock;
 use crate::services::installation;
 use crate::store::{
-    self, ConnectError, Damage, DatabaseKind, Inspection, Location, PostgresServer, SqliteFile, inspect,
+    self, ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,
 };
 
 /// What the tests run on.
@@ -30,8 +30,8 @@ pub async fn look(
     let inspection = match inspect(&location, clock).await {
         Ok(inspection) => inspection,
         Err(error) => {
-            match (&location, store::damage(&location).await) {
-                (Location::Sqlite { path }, Ok(Damage::Found(_))) => {
+            match (&location, store::check_integrity(&location).await) {
+                (Location::Sqlite { path }, Ok(Integrity::Corrupted(_))) => {
                     let error = ConnectError::Damaged(path.clone());
                     findings.wrong(error.to_string(), error.mend());
                 }
@@ -45,15 +45,17 @@ pub async fn look(
         DatabaseKind::Postgres(server) => look_at_server(server, configuration.is_live(), findings),
     }
     contents(&inspection, configuration, findings);
-    look_for_damage(&location, findings).await;
+    report_integrity(&location, findings).await;
     Some(inspection)
 }
 
-async fn look_for_damage(location: &Location, findings: &mut Findings) {
-    match store::damage(location).await {
-        Ok(Damage::Whole(said)) => findings.ok(said),
-        Ok(Damage::Unknown(why)) => findings.ok(format!("whether it is damaged was not looked at: {why}")),
-        Ok(Damage::Found(damaged)) => {
+async fn report_integrity(location: &Location, findings: &mut Findings) {
+    match store::check_integrity(location).await {
+        Ok(Integrity::Intact(said)) => findings.ok(said),
+        Ok(Integrity::NotChecked(why)) => {
+            findings.ok(format!("whether it is damaged was not looked at: {why}"));
+        }
+        Ok(Integrity::Corrupted(damaged)) => {
             findings.wrong(format!("it is damaged: {}", damaged.join("; ")), ConnectError::RESTORE);
         }
         Err(error) => findings.warning(

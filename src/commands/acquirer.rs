@@ -8,7 +8,7 @@ use std::sync::Arc;
 use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
 use card_payments::clock::SystemClock;
-use card_payments::config::{self, Environment, listen_address};
+use card_payments::config::{self, Environment, parse_listen_address};
 use card_payments::http::Places;
 use card_payments::http::listen::{self, Phase};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
@@ -29,7 +29,7 @@ use crate::{Signals, bind, log};
 #[command(after_help = "Example:\n  card-payments acquirer --listen 127.0.0.1:8090")]
 pub struct Acquirer {
     /// Address to listen on; a port alone is one of 127.0.0.1, and port 0 any free one.
-    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8090", value_parser = listen_address)]
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8090", value_parser = parse_listen_address)]
     listen: SocketAddr,
     /// test takes the test cards, live every possible one.
     #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test")]
@@ -50,7 +50,7 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let Acquirer { listen, environment, log: filter, openapi, json } = options;
     if openapi {
         let document = if json { format!("{:#}\n", document::document()) } else { document::yaml() };
-        return Ok(terminal::plain().write_all(document.as_bytes())?);
+        return Ok(terminal::stdout().write_all(document.as_bytes())?);
     }
     log(&filter)?;
     let secret = config::Secrets::from_environment()?.acquirer;

@@ -8,7 +8,7 @@ use card_payments::store::{Location, backup};
 use clap::Args;
 use serde::Serialize;
 
-use super::bar::{Bar, Unit};
+use super::progress_bar::{Bar, Unit};
 use super::tell;
 
 /// Copy a SQLite database into a file, while a server writes to it.
@@ -41,7 +41,7 @@ struct Made {
 pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let Backup { file, json, database } = command;
     let location: Location = database.url().parse()?;
-    let bar = Bar::begin("Copying", Unit::Bytes);
+    let bar = Bar::new("Copying", Unit::Bytes);
     let bytes = backup(&location, database.environment.name(), &file, &bar)?;
     drop(bar);
     let text = format!("{}: {bytes} bytes", file.display());

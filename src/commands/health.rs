@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use card_payments::config::listen_address;
+use card_payments::config::parse_listen_address;
 use clap::Args;
 use serde_json::json;
 
@@ -20,10 +20,10 @@ use super::tell;
     Prints ok; with --json {address, status}.")]
 pub struct Health {
     /// Where the server listens.
-    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen_address)]
     listen: SocketAddr,
     /// Its second listener: asked instead, because it answers however many callers there are.
-    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = listen_address)]
+    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = parse_listen_address)]
     admin_listen: Option<SocketAddr>,
     /// Ask /readyz instead of /healthz.
     #[arg(long)]

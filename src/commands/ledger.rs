@@ -11,8 +11,8 @@ use card_payments::services::ledger::verify::{Difference, verify};
 use clap::Subcommand;
 use entity::Timestamp;
 
-use self::report::{Csv, Lines, Table, told};
-use super::bar::{Bar, Unit};
+use self::report::{Csv, JsonLines, Table, print_report};
+use super::progress_bar::{Bar, Unit};
 use super::tell;
 use super::terminal::{self, GOOD};
 
@@ -61,20 +61,20 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
             };
             let extent = Extent { account, from, to };
             if csv {
-                return told(&store, extent, Csv::begin()?).await;
+                return print_report(&store, extent, Csv::new()?).await;
             }
             if json {
-                return told(&store, extent, Lines).await;
+                return print_report(&store, extent, JsonLines).await;
             }
-            told(&store, extent, Table::default()).await
+            print_report(&store, extent, Table::default()).await
         }
         Ledger::Verify { json } => {
-            let bar = Bar::begin("Proving the books", Unit::Things);
+            let bar = Bar::new("Proving the books", Unit::Things);
             let store = super::open(database).await?;
             let mut told = Ok(());
             let differences = verify(&store, &bar, |difference| {
                 if told.is_ok() {
-                    told = bar.suspended(|| tell(difference, &as_text(difference), json));
+                    told = bar.suspend(|| tell(difference, &as_text(difference), json));
                 }
             })
             .await?;
@@ -82,7 +82,7 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
             // What was found counts, though nobody reads all of it.
             match differences {
                 0 if json => Ok(()),
-                0 => Ok(writeln!(terminal::styled(), "{GOOD}The books balance.{GOOD:#}")?),
+                0 => Ok(writeln!(terminal::styled_stdout(), "{GOOD}The books balance.{GOOD:#}")?),
                 1 => Err("the books do not balance: 1 difference".into()),
                 many => Err(format!("the books do not balance: {many} differences").into()),
             }

@@ -9,7 +9,7 @@ use card_payments::store;
 use clap::Args;
 use serde_json::json;
 
-use super::bar::{Bar, Unit};
+use super::progress_bar::{Bar, Unit};
 use super::terminal;
 
 /// Bring the database's schema up to date.
@@ -36,7 +36,7 @@ pub struct Migrate {
 pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let Migrate { database, distribute, json } = command;
     let location = if distribute { database.url().parse()? } else { super::location(&database)? };
-    let bar = Bar::begin(if distribute { "Distributing" } else { "Migrating" }, Unit::Things);
+    let bar = Bar::new(if distribute { "Distributing" } else { "Migrating" }, Unit::Things);
     let found = store::look(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     let (done, kind) = if distribute {
@@ -45,7 +45,7 @@ pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
         (store::migrate(&location, &bar).await?, "step")
     };
     drop(bar);
-    let mut out = terminal::plain();
+    let mut out = terminal::stdout();
     for name in done {
         if json {
             writeln!(out, "{}", json!({ kind: name }))?;

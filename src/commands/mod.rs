@@ -5,7 +5,6 @@ pub mod account;
 pub mod acquirer;
 pub mod audit;
 pub mod backup;
-mod bar;
 pub mod check;
 pub mod deposit;
 pub mod dispute;
@@ -15,6 +14,7 @@ pub mod ledger;
 pub mod listen;
 pub mod merchant;
 pub mod migrate;
+mod progress_bar;
 pub mod seed;
 mod server;
 pub mod terminal;
@@ -104,6 +104,7 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     if let Location::Sqlite { path } = &location
         && let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
     {
+        folder::refuse_other(parent)?;
         folder::make(parent)?;
     }
     Ok(location)
@@ -112,9 +113,9 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
 /// Tell of one record: by a text for a person, or in JSON.
 pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
     if json {
-        writeln!(terminal::plain(), "{}", serde_json::to_string(record)?)?;
+        writeln!(terminal::stdout(), "{}", serde_json::to_string(record)?)?;
     } else {
-        writeln!(terminal::styled(), "{text}")?;
+        writeln!(terminal::styled_stdout(), "{text}")?;
     }
     Ok(())
 }

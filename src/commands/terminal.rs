@@ -1,4 +1,4 @@
-//! What commands say: in colour where a terminal is, plainly elsewhere, and no more to a reader who has heard enough.
+//! The output of commands: coloured on a terminal, plain elsewhere. A closed pipe ends a command without an error.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -7,54 +7,54 @@ use std::io::{self, ErrorKind, StdoutLock, Write};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 
-/// As it should be.
+/// For what is fine.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// Somebody should know.
+/// For warnings.
 pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
-/// It must not be like this.
+/// For errors.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What other words stand below or behind.
+/// For headings and labels.
 pub const HEAD: Style = Style::new().bold();
 
-/// The reader of a pipe is gone, as `| head -1` is when it has its line. That is no failure.
+/// Marks an I/O error: the reader of the pipe is gone, as in `| head -1`. A command does not fail for that.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads what is said")]
-struct Unread;
+#[error("the reader of the output is gone")]
+struct ReaderGone;
 
-/// Whether a command ends for no other reason than that nobody reads on.
-pub fn is_unread(error: &(dyn Error + 'static)) -> bool {
+/// Returns whether a command ended only because the reader of its output is gone.
+pub fn is_reader_gone(error: &(dyn Error + 'static)) -> bool {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    inner.and_then(|inner| inner.downcast_ref::<Unread>()).is_some()
+    inner.and_then(|inner| inner.downcast_ref::<ReaderGone>()).is_some()
 }
 
-/// Standard output.
+/// A standard output that marks the error of a closed pipe.
 pub struct Output<W>(W);
 
-/// For programs and files: as it is, byte for byte.
-pub fn plain() -> Output<StdoutLock<'static>> {
+/// Returns standard output for programs and files: every byte is written as it is.
+pub fn stdout() -> Output<StdoutLock<'static>> {
     Output(io::stdout().lock())
 }
 
-/// For people: styles are left out where no terminal is, or where NO_COLOR asks for none.
-pub fn styled() -> Output<AutoStream<StdoutLock<'static>>> {
+/// Returns standard output for people: styles are removed unless it is a terminal, and if NO_COLOR is set.
+pub fn styled_stdout() -> Output<AutoStream<StdoutLock<'static>>> {
     Output(anstream::stdout().lock())
 }
 
 impl<W: Write> Write for Output<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(told)
+        self.0.write(bytes).map_err(mark_reader_gone)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(told)
+        self.0.flush().map_err(mark_reader_gone)
     }
 }
 
-fn told(error: io::Error) -> io::Error {
-    if error.kind() == ErrorKind::BrokenPipe { io::Error::other(Unread) } else { error }
+fn mark_reader_gone(error: io::Error) -> io::Error {
+    if error.kind() == ErrorKind::BrokenPipe { io::Error::other(ReaderGone) } else { error }
 }
 
-/// A line on stderr, beside what a command says. Nobody has to hear it.
-pub fn notice(line: impl Display) {
+/// Prints a line to stderr and ignores a failure.
+pub fn print_notice(line: impl Display) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }

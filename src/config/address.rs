@@ -1,10 +1,10 @@
-//! Where to listen, as people write it.
+//! Addresses to listen on.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Read an address to listen on. A port alone, or one of `localhost`, is one of 127.0.0.1: whoever wants to be reached from
-/// elsewhere says 0.0.0.0.
-pub fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
+/// Parses an address to listen on. A port without a host, and `localhost`, mean 127.0.0.1; to be reached from other machines, name
+/// 0.0.0.0.
+pub fn parse_listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
     if !port.is_empty() && port.bytes().all(|letter| letter.is_ascii_digit()) {
         let port = port.parse().map_err(|_| "a port is at most 65535")?;
@@ -28,7 +28,7 @@ mod tests {
             ("0.0.0.0:80", "0.0.0.0:80"),
             ("[::1]:8080", "[::1]:8080"),
         ] {
-            assert_eq!(listen_address(text), Ok(address.parse().unwrap()), "{text}");
+            assert_eq!(parse_listen_address(text), Ok(address.parse().unwrap()), "{text}");
         }
         for none in [
             "",
@@ -41,7 +41,7 @@ mod tests {
             "example.com:80",
             "localhost:localhost:1",
         ] {
-            assert!(listen_address(none).is_err(), "{none}");
+            assert!(parse_listen_address(none).is_err(), "{none}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The variables that the program reads, and those that look like one of them and are read by nobody.
+//! The program's environment variables, and misspelled ones.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use clap::{Arg, Args, Command};
 use super::{DatabaseOptions, Secrets, ServeOptions};
 
 const PREFIX: &str = "CARD_PAYMENTS_";
-/// Those of commands that ask a running server.
+/// Variables of the commands that call a running server.
 const OF_COMMANDS: [&str; 3] = ["CARD_PAYMENTS_SERVER", "CARD_PAYMENTS_KEY", "CARD_PAYMENTS_WEBHOOK_KEY"];
 
-/// What `serve` reads.
+/// Returns the options of `serve`.
 pub fn serve_options() -> Command {
     let options = ServeOptions::augment_args(Command::new("serve"));
     DatabaseOptions::augment_args(options).disable_help_flag(true)
 }
 
-/// The variable of an option.
+/// Returns the variable of an option.
 pub fn variable(option: &Arg) -> String {
     option.get_env().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// A variable with our prefix that nobody reads: a setting that is not in force, and nobody would know.
+/// A variable with our prefix that the program does not read: its setting has no effect.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UnknownVariable {
     name: String,
@@ -35,7 +35,7 @@ impl fmt::Display for UnknownVariable {
 }
 
 impl UnknownVariable {
-    /// How to mend it.
+    /// Returns how to mend it.
     pub fn mend(&self) -> String {
         match &self.meant {
             Some(meant) => format!("did you mean {meant}?"),
@@ -44,7 +44,7 @@ impl UnknownVariable {
     }
 }
 
-/// Those of this process.
+/// Returns the unknown variables of this process.
 pub fn unknown_variables() -> Vec<UnknownVariable> {
     let mut known: Vec<_> = serve_options().get_arguments().map(variable).collect();
     known.extend(OF_COMMANDS.map(str::to_owned));
@@ -56,7 +56,7 @@ pub fn unknown_variables() -> Vec<UnknownVariable> {
     let nearest = |name: &str| {
         let far = |known: &String| strsim::damerau_levenshtein(known, name);
         let nearest = known.iter().min_by_key(|known| far(known));
-        // Half of what is particular about it is another word.
+        // A name that differs in more than half of its letters is another word.
         nearest.filter(|known| 2 * far(known) <= name.len() - PREFIX.len()).cloned()
     };
     unknown.into_iter().map(|name| UnknownVariable { meant: nearest(&name), name }).collect()

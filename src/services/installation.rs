@@ -45,20 +45,20 @@ pub const KEYS: &str = "keys";
 /// Which seed it was begun with, as [`Chance::fingerprint`](crate::random::Chance::fingerprint) names it, and how often it was since.
 const SEED: &str = "seed";
 
-/// What installations are told apart by, on /healthz and by `check`: the id of a key that no rotation replaces, hashed.
+/// Returns what identifies an installation on /healthz and for `check`: the hashed id of a key that no rotation replaces.
 fn fingerprint(key: Uuid) -> String {
     let hash = Sha256::digest([b"card-payments installation".as_slice(), key.as_bytes()].concat());
     URL_SAFE_NO_PAD.encode(&hash[..12])
 }
 
-/// That of a database with these keys; none where there are none yet.
+/// Returns the fingerprint of a database with these keys, or none if it has no keys yet.
 pub fn found_fingerprint(keys: &[FoundKey]) -> Option<String> {
     let key = keys.iter().find(|key| key.purpose == Purpose::Fingerprint.name())?;
     Some(fingerprint(key.id))
 }
 
-/// That of a database that is open.
-pub async fn own_fingerprint(store: &Store) -> Result<String, InstallationError> {
+/// Reads the fingerprint of an open database.
+pub async fn read_fingerprint(store: &Store) -> Result<String, InstallationError> {
     let key = vault_key::Entity::find().filter(vault_key::Column::Purpose.eq(Purpose::Fingerprint.name()));
     let key = key.one(store.read()).await.map_err(Error::from)?;
     key.map(|key| fingerprint(key.id)).ok_or(InstallationError::KeyMissing)

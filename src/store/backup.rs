@@ -80,10 +80,10 @@ fn copy(
     let size = "SELECT (page_count - freelist_count) * page_size AS bytes \
                 FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
     if let Some(row) = database.query_one(&Statement::from_string(DbBackend::Sqlite, size))? {
-        progress.expect(u64::try_from(row.try_get::<i64>("", "bytes")?).unwrap_or_default());
+        progress.set_total(u64::try_from(row.try_get::<i64>("", "bytes")?).unwrap_or_default());
     }
     let vacuum = Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]);
-    watched(copy.path(), progress, || database.execute(&vacuum))?;
+    with_progress(copy.path(), progress, || database.execute(&vacuum))?;
     // Opened anew: what the database wrote, not what was opened before.
     File::open(copy.path()).and_then(|written| written.sync_all()).map_err(failed)?;
     let bytes = copy.path().metadata().map_err(failed)?.len();
@@ -98,16 +98,16 @@ fn copy(
     Ok(bytes)
 }
 
-/// How often a copy's size is looked at while it grows.
-const GLANCE: Duration = Duration::from_millis(200);
+/// How often the size of a growing copy is reported.
+const POLL: Duration = Duration::from_millis(200);
 
-/// Do this, which one statement does, and tell meanwhile how far the file has grown.
-fn watched<T>(file: &Path, progress: &dyn Progress, work: impl FnOnce() -> T) -> T {
+/// Runs one long statement and reports meanwhile how large its file is.
+fn with_progress<T>(file: &Path, progress: &dyn Progress, work: impl FnOnce() -> T) -> T {
     let (end, ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            while ended.recv_timeout(GLANCE) == Err(RecvTimeoutError::Timeout) {
-                progress.reach(file.metadata().map_or(0, |file| file.len()));
+            while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+                progress.set_done(file.metadata().map_or(0, |file| file.len()));
             }
         });
         let done = work();

@@ -13,7 +13,7 @@ use sea_orm::{
 
 use super::connections::Connections;
 use super::either::{Either, Origin, Reading};
-use super::knock::knock;
+use super::probe::probe;
 use super::sqlite::{self, Connection, Door, Readers, Writing};
 use super::watched::watched;
 use crate::folder::{self, NoFolder};
@@ -69,7 +69,7 @@ pub enum ConnectError {
     Later(Vec<String>),
     /// Nobody answers where PostgreSQL should be.
     #[error("no PostgreSQL answers at {0}: {1}")]
-    Silent(String, String),
+    Unreachable(String, String),
     /// PostgreSQL answers, and lets us not in.
     #[error("PostgreSQL at {0} refuses: {1}")]
     Refused(String, String),
@@ -97,7 +97,7 @@ impl ConnectError {
             Self::NoFolder(_) => "name another CARD_PAYMENTS_DATA_DIR, or another file",
             Self::Damaged(_) => Self::RESTORE,
             Self::Later(_) => "run that release, or restore a backup that this one has made",
-            Self::Silent(..) | Self::Refused(..) => {
+            Self::Unreachable(..) | Self::Refused(..) => {
                 "see that it runs, and that address, user and password are right"
             }
             Self::NoFile(_) | Self::Foreign | Self::Thread(_) | Self::Database(_) => {
@@ -154,22 +154,22 @@ pub(super) fn is_served(path: &Path) -> bool {
 }
 
 /// Hears of each step of the schema that has run, and how many are left.
-type Stepped<'a> = &'a (dyn Fn(&str, usize) + Sync);
+type OnStep<'a> = &'a (dyn Fn(&str, usize) + Sync);
 
 /// Bring the schema up to date, and say which steps have run for that.
 pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec<String>, ConnectError> {
     let ran = Mutex::new(Vec::new());
-    let stepped = |step: &str, left| {
+    let on_step = |step: &str, left| {
         let mut ran = ran.lock().unwrap_or_else(PoisonError::into_inner);
         ran.push(step.to_owned());
-        progress.expect((ran.len() + left) as u64);
-        progress.reach(ran.len() as u64);
+        progress.set_total((ran.len() + left) as u64);
+        progress.set_done(ran.len() as u64);
     };
     match location {
-        Location::Sqlite { path } => drop(prepared_file(path, &stepped).await?),
+        Location::Sqlite { path } => drop(prepared_file(path, &on_step).await?),
         Location::Postgres { url } => {
             let database = patient(url).await?;
-            prepare(&database, &stepped).await?;
+            prepare(&database, &on_step).await?;
             database.close().await?;
         }
     }
@@ -177,7 +177,7 @@ pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec
 }
 
 /// The connection that writes to a file of ours, whose schema is up to date.
-async fn prepared_file(path: &Path, stepped: Stepped<'_>) -> Result<Writing, ConnectError> {
+async fn prepared_file(path: &Path, on_step: OnStep<'_>) -> Result<Writing, ConnectError> {
     refuse_foreign_file(path)?;
     // It makes the file and turns on the write-ahead log.
     let connection = Connection::open(path)?;
@@ -185,7 +185,7 @@ async fn prepared_file(path: &Path, stepped: Stepped<'_>) -> Result<Writing, Con
     // has to be on the disk before anybody is told of it: whoever is told may rely on it.
     connection.execute_all("PRAGMA wal_checkpoint")?;
     let writing = Writing::on(connection);
-    sqlite::migrate(&writing, stepped).await?;
+    sqlite::migrate(&writing, on_step).await?;
     Ok(writing)
 }
 
@@ -205,19 +205,19 @@ pub(super) async fn open(location: &Location) -> Result<(Reading, Origin), Conne
 }
 
 /// Make sure that a PostgreSQL database is ours, and bring its schema up to date.
-pub(super) async fn prepare(pool: &DatabaseConnection, stepped: Stepped<'_>) -> Result<(), ConnectError> {
+pub(super) async fn prepare(pool: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), ConnectError> {
     refuse_foreign(pool).await?;
-    Ok(steps(pool, stepped).await?)
+    Ok(steps(pool, on_step).await?)
 }
 
 /// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
 /// the step done. Whoever always loses has lost once a step.
-async fn steps(connection: &DatabaseConnection, stepped: Stepped<'_>) -> Result<(), DbErr> {
+async fn steps(connection: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
 
     for _ in 0..Migrator::steps() + OTHER_TRIES {
-        match Migrator::run(connection, stepped).await {
+        match Migrator::run(connection, on_step).await {
             Err(DbErr::Exec(error) | DbErr::Query(error)) => {
                 tracing::debug!(%error, "a migration lost a race");
             }
@@ -225,7 +225,7 @@ async fn steps(connection: &DatabaseConnection, stepped: Stepped<'_>) -> Result<
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Migrator::run(connection, stepped).await
+    Migrator::run(connection, on_step).await
 }
 
 /// Measured: eight connections to two database cores were as fast as thirty-two; the rest waits more fairly here.
@@ -267,7 +267,7 @@ pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectErr
 
 /// A connection for a look at what others may have locked.
 pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectError> {
-    knock(url).await?;
+    probe(url).await?;
     let mut options = options(url, 1);
     options.map_sqlx_postgres_opts(|postgres| postgres.options(PATIENCE));
     Ok(Database::connect(options).await?)
@@ -275,7 +275,7 @@ pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectEr
 
 /// A connection that waits for as long as it takes.
 pub(super) async fn patient(url: &str) -> Result<DatabaseConnection, ConnectError> {
-    knock(url).await?;
+    probe(url).await?;
     Ok(Database::connect(options(url, 1)).await?)
 }
 

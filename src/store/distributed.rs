@@ -84,11 +84,11 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
     // The others are put beside the accounts.
     tables.sort_by_key(|table| table.place != Place::Accounts);
     let mut distributed = Vec::new();
-    progress.expect(tables.iter().filter(|table| !table.distributed).count() as u64);
+    progress.set_total(tables.iter().filter(|table| !table.distributed).count() as u64);
     for table in tables.iter().filter(|table| !table.distributed) {
         database.execute_unprepared(&table.place.statement(&table.name)).await?;
         distributed.push(table.name.clone());
-        progress.reach(distributed.len() as u64);
+        progress.set_done(distributed.len() as u64);
     }
     // What was copied is still in the coordinator's own tables, where nobody sees it and it takes room; a run that was
     // killed may have left some.

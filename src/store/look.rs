@@ -5,8 +5,8 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 use uuid::Uuid;
 
 use super::connect::{self, ConnectError, Location};
-use super::damage::is_damage;
 use super::inspect::steps;
+use super::integrity::is_corruption;
 use crate::vault::Wrapped;
 
 /// What an installed database, of any release, says of itself. An empty one says nothing.
@@ -40,7 +40,7 @@ pub async fn look(location: &Location) -> Result<Found, ConnectError> {
                 return Ok(Found::default());
             }
             match ours(&connect::looker(path)?).await {
-                Err(ConnectError::Database(error)) if is_damage(&error) => {
+                Err(ConnectError::Database(error)) if is_corruption(&error) => {
                     Err(ConnectError::Damaged(path.clone()))
                 }
                 found => found,

@@ -43,7 +43,7 @@ pub async fn run(
     let text =
         if is_line { serde_json::to_string(&document) } else { serde_json::to_string_pretty(&document) };
     let text = Secret::from(text? + "\n");
-    let Some(file) = out else { return Ok(terminal::plain().write_all(text.expose().as_bytes())?) };
+    let Some(file) = out else { return Ok(terminal::stdout().write_all(text.expose().as_bytes())?) };
     secret::keep(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
     if json { commands::tell(&json!({ "merchant": merchant, "file": file }), &"", true) } else { Ok(()) }
 }

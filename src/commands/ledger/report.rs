@@ -1,4 +1,4 @@
-//! `card-payments ledger report`, in its three forms: row by row as the database tells them, however many there are.
+//! The three output formats of `card-payments ledger report`. Rows are printed one by one as the database returns them.
 
 use std::error::Error;
 use std::io::{self, StdoutLock, Write};
@@ -10,30 +10,34 @@ use entity::{AccountToken, Currency};
 
 use crate::commands::terminal::{self, HEAD, Output};
 
-/// A form.
-pub trait Form {
-    /// Tell a posting.
-    fn row(&mut self, row: &Row) -> io::Result<()>;
+/// An output format.
+pub trait ReportFormat {
+    /// Prints a posting.
+    fn print_row(&mut self, row: &Row) -> io::Result<()>;
 
-    /// All are told.
-    fn end(self) -> io::Result<()>;
+    /// Prints the end.
+    fn finish(self) -> io::Result<()>;
 }
 
-/// Tell an extent in a form.
-pub async fn told(store: &Store, extent: Extent, mut form: impl Form) -> Result<(), Box<dyn Error>> {
+/// Prints all postings of an extent.
+pub async fn print_report(
+    store: &Store,
+    extent: Extent,
+    mut format: impl ReportFormat,
+) -> Result<(), Box<dyn Error>> {
     let mut failed = None;
-    let told = report(store, extent, |row| {
-        // Why it was not told is kept: what comes back is the service's own error.
-        form.row(row).map_err(|error| {
-            let again = io::Error::from(error.kind());
+    let reported = report(store, extent, |row| {
+        // The service returns an error of its own; this one says why.
+        format.print_row(row).map_err(|error| {
+            let stopped = io::Error::from(error.kind());
             failed = Some(error);
-            again
+            stopped
         })
     });
-    let told = told.await;
+    let reported = reported.await;
     match failed {
         Some(error) => Err(error.into()),
-        None => told.map_err(Into::into).and_then(|()| Ok(form.end()?)),
+        None => reported.map_err(Into::into).and_then(|()| Ok(format.finish()?)),
     }
 }
 
@@ -41,51 +45,51 @@ pub async fn told(store: &Store, extent: Extent, mut form: impl Form) -> Result<
 pub struct Csv(Writer<Output<StdoutLock<'static>>>);
 
 impl Csv {
-    /// With its heading.
-    pub fn begin() -> Result<Self, Box<dyn Error>> {
-        let mut out = WriterBuilder::new().has_headers(false).from_writer(terminal::plain());
+    /// Prints the heading.
+    pub fn new() -> Result<Self, Box<dyn Error>> {
+        let mut out = WriterBuilder::new().has_headers(false).from_writer(terminal::stdout());
         out.write_record(COLUMNS)?;
         Ok(Self(out))
     }
 }
 
-impl Form for Csv {
-    fn row(&mut self, row: &Row) -> io::Result<()> {
+impl ReportFormat for Csv {
+    fn print_row(&mut self, row: &Row) -> io::Result<()> {
         self.0.serialize(row).map_err(|error| {
             let kind = error.into_kind();
-            // The row is ours, and any of them can be said.
+            // A row of ours always serialises.
             if let csv::ErrorKind::Io(error) = kind { error } else { io::ErrorKind::InvalidData.into() }
         })
     }
 
-    fn end(mut self) -> io::Result<()> {
+    fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }
 }
 
 /// One JSON object a posting.
-pub struct Lines;
+pub struct JsonLines;
 
-impl Form for Lines {
-    fn row(&mut self, row: &Row) -> io::Result<()> {
-        writeln!(terminal::plain(), "{}", serde_json::to_string(row)?)
+impl ReportFormat for JsonLines {
+    fn print_row(&mut self, row: &Row) -> io::Result<()> {
+        writeln!(terminal::stdout(), "{}", serde_json::to_string(row)?)
     }
 
-    fn end(self) -> io::Result<()> {
+    fn finish(self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// For a person: an account after the other, its movements with both sides, and how much of it there was.
+/// A table for a person, with a heading for each account and the number of postings at the end.
 #[derive(Default)]
 pub struct Table {
     account: Option<AccountToken>,
     postings: u64,
 }
 
-impl Form for Table {
-    fn row(&mut self, row: &Row) -> io::Result<()> {
-        let mut out = terminal::styled();
+impl ReportFormat for Table {
+    fn print_row(&mut self, row: &Row) -> io::Result<()> {
+        let mut out = terminal::styled_stdout();
         if self.account != Some(row.account) {
             let above = if self.account.is_some() { "\n" } else { "" };
             writeln!(out, "{above}{HEAD}{}{HEAD:#}", row.account)?;
@@ -109,16 +113,16 @@ impl Form for Table {
         )
     }
 
-    fn end(self) -> io::Result<()> {
+    fn finish(self) -> io::Result<()> {
         match self.postings {
-            0 => writeln!(terminal::styled(), "No postings."),
-            1 => writeln!(terminal::styled(), "\n1 posting."),
-            many => writeln!(terminal::styled(), "\n{many} postings."),
+            0 => writeln!(terminal::styled_stdout(), "No postings."),
+            1 => writeln!(terminal::styled_stdout(), "\n1 posting."),
+            many => writeln!(terminal::styled_stdout(), "\n{many} postings."),
         }
     }
 }
 
-/// As people write it.
+/// Formats an amount with its decimals and currency.
 fn amount(cents: i64, currency: Currency) -> String {
     let (sign, cents) = (if cents < 0 { "-" } else { "" }, cents.unsigned_abs());
     format!("{sign}{}.{:02} {}", cents / 100, cents % 100, currency.code())

@@ -151,9 +151,9 @@ impl<'a> Play<'a> {
             story.acts.iter().map(|act| (act.when.at(start), act)).collect();
         acts.sort_by_key(|(at, _)| *at);
         let mut made = 0;
-        progress.expect(acts.len() as u64);
+        progress.set_total(acts.len() as u64);
         for (n, (at, act)) in acts.into_iter().enumerate() {
-            progress.reach(n as u64);
+            progress.set_done(n as u64);
             self.move_to(at).await?;
             let token = self.act(act).await?;
             if act.makes || act.declined.is_some() {

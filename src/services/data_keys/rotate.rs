@@ -66,11 +66,11 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     for row in &retired {
         sealed += anew::count(ctx, row.id).await?;
     }
-    progress.expect(sealed);
+    progress.set_total(sealed);
     for row in retired {
         let due = row.remove_at.is_some_and(|at| at <= wall);
         let before = rotation.rows;
-        let walked = anew::seal(ctx, row.id, |rows| progress.reach(before + rows)).await?;
+        let walked = anew::seal(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
         rotation.rows += walked.anew;
         rotation.damaged += walked.damaged;
         if due && end(ctx, row, walked).await? {

@@ -40,7 +40,7 @@ pub async fn verify(
     let deleted = being_deleted(&snapshot).await?;
     let mut differences = 0;
     let proofs = proofs();
-    progress.expect(proofs.len() as u64);
+    progress.set_total(proofs.len() as u64);
     for (n, proof) in proofs.into_iter().enumerate() {
         let query = Statement::from_string(snapshot.get_database_backend(), proof.sql);
         let mut rows = snapshot.stream(query).await?;
@@ -58,7 +58,7 @@ pub async fn verify(
             });
             differences += 1;
         }
-        progress.reach(n as u64 + 1);
+        progress.set_done(n as u64 + 1);
     }
     Ok(differences)
 }

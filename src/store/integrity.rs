@@ -1,5 +1,5 @@
-//! Whether what a database holds is whole: the pages of a SQLite file, and on PostgreSQL indexes and tables, where the extension
-//! amcheck is there and may be used. Nothing is changed, and nothing of what is stored is told.
+//! Integrity checks: the pages of a SQLite file; indexes and tables of PostgreSQL, if its extension amcheck is installed and may be
+//! used. They change nothing and report no stored data.
 
 use std::path::Path;
 
@@ -9,66 +9,68 @@ use super::connect::{self, ConnectError, Location, answered};
 use super::look::statement;
 use super::sqlite::Connection;
 
-/// More than this is not told.
-const TOLD_MAX: usize = 5;
-/// SQLITE_CORRUPT and SQLITE_NOTADB, with whatever says more above the low byte.
-const DAMAGED: [i32; 2] = [11, 26];
-/// PostgreSQL's: data_corrupted, index_corrupted.
-const CORRUPTED: [&str; 2] = ["XX001", "XX002"];
+/// The most problems that are reported.
+const REPORTED_MAX: usize = 5;
+/// SQLITE_CORRUPT and SQLITE_NOTADB: the low byte of an extended code.
+const SQLITE_CORRUPTED: [i32; 2] = [11, 26];
+/// SQLSTATEs data_corrupted and index_corrupted.
+const POSTGRES_CORRUPTED: [&str; 2] = ["XX001", "XX002"];
 
-/// What a look found.
+/// The result of a check.
 #[derive(Debug)]
-pub enum Damage {
-    /// Nothing is damaged: what was looked at.
-    Whole(String),
-    /// This is.
-    Found(Vec<String>),
-    /// Nobody could look: why.
-    Unknown(&'static str),
+pub enum Integrity {
+    /// No corruption; the text says what was checked.
+    Intact(String),
+    /// What is corrupted.
+    Corrupted(Vec<String>),
+    /// Why nothing was checked.
+    NotChecked(&'static str),
 }
 
-/// Look at all of it, which takes as long as it takes to read it.
-pub async fn damage(location: &Location) -> Result<Damage, ConnectError> {
+/// Checks the whole database. It reads all of it.
+pub async fn check_integrity(location: &Location) -> Result<Integrity, ConnectError> {
     match location {
-        Location::Sqlite { path } => of_file(path),
+        Location::Sqlite { path } => check_file(path),
         Location::Postgres { url } => {
             let looker = connect::patient(url).await?;
-            let found = of_server(&looker).await;
+            let found = check_server(&looker).await;
             looker.close().await?;
             Ok(found?)
         }
     }
 }
 
-fn of_file(path: &Path) -> Result<Damage, ConnectError> {
+fn check_file(path: &Path) -> Result<Integrity, ConnectError> {
     if path.metadata().map_or(0, |file| file.len()) == 0 {
-        return Ok(Damage::Whole("nothing is in it yet".into()));
+        return Ok(Integrity::Intact("nothing is in it yet".into()));
     }
-    let look = || {
+    let check = || {
         let connection = Connection::to_read(path)?;
-        let sql = format!("PRAGMA quick_check({TOLD_MAX})");
+        let sql = format!("PRAGMA quick_check({REPORTED_MAX})");
         let rows = connection.query_all(&Statement::from_string(DbBackend::Sqlite, sql))?;
         rows.iter().map(|row| row.try_get::<String>("", "quick_check")).collect::<Result<Vec<_>, _>>()
     };
-    match look() {
-        Ok(said) if said == ["ok"] => Ok(Damage::Whole("every page of it is whole".into())),
+    match check() {
+        Ok(said) if said == ["ok"] => Ok(Integrity::Intact("every page of it is whole".into())),
         Ok(said) => {
             let lines = said.iter().flat_map(|said| said.lines()).filter(|line| !line.starts_with("***"));
-            Ok(Damage::Found(lines.take(TOLD_MAX).map(str::to_owned).collect()))
+            Ok(Integrity::Corrupted(lines.take(REPORTED_MAX).map(str::to_owned).collect()))
         }
-        // What SQLite says then may have bytes of the file in it.
-        Err(error) if is_damage(&error) => Ok(Damage::Found(vec!["it cannot be read as a database".into()])),
+        // SQLite's own message may contain bytes of the file.
+        Err(error) if is_corruption(&error) => {
+            Ok(Integrity::Corrupted(vec!["it cannot be read as a database".into()]))
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether SQLite refuses because the file is damaged.
-pub(super) fn is_damage(error: &DbErr) -> bool {
+/// Returns whether SQLite failed because the file is corrupted.
+pub(super) fn is_corruption(error: &DbErr) -> bool {
     let code = answered(error).and_then(|code| code.parse::<i32>().ok());
-    code.is_some_and(|code| DAMAGED.contains(&(code & 0xff)))
+    code.is_some_and(|code| SQLITE_CORRUPTED.contains(&(code & 0xff)))
 }
 
-async fn of_server(looker: &impl ConnectionTrait) -> Result<Damage, DbErr> {
+async fn check_server(looker: &impl ConnectionTrait) -> Result<Integrity, DbErr> {
     let Some(schema) = one::<String>(
         looker,
         "SELECT quote_ident(n.nspname) AS one FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace \
@@ -76,7 +78,7 @@ async fn of_server(looker: &impl ConnectionTrait) -> Result<Damage, DbErr> {
     )
     .await?
     else {
-        return Ok(Damage::Unknown("the extension amcheck is not there"));
+        return Ok(Integrity::NotChecked("the extension amcheck is not there"));
     };
     let may_use = async |function: &str| {
         let sql = format!(
@@ -85,10 +87,10 @@ async fn of_server(looker: &impl ConnectionTrait) -> Result<Damage, DbErr> {
         Ok::<_, DbErr>(one::<bool>(looker, &sql).await? == Some(true))
     };
     if !may_use("bt_index_check(regclass)").await? {
-        return Ok(Damage::Unknown("its user may not use the extension amcheck"));
+        return Ok(Integrity::NotChecked("its user may not use the extension amcheck"));
     }
     looker.execute_unprepared("SET lock_timeout = '10s'").await?;
-    let mut damaged = Vec::new();
+    let mut corrupted = Vec::new();
     let indexes = named(
         looker,
         "SELECT CAST(c.oid AS BIGINT) AS id, c.relname::text AS name FROM pg_class c \
@@ -100,10 +102,10 @@ async fn of_server(looker: &impl ConnectionTrait) -> Result<Damage, DbErr> {
     for (id, name) in &indexes {
         let checked = one_row(looker, &format!("SELECT {schema}.bt_index_check({id}::regclass)")).await;
         if is_corrupted(checked)? {
-            damaged.push(format!("the index {name}"));
+            corrupted.push(format!("the index {name}"));
         }
     }
-    // From release 14 on.
+    // PostgreSQL has it since release 14.
     let mut tables = Vec::new();
     if may_use("verify_heapam(regclass, boolean, boolean, text, bigint, bigint)").await? {
         tables = named(
@@ -117,21 +119,27 @@ async fn of_server(looker: &impl ConnectionTrait) -> Result<Damage, DbErr> {
         let checked =
             one_row(looker, &format!("SELECT 1 FROM {schema}.verify_heapam({id}::regclass) LIMIT 1")).await;
         if matches!(checked, Ok(Some(_))) || is_corrupted(checked)? {
-            damaged.push(format!("the table {name}"));
+            corrupted.push(format!("the table {name}"));
         }
     }
-    if damaged.is_empty() {
-        return Ok(Damage::Whole(format!("{} indexes and {} tables are whole", indexes.len(), tables.len())));
+    if corrupted.is_empty() {
+        return Ok(Integrity::Intact(format!(
+            "{} indexes and {} tables are whole",
+            indexes.len(),
+            tables.len()
+        )));
     }
-    damaged.truncate(TOLD_MAX);
-    Ok(Damage::Found(damaged))
+    corrupted.truncate(REPORTED_MAX);
+    Ok(Integrity::Corrupted(corrupted))
 }
 
-/// Whether the look ended with the damage that it is for.
+/// Returns whether a check found corruption.
 fn is_corrupted(checked: Result<Option<QueryResult>, DbErr>) -> Result<bool, DbErr> {
     match checked {
         Ok(_) => Ok(false),
-        Err(error) if answered(&error).is_some_and(|code| CORRUPTED.contains(&code.as_str())) => Ok(true),
+        Err(error) if answered(&error).is_some_and(|code| POSTGRES_CORRUPTED.contains(&code.as_str())) => {
+            Ok(true)
+        }
         Err(error) => Err(error),
     }
 }

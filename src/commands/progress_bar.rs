@@ -1,5 +1,5 @@
-//! A bar on a terminal for what takes longer than a second: how much of it is done, how fast that goes, and how long the rest
-//! takes. Where no terminal is, nothing.
+//! A progress bar on a terminal for work that takes longer than a second: position, rate and remaining time. Nothing is drawn where
+//! stderr is no terminal.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -8,12 +8,12 @@ use std::time::Duration;
 use card_payments::progress::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What is over sooner needs no bar.
+/// Shorter work shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(200);
 const OF_UNKNOWN_LENGTH: &str = "{msg} {spinner} {elapsed}";
 
-/// What is counted.
+/// The unit of a bar.
 #[derive(Debug, Clone, Copy)]
 pub enum Unit {
     /// Records, tables, proofs.
@@ -31,7 +31,7 @@ impl Unit {
     }
 }
 
-/// A bar, gone when it is dropped.
+/// A progress bar. Dropping it removes it from the terminal.
 pub struct Bar {
     shown: ProgressBar,
     unit: Unit,
@@ -40,8 +40,8 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// From now on this is done.
-    pub fn begin(what: &'static str, unit: Unit) -> Self {
+    /// Starts a bar with a label. Its length is unknown until `set_total`.
+    pub fn new(what: &'static str, unit: Unit) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style(OF_UNKNOWN_LENGTH));
         bar.set_message(what);
@@ -49,7 +49,7 @@ impl Bar {
         let shown = bar.clone();
         let showing = thread::spawn(move || {
             if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                // It stays hidden where stderr is no terminal.
+                // The bar stays hidden if stderr is no terminal.
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(TICK);
             }
@@ -57,9 +57,9 @@ impl Bar {
         Self { shown: bar, unit, end: Some(end), showing: Some(showing) }
     }
 
-    /// Say something meanwhile.
-    pub fn suspended<T>(&self, say: impl FnOnce() -> T) -> T {
-        self.shown.suspend(say)
+    /// Hides the bar while `print` prints.
+    pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.shown.suspend(print)
     }
 }
 
@@ -69,14 +69,14 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 impl Progress for Bar {
-    fn expect(&self, total: u64) {
+    fn set_total(&self, total: u64) {
         if self.shown.length() != Some(total) {
             self.shown.set_length(total);
             self.shown.set_style(style(self.unit.template()));
         }
     }
 
-    fn reach(&self, done: u64) {
+    fn set_done(&self, done: u64) {
         self.shown.set_position(done);
     }
 }
@@ -84,7 +84,7 @@ impl Progress for Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         drop(self.end.take());
-        // A thread that could not show a bar is no reason to fail.
+        // A bar that could not be drawn is no reason to fail.
         let _ = self.showing.take().map(JoinHandle::join);
         self.shown.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! The first contact with a PostgreSQL: whether anybody answers there, and lets us in.
+//! The first connection to a PostgreSQL server: tells within seconds whether it answers and accepts our credentials.
 
 use std::time::Duration;
 
@@ -9,56 +9,56 @@ use tokio::time::{sleep, timeout};
 
 use super::connect::ConnectError;
 
-/// For how long somebody is waited for: whoever is being started may come up meanwhile.
+/// How long a server that refuses or is starting up is tried again.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(100);
-/// What a server answers that is not ready yet (cannot_connect_now).
+/// SQLSTATE cannot_connect_now: the server is starting up.
 const STARTING: &str = "57P03";
 
-/// Come in by a connection of its own, and go.
-pub(super) async fn knock(url: &str) -> Result<(), ConnectError> {
+/// Opens a connection and closes it again.
+pub(super) async fn probe(url: &str) -> Result<(), ConnectError> {
     let options: PgConnectOptions =
         url.parse().map_err(|error: sqlx::Error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))?;
     let mut last = None;
-    let knocking = async {
+    let attempts = async {
         loop {
             match PgConnection::connect_with(&options).await {
                 Ok(connection) => return connection.close().await,
-                Err(error) if passes(&error) => last = Some(error),
+                Err(error) if is_transient(&error) => last = Some(error),
                 Err(error) => return Err(error),
             }
             sleep(PAUSE).await;
         }
     };
-    match timeout(PATIENCE, knocking).await {
+    match timeout(PATIENCE, attempts).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(said(&options, &error)),
+        Ok(Err(error)) => Err(connect_error(&options, &error)),
         Err(_) => Err(match last {
-            Some(error) => said(&options, &error),
-            None => ConnectError::Silent(address(&options), "nothing was heard for 2 seconds".into()),
+            Some(error) => connect_error(&options, &error),
+            None => ConnectError::Unreachable(address(&options), "nothing was heard for 2 seconds".into()),
         }),
     }
 }
 
-/// Whether it may be another moment.
-fn passes(error: &sqlx::Error) -> bool {
+/// Returns whether another attempt may succeed.
+fn is_transient(error: &sqlx::Error) -> bool {
     if let sqlx::Error::Io(error) = error {
         return error.kind() == std::io::ErrorKind::ConnectionRefused;
     }
     error.as_database_error().is_some_and(|error| error.code().as_deref() == Some(STARTING))
 }
 
-fn said(options: &PgConnectOptions, error: &sqlx::Error) -> ConnectError {
+fn connect_error(options: &PgConnectOptions, error: &sqlx::Error) -> ConnectError {
     if let sqlx::Error::Io(error) = error {
-        return ConnectError::Silent(address(options), error.to_string());
+        return ConnectError::Unreachable(address(options), error.to_string());
     }
     match error.as_database_error() {
         Some(error) => ConnectError::Refused(address(options), error.message().to_owned()),
-        None => ConnectError::Silent(address(options), error.to_string()),
+        None => ConnectError::Unreachable(address(options), error.to_string()),
     }
 }
 
-/// Where it is looked for; no user, no password.
+/// Returns host and port, without user and password.
 fn address(options: &PgConnectOptions) -> String {
     match options.get_socket() {
         Some(socket) => format!("{}:{}", socket.display(), options.get_port()),
