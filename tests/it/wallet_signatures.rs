@@ -146,7 +146,7 @@ fn no_signature_is_believed_for_what_it_does_not_sign() {
                 write(&parts, oddly == 1, &mut drawn)
             }
         };
-        if bytes.is_empty() || drawn.below(3) == 0 {
+        if !bytes.is_empty() && drawn.below(3) == 0 {
             drawn.spoil(&mut bytes);
         }
         if bytes == signature {
