@@ -213,7 +213,9 @@ impl App {
         let door = Door::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
+        let fingerprint = installation::read_fingerprint(&ctx.store).await?;
         let site = Site::new(Shared {
+            installation: fingerprint.into(),
             rate: Arc::new(Rate::new(rate_limit, Arc::clone(&ctx.clock))),
             gate: Arc::new(Gate::new(index.load.concurrency)),
             phase: phase.subscribe(),
@@ -314,6 +316,7 @@ async fn operator(
     }
     let configured: Option<OperatorKeys> =
         secrets.vault_key.as_ref().map(|keys| keys.expose().parse()).transpose()?;
+    folder::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
     let found = store::look(&database.url().parse()?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     let (is_empty, seed) = (found.keys.is_empty(), chance.fingerprint());

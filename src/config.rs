@@ -1,6 +1,9 @@
 //! Configuration: every option is a flag and an environment variable; secrets are environment variables or
 //! files only, because `ps` shows flags.
 
+mod address;
+mod variables;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +13,8 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
+pub use self::address::parse_listen_address;
+pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
 use crate::secret::Secret;
@@ -94,8 +99,8 @@ impl Default for LoadOptions {
 /// How to serve.
 #[derive(Debug, Clone, Args)]
 pub struct ServeOptions {
-    /// Address to listen on; port 0 is any free one.
-    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080")]
+    /// Address to listen on; a port alone is one of 127.0.0.1, and port 0 any free one.
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen_address)]
     pub listen: SocketAddr,
     /// The server's address as callers know it; http://LISTEN by default.
     #[arg(long, env = "CARD_PAYMENTS_BASE_URL")]
@@ -109,7 +114,7 @@ pub struct ServeOptions {
     #[arg(long, env = "CARD_PAYMENTS_ACQUIRER")]
     pub acquirer: Option<String>,
     /// Where set, /metrics answers only there, beside /healthz and /readyz; in live it answers nowhere else.
-    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN")]
+    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = parse_listen_address)]
     pub admin_listen: Option<SocketAddr>,
     /// Networks whose X-Forwarded-For is believed, separated by commas.
     #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',')]

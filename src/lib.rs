@@ -18,6 +18,7 @@ pub mod outbound;
 pub mod params;
 pub mod password;
 pub mod permits;
+pub mod progress;
 pub mod random;
 pub mod remote;
 pub mod secret;

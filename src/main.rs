@@ -1,5 +1,6 @@
 //! The command line: `card-payments [serve]`, and what operators run beside it.
 
+mod banner;
 mod commands;
 
 use std::ffi::OsString;
@@ -10,20 +11,25 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use card_payments::app::{App, Parts};
-use card_payments::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
+use card_payments::config::{
+    self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, unknown_variables,
+};
 use card_payments::http::listen::{self, Phase};
 use card_payments::http::{self, Connections, Index};
 use card_payments::limits::ADMIN_CONNECTIONS;
-use card_payments::services::accounts::Keys;
 use card_payments::services::request_log;
 use card_payments::{trace, workers};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use rustix::fs::Mode;
 use rustix::process::umask;
+use serde_json::json;
 use tikv_jemallocator::Jemalloc;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
+
+use self::banner::Banner;
+use self::commands::terminal::{self, BAD};
 
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
@@ -54,7 +60,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 enum Command {
     Serve(Box<Serve>),
     Openapi(Openapi),
-    Migrate(Migrate),
+    Migrate(commands::migrate::Migrate),
     /// Accounts: merchants, their keys, switches and settings.
     Account(On<commands::account::Account>),
     /// What the operator decides about merchants.
@@ -90,12 +96,16 @@ enum Command {
 /// CARD_PAYMENTS_WALLET_G_KEY, CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_OPERATOR_KEY (live only). Traces are exported as the
 /// OTEL_... variables of OpenTelemetry say.
 #[derive(Args)]
-#[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080")]
+#[command(after_help = "Example:\n  card-payments serve --listen 127.0.0.1:8080\n\n\
+    With --json {listening, version, environment, api, swagger, dashboard, secret_key, publishable_key}; the keys in test only.")]
 struct Serve {
     #[command(flatten)]
     options: ServeOptions,
     #[command(flatten)]
     database: DatabaseOptions,
+    /// One JSON object when it is ready, in place of the text.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Print the OpenAPI document. Needs no database.
@@ -110,26 +120,15 @@ struct Openapi {
     postman: bool,
 }
 
-/// Bring the database's schema up to date.
-///
-/// May be killed, run twice, and run by several at once. A server does the same when it starts.
-#[derive(Args)]
-#[command(after_help = "Example:\n  card-payments migrate --database-url postgres://payments@db/payments")]
-struct Migrate {
-    #[command(flatten)]
-    database: DatabaseOptions,
-    /// And distribute its tables over the workers of a Citus cluster, with every server stopped; prints those that were
-    /// not yet.
-    #[arg(long)]
-    distribute: bool,
-}
-
 /// Print a script that completes commands and options in a shell. Needs no database.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments completions bash > /etc/bash_completion.d/card-payments")]
 struct Completions {
     /// The shell.
     shell: clap_complete::Shell,
+    /// One JSON object: {shell, script}.
+    #[arg(long)]
+    json: bool,
 }
 
 /// A command on a database.
@@ -151,6 +150,7 @@ fn main() -> ExitCode {
     };
     match runtime.block_on(run(command)) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if terminal::is_reader_gone(&*error) => ExitCode::SUCCESS,
         Err(error) => failed(&*error),
     }
 }
@@ -180,13 +180,13 @@ fn arguments() -> Vec<OsString> {
 
 /// One clear line for the operator.
 fn failed(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("error: {error}");
+    terminal::print_notice(format_args!("{BAD}error:{BAD:#} {error}"));
     ExitCode::FAILURE
 }
 
 async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
     match command {
-        Command::Serve(command) => serve(command.options, command.database).await,
+        Command::Serve(command) => serve(*command).await,
         Command::Openapi(Openapi { json, postman }) => {
             let document = http::openapi();
             let text = if postman {
@@ -196,10 +196,9 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
             } else {
                 http::document::yaml(&document)
             };
-            Ok(std::io::stdout().write_all(text.as_bytes())?)
+            Ok(terminal::stdout().write_all(text.as_bytes())?)
         }
-        Command::Migrate(Migrate { database, distribute: true }) => commands::distribute(&database).await,
-        Command::Migrate(Migrate { database, .. }) => commands::open(&database).await.map(drop),
+        Command::Migrate(command) => commands::migrate::run(command).await,
         Command::Account(On { command, database }) => commands::account::run(command, &database).await,
         Command::Merchant(On { command, database }) => commands::merchant::run(command, &database).await,
         Command::Deposit(On { command, database }) => commands::deposit::run(command, &database).await,
@@ -215,16 +214,24 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Seed(command) => commands::seed::run(command).await,
         Command::Health(command) => commands::health::run(&command),
         Command::Acquirer(command) => commands::acquirer::run(command).await,
-        Command::Completions(Completions { shell }) => {
+        Command::Completions(Completions { shell, json }) => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
-            Ok(std::io::stdout().write_all(&script)?)
+            if json {
+                let script = String::from_utf8_lossy(&script);
+                return commands::tell(&json!({ "shell": shell.to_string(), "script": script }), &"", true);
+            }
+            Ok(terminal::stdout().write_all(&script)?)
         }
     }
 }
 
-async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), Box<dyn std::error::Error>> {
+async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
+    let Serve { options, database, json } = command;
     log(&options.log)?;
+    for unknown in unknown_variables() {
+        tracing::warn!("{unknown}; {}", unknown.mend());
+    }
     let secrets = Secrets::from_environment()?;
     let traces = trace::Settings::from_environment(database.environment.name())?;
     // Before anything that may take long: a container's first process does not hear what it has not asked for, and whoever reads
@@ -260,8 +267,9 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
             drop(serving);
         });
     }
-    banner(&index, &app);
-    println!("Listening on http://{address}");
+    let banner = Banner::new(address, &index, &app);
+    // It serves on, though nobody reads where.
+    drop(commands::tell(&banner, &banner, json));
     listen::raise_file_limit(app.gate().connections().taken().1);
     let leave = async {
         signals.next().await;
@@ -303,36 +311,15 @@ fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 /// Text on a terminal, JSON otherwise; always stderr.
 fn log(filter: &str) -> Result<(), ConfigError> {
     let filter = config::log_filter(filter)?;
+    // Nobody has to hear it: a pipe that is closed stops no server.
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let log = log.log_internal_errors(false);
     if std::io::stderr().is_terminal() {
         log.init();
     } else {
         log.json().init();
     }
     Ok(())
-}
-
-fn banner(index: &Index, app: &App) {
-    println!("card-payments {} ({})", env!("CARGO_PKG_VERSION"), index.environment.name());
-    println!("  API      {}/1", index.base_url);
-    println!("  Swagger  {}/docs/", index.base_url);
-    if app.has_dashboard() {
-        println!("  Browser  {}/dashboard", index.base_url);
-    }
-    if let Some(why) = app.ctx.store.refuses_writes() {
-        println!("  Writes   refused until there is room: {why}");
-    }
-    if let Some(Keys { secret, publishable }) = &app.keys {
-        let (secret, publishable) = (secret.expose(), publishable.expose());
-        println!("  Keys     {secret} (secret), {publishable} (publishable)");
-        println!(
-            "  Try      curl {}/1/charges -u {secret}: -d email=roland@example.com -d description=Test -d amount=400 \
-             -d ip_address=203.192.1.172 -d 'card[number]=4200000000000000' -d 'card[expiry_month]=5' \
-             -d 'card[expiry_year]=2030' -d 'card[cvc]=123' -d 'card[name]=Roland Robot' \
-             -d 'card[address_line1]=42 Sevenoaks St' -d 'card[address_city]=Lathlain' -d 'card[address_country]=AU'",
-            index.base_url
-        );
-    }
 }
 
 /// SIGTERM and SIGINT, from now on.

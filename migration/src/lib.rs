@@ -55,9 +55,18 @@ impl Migrator {
         Self::migrations().iter().map(|step| step.name().to_owned()).collect()
     }
 
-    /// Run the steps that a database has not seen. Safe to run twice, and to kill.
-    pub async fn run(database: &sea_orm_migration::sea_orm::DatabaseConnection) -> Result<(), DbErr> {
-        Self::up(database, None).await
+    /// Run the steps that a database has not seen, and tell `done` each one that has run with how many are left. Safe to
+    /// run twice, and to kill.
+    pub async fn run(
+        database: &sea_orm_migration::sea_orm::DatabaseConnection,
+        done: &(dyn Fn(&str, usize) + Sync),
+    ) -> Result<(), DbErr> {
+        let pending = Self::get_pending_migrations(database).await?;
+        for (n, step) in pending.iter().enumerate() {
+            Self::up(database, Some(1)).await?;
+            done(step.name(), pending.len() - n - 1);
+        }
+        Ok(())
     }
 }
 

@@ -4,12 +4,14 @@ use std::error::Error as _;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, Args, Command, FromArgMatches};
+use clap::{Arg, FromArgMatches};
 use url::Url;
 
 use super::findings::{Area, Findings};
 use crate::app;
-use crate::config::{self, DatabaseOptions, Environment, Secrets, ServeOptions};
+use crate::config::{
+    self, DatabaseOptions, Environment, Secrets, ServeOptions, serve_options, unknown_variables, variable,
+};
 use crate::trace;
 
 /// What is configured, as far as it can be read; what cannot has its default.
@@ -29,13 +31,13 @@ impl Configuration {
     }
 }
 
-const PREFIX: &str = "CARD_PAYMENTS_";
-
 /// Read it. None where it contradicts itself.
 pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Option<Configuration> {
     findings.turn_to(Area::Configuration);
-    let options = options();
-    unknown_variables(&options, findings);
+    let options = serve_options();
+    for unknown in unknown_variables() {
+        findings.warning(unknown.to_string(), unknown.mend());
+    }
     // What the environment says is put in by hand.
     let reader = options.clone().mut_args(|option| option.env(None::<&'static str>));
     let mut arguments = vec![OsString::from("serve")];
@@ -109,12 +111,6 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
     }
 }
 
-/// What `serve` reads.
-fn options() -> Command {
-    let options = ServeOptions::augment_args(Command::new("serve"));
-    DatabaseOptions::augment_args(options).disable_help_flag(true)
-}
-
 /// An option as it would be written, if anybody has given it.
 fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString> {
     let given = given.iter().find(|(name, _)| option.get_id() == name).map(|(_, value)| value.clone());
@@ -124,72 +120,11 @@ fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString
     Some(argument)
 }
 
-fn variable(option: &Arg) -> String {
-    option.get_env().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
 /// Why a value is refused; the value itself may be a password.
 fn reason(error: &clap::Error) -> String {
     match (error.source(), error.get(ContextKind::ValidValue)) {
         (Some(reason), _) => reason.to_string(),
         (None, Some(ContextValue::Strings(words))) => format!("is none of {}", words.join(", ")),
         (None, Some(_) | None) => error.kind().to_string(),
-    }
-}
-
-/// A misspelled variable changes nothing, and nobody would know.
-fn unknown_variables(options: &Command, findings: &mut Findings) {
-    let mut known: Vec<_> = options.get_arguments().map(variable).collect();
-    // Those of commands that ask a running server.
-    known.extend(
-        ["CARD_PAYMENTS_SERVER", "CARD_PAYMENTS_KEY", "CARD_PAYMENTS_WEBHOOK_KEY"].map(str::to_owned),
-    );
-    known.extend(Secrets::VARIABLES.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_FILE")]));
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let mut unknown: Vec<_> =
-        names.filter(|name| name.starts_with(PREFIX) && !known.contains(name)).collect();
-    unknown.sort();
-    for name in unknown {
-        let nearest = known.iter().min_by_key(|known| distance(known, &name));
-        // Half of what is particular about it is another word.
-        let nearest = nearest.filter(|known| 2 * distance(known, &name) <= name.len() - PREFIX.len());
-        let mend = match nearest {
-            Some(known) => format!("did you mean {known}?"),
-            None => "remove it; card-payments serve --help names those that there are".into(),
-        };
-        findings.warning(format!("{name} is no variable of this release: nobody reads it"), mend);
-    }
-}
-
-/// How many letters have to be added, removed or replaced (Levenshtein).
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.bytes().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_distance_counts_letters() {
-        for (one, other, letters) in [
-            ("", "", 0),
-            ("LISTEN", "LISTEN", 0),
-            ("LISTN", "LISTEN", 1),
-            ("kitten", "sitting", 3),
-            ("", "abc", 3),
-        ] {
-            assert_eq!((distance(one, other), distance(other, one)), (letters, letters), "{one} {other}");
-        }
     }
 }

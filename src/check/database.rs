@@ -5,7 +5,9 @@ use super::findings::{Area, Findings};
 use crate::app;
 use crate::clock::Clock;
 use crate::services::installation;
-use crate::store::{DatabaseKind, Inspection, Location, PostgresServer, SqliteFile, inspect};
+use crate::store::{
+    self, ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,
+};
 
 /// What the tests run on.
 const POSTGRES_RELEASE: i64 = 150_000;
@@ -21,21 +23,20 @@ pub async fn look(
     let location: Location = match configuration.database.url().parse() {
         Ok(location) => location,
         Err(error) => {
-            findings.wrong(format!("CARD_PAYMENTS_DATABASE_URL: {error}"), "name a file or a server");
+            findings.wrong(format!("CARD_PAYMENTS_DATABASE_URL: {error}"), error.mend());
             return None;
         }
     };
     let inspection = match inspect(&location, clock).await {
         Ok(inspection) => inspection,
         Err(error) => {
-            let mend = match location {
-                Location::Sqlite { .. } => "name another file, or bring back the one that belongs there",
-                Location::Postgres { .. } => {
-                    "see that it runs, that address, user and password are right, and in pg_stat_activity whether somebody \
-                     keeps its tables locked"
+            match (&location, store::check_integrity(&location).await) {
+                (Location::Sqlite { path }, Ok(Integrity::Corrupted(_))) => {
+                    let error = ConnectError::Damaged(path.clone());
+                    findings.wrong(error.to_string(), error.mend());
                 }
-            };
-            findings.wrong(error.to_string(), mend);
+                _ => findings.wrong(error.to_string(), error.mend()),
+            }
             return None;
         }
     };
@@ -44,7 +45,24 @@ pub async fn look(
         DatabaseKind::Postgres(server) => look_at_server(server, configuration.is_live(), findings),
     }
     contents(&inspection, configuration, findings);
+    report_integrity(&location, findings).await;
     Some(inspection)
+}
+
+async fn report_integrity(location: &Location, findings: &mut Findings) {
+    match store::check_integrity(location).await {
+        Ok(Integrity::Intact(said)) => findings.ok(said),
+        Ok(Integrity::NotChecked(why)) => {
+            findings.ok(format!("whether it is damaged was not looked at: {why}"));
+        }
+        Ok(Integrity::Corrupted(damaged)) => {
+            findings.wrong(format!("it is damaged: {}", damaged.join("; ")), ConnectError::RESTORE);
+        }
+        Err(error) => findings.warning(
+            format!("whether it is damaged could not be looked at: {error}"),
+            "ask again when it has less to do",
+        ),
+    }
 }
 
 fn contents(inspection: &Inspection, configuration: &Configuration, findings: &mut Findings) {
@@ -63,10 +81,8 @@ fn contents(inspection: &Inspection, configuration: &Configuration, findings: &m
         );
     }
     if !unknown.is_empty() {
-        findings.wrong(
-            format!("its schema is of a later release: {}", unknown.join(", ")),
-            "run that release, or restore a backup that this one has made",
-        );
+        let error = ConnectError::Later(unknown.clone());
+        findings.wrong(error.to_string(), error.mend());
     } else if missing.is_empty() {
         findings.ok(match &found.environment {
             Some(environment) => {
@@ -98,8 +114,7 @@ fn look_at_file(file: &SqliteFile, findings: &mut Findings) {
         findings.warning(format!("{name} has no write-ahead log"), "the next start turns it on");
     }
     if let Some(why) = unwritable {
-        findings
-            .wrong(format!("{name} cannot be written: {why}"), "give it to the user that runs the server");
+        findings.wrong(why.to_string(), why.mend());
     }
 }
 

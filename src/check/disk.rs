@@ -10,7 +10,8 @@ use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::blobs::{BlobName, Blobs, Bucket, BucketError};
 use crate::clock::Ids;
-use crate::store::Location;
+use crate::folder;
+use crate::store::{ConnectError, Location};
 
 const MIB: u64 = 1024 * 1024;
 /// Less room than this is little.
@@ -53,8 +54,9 @@ fn or_here(folder: &Path) -> &Path {
 
 fn look_at_folder(folder: &Path, findings: &mut Findings) {
     let name = folder.display();
-    if folder.exists() && !folder.is_dir() {
-        return findings.wrong(format!("{name} is no folder"), "name another CARD_PAYMENTS_DATA_DIR");
+    if let Err(error) = folder::refuse_other(folder) {
+        let error = ConnectError::from(error);
+        return findings.wrong(error.to_string(), error.mend());
     }
     // One that is not there yet is made in the last one above it that is.
     let there = folder.ancestors().map(or_here).find(|above| above.is_dir()).unwrap_or(Path::new("."));

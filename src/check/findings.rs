@@ -1,7 +1,5 @@
 //! What was found.
 
-use std::fmt;
-
 use serde::{Serialize, Serializer};
 
 /// Where something was looked at.
@@ -51,7 +49,8 @@ pub struct Finding {
 }
 
 impl Area {
-    const fn name(self) -> &'static str {
+    /// As people call it.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
             Self::Database => "database",
@@ -66,7 +65,8 @@ impl Area {
 }
 
 impl Level {
-    const fn name(self) -> &'static str {
+    /// As people call it.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Warning => "warning",
@@ -84,18 +84,6 @@ impl Serialize for Area {
 impl Serialize for Level {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
-    }
-}
-
-/// For a person: a line, and one below it that says how to mend it.
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { level, area, said, mend } = self;
-        write!(f, "{:<8} {:<14} {said}", level.name(), area.name())?;
-        match mend {
-            Some(mend) => write!(f, "\n{:<23} -> {mend}", ""),
-            None => Ok(()),
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where it listens: free, or a server of ours has it already.
+//! Where it listens: free, or a server has it already: this installation's, another's, or another program.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
+use crate::http::INSTALLATION;
+use crate::services::installation;
 use crate::store::{DatabaseKind, Inspection};
 
 /// Longer than a server that is well takes to say so.
@@ -14,29 +16,24 @@ const ANSWER: Duration = Duration::from_secs(5);
 const ANSWER_BYTES: usize = 4096;
 const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 /// What it answers.
-const WELL: &[u8] = b"\r\n\r\nok\n";
+const WELL: &str = "\r\n\r\nok\n";
 
 /// Look at them.
 pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Ports);
     let (listen, admin) = (configuration.serve.listen, configuration.serve.admin_listen);
-    let served = inspection.is_some_and(|inspection| match &inspection.kind {
-        DatabaseKind::Sqlite(file) => file.served,
-        // Of PostgreSQL nobody knows.
-        DatabaseKind::Postgres(_) => false,
-    });
-    look_at("CARD_PAYMENTS_LISTEN", listen, served, findings);
+    look_at("CARD_PAYMENTS_LISTEN", listen, inspection, findings);
     match admin {
         Some(admin) if admin == listen && admin.port() != 0 => findings.wrong(
             "CARD_PAYMENTS_ADMIN_LISTEN is the address of CARD_PAYMENTS_LISTEN",
             "give it a port of its own, that callers do not reach",
         ),
-        Some(admin) => look_at("CARD_PAYMENTS_ADMIN_LISTEN", admin, served, findings),
+        Some(admin) => look_at("CARD_PAYMENTS_ADMIN_LISTEN", admin, inspection, findings),
         None => {}
     }
 }
 
-fn look_at(name: &str, address: SocketAddr, served: bool, findings: &mut Findings) {
+fn look_at(name: &str, address: SocketAddr, inspection: Option<&Inspection>, findings: &mut Findings) {
     if address.port() == 0 {
         return findings.ok(format!("{name}: any free port of {}", address.ip()));
     }
@@ -49,9 +46,19 @@ fn look_at(name: &str, address: SocketAddr, served: bool, findings: &mut Finding
     }
     let mend = format!("name another port, or stop whoever has it: ss -ltnp 'sport = {}'", address.port());
     match whose(address, ANSWER) {
-        Whose::Ours => findings.ok(format!("{name}: a server answers at {address} already")),
+        Whose::Servers(named) => match inspection.map(|met| installation::found_fingerprint(&met.found.keys)) {
+            Some(own) if own.as_ref() == Some(&named) => {
+                findings.ok(format!("{name}: a server answers at {address} already"));
+            }
+            Some(_) => findings
+                .wrong(format!("{name}: another installation of card-payments listens on {address}"), mend),
+            None => findings.warning(
+                format!("{name}: a card-payments listens on {address}, and the database could not be asked whether it is its own"),
+                mend,
+            ),
+        },
         Whose::Strangers => findings.wrong(format!("{name}: somebody else listens on {address}"), mend),
-        Whose::Unknown if served => findings.warning(
+        Whose::Unknown if inspection.is_some_and(is_served) => findings.warning(
             format!("{name}: whoever listens on {address} does not answer /healthz, and a server runs on the database's file"),
             "if it is that server, it is overloaded or hangs: its log and its metrics say more",
         ),
@@ -62,11 +69,19 @@ fn look_at(name: &str, address: SocketAddr, served: bool, findings: &mut Finding
     }
 }
 
+/// Whether a server runs on the database. Of PostgreSQL nobody knows.
+fn is_served(inspection: &Inspection) -> bool {
+    match &inspection.kind {
+        DatabaseKind::Sqlite(file) => file.served,
+        DatabaseKind::Postgres(_) => false,
+    }
+}
+
 /// Who listens there.
 #[derive(Debug, PartialEq, Eq)]
 enum Whose {
-    /// A server that is well in our words.
-    Ours,
+    /// A server of this program that is well, and the name of its installation.
+    Servers(String),
     /// Somebody who says something else.
     Strangers,
     /// Somebody who says nothing.
@@ -78,11 +93,22 @@ fn whose(address: SocketAddr, patience: Duration) -> Whose {
     let mut heard = Vec::new();
     // What was heard counts, however it ended.
     let _ = ask(address, Instant::now() + patience, &mut heard);
-    match heard.as_slice() {
-        [] => Whose::Unknown,
-        said if said.starts_with(b"HTTP/1.1 200 ") && said.ends_with(WELL) => Whose::Ours,
-        _ => Whose::Strangers,
+    if heard.is_empty() {
+        return Whose::Unknown;
     }
+    String::from_utf8_lossy(&heard)
+        .strip_suffix(WELL)
+        .filter(|head| head.starts_with("HTTP/1.1 200 "))
+        .and_then(named_installation)
+        .map_or(Whose::Strangers, Whose::Servers)
+}
+
+/// Which installation says so in its headers.
+fn named_installation(head: &str) -> Option<String> {
+    let mut headers = head.lines().filter_map(|line| line.split_once(':'));
+    headers
+        .find(|(name, _)| name.eq_ignore_ascii_case(INSTALLATION))
+        .map(|(_, named)| named.trim().to_owned())
 }
 
 fn ask(address: SocketAddr, deadline: Instant, heard: &mut Vec<u8>) -> io::Result<()> {
@@ -134,7 +160,10 @@ mod tests {
 
     #[test]
     fn whoever_listens_is_known_by_what_he_says() {
-        assert_eq!(treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nok\n")), Whose::Ours);
+        let servers =
+            treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\nX-Installation: ab\r\n\r\nok\n"));
+        assert_eq!(servers, Whose::Servers("ab".into()));
+        assert_eq!(treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nok\n")), Whose::Strangers);
         assert_eq!(treated(|caller| caller.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello\n")), Whose::Strangers);
         assert_eq!(treated(|caller| caller.write_all(b"220 mail.example.com\r\n")), Whose::Strangers);
         assert_eq!(treated(|_| Ok(())), Whose::Unknown);

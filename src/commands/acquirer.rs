@@ -8,13 +8,15 @@ use std::sync::Arc;
 use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
 use card_payments::clock::SystemClock;
-use card_payments::config::{self, Environment};
+use card_payments::config::{self, Environment, parse_listen_address};
 use card_payments::http::Connections;
 use card_payments::http::listen::{self, Phase};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
 use clap::Args;
+use serde_json::json;
 use tokio::sync::watch;
 
+use super::{tell, terminal};
 use crate::{Signals, bind, log};
 
 /// Serve the built-in acquirer to servers elsewhere, by the protocol of docs/acquirer.md.
@@ -26,8 +28,8 @@ use crate::{Signals, bind, log};
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments acquirer --listen 127.0.0.1:8090")]
 pub struct Acquirer {
-    /// Address to listen on; port 0 is any free one.
-    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8090")]
+    /// Address to listen on; a port alone is one of 127.0.0.1, and port 0 any free one.
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8090", value_parser = parse_listen_address)]
     listen: SocketAddr,
     /// test takes the test cards, live every possible one.
     #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test")]
@@ -38,13 +40,17 @@ pub struct Acquirer {
     /// Print the OpenAPI document of the protocol, and serve nothing.
     #[arg(long)]
     openapi: bool,
+    /// One JSON object, {listening}, when it is ready; the document as JSON instead of YAML.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Run the command.
 pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
-    let Acquirer { listen, environment, log: filter, openapi } = options;
+    let Acquirer { listen, environment, log: filter, openapi, json } = options;
     if openapi {
-        return Ok(std::io::stdout().write_all(document::yaml().as_bytes())?);
+        let document = if json { format!("{:#}\n", document::document()) } else { document::yaml() };
+        return Ok(terminal::stdout().write_all(document.as_bytes())?);
     }
     log(&filter)?;
     let secret = config::Secrets::from_environment()?.acquirer;
@@ -60,7 +66,9 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
         router(Arc::new(Simulator::served(environment)), secrets, environment, Arc::new(SystemClock));
     // Whoever reads that it listens may stop it at once.
     let mut signals = Signals::listen()?;
-    println!("Listening on http://{address}");
+    let address = format!("http://{address}");
+    // It serves on, though nobody reads where.
+    drop(tell(&json!({ "listening": address }), &format!("Listening on {address}"), json));
     listen::raise_file_limit(ACQUIRER_CONNECTIONS);
     let seats = Connections::new(ACQUIRER_CONNECTIONS);
     let (phase, phases) = watch::channel(Phase::Serving);

@@ -1,7 +1,6 @@
 //! `card-payments audit`: what operators have done, and which keys were used from where.
 
 use std::error::Error;
-use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
 use card_payments::params::Paging;
@@ -47,13 +46,5 @@ pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
     let Audit { account, since, until, page, per_page, json, database } = command;
     let store = super::open(&database).await?;
     let asked = Asked { account, since, until, paging: Paging { page, per_page } };
-    let mut out = std::io::stdout().lock();
-    for record in list(&store, asked).await? {
-        if json {
-            writeln!(out, "{}", serde_json::to_string(&record)?)?;
-        } else {
-            writeln!(out, "{record}")?;
-        }
-    }
-    Ok(())
+    list(&store, asked).await?.iter().try_for_each(|record| super::tell(record, record, json))
 }

@@ -8,6 +8,7 @@ use card_payments::store::{Location, backup};
 use clap::Args;
 use serde::Serialize;
 
+use super::progress_bar::{Bar, Unit};
 use super::tell;
 
 /// Copy a SQLite database into a file, while a server writes to it.
@@ -40,7 +41,9 @@ struct Made {
 pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let Backup { file, json, database } = command;
     let location: Location = database.url().parse()?;
-    let bytes = backup(&location, database.environment.name(), &file)?;
+    let bar = Bar::new("Copying", Unit::Bytes);
+    let bytes = backup(&location, database.environment.name(), &file, &bar)?;
+    drop(bar);
     let text = format!("{}: {bytes} bytes", file.display());
     tell(&Made { file, bytes }, &text, json)
 }

@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::io::Write;
+use std::fmt;
 
-use card_payments::check::{self, Level};
+use card_payments::check::{self, Finding, Level};
 use clap::Args;
+
+use super::{tell, terminal};
 
 /// Say what is wrong with the configuration, the database and the machine, and how to mend it. Changes nothing.
 ///
@@ -37,17 +39,30 @@ pub async fn run(command: Check) -> Result<(), Box<dyn Error>> {
     let given = [("database_url", database_url), ("data_dir", data_dir), ("environment", environment)];
     let given: Vec<_> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let findings = check::check(&given).await;
-    let mut out = std::io::stdout().lock();
-    for finding in &findings {
-        if json {
-            writeln!(out, "{}", serde_json::to_string(finding)?)?;
-        } else {
-            writeln!(out, "{finding}")?;
-        }
-    }
+    let told = findings.iter().try_for_each(|finding| tell(finding, &Line(finding), json));
+    // What was found counts, though nobody reads all of it.
     match findings.iter().filter(|finding| finding.level == Level::Wrong).count() {
-        0 => Ok(()),
+        0 => told,
         1 => Err("1 thing is wrong".into()),
         many => Err(format!("{many} things are wrong").into()),
+    }
+}
+
+/// For a person: a line, and one below it that says how to mend it.
+struct Line<'a>(&'a Finding);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding { level, area, said, mend } = self.0;
+        let style = match level {
+            Level::Ok => terminal::GOOD,
+            Level::Warning => terminal::DOUBTFUL,
+            Level::Wrong => terminal::BAD,
+        };
+        write!(f, "{style}{:<8}{style:#} {:<14} {said}", level.name(), area.name())?;
+        match mend {
+            Some(mend) => write!(f, "\n{:<23} -> {mend}", ""),
+            None => Ok(()),
+        }
     }
 }

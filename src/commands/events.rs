@@ -8,6 +8,8 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::terminal::HEAD;
+
 /// A page of events, newest first.
 pub struct Page {
     pub events: Vec<Event>,
@@ -25,7 +27,7 @@ pub struct Event {
 impl Display for Event {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Head { token, r#type, created_at, data } = &self.head;
-        write!(f, "{created_at}  {}  {token}  {}", r#type, data.token)
+        write!(f, "{created_at}  {HEAD}{}{HEAD:#}  {token}  {}", r#type, data.token)
     }
 }
 

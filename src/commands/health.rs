@@ -5,24 +5,32 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use card_payments::config::parse_listen_address;
 use clap::Args;
+use serde_json::json;
+
+use super::tell;
 
 /// Ask the server of this machine whether it is well. Needs no database.
 ///
 /// For whoever watches a container in which there is nothing else: the exit code is 0 or 1. With --ready it also says no
 /// while the server should be sent no requests: its database is away or cannot write, or it is about to stop.
 #[derive(Args)]
-#[command(after_help = "Example:\n  card-payments health --listen 127.0.0.1:8080\n\nPrints ok.")]
+#[command(after_help = "Example:\n  card-payments health --listen 127.0.0.1:8080\n\n\
+    Prints ok; with --json {address, status}.")]
 pub struct Health {
     /// Where the server listens.
-    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080")]
+    #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen_address)]
     listen: SocketAddr,
     /// Its second listener: asked instead, because it answers however many callers there are.
-    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN")]
+    #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = parse_listen_address)]
     admin_listen: Option<SocketAddr>,
     /// Ask /readyz instead of /healthz.
     #[arg(long)]
     ready: bool,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Of each step; whoever watches waits for a few seconds.
@@ -37,8 +45,7 @@ pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     if status != "200" {
         return Err(format!("http://{address}{path} answered {status}").into());
     }
-    println!("ok");
-    Ok(())
+    tell(&json!({ "address": format!("http://{address}{path}"), "status": 200 }), &"ok", command.json)
 }
 
 /// Who listens on all addresses listens on that of the machine itself.

@@ -1,13 +1,20 @@
 //! `card-payments ledger ...`: the books.
 
+mod report;
+
 use std::error::Error;
 use std::io::Write;
 
 use card_payments::config::DatabaseOptions;
-use card_payments::services::ledger::report::{COLUMNS, Extent, report};
+use card_payments::services::ledger::report::Extent;
 use card_payments::services::ledger::verify::{Difference, verify};
 use clap::Subcommand;
 use entity::Timestamp;
+
+use self::report::{Csv, JsonLines, Table, print_report};
+use super::progress_bar::{Bar, Unit};
+use super::tell;
+use super::terminal::{self, GOOD};
 
 /// What can be done with the books.
 #[derive(Subcommand)]
@@ -21,7 +28,8 @@ pub enum Ledger {
     },
     /// Print the postings with their journal entries, for reconciliation. Changes nothing.
     #[command(
-        after_help = "Example:\n  card-payments ledger report --from 2026-11-01 --to 2026-12-01 --csv > november.csv"
+        after_help = "Example:\n  card-payments ledger report --from 2026-11-01 --to 2026-12-01 --csv > november.csv\n\n\
+        Without --csv and --json a table for a person: an account after the other, amounts in its currency."
     )]
     Report {
         /// Of this account only: acct_...
@@ -33,51 +41,53 @@ pub enum Ledger {
         /// Before this day or time.
         #[arg(long, value_parser = super::deposit::time)]
         to: Option<Timestamp>,
-        /// As comma-separated values, the only form there is.
-        #[arg(long, required = true)]
+        /// As comma-separated values.
+        #[arg(long)]
         csv: bool,
+        /// One JSON object a posting, one a line.
+        #[arg(long, conflicts_with = "csv")]
+        json: bool,
     },
 }
 
 /// Run a command.
 pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     match command {
-        Ledger::Report { account, from, to, csv: _ } => {
+        Ledger::Report { account, from, to, csv, json } => {
             let store = super::open(database).await?;
             let account = match account {
                 Some(named) => Some(super::account(&store, &named, super::now(database)?).await?.id()),
                 None => None,
             };
-            let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(std::io::stdout().lock());
-            out.write_record(COLUMNS)?;
-            let told = report(&store, Extent { account, from, to }, |row| Ok(out.serialize(row)?)).await;
-            out.flush()?;
-            Ok(told?)
+            let extent = Extent { account, from, to };
+            if csv {
+                return print_report(&store, extent, Csv::new()?).await;
+            }
+            if json {
+                return print_report(&store, extent, JsonLines).await;
+            }
+            print_report(&store, extent, Table::default()).await
         }
         Ledger::Verify { json } => {
+            let bar = Bar::new("Proving the books", Unit::Things);
             let store = super::open(database).await?;
-            let mut out = std::io::stdout().lock();
             let mut told = Ok(());
-            let differences = verify(&store, |difference| {
-                let line = if json { as_json(difference) } else { as_text(difference) };
+            let differences = verify(&store, &bar, |difference| {
                 if told.is_ok() {
-                    told = writeln!(out, "{line}");
+                    told = bar.suspend(|| tell(difference, &as_text(difference), json));
                 }
             })
             .await?;
-            told?;
+            drop(bar);
+            // What was found counts, though nobody reads all of it.
             match differences {
                 0 if json => Ok(()),
-                0 => Ok(writeln!(out, "The books balance.")?),
+                0 => Ok(writeln!(terminal::styled_stdout(), "{GOOD}The books balance.{GOOD:#}")?),
                 1 => Err("the books do not balance: 1 difference".into()),
                 many => Err(format!("the books do not balance: {many} differences").into()),
             }
         }
     }
-}
-
-fn as_json(difference: &Difference) -> String {
-    serde_json::to_string(difference).unwrap_or_default()
 }
 
 fn as_text(difference: &Difference) -> String {

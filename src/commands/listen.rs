@@ -26,6 +26,7 @@ use self::tail::Tail;
 use super::events::Event;
 use super::server::{ServerOptions, address};
 use super::tell;
+use super::terminal::print_notice;
 use crate::Signals;
 
 /// How often the server is asked whether anything has happened.
@@ -85,10 +86,10 @@ pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
         let server = server.open().await?;
         let tail = Tail::begin(&server).await?;
         let receiver = forward_to.map(|url| Receiver::new(url, sign_with));
-        eprintln!("Listening to the events of {}", server.address());
+        print_notice(format_args!("Listening to the events of {}", server.address()));
         if let Some(receiver) = &receiver {
-            eprintln!("Forwarding to {}", receiver.url);
-            eprintln!("Signing with {}", receiver.key.expose());
+            print_notice(format_args!("Forwarding to {}", receiver.url));
+            print_notice(format_args!("Signing with {}", receiver.key.expose()));
         }
         listen(&server, tail, receiver.as_ref(), &events, json).await
     };
@@ -111,7 +112,7 @@ async fn listen(
         match tail.look(server).await {
             Ok(new) => {
                 if !answers {
-                    eprintln!("{} answers again", server.address());
+                    print_notice(format_args!("{} answers again", server.address()));
                 }
                 answers = true;
                 let is_wanted = |what: &str| wanted.is_empty() || wanted.iter().any(|one| fits(one, what));
@@ -128,7 +129,7 @@ async fn listen(
                 pause = error.retry_after().unwrap_or(PAUSE);
                 // A server that only limits how often it is asked is there.
                 if answers && !matches!(error, ServerError::Refused { status: 429, .. }) {
-                    eprintln!("{error}; waiting for it");
+                    print_notice(format_args!("{error}; waiting for it"));
                     answers = false;
                 }
             }

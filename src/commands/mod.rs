@@ -13,8 +13,11 @@ pub mod health;
 pub mod ledger;
 pub mod listen;
 pub mod merchant;
+pub mod migrate;
+mod progress_bar;
 pub mod seed;
 mod server;
+pub mod terminal;
 pub mod trigger;
 pub mod vault;
 pub mod webhook;
@@ -101,6 +104,7 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     if let Location::Sqlite { path } = &location
         && let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
     {
+        folder::refuse_other(parent)?;
         folder::make(parent)?;
     }
     Ok(location)
@@ -108,22 +112,10 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
 
 /// Tell of one record: by a text for a person, or in JSON.
 pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
-    let mut out = std::io::stdout().lock();
     if json {
-        writeln!(out, "{}", serde_json::to_string(record)?)?;
+        writeln!(terminal::stdout(), "{}", serde_json::to_string(record)?)?;
     } else {
-        writeln!(out, "{text}")?;
-    }
-    Ok(())
-}
-
-/// Distribute the database's tables, and tell which were not yet.
-pub async fn distribute(database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    let location = database.url().parse()?;
-    let found = store::look(&location).await?;
-    installation::refuse_other(found.environment.as_deref(), database.environment)?;
-    for table in store::distribute(&location).await? {
-        writeln!(std::io::stdout(), "{table}")?;
+        writeln!(terminal::styled_stdout(), "{text}")?;
     }
     Ok(())
 }

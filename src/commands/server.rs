@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use card_payments::config::parse_listen_address;
 use card_payments::params::rules;
 use card_payments::remote::Server;
 use card_payments::secret::Secret;
@@ -45,7 +46,7 @@ pub async fn refuse_live(server: &Server, nothing: &str) -> Result<(), Box<dyn E
 /// Where the server listens whose variables these are.
 fn listening() -> Result<String, String> {
     let listen: SocketAddr = match std::env::var("CARD_PAYMENTS_LISTEN") {
-        Ok(listen) => listen.parse().map_err(|_| format!("CARD_PAYMENTS_LISTEN: {listen} is no address"))?,
+        Ok(listen) => parse_listen_address(&listen).map_err(|why| format!("CARD_PAYMENTS_LISTEN: {why}"))?,
         Err(_) => LISTEN,
     };
     if listen.port() == 0 {

@@ -3,9 +3,10 @@
 use std::error::Error;
 
 use card_payments::config::{DatabaseOptions, Secrets};
-use card_payments::services::data_keys::rotate::rotate;
+use card_payments::services::data_keys::rotate::rotate_watched;
 use clap::Subcommand;
 
+use super::progress_bar::{Bar, Unit};
 use super::{refused, tell};
 
 /// What can be done with the vault.
@@ -32,7 +33,9 @@ pub enum Vault {
 /// Run a command.
 pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Vault::Rotate { json } = command;
+    let bar = Bar::new("Encrypting anew", Unit::Things);
     let ctx = super::open_with_keys(database, &Secrets::from_environment()?).await?;
-    let rotation = rotate(&ctx).await.map_err(|error| refused(&error))?;
+    let rotation = rotate_watched(&ctx, &bar).await.map_err(|error| refused(&error))?;
+    drop(bar);
     tell(&rotation, &rotation, json)
 }

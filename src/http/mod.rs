@@ -64,7 +64,7 @@ pub use gate::Gate;
 use listen::Phase;
 pub use metrics::Metrics;
 pub use rate::Rate;
-pub use system::Index;
+pub use system::{INSTALLATION, Index};
 
 use crate::config::Environment;
 use crate::secret::Secret;
@@ -81,6 +81,8 @@ pub struct Shared {
     pub ctx: Ctx,
     /// What the server says about itself.
     pub index: Arc<Index>,
+    /// By what its installation is told apart from others.
+    pub installation: Arc<str>,
     /// The document of its API.
     pub document: Arc<Document>,
     /// What /metrics shows.

@@ -44,7 +44,7 @@ async fn document(State(site): State<Site>) -> impl IntoResponse {
 /// What watches over the server, whatever it has to do.
 pub fn health() -> Router<Site> {
     Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .method_not_allowed_fallback(wrong_method)
@@ -64,6 +64,13 @@ async fn index(State(site): State<Site>) -> Html<String> {
          <ul><li><a href=\"/docs/\">{page}</a>{dashboard}<li><a href=\"/openapi.yaml\">openapi.yaml</a>\
          <li><a href=\"/openapi.json\">openapi.json</a></ul></html>"
     ))
+}
+
+/// Names the installation, for `check` beside it.
+pub const INSTALLATION: &str = "x-installation";
+
+async fn healthz(State(site): State<Site>) -> impl IntoResponse {
+    ([(INSTALLATION, site.installation.to_string())], "ok\n")
 }
 
 /// Ready is who can ask the database, can write to it as far as anybody knows, and is not about to leave.

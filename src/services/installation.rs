@@ -1,15 +1,20 @@
 //! A database belongs to one environment and carries its keys, wrapped by the operator's vault key.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::installation::{self, Column};
+use entity::vault_key;
 use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{EntityTrait, IntoActiveModel};
+use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 use super::context::Context;
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
-use crate::store::{ConnectError, Store};
-use crate::vault::VaultError;
+use crate::store::{ConnectError, FoundKey, Store};
+use crate::vault::{Purpose, VaultError};
 
 /// Why a database and this process do not belong together.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +44,25 @@ const ENVIRONMENT: &str = "environment";
 pub const KEYS: &str = "keys";
 /// Which seed it was begun with, as [`Chance::fingerprint`](crate::random::Chance::fingerprint) names it, and how often it was since.
 const SEED: &str = "seed";
+
+/// Returns what identifies an installation on /healthz and for `check`: the hashed id of a key that no rotation replaces.
+fn fingerprint(key: Uuid) -> String {
+    let hash = Sha256::digest([b"card-payments installation".as_slice(), key.as_bytes()].concat());
+    URL_SAFE_NO_PAD.encode(&hash[..12])
+}
+
+/// Returns the fingerprint of a database with these keys, or none if it has no keys yet.
+pub fn found_fingerprint(keys: &[FoundKey]) -> Option<String> {
+    let key = keys.iter().find(|key| key.purpose == Purpose::Fingerprint.name())?;
+    Some(fingerprint(key.id))
+}
+
+/// Reads the fingerprint of an open database.
+pub async fn read_fingerprint(store: &Store) -> Result<String, InstallationError> {
+    let key = vault_key::Entity::find().filter(vault_key::Column::Purpose.eq(Purpose::Fingerprint.name()));
+    let key = key.one(store.read()).await.map_err(Error::from)?;
+    key.map(|key| fingerprint(key.id)).ok_or(InstallationError::KeyMissing)
+}
 
 /// Claim an empty database for `environment`, or refuse one of the other.
 pub async fn claim(store: &Store, environment: Environment) -> Result<(), InstallationError> {

@@ -3,12 +3,16 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use sea_orm::{DbBackend, DbErr, Statement};
 use tempfile::NamedTempFile;
 
 use super::connect::{ConnectError, Location, refuse_foreign_file};
 use super::sqlite::{Connection, DatabaseFile};
+use crate::progress::Progress;
 
 /// Why there is no copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +43,12 @@ impl From<DbErr> for BackupError {
 /// Copy what is committed at one moment into a file that is not there yet, and say how many bytes these are. Whoever
 /// writes to the database goes on meanwhile. The copy gets its name once all of it is on the disk. The schema is copied
 /// as it is, so an old database can be copied before it is brought up to date.
-pub fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64, BackupError> {
+pub fn backup(
+    location: &Location,
+    environment: &str,
+    file: &Path,
+    progress: &dyn Progress,
+) -> Result<u64, BackupError> {
     let Location::Sqlite { path } = location else { return Err(BackupError::Postgres) };
     if !path.is_file() {
         return Err(BackupError::Missing(path.clone()));
@@ -49,10 +58,15 @@ pub fn backup(location: &Location, environment: &str, file: &Path) -> Result<u64
     }
     let database = Arc::new(DatabaseFile::open(path, None)?);
     refuse_foreign_file(path)?;
-    copy(&Connection::open(&database)?, environment, file)
+    copy(&Connection::open(&database)?, environment, file, progress)
 }
 
-fn copy(database: &Connection, environment: &str, file: &Path) -> Result<u64, BackupError> {
+fn copy(
+    database: &Connection,
+    environment: &str,
+    file: &Path,
+    progress: &dyn Progress,
+) -> Result<u64, BackupError> {
     let whose = "SELECT value FROM installation WHERE name = 'environment'";
     if let Some(row) = database.query_one(&Statement::from_string(DbBackend::Sqlite, whose))? {
         let whose: String = row.try_get("", "value")?;
@@ -65,7 +79,13 @@ fn copy(database: &Connection, environment: &str, file: &Path) -> Result<u64, Ba
     // Only its owner reads it; if it is not finished, it goes.
     let copy = NamedTempFile::new_in(folder).map_err(failed)?;
     let name = copy.path().to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;
-    database.execute(&Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]))?;
+    let size = "SELECT (page_count - freelist_count) * page_size AS bytes \
+                FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+    if let Some(row) = database.query_one(&Statement::from_string(DbBackend::Sqlite, size))? {
+        progress.set_total(u64::try_from(row.try_get::<i64>("", "bytes")?).unwrap_or_default());
+    }
+    let vacuum = Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]);
+    with_progress(copy.path(), progress, || database.execute(&vacuum))?;
     // Opened anew: what the database wrote, not what was opened before.
     File::open(copy.path()).and_then(|written| written.sync_all()).map_err(failed)?;
     let bytes = copy.path().metadata().map_err(failed)?.len();
@@ -78,4 +98,22 @@ fn copy(database: &Connection, environment: &str, file: &Path) -> Result<u64, Ba
     })?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(bytes)
+}
+
+/// How often the size of a growing copy is reported.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Runs one long statement and reports meanwhile how large its file is.
+fn with_progress<T>(file: &Path, progress: &dyn Progress, work: impl FnOnce() -> T) -> T {
+    let (end, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+                progress.set_done(file.metadata().map_or(0, |file| file.len()));
+            }
+        });
+        let done = work();
+        drop(end);
+        done
+    })
 }

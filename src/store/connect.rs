@@ -1,7 +1,8 @@
 //! Opening a database: where it is, its pools, its schema, and whether it is ours.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use migration::Migrator;
@@ -12,9 +13,12 @@ use sea_orm::{
 
 use super::connections::Connections;
 use super::either::{Either, Origin, Reading};
+use super::probe::probe;
 use super::sqlite::{self, Connection, DatabaseFile, Door, FileLock, Readers, Writing};
 use super::watched::watched;
+use crate::folder::{self, NoFolder};
 use crate::limits::PROVING_BYTES;
+use crate::progress::Progress;
 
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,12 +61,62 @@ pub enum ConnectError {
     /// The file's folder cannot be used.
     #[error("{0}: {1}")]
     Folder(PathBuf, std::io::Error),
+    /// Something else is where the file's folder should be.
+    #[error(transparent)]
+    NoFolder(#[from] NoFolder),
+    /// A folder is where the file should be.
+    #[error("the database cannot be opened: {0} is a folder, not a file")]
+    NoFile(PathBuf),
+    /// The file is not this user's to write to.
+    #[error("the database {0} cannot be written: {1}")]
+    Unwritable(PathBuf, std::io::Error),
+    /// The file is no database any more, or was none.
+    #[error("the database {0} is damaged: it cannot be read as a database")]
+    Damaged(PathBuf),
+    /// Its schema has steps that this release does not know.
+    #[error("the database's schema is of a later release: {}", .0.join(", "))]
+    Later(Vec<String>),
+    /// Nobody answers where PostgreSQL should be.
+    #[error("no PostgreSQL answers at {0}: {1}")]
+    Unreachable(String, String),
+    /// PostgreSQL answers, and lets us not in.
+    #[error("PostgreSQL at {0} refuses: {1}")]
+    Refused(String, String),
     /// The system has no thread for the writer.
     #[error("the thread that writes cannot be started: {0}")]
     Thread(std::io::Error),
     /// The database says no.
     #[error("the database cannot be opened: {0}")]
     Database(#[from] DbErr),
+}
+
+impl ConnectError {
+    /// What mends a database that is damaged.
+    pub const RESTORE: &str = "stop its server, keep a copy of what is there, and restore the last backup";
+
+    /// How to mend it.
+    pub const fn mend(&self) -> &'static str {
+        match self {
+            Self::Scheme => "name a file or a server",
+            Self::Locked(_) => "stop that server, or name another file",
+            Self::OtherName(_) => "give the name that the server has",
+            Self::Full => "make room",
+            Self::Environment(_) => "name the right database, or the right CARD_PAYMENTS_ENVIRONMENT",
+            Self::Folder(..) | Self::Unwritable(..) => {
+                "give it to the user that runs the server, and see that its disk is mounted for writing"
+            }
+            Self::NoFolder(_) => "name another CARD_PAYMENTS_DATA_DIR, or another file",
+            Self::Damaged(_) => Self::RESTORE,
+            Self::Later(_) => "run that release, or restore a backup that this one has made",
+            Self::Unreachable(..) | Self::Refused(..) => {
+                "see that it runs, and that address, user and password are right"
+            }
+            Self::NoFile(_) | Self::Foreign | Self::Thread(_) | Self::Database(_) => {
+                "name another database, or bring back the one that belongs there; in pg_stat_activity see whether somebody keeps \
+                 its tables locked"
+            }
+        }
+    }
 }
 
 impl std::str::FromStr for Location {
@@ -92,6 +146,56 @@ impl Location {
     }
 }
 
+/// Hears of each step of the schema that has run, and how many are left.
+type OnStep<'a> = &'a (dyn Fn(&str, usize) + Sync);
+
+/// Bring the schema up to date, and say which steps have run for that.
+pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec<String>, ConnectError> {
+    let ran = Mutex::new(Vec::new());
+    let on_step = |step: &str, left| {
+        let mut ran = ran.lock().unwrap_or_else(PoisonError::into_inner);
+        ran.push(step.to_owned());
+        progress.set_total((ran.len() + left) as u64);
+        progress.set_done(ran.len() as u64);
+    };
+    match location {
+        Location::Sqlite { path } => {
+            drop(prepared_file(&Arc::new(DatabaseFile::open(path, None)?), &on_step).await?)
+        }
+        Location::Postgres { url } => {
+            let database = patient(url).await?;
+            prepare(&database, &on_step).await?;
+            database.close().await?;
+        }
+    }
+    Ok(ran.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The connection that writes to a file of ours, whose schema is up to date; and why it cannot be written, where it can only
+/// be read.
+async fn prepared_file(
+    file: &Arc<DatabaseFile>,
+    on_step: OnStep<'_>,
+) -> Result<(Writing, Option<String>), ConnectError> {
+    let path = file.path();
+    refuse_foreign_file(path)?;
+    // It turns on the write-ahead log.
+    let connection = Connection::open(file)?;
+    // What a killed server wrote to the log and did not flush is found again, for the system's cache has it. It
+    // has to be on the disk before anybody is told of it: whoever is told may rely on it. Where the disk is full,
+    // the log was flushed before the database file could not grow.
+    let full = match connection.execute_all("PRAGMA wal_checkpoint") {
+        Err(error) if is_full(&error) => Some(lacks_room(path).unwrap_or_else(|| "the disk is full".into())),
+        done => done.map(|_| lacks_room(path))?,
+    };
+    let writing = Writing::on(connection);
+    sqlite::migrate(&writing, on_step).await.map_err(|error| match error {
+        error if is_full(&error) => ConnectError::Full,
+        error => error.into(),
+    })?;
+    Ok((writing, full))
+}
+
 /// Open the database; a server has its lock. With it comes why it cannot be written, where it can only be read.
 pub(super) async fn open(
     location: &Location,
@@ -100,28 +204,12 @@ pub(super) async fn open(
     match location {
         Location::Sqlite { path } => {
             let file = Arc::new(DatabaseFile::open(path, lock)?);
-            refuse_foreign_file(path)?;
-            // It turns on the write-ahead log.
-            let connection = Connection::open(&file)?;
-            // What a killed server wrote to the log and did not flush is found again, for the system's cache has it. It
-            // has to be on the disk before anybody is told of it: whoever is told may rely on it. Where the disk is full,
-            // the log was flushed before the database file could not grow.
-            let full = match connection.execute_all("PRAGMA wal_checkpoint") {
-                Err(error) if is_full(&error) => {
-                    Some(lacks_room(path).unwrap_or_else(|| "the disk is full".into()))
-                }
-                done => done.map(|_| lacks_room(path))?,
-            };
-            let writing = Writing::on(connection);
-            sqlite::migrate(&writing).await.map_err(|error| match error {
-                error if is_full(&error) => ConnectError::Full,
-                error => error.into(),
-            })?;
+            let (writing, full) = prepared_file(&file, &|_, _| ()).await?;
             Ok((Either::Sqlite(Door(Readers::new(&file))), Either::Sqlite(Door(writing)), full))
         }
         Location::Postgres { url } => {
             let pool = postgres(url).await?;
-            prepare(&pool).await?;
+            prepare(&pool, &|_, _| ()).await?;
             let both = Connections::new(watched(pool), POSTGRES_STATEMENTS);
             Ok((Either::Postgres(both.clone()), Either::Postgres(both), None))
         }
@@ -144,19 +232,19 @@ fn lacks_room(path: &Path) -> Option<String> {
 }
 
 /// Make sure that a PostgreSQL database is ours, and bring its schema up to date.
-pub(super) async fn prepare(pool: &DatabaseConnection) -> Result<(), ConnectError> {
+pub(super) async fn prepare(pool: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), ConnectError> {
     refuse_foreign(pool).await?;
-    Ok(migrate(pool).await?)
+    Ok(steps(pool, on_step).await?)
 }
 
 /// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
 /// the step done. Whoever always loses has lost once a step.
-async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
+async fn steps(connection: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
 
     for _ in 0..Migrator::steps() + OTHER_TRIES {
-        match Migrator::run(connection).await {
+        match Migrator::run(connection, on_step).await {
             Err(DbErr::Exec(error) | DbErr::Query(error)) => {
                 tracing::debug!(%error, "a migration lost a race");
             }
@@ -164,7 +252,7 @@ async fn migrate(connection: &DatabaseConnection) -> Result<(), DbErr> {
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Migrator::run(connection).await
+    Migrator::run(connection, on_step).await
 }
 
 /// Measured: eight connections to two database cores were as fast as thirty-two; the rest waits more fairly here.
@@ -206,6 +294,7 @@ pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectErr
 
 /// A connection for a look at what others may have locked.
 pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectError> {
+    probe(url).await?;
     let mut options = options(url, 1);
     options.map_sqlx_postgres_opts(|postgres| postgres.options(PATIENCE));
     Ok(Database::connect(options).await?)
@@ -213,7 +302,24 @@ pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectEr
 
 /// A connection that waits for as long as it takes.
 pub(super) async fn patient(url: &str) -> Result<DatabaseConnection, ConnectError> {
+    probe(url).await?;
     Ok(Database::connect(options(url, 1)).await?)
+}
+
+/// What is there of a file, and of the folders above it, is what a database can be, and this user's to write to.
+pub(super) fn refuse_unusable(path: &Path) -> Result<(), ConnectError> {
+    if path.is_dir() {
+        return Err(ConnectError::NoFile(path.into()));
+    }
+    if let Some(folder) = path.parent() {
+        folder::refuse_other(folder)?;
+    }
+    if path.exists() {
+        // To open it for writing changes nothing.
+        let opened = File::options().write(true).open(path);
+        opened.map_err(|error| ConnectError::Unwritable(path.into(), error))?;
+    }
+    Ok(())
 }
 
 /// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.

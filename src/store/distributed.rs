@@ -4,6 +4,7 @@
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 use super::connect::{self, ConnectError, Location};
+use crate::progress::Progress;
 
 /// Where the rows of a table are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,20 +73,22 @@ impl Place {
 ///
 /// One table at a time, each at once or not at all, so that a kill in between costs nothing and the next run goes on.
 /// Servers must be stopped meanwhile: half of the tables would not find the other half.
-pub async fn distribute(location: &Location) -> Result<Vec<String>, NotDistributed> {
+pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<Vec<String>, NotDistributed> {
     let Location::Postgres { url } = location else { return Err(NotDistributed::Sqlite) };
     let database = connect::patient(url).await?;
     if !has_citus(&database).await? {
         return Err(NotDistributed::NoCitus);
     }
-    connect::prepare(&database).await?;
+    connect::prepare(&database, &|_, _| ()).await?;
     let mut tables = tables(&database).await?;
     // The others are put beside the accounts.
     tables.sort_by_key(|table| table.place != Place::Accounts);
     let mut distributed = Vec::new();
+    progress.set_total(tables.iter().filter(|table| !table.distributed).count() as u64);
     for table in tables.iter().filter(|table| !table.distributed) {
         database.execute_unprepared(&table.place.statement(&table.name)).await?;
         distributed.push(table.name.clone());
+        progress.set_done(distributed.len() as u64);
     }
     // What was copied is still in the coordinator's own tables, where nobody sees it and it takes room; a run that was
     // killed may have left some.

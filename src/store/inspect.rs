@@ -54,7 +54,7 @@ pub struct SqliteFile {
     /// Whether a server runs on it.
     pub served: bool,
     /// Why it cannot be written.
-    pub unwritable: Option<String>,
+    pub unwritable: Option<ConnectError>,
 }
 
 /// A server, and what it lets its user do.
@@ -162,6 +162,9 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
 }
 
 async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
+    if path.is_dir() {
+        return Err(ConnectError::NoFile(path.into()));
+    }
     sqlite::refuse_other_name(path)?;
     let bytes = path.metadata().ok().map(|file| file.len());
     let file = SqliteFile {
@@ -169,7 +172,7 @@ async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
         bytes,
         logs_ahead: logs_ahead(path),
         served: sqlite::is_served(path),
-        unwritable: unwritable(path),
+        unwritable: connect::refuse_unusable(path).err(),
     };
     let kind = DatabaseKind::Sqlite(file);
     if bytes.is_none_or(|bytes| bytes == 0) {
@@ -212,7 +215,7 @@ async fn with_contents(
 }
 
 /// The steps that have run. A database that is nobody's yet has no record of them.
-async fn steps(looker: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
+pub(super) async fn steps(looker: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
     let there = if looker.get_database_backend() == DbBackend::Postgres {
         "SELECT 1 AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'seaql_migrations'"
     } else {
@@ -231,12 +234,4 @@ fn logs_ahead(path: &Path) -> bool {
     let mut head = [0; 20];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && head[18..] == [2, 2]
-}
-
-/// To open it for writing changes nothing.
-fn unwritable(path: &Path) -> Option<String> {
-    if !path.exists() {
-        return None;
-    }
-    File::options().write(true).open(path).err().map(|error| error.to_string())
 }

@@ -1,9 +1,12 @@
 //! What a database says of itself before anything of it is touched: whoever has no business with it finds out in time.
 
+use migration::Migrator;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 use uuid::Uuid;
 
 use super::connect::{self, ConnectError, Location};
+use super::inspect::steps;
+use super::integrity::is_corruption;
 use super::sqlite;
 use crate::vault::Wrapped;
 
@@ -32,18 +35,34 @@ pub struct FoundKey {
 /// Look, and change nothing.
 pub async fn look(location: &Location) -> Result<Found, ConnectError> {
     match location {
-        Location::Sqlite { path } if !path.exists() => Ok(Found::default()),
         Location::Sqlite { path } => {
+            connect::refuse_unusable(path)?;
+            if !path.exists() {
+                return Ok(Found::default());
+            }
             sqlite::refuse_other_name(path)?;
-            found(&connect::looker(path)?).await
+            match ours(&connect::looker(path)?).await {
+                Err(ConnectError::Database(error)) if is_corruption(&error) => {
+                    Err(ConnectError::Damaged(path.clone()))
+                }
+                found => found,
+            }
         }
         Location::Postgres { url } => {
             let looker = connect::patient(url).await?;
-            let found = found(&looker).await;
+            let found = ours(&looker).await;
             looker.close().await?;
             found
         }
     }
+}
+
+/// What one says that this release may go on with.
+async fn ours(looker: &impl ConnectionTrait) -> Result<Found, ConnectError> {
+    let found = found(looker).await?;
+    let known = Migrator::names();
+    let later: Vec<_> = steps(looker).await?.into_iter().filter(|step| !known.contains(step)).collect();
+    if later.is_empty() { Ok(found) } else { Err(ConnectError::Later(later)) }
 }
 
 pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<Found, ConnectError> {

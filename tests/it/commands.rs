@@ -1,10 +1,12 @@
 //! Operators make and govern accounts by commands, beside a running server or on an empty database (decisions 14).
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::harness::process::{PAYMENT, output, program};
+use crate::harness::process::{PAYMENT, ask, output, program};
 use crate::harness::{Installed, fields, operated};
 
 const NOBODY: &str = "acct_AZqYv3rVcBKUQ1mHn7tKRw";
@@ -284,6 +286,50 @@ operated! {
     }
 }
 
+operated! {
+    async fn what_says_nothing_to_a_person_tells_a_program_what_it_did(installed) {
+        let steps = installed.told(&["migrate"]);
+        assert_eq!((fields(&steps[0]), &steps[0]["step"]), (vec!["step"], &json!("m0001_accounts")));
+        assert_eq!(steps.len(), usize::try_from(card_payments::store::schema_steps()).unwrap());
+        assert_eq!(installed.told(&["migrate"]), Vec::<Value>::new());
+
+        let (code, _, _) = installed.run(&create(&["--partner"]));
+        assert_eq!(code, Some(0));
+        let mut serving = installed.program();
+        let mut serving = serving.args(["serve", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(serving.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let banner: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(fields(&banner), [
+            "listening", "version", "environment", "api", "swagger", "dashboard", "secret_key", "publishable_key",
+        ]);
+        let listening = text(&banner, "listening").to_owned();
+        assert_eq!(text(&banner, "api"), format!("{listening}/1"));
+        let address = listening.strip_prefix("http://").unwrap();
+        let health = installed.told(&["health", "--listen", address]).remove(0);
+        assert_eq!(health, json!({ "address": format!("{listening}/healthz"), "status": 200 }));
+        let key = text(&banner, "secret_key");
+        assert_eq!(ask(address.parse().unwrap(), "POST", "/1/charges", Some(key), PAYMENT).status, 201);
+        serving.kill().unwrap();
+        serving.wait().unwrap();
+    }
+}
+
+#[test]
+fn what_needs_no_database_tells_programs_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let (code, stdout, stderr) = output(program(folder.path()).args(arguments).arg("--json"));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arguments:?}");
+        serde_json::from_str::<Value>(&stdout).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
+    };
+    let completions = run(&["completions", "fish"]);
+    assert_eq!((fields(&completions), &completions["shell"]), (vec!["shell", "script"], &json!("fish")));
+    assert_eq!(text(&completions, "script"), output(program(folder.path()).args(["completions", "fish"])).1);
+    assert_eq!(run(&["acquirer", "--openapi"]), card_payments::acquirer::http::document::document());
+    assert_eq!(run(&["openapi"])["openapi"], run(&["acquirer", "--openapi"])["openapi"]);
+}
+
 /// The words of a command's help, and of all commands below it.
 pub fn helps(path: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let folder = tempfile::tempdir().unwrap();
@@ -316,6 +362,10 @@ fn the_help_of_every_command_teaches_it() {
             assert!(help.contains("Example"), "{path:?} has no example:\n{help}");
             let example = help.lines().skip_while(|line| !line.starts_with("Example")).nth(1).unwrap();
             assert!(example.contains(&format!("card-payments {}", path.join(" "))), "{path:?}: {example}");
+            assert!(
+                help.contains("      --json\n") || help.contains("      --json "),
+                "{path:?} takes no --json"
+            );
         }
         // What only a server needs is told there alone.
         assert_eq!(help.contains("--trusted-proxies"), path == &["serve"], "{path:?}");

@@ -23,6 +23,7 @@ pub mod sending;
 pub mod skipped;
 pub mod small_disk;
 pub mod stored;
+pub mod terminal;
 pub mod wallets;
 
 pub use app::{App, Database};

@@ -189,7 +189,34 @@ fn an_accountant_checks_a_transfer_with_the_report() {
     for wrong in [&["--from", "soon"][..], &["--to"]] {
         assert_eq!(run(wrong).0, Some(2), "{wrong:?}");
     }
-    assert_eq!(output(program(data.path()).args(["ledger", "report"])).0, Some(2), "csv is the only form");
+
+    // The same for a program, and for a person.
+    let report = |further: &[&str]| {
+        let (code, stdout, stderr) =
+            output(program(data.path()).args(["ledger", "report", "--account", &account]).args(further));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{further:?}");
+        stdout
+    };
+    let objects: Vec<Value> =
+        report(&["--json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(objects.len(), rows.len());
+    for (object, row) in objects.iter().zip(&rows) {
+        for (column, value) in row.as_object().unwrap() {
+            let told = object[column].as_str().map_or_else(|| object[column].to_string(), str::to_owned);
+            assert_eq!(told.replace("null", ""), value.as_str().unwrap_or_default(), "{column}: {object}");
+        }
+    }
+    let table = report(&[]);
+    let lines: Vec<_> = table.lines().collect();
+    assert_eq!(lines[0], account);
+    assert!(lines[1].starts_with("when ") && lines[1].ends_with(" available"), "{table}");
+    assert_eq!(lines.len(), 2 + rows.len() + 2);
+    assert_eq!(lines.last(), Some(&format!("{} postings.", rows.len()).as_str()));
+    assert!(lines[2].contains(" deposit ") && lines[2].contains("1000000.00 AUD"), "{table}");
+    let fees = lines.iter().find(|line| line.contains(" fees ")).unwrap();
+    assert!(fees.contains(" 0.37 AUD"), "{fees}");
+    assert_eq!(report(&["--to", "2020-01-01"]), "No postings.\n");
+    assert_eq!(output(program(data.path()).args(["ledger", "report", "--csv", "--json"])).0, Some(2));
     server.stopped();
 }
 

@@ -316,6 +316,32 @@ fn an_operator_decides_beside_a_server() {
 }
 
 #[test]
+fn an_exported_merchant_is_one_line_for_a_program() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let (key, _) = server.keys();
+    let merchant = token_of(&server.ask("POST", "/1/merchants", Some(&key), &form(&application())).ok(201));
+    let export = |arguments: &[&str]| {
+        let mut command = program(data.path());
+        let (code, stdout, stderr) = output(command.args(["account", "export", &merchant]).args(arguments));
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{arguments:?}");
+        stdout
+    };
+    let text = export(&[]);
+    let line = export(&["--json"]);
+    assert_eq!(line.lines().count(), 1);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), document);
+    // With a file it names the file.
+    let file = data.path().join("merchant.json");
+    let named = export(&["--json", "--out", file.to_str().unwrap()]);
+    let named: Value = serde_json::from_str(&named).unwrap();
+    assert_eq!(named, json!({ "merchant": merchant, "file": file }));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    server.stopped();
+}
+
+#[test]
 fn a_merchant_goes_from_test_to_live_with_its_keys() {
     let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let vault_key = OperatorKeys::generate("live").to_text().expose().to_owned();

@@ -18,17 +18,17 @@ const NOW: Timestamp = Timestamp::from_millis(1_772_445_600_000);
 const CARD: DeviceCard<'_> = DeviceCard { number: "4200000000000000", expiry_month: 5, expiry_year: 2030 };
 
 /// Numbers that look drawn; the same seed gives the same ones.
-struct Drawn(u64);
+pub struct Drawn(u64);
 
 impl Drawn {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let seed = std::env::var("CARD_PAYMENTS_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = seed.unwrap_or_else(|| u64::from_le_bytes(random()) | 1);
         println!("CARD_PAYMENTS_FUZZ_SEED={seed}");
         Self(seed)
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -36,7 +36,7 @@ impl Drawn {
     }
 
     /// Bytes with one to three things wrong.
-    fn spoil(&mut self, bytes: &mut Vec<u8>) {
+    pub fn spoil(&mut self, bytes: &mut Vec<u8>) {
         for _ in 0..=self.below(3) {
             let (at, other) = (self.below(bytes.len()), self.below(bytes.len()));
             let (from, to) = (at.min(other), at.max(other));
@@ -60,7 +60,8 @@ impl Drawn {
     }
 }
 
-fn rounds() -> usize {
+/// How many inputs each parser is given.
+pub fn rounds() -> usize {
     std::env::var("CARD_PAYMENTS_FUZZ_ROUNDS").map_or(10_000, |rounds| rounds.parse().unwrap())
 }
 

@@ -21,7 +21,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use self::faults::{Fault, Faults};
-use self::play::{Home, Play};
+use self::play::{Home, Made, Play};
+use super::progress_bar::{Bar, Unit};
 use super::server::{ServerOptions, refuse_live};
 use super::tell;
 
@@ -84,7 +85,11 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     refuse_live(&server, "nothing is made up").await?;
     let home = if new_account { made(server, json).await? } else { Home { server, made: None } };
     let played = Play::begin(&home, &story_key, anyway).await?;
-    let played = played.tell(&story, |made| drop(tell(made, made, json))).await?;
+    let bar = Bar::new("Seeding", Unit::Things);
+    // All of it is made, though nobody reads on.
+    let said = |made: &Made| bar.suspend(|| drop(tell(made, made, json)));
+    let played = played.tell(&story, &bar, said).await?;
+    drop(bar);
     tell(&played, &played, json)
 }
 

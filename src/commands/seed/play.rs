@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use card_payments::params;
+use card_payments::progress::Progress;
 use card_payments::remote::{Answer, Server, ServerError};
 use entity::Timestamp;
 use http::Method;
@@ -100,8 +101,13 @@ impl<'a> Play<'a> {
     }
 
     /// Tell it, and `tell` what is made.
-    pub async fn tell(mut self, story: &Story, mut tell: impl FnMut(&Made)) -> Result<Played, String> {
-        match self.whole(story, &mut tell).await {
+    pub async fn tell(
+        mut self,
+        story: &Story,
+        progress: &dyn Progress,
+        mut tell: impl FnMut(&Made),
+    ) -> Result<Played, String> {
+        match self.whole(story, progress, &mut tell).await {
             Ok(made) => {
                 let Self { again, now, snapshot, .. } = self;
                 Ok(Played { made, again, now: now.to_string(), snapshot })
@@ -133,14 +139,21 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    async fn whole(&mut self, story: &Story, tell: &mut impl FnMut(&Made)) -> Result<usize, Stopped> {
+    async fn whole(
+        &mut self,
+        story: &Story,
+        progress: &dyn Progress,
+        tell: &mut impl FnMut(&Made),
+    ) -> Result<usize, Stopped> {
         let start = self.now;
         self.now = self.clock().await?;
         let mut acts: Vec<(Timestamp, &Act)> =
             story.acts.iter().map(|act| (act.when.at(start), act)).collect();
         acts.sort_by_key(|(at, _)| *at);
         let mut made = 0;
-        for (at, act) in acts {
+        progress.set_total(acts.len() as u64);
+        for (n, (at, act)) in acts.into_iter().enumerate() {
+            progress.set_done(n as u64);
             self.move_to(at).await?;
             let token = self.act(act).await?;
             if act.makes || act.declined.is_some() {

@@ -13,8 +13,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, EntityName, EntityTrait, Iterable, ModelTrait, PrimaryKeyToColumn, QueryFilter, QueryOrder,
-    QuerySelect, UpdateMany, Value,
+    ColumnTrait, EntityName, EntityTrait, Iterable, ModelTrait, PaginatorTrait, PrimaryKeyToColumn,
+    QueryFilter, QueryOrder, QuerySelect, UpdateMany, Value,
 };
 use uuid::Uuid;
 
@@ -57,6 +57,7 @@ pub fn table(name: &str) -> Option<&'static Table> {
 #[derive(Clone, Copy)]
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
+    count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>>,
     batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a>,
     open: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
     close: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
@@ -66,7 +67,11 @@ impl Table {
     const fn of<T: Sealed>() -> Self {
         let batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a> =
             |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
-        Self { columns: columns::<T>, batch, open: open::<T>, close: close::<T> }
+        let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> = |ctx, key| {
+            let sealed = T::find().filter(T::SEALED_BY.eq(key));
+            async move { Ok(sealed.count(ctx.store.read()).await?) }.boxed()
+        };
+        Self { columns: columns::<T>, count, batch, open: open::<T>, close: close::<T> }
     }
 
     /// Its name, and the columns that hold ciphertexts.
@@ -130,8 +135,17 @@ pub struct Walked {
     pub damaged: u64,
 }
 
-/// Encrypt anew, by the key that seals now, all rows that `key` seals.
-pub async fn seal(ctx: &Context, key: Uuid) -> Result<Walked, Error> {
+/// How many rows `key` seals.
+pub async fn count(ctx: &Context, key: Uuid) -> Result<u64, Error> {
+    let mut rows = 0;
+    for table in TABLES {
+        rows += (table.count)(ctx, key).await?;
+    }
+    Ok(rows)
+}
+
+/// Encrypt anew, by the key that seals now, all rows that `key` seals; `tell` hears how many are done.
+pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<Walked, Error> {
     let keys = Keys { former: key, all: ctx.vault.data_keys() };
     if keys.all.current() == key {
         return Err(Error::internal("the data key that seals is no former one"));
@@ -143,6 +157,7 @@ pub async fn seal(ctx: &Context, key: Uuid) -> Result<Walked, Error> {
             loop {
                 let batch = (table.batch)(ctx, &keys, after).await?;
                 walked.anew += batch.anew;
+                tell(walked.anew);
                 damaged += batch.damaged;
                 changed += batch.changed;
                 after = batch.last;

@@ -15,6 +15,7 @@ use super::{DATA, anew, context, fresh, read_again, seals, unwrapped};
 use crate::crash;
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
+use crate::progress::Progress;
 use crate::services::audit::{self, Act};
 use crate::services::context::Context;
 use crate::store::Tx;
@@ -46,6 +47,11 @@ impl fmt::Display for Rotation {
 /// Make a data key that seals from now on, wrap every key by the operator's first one, and encrypt anew what older keys
 /// sealed. A kill at any time leaves all of it readable; a later rotation, or a server's worker, does the rest.
 pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
+    rotate_watched(ctx, &()).await
+}
+
+/// The same, for somebody who watches it.
+pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Rotation, Error> {
     let wall = ctx.clock.now();
     let key = fresh(&ctx.operator, ctx.ids.next(), (DATA, &Key::random()), wall);
     let new = New { operator: ctx.operator.clone(), key, wall };
@@ -56,9 +62,15 @@ pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
     let retired = retired().all(ctx.store.read()).await?;
     read_again(ctx).await?;
     let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
+    let mut sealed = 0;
+    for row in &retired {
+        sealed += anew::count(ctx, row.id).await?;
+    }
+    progress.set_total(sealed);
     for row in retired {
         let due = row.remove_at.is_some_and(|at| at <= wall);
-        let walked = anew::seal(ctx, row.id).await?;
+        let before = rotation.rows;
+        let walked = anew::seal(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
         rotation.rows += walked.anew;
         rotation.damaged += walked.damaged;
         if due && end(ctx, row, walked).await? {
@@ -118,7 +130,7 @@ pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
 pub async fn retire(ctx: &Context, row: vault_key::Model) -> Result<(), Error> {
     // Nothing may be sealed by it meanwhile, not even here.
     read_again(ctx).await?;
-    let walked = anew::seal(ctx, row.id).await?;
+    let walked = anew::seal(ctx, row.id, |_| ()).await?;
     end(ctx, row, walked).await.map(drop)
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::proofs::proofs;
 use crate::error::Error;
+use crate::progress::Progress;
 use crate::store::Store;
 
 /// Where two sides of the books differ.
@@ -30,11 +31,17 @@ pub struct Difference {
 ///
 /// All proofs look at one snapshot, so payments may go on beside it. However many rows there are, one is held at a
 /// time; sorting them is the database's business.
-pub async fn verify(store: &Store, mut tell: impl FnMut(&Difference)) -> Result<u64, Error> {
+pub async fn verify(
+    store: &Store,
+    progress: &dyn Progress,
+    mut tell: impl FnMut(&Difference),
+) -> Result<u64, Error> {
     let snapshot = store.snapshot().await?;
     let deleted = being_deleted(&snapshot).await?;
     let mut differences = 0;
-    for proof in proofs() {
+    let proofs = proofs();
+    progress.set_total(proofs.len() as u64);
+    for (n, proof) in proofs.into_iter().enumerate() {
         let query = Statement::from_string(snapshot.get_database_backend(), proof.sql);
         let mut rows = snapshot.stream(query).await?;
         while let Some(row) = rows.try_next().await? {
@@ -51,6 +58,7 @@ pub async fn verify(store: &Store, mut tell: impl FnMut(&Difference)) -> Result<
             });
             differences += 1;
         }
+        progress.set_done(n as u64 + 1);
     }
     Ok(differences)
 }

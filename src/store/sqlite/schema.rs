@@ -12,11 +12,14 @@ use sea_orm::{Database, DbBackend, DbErr, ProxyDatabaseTrait, ProxyExecResult, P
 use super::writer::Writing;
 
 /// Run the steps that the file has not seen.
-pub(in crate::store) async fn migrate(writing: &Writing) -> Result<(), DbErr> {
+pub(in crate::store) async fn migrate(
+    writing: &Writing,
+    on_step: &(dyn Fn(&str, usize) + Sync),
+) -> Result<(), DbErr> {
     let steps =
         Database::connect_proxy(DbBackend::Sqlite, Arc::new(Box::new(Steps(writing.clone())))).await?;
     writing.say("BEGIN IMMEDIATE")?;
-    let done = Migrator::run(&steps).await;
+    let done = Migrator::run(&steps, on_step).await;
     writing.say(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
     done
 }

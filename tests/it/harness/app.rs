@@ -209,7 +209,7 @@ impl App {
                         let location: Location = url.parse().unwrap();
                         drop(Store::open(&location, Arc::new(Ids::default())).await.unwrap());
                         if postgres::is_distributed() {
-                            distribute(&location).await.unwrap();
+                            distribute(&location, &()).await.unwrap();
                         }
                     })
                     .await?;
@@ -382,7 +382,7 @@ impl App {
     /// Where the books differ, as `ledger verify` tells.
     pub async fn differences(&self) -> Vec<Difference> {
         let mut differences = Vec::new();
-        verify(&self.ctx().store, |difference| differences.push(difference.clone())).await.unwrap();
+        verify(&self.ctx().store, &(), |difference| differences.push(difference.clone())).await.unwrap();
         differences
     }
 

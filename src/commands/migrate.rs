@@ -1,0 +1,57 @@
+//! `card-payments migrate`.
+
+use std::error::Error;
+use std::io::Write;
+
+use card_payments::config::DatabaseOptions;
+use card_payments::services::installation;
+use card_payments::store;
+use clap::Args;
+use serde_json::json;
+
+use super::progress_bar::{Bar, Unit};
+use super::terminal;
+
+/// Bring the database's schema up to date.
+///
+/// May be killed, run twice, and run by several at once. A server does the same when it starts.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  card-payments migrate --database-url postgres://payments@db/payments\n\n\
+    Prints nothing, or with --distribute the tables; with --json {step} for each step that has run, or {table}."
+)]
+pub struct Migrate {
+    #[command(flatten)]
+    database: DatabaseOptions,
+    /// And distribute its tables over the workers of a Citus cluster, with every server stopped; prints those that were
+    /// not yet.
+    #[arg(long)]
+    distribute: bool,
+    /// One JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Run it.
+pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
+    let Migrate { database, distribute, json } = command;
+    let location = if distribute { database.url().parse()? } else { super::location(&database)? };
+    let bar = Bar::new(if distribute { "Distributing" } else { "Migrating" }, Unit::Things);
+    let found = store::look(&location).await?;
+    installation::refuse_other(found.environment.as_deref(), database.environment)?;
+    let (done, kind) = if distribute {
+        (store::distribute(&location, &bar).await?, "table")
+    } else {
+        (store::migrate(&location, &bar).await?, "step")
+    };
+    drop(bar);
+    let mut out = terminal::stdout();
+    for name in done {
+        if json {
+            writeln!(out, "{}", json!({ kind: name }))?;
+        } else if distribute {
+            writeln!(out, "{name}")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! The program's environment variables, and misspelled ones.
+
+use std::fmt;
+
+use clap::{Arg, Args, Command};
+
+use super::{DatabaseOptions, Secrets, ServeOptions};
+
+const PREFIX: &str = "CARD_PAYMENTS_";
+/// Variables of the commands that call a running server.
+const OF_COMMANDS: [&str; 3] = ["CARD_PAYMENTS_SERVER", "CARD_PAYMENTS_KEY", "CARD_PAYMENTS_WEBHOOK_KEY"];
+
+/// Returns the options of `serve`.
+pub fn serve_options() -> Command {
+    let options = ServeOptions::augment_args(Command::new("serve"));
+    DatabaseOptions::augment_args(options).disable_help_flag(true)
+}
+
+/// Returns the variable of an option.
+pub fn variable(option: &Arg) -> String {
+    option.get_env().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A variable with our prefix that the program does not read: its setting has no effect.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnknownVariable {
+    name: String,
+    meant: Option<String>,
+}
+
+impl fmt::Display for UnknownVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is no variable of this release: nobody reads it", self.name)
+    }
+}
+
+impl UnknownVariable {
+    /// Returns how to mend it.
+    pub fn mend(&self) -> String {
+        match &self.meant {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => "remove it; card-payments serve --help names those that there are".into(),
+        }
+    }
+}
+
+/// Returns the unknown variables of this process.
+pub fn unknown_variables() -> Vec<UnknownVariable> {
+    let mut known: Vec<_> = serve_options().get_arguments().map(variable).collect();
+    known.extend(OF_COMMANDS.map(str::to_owned));
+    known.extend(Secrets::VARIABLES.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_FILE")]));
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut unknown: Vec<_> =
+        names.filter(|name| name.starts_with(PREFIX) && !known.contains(name)).collect();
+    unknown.sort();
+    let nearest = |name: &str| {
+        let far = |known: &String| strsim::damerau_levenshtein(known, name);
+        let nearest = known.iter().min_by_key(|known| far(known));
+        // A name that differs in more than half of its letters is another word.
+        nearest.filter(|known| 2 * far(known) <= name.len() - PREFIX.len()).cloned()
+    };
+    unknown.into_iter().map(|name| UnknownVariable { meant: nearest(&name), name }).collect()
+}

@@ -1,0 +1,17 @@
+//! Progress of long work, reported to an observer.
+
+/// Observes long work.
+pub trait Progress: Send + Sync {
+    /// Sets how much there is to do.
+    fn set_total(&self, total: u64);
+
+    /// Sets how much of it is done.
+    fn set_done(&self, done: u64);
+}
+
+/// Ignores all progress.
+impl Progress for () {
+    fn set_total(&self, _: u64) {}
+
+    fn set_done(&self, _: u64) {}
+}

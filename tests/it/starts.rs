@@ -1,0 +1,252 @@
+//! What a server cannot start on it says as `check` does, soon and in one line; what it starts with all the same, it warns of.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::harness::process::{Process, ask, output, program};
+use crate::harness::{Installed, operated};
+
+/// Nobody: a user who may write nothing of ours.
+const NOBODY: u32 = 65534;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A server refuses to start in these words, within some seconds, and a check finds the same.
+#[track_caller]
+fn both_say(installation: impl Fn() -> Command, said: &str) {
+    let began = Instant::now();
+    let (code, stdout, stderr) = output(installation().arg("serve").env("CARD_PAYMENTS_LOG", "error"));
+    assert!(began.elapsed() < Duration::from_secs(5), "after {:?}", began.elapsed());
+    assert_eq!((code, stdout.as_str(), stderr), (Some(1), "", format!("error: {said}\n")));
+    let (code, stdout, _) = output(installation().args(["check", "--json"]));
+    let findings: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is = |finding: &&Value| {
+        finding["level"] == "wrong" && finding["said"] == said && finding["mend"].is_string()
+    };
+    assert!(code == Some(1) && findings.iter().any(|finding| is(&finding)), "{said}: {findings:#?}");
+}
+
+fn on(url: &str) -> impl Fn() -> Command {
+    let data = folder().keep();
+    let url = url.to_owned();
+    move || {
+        let mut command = program(&data);
+        command.env("CARD_PAYMENTS_DATABASE_URL", &url);
+        command
+    }
+}
+
+operated! {
+    async fn a_schema_of_a_later_release_is_told_alike(installed) {
+        installed.serve().stopped();
+        installed.execute("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m9999_later', 0)").await;
+        let said = "the database's schema is of a later release: m9999_later";
+        both_say(|| installed.program(), said);
+        for command in [&["migrate"][..], &["account", "list"], &["vault", "rotate"]] {
+            installed.refuses(command, said);
+        }
+    }
+}
+
+#[test]
+fn a_postgresql_that_refuses_or_says_nothing_is_named_within_seconds() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = |address: SocketAddr| format!("postgres://payments:hunter2@{address}/payments");
+    let refused = "Connection refused (os error 111)";
+    both_say(on(&url(gone)), &format!("no PostgreSQL answers at {gone}: {refused}"));
+    // It takes the call, and that is all.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let said = format!("no PostgreSQL answers at {address}: nothing was heard for 2 seconds");
+    both_say(on(&url(address)), &said);
+    for command in [&["account", "list"][..], &["migrate"], &["ledger", "verify"]] {
+        let (code, _, stderr) = output(on(&url(address))().args(command));
+        assert_eq!((code, stderr), (Some(1), format!("error: {said}\n")), "{command:?}");
+    }
+}
+
+#[test]
+fn what_is_no_file_or_no_folder_is_told_alike() {
+    let data = folder();
+    let place = data.path().join("place");
+    std::fs::create_dir(&place).unwrap();
+    both_say(
+        on(&format!("sqlite:{}", place.display())),
+        &format!("the database cannot be opened: {} is a folder, not a file", place.display()),
+    );
+    let file = data.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    for below in [file.clone(), file.join("below")] {
+        both_say(|| program(&below), &format!("{} is no folder", file.display()));
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), b"x");
+}
+
+#[test]
+fn a_file_that_only_others_may_write_to_is_told_alike() {
+    let data = folder();
+    Process::start(&mut program(data.path())).stopped();
+    let file = data.path().join("card-payments.db");
+    let is_root = rustix::process::getuid().is_root();
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    mode(&file, 0o444);
+    mode(&data.path().join("vault.key"), 0o444);
+    // A place that nobody comes to is not where a user's program is.
+    let copy = folder();
+    let own = copy.path().join("card-payments");
+    if is_root {
+        mode(data.path(), 0o777);
+        mode(copy.path(), 0o755);
+        std::fs::copy(env!("CARGO_BIN_EXE_card-payments"), &own).unwrap();
+    }
+    let installation = || {
+        let mut command = program(data.path());
+        if is_root {
+            command = Command::new(&own);
+            command.env_clear().env("CARD_PAYMENTS_DATA_DIR", data.path()).uid(NOBODY).gid(NOBODY);
+            command.env("CARD_PAYMENTS_LISTEN", "127.0.0.1:0");
+        }
+        command
+    };
+    both_say(
+        installation,
+        &format!("the database {} cannot be written: Permission denied (os error 13)", file.display()),
+    );
+}
+
+#[test]
+fn a_file_that_is_damaged_is_told() {
+    let data = folder();
+    let server = Process::start(&mut program(data.path()));
+    server.pay(&server.keys().0).ok(201);
+    server.stopped();
+    let file = data.path().join("card-payments.db");
+    let whole = std::fs::read(&file).unwrap();
+    let check = || output(program(data.path()).arg("check"));
+    assert!(check().1.contains("every page of it is whole"), "{}", check().1);
+    // A page in its middle, which no start reads.
+    let page: u32 = {
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        let root = "SELECT rootpage FROM sqlite_master WHERE name = 'charges'";
+        connection.query_row(root, [], |row| row.get(0)).unwrap()
+    };
+    let page = usize::try_from(page).unwrap();
+    let size = usize::from(u16::from_be_bytes([whole[16], whole[17]]));
+    let mut damaged = whole.clone();
+    damaged[(page - 1) * size..page * size].fill(0xff);
+    std::fs::write(&file, &damaged).unwrap();
+    let (code, said, _) = check();
+    assert!(
+        code == Some(1) && said.contains("it is damaged: ") && said.contains("restore the last backup"),
+        "{said}"
+    );
+    // Its first page, without which it is nothing.
+    let mut damaged = whole;
+    damaged[..size].fill(0xff);
+    std::fs::write(&file, &damaged).unwrap();
+    let said = format!("the database {} is damaged: it cannot be read as a database", file.display());
+    both_say(|| program(data.path()), &said);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_that_postgresql_finds_itself_is_told() {
+    let Some(installed) = Installed::on(crate::harness::Database::Postgres).await else { return };
+    installed.serve().stopped();
+    let check = || output(installed.program().arg("check"));
+    assert!(check().1.contains("not looked at: the extension amcheck is not there"), "{}", check().1);
+    if installed.number("SELECT count(*) FROM pg_available_extensions WHERE name = 'amcheck'").await == 0 {
+        return;
+    }
+    installed.execute("CREATE EXTENSION amcheck").await;
+    let (code, said, _) = check();
+    assert!(code == Some(0) && said.contains("indexes and ") && said.contains("tables are whole"), "{said}");
+    // An index whose order means something else than when it was made.
+    let compares = |less: i32| {
+        format!(
+            "CREATE OR REPLACE FUNCTION compared(int4, int4) RETURNS int4 LANGUAGE sql IMMUTABLE STRICT AS \
+             $$ SELECT CASE WHEN $1 = $2 THEN 0 WHEN $1 < $2 THEN {less} ELSE {} END $$",
+            -less
+        )
+    };
+    installed.execute(&compares(-1)).await;
+    for sql in [
+        "CREATE OPERATOR CLASS turned FOR TYPE int4 USING btree AS OPERATOR 1 < (int4, int4), OPERATOR 2 <= (int4, int4), \
+         OPERATOR 3 = (int4, int4), OPERATOR 4 >= (int4, int4), OPERATOR 5 > (int4, int4), FUNCTION 1 compared(int4, int4)",
+        "CREATE TABLE numbers (n int4)",
+        "INSERT INTO numbers SELECT generate_series(1, 1000)",
+        "CREATE INDEX numbers_by_n ON numbers (n turned)",
+    ] {
+        installed.execute(sql).await;
+    }
+    assert_eq!(check().0, Some(0));
+    installed.execute(&compares(1)).await;
+    let (code, said, _) = check();
+    assert!(code == Some(1) && said.contains("it is damaged: the index numbers_by_n"), "{said}");
+}
+
+#[test]
+fn a_port_of_another_installation_is_told_from_ones_own() {
+    let (one, other) = (folder(), folder());
+    let server = Process::start(&mut program(one.path()));
+    let address = server.address.to_string();
+    let check = |data: &Path| output(program(data).env("CARD_PAYMENTS_LISTEN", &address).arg("check"));
+    let (code, said, _) = check(one.path());
+    assert!(code == Some(0) && said.contains(&format!("a server answers at {address} already")), "{said}");
+    let another = format!("another installation of card-payments listens on {address}");
+    let (code, said, _) = check(other.path());
+    assert!(code == Some(1) && said.contains(&another), "one that has no database yet: {said}");
+    Process::start(&mut program(other.path())).stopped();
+    let (code, said, _) = check(other.path());
+    assert!(code == Some(1) && said.contains(&another), "{said}");
+    let health = ask(server.address, "GET", "/healthz", None, "");
+    assert_eq!((health.body.as_str(), health.headers["x-installation"].len()), ("ok\n", 16));
+    // It stays what it is, whatever keys it has since.
+    output(program(one.path()).args(["vault", "rotate"]));
+    assert_eq!(check(one.path()).0, Some(0));
+    server.stopped();
+}
+
+#[test]
+fn a_misspelled_variable_is_warned_of() {
+    let data = folder();
+    let mut command = program(data.path());
+    command.env("CARD_PAYMENTS_RETENTION_DASY", "40").env("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", "red");
+    let log = Process::start(&mut command).stopped();
+    let warnings: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |name: &str, mend: &str| {
+        let said = format!("{name} is no variable of this release: nobody reads it; {mend}");
+        warnings.iter().any(|line| line["level"] == "WARN" && line["fields"]["message"] == said.as_str())
+    };
+    assert!(told("CARD_PAYMENTS_RETENTION_DASY", "did you mean CARD_PAYMENTS_RETENTION_DAYS?"), "{log}");
+    let help = "remove it; card-payments serve --help names those that there are";
+    assert!(told("CARD_PAYMENTS_COLOUR_OF_THE_DOOR", help), "{log}");
+    let log = Process::start(&mut program(data.path())).stopped();
+    assert!(!log.contains("nobody reads it"), "{log}");
+}
+
+#[test]
+fn a_port_is_enough_of_an_address() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let data = folder();
+    for listen in [format!("{port}"), format!(":{port}"), format!("localhost:{port}")] {
+        let server = Process::start(program(data.path()).args(["--listen", &listen]));
+        assert_eq!(server.address.to_string(), format!("127.0.0.1:{port}"), "{listen}");
+        let health = output(program(data.path()).args(["health", "--listen", &listen]));
+        assert_eq!(health, (Some(0), "ok\n".into(), String::new()));
+        let ping = output(program(data.path()).env("CARD_PAYMENTS_LISTEN", &listen).args([
+            "trigger",
+            "customer.created",
+            "--json",
+        ]));
+        assert_eq!((ping.0, ping.2.as_str()), (Some(0), ""), "{listen}");
+        server.stopped();
+    }
+}
