@@ -1,6 +1,7 @@
 //! The application put together: configuration in, a context and a router out.
 
 mod beside;
+mod takeover;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ use crate::services::audit::KeyUses;
 use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
-use crate::services::{Context, Ctx, charges, data_keys, refunds, sandbox, webhooks};
+use crate::services::{Context, Ctx, data_keys};
 use crate::store::{self, ConnectError, FileLock, Found, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
@@ -202,13 +203,7 @@ impl App {
         if lock.is_some() || ctx.chance.is_seeded() {
             // Nobody else can be making a payment, submitting a refund, delivering a webhook or moving a clock on this
             // file; nor may anybody where a seed decides, and what a killed server left no time frees there.
-            match hasten(&ctx).await {
-                // No time passes where a seed decides.
-                Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {
-                    tracing::warn!(%error, "what was under way when the server ended is taken up when its time is over");
-                }
-                done => done.map_err(InstallationError::Store)?,
-            }
+            takeover::take_up(&ctx).await?;
         }
         let door = Door::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
@@ -244,14 +239,6 @@ impl App {
         let index = Arc::new(Index { metrics: true, ..(*self.site.index).clone() });
         http::admin_router(Site::new(Shared { index, ..(*self.site).clone() }))
     }
-}
-
-/// Take up at once what a server had under way that ended: for one that knows to be the only one.
-async fn hasten(ctx: &Context) -> Result<(), Error> {
-    charges::settle::hasten(ctx).await?;
-    refunds::submit::hasten(ctx).await?;
-    webhooks::hasten(ctx).await?;
-    sandbox::clock::hasten(ctx).await
 }
 
 /// Open the database, of which a server has the lock, and its keys. One that is nobody's yet becomes the environment's.

@@ -49,8 +49,8 @@ pub enum ConnectError {
         "the database {0} is in use by a server under another name of the file: give the name that the server has"
     )]
     OtherName(PathBuf),
-    /// A newer schema has no room.
-    #[error("the disk is full, and the schema of this release needs room: make room, and start again")]
+    /// The index of a log, a newer schema or a copy has no room.
+    #[error("the disk is full: make room, and try again")]
     Full,
     /// Somebody else's tables are in it.
     #[error("the database holds tables that are not ours; give card-payments a database of its own")]
@@ -87,7 +87,13 @@ pub enum ConnectError {
     Thread(std::io::Error),
     /// The database says no.
     #[error("the database cannot be opened: {0}")]
-    Database(#[from] DbErr),
+    Database(#[source] DbErr),
+}
+
+impl From<DbErr> for ConnectError {
+    fn from(error: DbErr) -> Self {
+        if is_full(&error) { Self::Full } else { Self::Database(error) }
+    }
 }
 
 impl ConnectError {
@@ -189,10 +195,7 @@ async fn prepared_file(
         done => done.map(|_| lacks_room(path))?,
     };
     let writing = Writing::on(connection);
-    sqlite::migrate(&writing, on_step).await.map_err(|error| match error {
-        error if is_full(&error) => ConnectError::Full,
-        error => error.into(),
-    })?;
+    sqlite::migrate(&writing, on_step).await?;
     Ok((writing, full))
 }
 
@@ -216,10 +219,10 @@ pub(super) async fn open(
     }
 }
 
-/// Whether SQLite found no room.
+/// Whether SQLite found no room, in its files or for the index of its log.
 fn is_full(error: &DbErr) -> bool {
-    const SQLITE_FULL: &str = "13";
-    answered(error).is_some_and(|code| code == SQLITE_FULL)
+    const FULL: [&str; 2] = ["13", "4874"];
+    answered(error).is_some_and(|code| FULL.contains(&code.as_str()))
 }
 
 /// What is wrong with a file's disk that has no room for payments. A system that does not tell has room.

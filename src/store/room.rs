@@ -4,12 +4,15 @@ use futures::FutureExt;
 use sea_orm::ConnectionTrait;
 
 use super::Store;
+use super::connect::answered;
 use super::either::Either;
 use crate::error::Error;
 use crate::limits::PROVING_BYTES;
 
 /// What a row has, and is no more than a row may have without being made smaller.
 const ROW_BYTES: usize = 1024;
+/// PostgreSQL's insufficient_privilege.
+const MAY_NOT: &str = "42501";
 
 impl Store {
     /// Make sure that the database can be written: where a write has failed since, by one as large as those of payments.
@@ -35,7 +38,14 @@ impl Store {
                      SELECT repeat('x', {ROW_BYTES}) AS filler FROM generate_series(1, {rows}); \
                      DROP TABLE card_payments_room"
                 );
-                self.execute(filler).await?;
+                match self.execute(filler).await {
+                    // One that may make no tables shows that it writes at all.
+                    Err(Error::Database(error)) if answered(&error).as_deref() == Some(MAY_NOT) => {
+                        let same = "UPDATE installation SET value = value WHERE name = 'environment'";
+                        self.execute(same.into()).await?;
+                    }
+                    made => made?,
+                }
             }
         }
         doubt.ends();

@@ -70,6 +70,18 @@ async fn a_start_on_a_full_disk_serves_what_is_there_and_writes_once_there_is_ro
     assert_eq!(code, Some(0), "{stdout}{stderr}");
 }
 
+#[test]
+fn a_start_that_has_no_room_for_the_index_of_the_log_says_so() {
+    let Some(disk) = SmallDisk::of(6) else { return };
+    let data = disk.path().join("data");
+    Process::start(&mut program(&data)).stopped();
+    disk.fill();
+    let (code, _, stderr) = output(&mut program(&data));
+    assert_eq!((code, stderr.as_str()), (Some(1), "error: the disk is full: make room, and try again\n"));
+    disk.empty();
+    Process::start(&mut program(&data)).stopped();
+}
+
 /// As PostgreSQL says it when the table of charges cannot grow, while there are pages left for something small.
 const FULL: &str = "\
     CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
