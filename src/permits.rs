@@ -192,7 +192,7 @@ mod tests {
     const LONG: Duration = Duration::from_mins(1);
 
     fn account(number: u128) -> Lane {
-        Some(AccountToken::from(Uuid::from_u128(number)))
+        Some(AccountToken::new(Uuid::from_u128(number)))
     }
 
     #[tokio::test]

@@ -345,6 +345,7 @@ fn live_options() -> ServeOptions {
         acquirer: Some("simulator".into()),
         admin_listen: None,
         trusted_proxies: Vec::new(),
+        fill_in_key: true,
         webhook_allow: Vec::new(),
         wallet_a_hosts: Vec::new(),
         wallet_g_recipient: None,

@@ -305,6 +305,7 @@ fn the_environment_decides_and_the_operator_adds() {
             acquirer: Some("simulator".into()),
             admin_listen: None,
             trusted_proxies: Vec::new(),
+            fill_in_key: true,
             wallet_a_hosts: Vec::new(),
             wallet_g_recipient: None,
             wallet_roots: None,
