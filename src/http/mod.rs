@@ -36,6 +36,7 @@ mod plans;
 mod rate;
 mod recipients;
 mod refunds;
+mod representations;
 mod sandbox;
 mod subscriptions;
 mod swagger;
@@ -50,7 +51,6 @@ mod webhooks;
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use tokio::sync::watch;
@@ -64,6 +64,7 @@ pub use gate::Gate;
 use listen::Phase;
 pub use metrics::Metrics;
 pub use rate::Rate;
+use representations::Representations;
 pub use system::{INSTALLATION, Index};
 
 use crate::config::Environment;
@@ -210,19 +211,19 @@ pub fn openapi() -> serde_json::Value {
 /// start, and many a server is never asked.
 #[derive(Debug, Default)]
 pub struct Document {
-    yaml: OnceLock<Bytes>,
-    json: OnceLock<Bytes>,
+    yaml: OnceLock<Representations>,
+    json: OnceLock<Representations>,
 }
 
 impl Document {
-    fn yaml(&self, index: &Index) -> Bytes {
-        let made = || document::yaml(&document::served(openapi(), index.named.as_deref())).into();
-        self.yaml.get_or_init(made).clone()
+    fn yaml<'a>(&'a self, index: &Index) -> &'a Representations {
+        let text = || document::yaml(&document::served(openapi(), index.named.as_deref()));
+        self.yaml.get_or_init(|| Representations::new("application/yaml", text()))
     }
 
-    fn json(&self, index: &Index) -> Bytes {
-        let made = || document::served(openapi(), index.named.as_deref()).to_string().into();
-        self.json.get_or_init(made).clone()
+    fn json<'a>(&'a self, index: &Index) -> &'a Representations {
+        let text = || document::served(openapi(), index.named.as_deref()).to_string();
+        self.json.get_or_init(|| Representations::new("application/json", text()))
     }
 }
 

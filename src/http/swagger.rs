@@ -1,56 +1,67 @@
 //! The Swagger page, which works offline.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
+use url::Url;
 
-use super::{Site, own_machine};
+use super::representations::Representations;
+use super::{Site, own_machine, pages};
 use crate::config::Environment;
+use crate::error::ErrorCode;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// The page and what it reads; its first script is ours, for the sake of the key.
+/// The page and its files. One of its scripts is made for each request, because it may fill in a key.
 pub fn routes() -> Router<Site> {
     Router::new()
         .route("/docs", get(async || Redirect::to("/docs/")))
-        .route("/docs/", get(async || Html(PAGE)))
+        .route("/docs/", get(page))
         .route("/docs/swagger-initializer.js", get(initializer))
         .route("/docs/{file}", get(file))
-        .route("/openapi.json", get(document))
 }
 
-async fn document(State(site): State<Site>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], site.document.json(&site.index))
+/// Everything comes from this server, and scripts and styles from files of their own. Requests also go to the address that the
+/// operator has named, which is the first server of the document, and a file that is downloaded is shown as a blob.
+async fn page(State(site): State<Site>) -> Response {
+    let named = site.index.named.as_deref().and_then(|named| Url::parse(named).ok());
+    let named = named.map(|named| named.origin().ascii_serialization()).unwrap_or_default();
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' {named}; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    pages::guarded_by(Html(include_str!("swagger/page.html")).into_response(), &policy, "no-referrer")
 }
 
-/// Readable without a browser: all else of the page is compressed.
-const PAGE: &str = r#"<!DOCTYPE html>
-<html lang="en">
-<meta charset="UTF-8">
-<title>Swagger UI</title>
-<link rel="stylesheet" href="swagger-ui.css">
-<link rel="stylesheet" href="index.css">
-<link rel="icon" type="image/png" href="favicon-32x32.png" sizes="32x32">
-<div id="swagger-ui"></div>
-<script src="swagger-ui-bundle.js"></script>
-<script src="swagger-ui-standalone-preset.js"></script>
-<script src="swagger-initializer.js"></script>
-</html>
-"#;
+/// The page's files by their names: Swagger UI's, compressed as they lie in the program, and ours.
+static FILES: LazyLock<Vec<(&str, Representations)>> = LazyLock::new(|| {
+    const SCRIPT: &str = "text/javascript; charset=utf-8";
+    const STYLE: &str = "text/css; charset=utf-8";
 
-/// A part of the page, as it lies in the program.
-async fn file(Path(name): Path<String>) -> Response {
-    let Ok(Some(file)) = utoipa_swagger_ui::serve(&name, Arc::default()) else {
-        return StatusCode::NOT_FOUND.into_response();
-    };
-    let encoding = file.gzpipped.then_some([(header::CONTENT_ENCODING, "gzip")]);
-    ([(header::CONTENT_TYPE, file.content_type)], encoding, file.bytes.into_owned()).into_response()
+    let vendored =
+        [("swagger-ui-bundle.js", SCRIPT), ("swagger-ui.css", STYLE), ("favicon-32x32.png", "image/png")];
+    let vendored = vendored.into_iter().filter_map(|(name, content_type)| {
+        let file = utoipa_swagger_ui::serve(name, Arc::default()).ok()??;
+        let bytes = file.bytes.into_owned();
+        let new = if file.gzpipped { Representations::from_gzip } else { Representations::new };
+        Some((name, new(content_type, bytes)))
+    });
+    let own = [
+        ("page.js", Representations::new(SCRIPT, include_str!("swagger/page.js"))),
+        ("page.css", Representations::new(STYLE, include_str!("swagger/page.css"))),
+    ];
+    vendored.chain(own).collect()
+});
+
+async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    let file = FILES.iter().find(|(file, _)| *file == name);
+    file.map_or_else(|| ErrorCode::RouteNotFound.into_response(), |(_, file)| file.respond(&headers))
 }
 
 /// No badge of somebody else's validator, deep links, and the test key for whoever sits at the server. In test the page is
@@ -60,26 +71,23 @@ async fn initializer(State(site): State<Site>, request: Parts) -> impl IntoRespo
     let key = own_machine::test_key(&site, &request);
     let key = key.map_or(Value::Null, |key| key.expose().into());
     let to_be_tried = site.index.environment == Environment::Test;
+    // Highlighting makes an operation half as slow again to open, and its colours are too faint.
     let settings = json!({
-        "url": "/openapi.json", "dom_id": "#swagger-ui", "layout": "StandaloneLayout", "validatorUrl": "none",
-        "deepLinking": true, "tryItOutEnabled": to_be_tried, "persistAuthorization": to_be_tried, "docExpansion": "none",
-        "defaultModelsExpandDepth": 0,
+        "url": "/openapi.json", "dom_id": "#swagger-ui", "validatorUrl": "none", "deepLinking": true, "filter": true,
+        "tryItOutEnabled": to_be_tried, "persistAuthorization": to_be_tried, "docExpansion": "none",
+        "defaultModelsExpandDepth": -1, "syntaxHighlight": false,
     });
     let script = format!(
-        "window.onload = () => {{\n\
-         \x20 const key = {key}\n\
-         \x20 const {{ presets: {{ apis }}, plugins: {{ DownloadUrl }} }} = SwaggerUIBundle\n\
-         \x20 window.ui = SwaggerUIBundle({{\n\
-         \x20   ...{settings},\n\
-         \x20   presets: [apis, SwaggerUIStandalonePreset],\n\
-         \x20   plugins: [DownloadUrl],\n\
-         \x20   onComplete() {{\n\
-         \x20     // Somebody's own key, kept by the browser, stays.\n\
-         \x20     const given = window.ui.authSelectors.authorized()\n\
-         \x20     if (key && !given.has('secret_key')) window.ui.preauthorizeBasic('secret_key', key, '')\n\
-         \x20   }},\n\
-         \x20 }})\n\
-         }}\n"
+        "const key = {key}\n\
+         window.ui = SwaggerUIBundle({{\n\
+         \x20 ...{settings},\n\
+         \x20 plugins: [CardPayments],\n\
+         \x20 onComplete() {{\n\
+         \x20   // Somebody's own key, kept by the browser, stays.\n\
+         \x20   const given = window.ui.authSelectors.authorized()\n\
+         \x20   if (key && !given.has('secret_key')) window.ui.preauthorizeBasic('secret_key', key, '')\n\
+         \x20 }},\n\
+         }})\n"
     );
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),

@@ -2,13 +2,15 @@
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use ipnet::IpNet;
+use tokio::task::spawn_blocking;
 
 use super::listen::Phase;
-use super::{Site, swagger};
+use super::representations::Representations;
+use super::{Document, Site, swagger};
 use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
@@ -34,11 +36,21 @@ pub struct Index {
 
 /// The routes beside /1.
 pub fn routes() -> Router<Site> {
-    Router::new().route("/", get(index)).route("/openapi.yaml", get(document)).merge(swagger::routes())
+    Router::new()
+        .route("/", get(index))
+        .route("/openapi.yaml", get(async |site, headers| document(site, headers, Document::yaml).await))
+        .route("/openapi.json", get(async |site, headers| document(site, headers, Document::json).await))
+        .merge(swagger::routes())
 }
 
-async fn document(State(site): State<Site>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/yaml")], site.document.yaml(&site.index))
+/// Writing and compressing the document takes a while, once: not on a thread that answers others.
+async fn document(
+    State(site): State<Site>,
+    headers: HeaderMap,
+    written: for<'a> fn(&'a Document, &Index) -> &'a Representations,
+) -> Result<Response, Error> {
+    let answer = spawn_blocking(move || written(&site.document, &site.index).respond(&headers));
+    answer.await.map_err(|error| Error::internal(error.to_string()))
 }
 
 /// What watches over the server, whatever it has to do.

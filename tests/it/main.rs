@@ -79,6 +79,7 @@ mod refund_races;
 mod refunds;
 mod releases;
 mod remote_acquirer;
+mod representations;
 mod request_log;
 mod requests;
 mod sandbox_accounts;

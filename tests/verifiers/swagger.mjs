@@ -1,32 +1,130 @@
-// A reader of the Swagger page: opens an operation by its deep link, presses Execute as it stands, and tells what came.
-// Called with the page's address, the operation's tag and its id.
+// A reader of the Swagger page, at a desk and on a phone: opens an operation, presses Execute twice as it stands, filters, and
+// has the page judged by axe. Called with the page's address, the operation's tag and its id; tells what was met on the way.
+// SCREENSHOTS names a folder for pictures.
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { chromium } from 'playwright-core'
 
 const [url, tag, operation] = process.argv.slice(2)
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   timeout: 120_000,
 })
-const context = await browser.newContext({ viewport: { width: 1280, height: 1024 } })
-context.setDefaultTimeout(120_000)
-const page = await context.newPage()
-const elsewhere = []
-page.on('request', (request) => {
-  if (new URL(request.url()).origin !== new URL(url).origin && !request.url().startsWith('data:')) elsewhere.push(request.url())
-})
-await page.goto(`${url}#/${tag}/${operation}`)
-const block = page.locator(`[id="operations-${tag}-${operation}"]`)
-await block.getByRole('button', { name: 'Execute' }).click()
-const status = block.locator('.live-responses-table .response .response-col_status')
-await status.first().waitFor()
-const told = {
-  status: (await status.first().innerText()).trim().split(/\s/)[0],
-  body: await block.locator('.live-responses-table .response .highlight-code').first().innerText(),
-  sections: await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.dataset.tag)),
-  headings: await page.locator('.info h2').allInnerTexts(),
-  elsewhere,
+const told = { visits: [], elsewhere: [], complaints: [], findings: [], wide: [] }
+
+async function visitor(options) {
+  const context = await browser.newContext(options)
+  context.setDefaultTimeout(120_000)
+  const page = await context.newPage()
+  // Warnings are Swagger UI's own; what the policy forbids is an error.
+  page.on('console', (message) => message.type() === 'error' && told.complaints.push(message.text()))
+  page.on('pageerror', (error) => told.complaints.push(String(error)))
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(url).origin && !/^(data|blob):/.test(request.url())) told.elsewhere.push(request.url())
+  })
+  return page
 }
-if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true })
+
+const shot = async (page, name) => {
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/swagger-${name}.png`, fullPage: name.includes('whole') })
+}
+
+// Milliseconds until all sections are painted, and from a click until its operation is.
+const sectionsPainted = () => new Promise((done) => {
+  const look = () => {
+    const all = document.querySelectorAll('.opblock-tag')
+    if (all.length > 1) requestAnimationFrame(() => setTimeout(() => done(performance.now())))
+    else setTimeout(look, 5)
+  }
+  look()
+})
+const operationOpened = (id) => new Promise((done) => {
+  const began = performance.now()
+  document.querySelector(`[id="${id}"] .opblock-summary-control`).click()
+  const look = () => {
+    const block = document.getElementById(id)
+    if (block.querySelector('.execute') && block.querySelector('.responses-table')) {
+      requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)))
+    } else setTimeout(look, 2)
+  }
+  look()
+})
+
+const id = `operations-${tag}-${operation}`
+const desk = { viewport: { width: 1280, height: 1024 } }
+// The first one finds a server that has not written its document yet.
+for (let visit = 0; visit < 4; visit += 1) {
+  const page = await visitor(desk)
+  await page.goto(url, { waitUntil: 'commit' })
+  const sections = await page.evaluate(sectionsPainted)
+  await page.locator(`.opblock-tag[data-tag="${tag}"]`).click()
+  await page.locator(`[id="${id}"]`).waitFor()
+  const opened = await page.evaluate(operationOpened, id)
+  told.visits.push({ sections: Math.round(sections), operation: Math.round(opened) })
+  await page.context().close()
+}
+
+const page = await visitor(desk)
+await page.goto(`${url}#/${tag}/${operation}`)
+const block = page.locator(`[id="${id}"]`)
+const execute = block.getByRole('button', { name: 'Execute' })
+await execute.waitFor()
+told.title = await page.title()
+told.key = await block.locator('[data-param-name="Idempotency-Key"] input').inputValue()
+told.sections = await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.dataset.tag))
+told.headings = await page.locator('.info h2').allInnerTexts()
+told.answers = []
+for (let time = 0; time < 2; time += 1) {
+  const [answer] = await Promise.all([page.waitForResponse((response) => response.request().method() === 'POST'), execute.click()])
+  const body = await answer.json()
+  told.answers.push({ status: answer.status(), token: body.response?.token, error: body.error })
+  await block.locator('.live-responses-table .highlight-code', { hasText: body.response?.token ?? body.error }).first().waitFor()
+}
+const status = block.locator('.live-responses-table .response .response-col_status')
+told.shown = (await status.first().innerText()).trim().split(/\s/)[0]
+await shot(page, 'executed')
+
+const filter = page.getByRole('textbox', { name: 'Filter operations' })
+await filter.fill('VOID')
+told.filtered = []
+for (const name of await page.locator('.opblock-tag').evaluateAll((tags) => tags.map((tag) => tag.dataset.tag))) {
+  const section = page.locator('.opblock-tag-section', { has: page.locator(`.opblock-tag[data-tag="${name}"]`) })
+  if (await section.locator('.opblock').count() === 0) await section.locator('.opblock-tag').click()
+  told.filtered.push(...await section.locator('.opblock-summary-path').evaluateAll((paths) => paths.map((path) => path.dataset.path)))
+}
+await page.context().close()
+
+// Every section and one operation open, then the dialog for keys.
+for (const [name, options] of [
+  ['desk', desk],
+  ['phone', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }],
+]) {
+  const page = await visitor(options)
+  await page.goto(`${url}#/${tag}/${operation}`)
+  await page.locator(`[id="${id}"] .execute`).waitFor()
+  await shot(page, `${name}-operation`)
+  await page.locator(`[id="${id}"]`).evaluate((block) => {
+    for (const heading of document.querySelectorAll('.opblock-tag[data-is-open="false"]')) heading.click()
+    return block.id
+  })
+  await page.locator('.opblock-tag[data-is-open="false"]').first().waitFor({ state: 'detached' })
+  const spread = await page.evaluate(() => document.documentElement.scrollWidth)
+  if (spread > options.viewport.width) told.wide.push(`${name}: ${spread}`)
+  await page.evaluate(axe)
+  const judge = async (what) => {
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+    const bad = violations.filter(({ impact }) => ['critical', 'serious'].includes(impact))
+    told.findings.push(...bad.map(({ id, nodes }) => `${name}, ${what}: ${id}: ${nodes[0].html.slice(0, 200)}`))
+  }
+  await judge('sections')
+  await shot(page, `${name}-whole`)
+  await page.locator('.scheme-container .authorize').click()
+  await page.getByRole('button', { name: 'Close' }).first().waitFor()
+  await judge('keys')
+  await shot(page, `${name}-keys`)
+  await page.context().close()
+}
 console.log(JSON.stringify(told))
 await browser.close()
