@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::Bytes;
+use card_payments::limits::BODY_PATIENCE;
 use card_payments::permits::Permit;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
@@ -254,7 +255,11 @@ fn small_server(data: &Path) -> Process {
 
 fn ends(mut stream: TcpStream) -> bool {
     stream.set_read_timeout(Some(Duration::from_secs(4))).unwrap();
-    matches!(stream.read(&mut [0]), Ok(0))
+    match stream.read(&mut [0]) {
+        Ok(bytes) => bytes == 0,
+        // What it had sent was not read yet.
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
 }
 
 #[test]
@@ -267,10 +272,8 @@ fn a_connection_too_many_takes_the_seat_of_the_one_that_has_been_idle_for_longes
     idle[0].write_all(health.replace("Connection: close\r\n", "").as_bytes()).unwrap();
     assert_eq!(heard_first(&mut idle[0]).status, 200);
     idle[1].write_all(b"GET /hea").unwrap();
-    for _ in 0..2 {
-        assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
-    }
-    assert!(ends(idle.remove(1)) && ends(idle.remove(1)), "the second and the third");
+    assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+    assert!(ends(idle.remove(1)), "the second");
     idle[0].write_all(health.as_bytes()).unwrap();
     assert_eq!(heard(idle.remove(0)).status, 200);
     server.stopped();
@@ -288,8 +291,14 @@ fn a_connection_too_many_waits_while_all_others_have_a_request_under_way() {
         stream.write_all(bytes.as_bytes()).unwrap();
         stream
     };
-    let mut busy: Vec<_> = (0..8).map(|_| connect(beginning)).collect();
-    pause(Duration::from_millis(300));
+    let mut busy: Vec<_> = (0..8)
+        .map(|_| {
+            let stream = connect(beginning);
+            // It has the only place until its body has been waited for.
+            pause(BODY_PATIENCE * 2);
+            stream
+        })
+        .collect();
     let mut waiting = connect(&request("GET", "/healthz", None, ""));
     waiting.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     let nothing = waiting.read_exact(&mut [0]).unwrap_err();
@@ -298,6 +307,8 @@ fn a_connection_too_many_waits_while_all_others_have_a_request_under_way() {
     first.write_all(rest.as_bytes()).unwrap();
     heard(first).ok(201);
     assert_eq!(heard(waiting).status, 200);
+    // Who hangs up is not waited for.
+    drop(busy);
     server.stopped();
 }
 
