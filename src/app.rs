@@ -213,10 +213,10 @@ impl App {
             gate: Arc::new(Gate::new(index.load.concurrency)),
             phase: phase.subscribe(),
             ctx: Arc::clone(&ctx),
+            test_key: keys.as_ref().filter(|_| index.fill_in_key).map(|keys| Arc::new(keys.secret.clone())),
             index: Arc::new(index),
             document: Arc::default(),
             metrics: Metrics::install(),
-            test_key: keys.as_ref().map(|keys| Arc::new(keys.secret.clone())),
             door: door.map(Arc::new),
         });
         Ok(Self { router: http::router(site.clone()), ctx, keys, phase, site, _lock: lock })

@@ -4,7 +4,8 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args, ValueEnum};
 use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
@@ -113,6 +114,10 @@ pub struct ServeOptions {
     /// Networks whose X-Forwarded-For is believed, separated by commas.
     #[arg(long, env = "CARD_PAYMENTS_TRUSTED_PROXIES", value_delimiter = ',')]
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether pages fill in the first account's key for a browser on the server's own machine, in test.
+    #[arg(long, env = "CARD_PAYMENTS_FILL_IN_KEY", default_value = "true", action = ArgAction::Set,
+        value_parser = BoolishValueParser::new())]
+    pub fill_in_key: bool,
     /// Networks, addresses and host names that live webhooks may reach besides public addresses, separated by
     /// commas; link-local and metadata addresses stay forbidden.
     #[arg(long, env = "CARD_PAYMENTS_WEBHOOK_ALLOW", value_delimiter = ',')]

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod outbound;
 pub mod params;
 pub mod password;
+pub mod permits;
 pub mod random;
 pub mod remote;
 pub mod secret;

@@ -15,6 +15,12 @@ pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// How long a connection may be idle, or take to send the head of a request: longer than proxies keep theirs (a minute),
 /// so that none sends a request on a connection that is just being closed.
 pub const CONNECTION_IDLE: Duration = Duration::from_secs(75);
+/// How long a new connection may send nothing at all.
+pub const FIRST_BYTE: Duration = Duration::from_secs(5);
+/// How many headers a request may have.
+pub const HEADERS_MAX: usize = 100;
+/// How many connections may wait in the listener's queue, as far as the system allows.
+pub const LISTEN_BACKLOG: u32 = 4096;
 /// How long a caller may take nothing at all of an answer that is being sent. Kernels tell of room in steps of many
 /// kilobytes, so that who takes a byte at a time is cut off, too.
 pub const ANSWER_STALLED: Duration = Duration::from_secs(30);
@@ -49,6 +55,16 @@ pub const PLACES_A_LARGE_BODY: usize = 8;
 pub const SMALL_ANSWER_BYTES: usize = 64 * 1024;
 /// How many bytes of large answers a process holds until their callers have taken them.
 pub const ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// What a record of a list is taken to need until its list is made: twice a charge without metadata.
+pub const RECORD_BYTES: usize = 2 * 1024;
+/// How long a long answer waits for its turn to be made. It holds up nobody meanwhile.
+pub const LONG_ANSWER_WAIT: Duration = Duration::from_secs(5);
+/// How many processors it takes that one of them makes long answers: the others stay with everything else.
+pub const PROCESSORS_A_LONG_ANSWER: usize = 2;
+/// How many callers' accounts are remembered by their keys, so that places are shared fairly before a key is looked up.
+pub const LANES_MAX: u64 = 50_000;
+/// For how long one is remembered that does not ask.
+pub const LANE_IDLE: Duration = Duration::from_mins(10);
 
 /// A full bucket holds the requests of so many seconds.
 pub const RATE_BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not 0");
@@ -254,6 +270,8 @@ pub const CLOCK_LEASE_RENEWED: Duration = Duration::from_secs(1);
 pub const CLOCK_LOOKS_AGAIN: Duration = Duration::from_millis(20);
 /// Eleven questions fill the time of a move.
 pub const CLOCK_DOUBLINGS_MAX: u32 = 11;
+/// How often a move asks an acquirer that does not answer about a refund, in about a second, before the clock passes it.
+pub const CLOCK_REFUND_TRIES: u32 = 5;
 /// Decisions 12: how much of what ran is told.
 pub const CLOCK_RAN_TOLD_MAX: usize = 1000;
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use card_payments::app::{App, Parts};
 use card_payments::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use card_payments::http::listen::{self, Phase};
-use card_payments::http::{self, Index, Places};
+use card_payments::http::{self, Connections, Index};
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::services::accounts::Keys;
 use card_payments::services::request_log;
@@ -231,11 +231,8 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
     // that it listens may stop it at once.
     let mut signals = Signals::listen()?;
     // The ports before the data directory: a server that cannot listen changes nothing.
-    let listener = bind(options.listen).await?;
-    let admin = match options.admin_listen {
-        Some(address) => Some(bind(address).await?),
-        None => None,
-    };
+    let listener = bind(options.listen)?;
+    let admin = options.admin_listen.map(bind).transpose()?;
     let configuring = Parts::configured(&options, &database, &secrets);
     let Some(parts) = signals.unless_told(configuring).await.transpose()? else { return Ok(()) };
     let address = listener.local_addr()?;
@@ -245,6 +242,7 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         named,
         environment: database.environment,
         trusted_proxies: options.trusted_proxies,
+        fill_in_key: options.fill_in_key,
         metrics: admin.is_none() && database.environment == Environment::Test,
         load: options.load,
     };
@@ -258,13 +256,13 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
         // To the end of the process: who watches sees how it ends.
         let (serving, phase) = watch::channel(Phase::Serving);
         tokio::spawn(async move {
-            listen::serve(admin, router, &Places::new(ADMIN_CONNECTIONS), phase).await;
+            listen::serve(admin, router, &Connections::new(ADMIN_CONNECTIONS), phase).await;
             drop(serving);
         });
     }
     banner(&index, &app);
     println!("Listening on http://{address}");
-    listen::make_room(app.gate().connections().taken().1);
+    listen::raise_file_limit(app.gate().connections().taken().1);
     let leave = async {
         signals.next().await;
         tracing::info!("stopping");
@@ -298,8 +296,8 @@ async fn serve(options: ServeOptions, database: DatabaseOptions) -> Result<(), B
 /// moment, and its reversal.
 const SHUTDOWN: Duration = Duration::from_secs(50);
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
-    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))
+fn bind(address: SocketAddr) -> Result<TcpListener, String> {
+    listen::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
 }
 
 /// Text on a terminal, JSON otherwise; always stderr.

@@ -5,14 +5,14 @@
 use std::fmt;
 use std::future::Future;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use entity::{AccountToken, Timestamp};
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::permits::{Permit, PermitPool};
 use crate::trace;
 
 tokio::task_local! {
@@ -31,10 +31,12 @@ pub struct UnderWay {
     route: OnceLock<String>,
     account: OnceLock<AccountToken>,
     // Among the requests that are worked on.
-    place: Mutex<Option<OwnedSemaphorePermit>>,
+    place: Mutex<Option<Permit>>,
     // Among those that go on to their end, and where there are such places.
-    berth: OnceLock<OwnedSemaphorePermit>,
-    berths: OnceLock<Arc<Semaphore>>,
+    berth: OnceLock<Permit>,
+    berths: OnceLock<Arc<PermitPool>>,
+    long_answer: Mutex<Option<LongAnswer>>,
+    shed: AtomicBool,
     // Of an upload, bytes.
     received: AtomicU64,
     // Microseconds.
@@ -42,6 +44,15 @@ pub struct UnderWay {
     acquirer: AtomicU64,
     // Where there is a request log.
     asked: Option<Mutex<Asked>>,
+}
+
+/// What a request holds whose answer may be long.
+#[derive(Debug)]
+pub struct LongAnswer {
+    /// Its turn among those that are made at once.
+    pub turn: Permit,
+    /// Its room in memory, a permit a kibibyte.
+    pub room: Permit,
 }
 
 /// What a request log is about.
@@ -109,7 +120,7 @@ impl UnderWay {
         self.account.get().copied()
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+    fn place(&self) -> MutexGuard<'_, Option<Permit>> {
         lock(&self.place)
     }
 
@@ -173,7 +184,7 @@ pub async fn waiting<F: Future>(wait: Wait, work: F) -> F::Output {
 
 /// The request has taken a place, and keeps it until it is done or gives way. If it is to go on to its end whatever its
 /// caller does, it needs one of `berths` beside.
-pub fn holds(place: OwnedSemaphorePermit, berths: &Arc<Semaphore>) {
+pub fn holds(place: Permit, berths: &Arc<PermitPool>) {
     let _ = UNDER_WAY.try_with(|request| {
         *request.place() = Some(place);
         request.berths.get_or_init(|| Arc::clone(berths));
@@ -185,8 +196,8 @@ pub fn holds(place: OwnedSemaphorePermit, berths: &Arc<Semaphore>) {
 pub fn goes_on() -> bool {
     let berthed = UNDER_WAY.try_with(|request| {
         let (None, Some(berths)) = (request.berth.get(), request.berths.get()) else { return true };
-        let berth = Arc::clone(berths).try_acquire_owned();
-        berth.is_ok_and(|berth| request.berth.set(berth).is_ok())
+        let berth = berths.try_acquire(request.account(), 1);
+        berth.is_some_and(|berth| request.berth.set(berth).is_ok())
     });
     berthed.unwrap_or(true)
 }
@@ -194,6 +205,31 @@ pub fn goes_on() -> bool {
 /// The request waits for somebody else from now on, for however long: its place is others'.
 pub fn gives_way() {
     let _ = UNDER_WAY.try_with(|request| request.place().take());
+}
+
+/// Keeps what the long answer of the request under way needs.
+pub fn hold_long_answer(held: LongAnswer) {
+    let _ = UNDER_WAY.try_with(|request| *lock(&request.long_answer) = Some(held));
+}
+
+/// Takes what [`hold_long_answer`] has kept.
+pub fn take_long_answer() -> Option<LongAnswer> {
+    UNDER_WAY.try_with(|request| lock(&request.long_answer).take()).ok().flatten()
+}
+
+/// Marks the request under way as one whose answer found no room: nothing of it is logged, and its connection ends.
+pub fn mark_shed() {
+    let _ = UNDER_WAY.try_with(|request| request.shed.store(true, Ordering::Relaxed));
+}
+
+/// Whether the answer of the request under way found no room.
+pub fn is_shed() -> bool {
+    UNDER_WAY.try_with(|request| request.shed.load(Ordering::Relaxed)).unwrap_or_default()
+}
+
+/// The account whose secret key the request under way carries, once that is known.
+pub fn account() -> Option<AccountToken> {
+    UNDER_WAY.try_with(|request| request.account()).ok().flatten()
 }
 
 /// More of an upload has come.

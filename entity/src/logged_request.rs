@@ -38,6 +38,8 @@ pub struct Model {
     pub error: Option<JsonText>,
     /// By the account's clock.
     pub created_at: Timestamp,
+    /// The same moment by the wall clock, by which it grows old: a moved clock takes no request away.
+    pub logged_at: Timestamp,
 }
 
 /// None.

@@ -18,7 +18,8 @@ pub struct Model {
     pub charge_id: ChargeToken,
     /// The one column that says where the refund stands.
     pub state: RefundState,
-    /// How often it was submitted; the last of these attempts may write what came of it.
+    /// Which attempt to submit it may write what came of it. Each counts when it begins, and once more when it ends without an
+    /// answer: odd while somebody has it in hand.
     pub attempt: i32,
     /// When it is submitted next, by the wall clock; null once the acquirer has answered.
     pub submit_after: Option<Timestamp>,
@@ -34,6 +35,13 @@ pub struct Model {
     pub settlement_amount: i64,
     /// By the account's clock.
     pub created_at: Timestamp,
+}
+
+impl Model {
+    /// Whether somebody may be submitting it.
+    pub fn is_in_hand(&self) -> bool {
+        self.attempt % 2 == 1
+    }
 }
 
 string_enum! {

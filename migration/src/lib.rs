@@ -39,6 +39,7 @@ mod m0028_audit_trail;
 mod m0031_traces;
 mod m0032_steady_searches;
 mod m0033_counted_seals;
+mod m0034_age_of_requests;
 
 /// All steps in order.
 pub struct Migrator;
@@ -94,6 +95,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0031_traces::Migration),
             Box::new(m0032_steady_searches::Migration),
             Box::new(m0033_counted_seals::Migration),
+            Box::new(m0034_age_of_requests::Migration),
         ]
     }
 }

@@ -9,7 +9,7 @@ use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
 use card_payments::clock::SystemClock;
 use card_payments::config::{self, Environment};
-use card_payments::http::Places;
+use card_payments::http::Connections;
 use card_payments::http::listen::{self, Phase};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
 use clap::Args;
@@ -54,21 +54,21 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     if environment == Environment::Live {
         tracing::warn!("this acquirer is a simulator: no money moves");
     }
-    let listener = bind(listen).await?;
+    let listener = bind(listen)?;
     let address = listener.local_addr()?;
     let routes =
         router(Arc::new(Simulator::served(environment)), secrets, environment, Arc::new(SystemClock));
     // Whoever reads that it listens may stop it at once.
     let mut signals = Signals::listen()?;
     println!("Listening on http://{address}");
-    listen::make_room(ACQUIRER_CONNECTIONS);
-    let places = Places::new(ACQUIRER_CONNECTIONS);
+    listen::raise_file_limit(ACQUIRER_CONNECTIONS);
+    let seats = Connections::new(ACQUIRER_CONNECTIONS);
     let (phase, phases) = watch::channel(Phase::Serving);
     let leave = async {
         signals.next().await;
         tracing::info!("stopping");
         phase.send_replace(Phase::Closing);
     };
-    tokio::join!(listen::serve(listener, routes, &places, phases), leave);
+    tokio::join!(listen::serve(listener, routes, &seats, phases), leave);
     Ok(())
 }

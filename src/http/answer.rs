@@ -196,7 +196,8 @@ impl IntoResponse for Answer {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let (code, request_id) = (self.code(), under_way::request_id());
-        if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
+        let is_fault = matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable);
+        if is_fault && !under_way::is_shed() {
             tracing::error!(error = %self, %request_id, "request failed");
         }
         without_log(&self)

@@ -61,6 +61,7 @@ const TAGS: &[(&str, &str)] = &[
     ("Files", "Keeps uploaded files, which serve as evidence."),
     ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),
     ("Webhooks", "The web requests sent to webhook endpoints."),
+    (webhooks::TAG, "What a webhook endpoint gets: nothing of it is asked of this server."),
     ("Events", "What happened."),
     (
         "Sandbox",

@@ -1,26 +1,30 @@
 //! How much the server takes on at once. What is too much is told so at once (503 `service_unavailable`, decisions 3),
-//! before it costs memory, and what was let in keeps its pace.
+//! before it costs memory, and what was let in keeps its pace. What there is of each kind is shared among accounts.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::Method;
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use entity::AccountToken;
 use http_body_util::BodyExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use moka::future::Cache;
 
-use super::Site;
 use super::answer::without_log;
+use super::connections::Connections;
 use super::metrics::{Shed, count_shed};
+use super::{Site, auth};
 use crate::error::ErrorCode;
 use crate::limits::{
-    ANSWERS_BYTES_MAX, CONNECTIONS_A_PLACE, GATE_WAIT, PLACES_A_LARGE_BODY, QUEUE_A_PLACE,
-    SMALL_ANSWER_BYTES, TASKS_A_PLACE,
+    ANSWERS_BYTES_MAX, CONNECTIONS_A_PLACE, GATE_WAIT, LANE_IDLE, LANES_MAX, LONG_ANSWER_WAIT,
+    PLACES_A_LARGE_BODY, PROCESSORS_A_LONG_ANSWER, QUEUE_A_PLACE, RECORD_BYTES, SMALL_ANSWER_BYTES,
+    TASKS_A_PLACE,
 };
-use crate::under_way;
+use crate::permits::{Lane, Permit, PermitPool, Share};
+use crate::under_way::{self, LongAnswer};
 
 /// The places there are.
 ///
@@ -30,129 +34,153 @@ use crate::under_way;
 /// for. So places bound what waits for the database (its pool, and
 /// SQLite's writer), and connections all the rest. What goes on though its caller hangs up has places of its own, so that
 /// a silent acquirer takes no more than those. What may be large in memory has, too: bodies, uploads and answers.
+///
+/// A long list keeps a processor and the database busy for as long as a hundred small requests. So few are made at once,
+/// account by account, and each has its room in memory before it is begun.
 pub struct Gate {
-    requests: Places,
-    tasks: Places,
-    large_bodies: Places,
-    uploads: Places,
-    // A place a kibibyte.
-    answers: Places,
-    connections: Places,
-}
-
-/// Places of one kind.
-pub struct Places {
-    free: Arc<Semaphore>,
-    /// Who may wait for one.
-    queue: Semaphore,
-    all: usize,
+    requests: Arc<PermitPool>,
+    tasks: Arc<PermitPool>,
+    large_bodies: Arc<PermitPool>,
+    uploads: Arc<PermitPool>,
+    long_answers: Arc<PermitPool>,
+    // A permit a kibibyte.
+    answers: Arc<PermitPool>,
+    connections: Arc<Connections>,
+    lanes: Lanes,
 }
 
 impl Gate {
     /// As many requests at once, and what goes with them.
     pub fn new(requests: u16) -> Self {
         let requests = usize::from(requests);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let pool = |all| PermitPool::new(all, Share { waiting: all * QUEUE_A_PLACE, leaves_half: false });
+        // As many as have room in memory may wait for their turn.
+        let queued = Share { waiting: usize::MAX, leaves_half: false };
         Self {
-            requests: Places::new(requests),
-            tasks: Places::new(requests * TASKS_A_PLACE),
-            large_bodies: Places::new(requests.div_ceil(PLACES_A_LARGE_BODY)),
-            uploads: Places::new(requests),
-            answers: Places::new(ANSWERS_BYTES_MAX / KIB),
-            connections: Places::new(requests * CONNECTIONS_A_PLACE),
+            requests: pool(requests),
+            tasks: pool(requests * TASKS_A_PLACE),
+            large_bodies: pool(requests.div_ceil(PLACES_A_LARGE_BODY)),
+            uploads: pool(requests),
+            long_answers: PermitPool::new((processors / PROCESSORS_A_LONG_ANSWER).max(1), queued),
+            answers: PermitPool::new(ANSWERS_BYTES_MAX / KIB, Share { waiting: 0, leaves_half: true }),
+            connections: Connections::new(requests * CONNECTIONS_A_PLACE),
+            lanes: Lanes::new(),
         }
     }
 
     /// Of requests that are worked on.
-    pub fn requests(&self) -> &Places {
+    pub fn requests(&self) -> &Arc<PermitPool> {
         &self.requests
     }
 
     /// Of what goes on though its caller hangs up.
-    pub fn tasks(&self) -> &Places {
+    pub fn tasks(&self) -> &Arc<PermitPool> {
         &self.tasks
     }
 
     /// Let the request under way begin, or go on, with a place.
     ///
     /// Refusals: `service_unavailable`.
-    pub async fn enter(&self) -> Result<(), ErrorCode> {
-        let place = self.requests.soon().await.inspect_err(|_| count_shed(Shed::Request))?;
-        under_way::holds(place, &self.tasks.free);
+    pub async fn enter(&self, lane: Lane) -> Result<(), ErrorCode> {
+        let place = acquire_or_shed(&self.requests, lane, Shed::Request).await?;
+        under_way::holds(place, &self.tasks);
         Ok(())
     }
 
     /// Of connections.
-    pub fn connections(&self) -> &Places {
+    pub fn connections(&self) -> &Arc<Connections> {
         &self.connections
     }
 
     /// Hold a body in memory that is larger than most.
     ///
     /// Refusals: `service_unavailable`.
-    pub async fn large_body(&self) -> Result<OwnedSemaphorePermit, ErrorCode> {
-        self.large_bodies.soon().await.inspect_err(|_| count_shed(Shed::LargeBody))
+    pub async fn large_body(&self) -> Result<Permit, ErrorCode> {
+        acquire_or_shed(&self.large_bodies, under_way::account(), Shed::LargeBody).await
     }
 
     /// Receive a file.
     ///
     /// Refusals: `service_unavailable`.
-    pub async fn upload(&self) -> Result<OwnedSemaphorePermit, ErrorCode> {
-        self.uploads.soon().await.inspect_err(|_| count_shed(Shed::Upload))
+    pub async fn upload(&self) -> Result<Permit, ErrorCode> {
+        acquire_or_shed(&self.uploads, under_way::account(), Shed::Upload).await
     }
 
-    /// Of answers that are being sent, one a kibibyte.
-    pub fn answers(&self) -> &Places {
+    /// Of answers that are made or being sent, one a kibibyte.
+    pub fn answers(&self) -> &Arc<PermitPool> {
         &self.answers
     }
 
-    /// Hold an answer of so many bytes in memory for as long as its caller takes to read it.
+    /// Takes what an answer with so many records needs, before anything is read for it: room in memory, and a turn to be
+    /// made. The request holds no place while it waits for its turn.
     ///
     /// Refusals: `service_unavailable`.
-    fn answer(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ErrorCode> {
-        let kibibytes = bytes.div_ceil(KIB).min(self.answers.all);
+    pub async fn long_answer(&self, records: u64) -> Result<(), ErrorCode> {
+        let bytes = usize::try_from(records).unwrap_or(usize::MAX).saturating_mul(RECORD_BYTES);
+        if bytes <= SMALL_ANSWER_BYTES {
+            return Ok(());
+        }
+        let lane = under_way::account();
         // Not waited for: it is others who have to read, and whoever waits keeps his own place.
-        self.answers.at_once(kibibytes).inspect_err(|_| count_shed(Shed::Answer))
+        let room = self.answers.try_acquire(lane, kibibytes(bytes)).ok_or_else(shed_answer)?;
+        under_way::gives_way();
+        let turn = self.long_answers.acquire(lane, LONG_ANSWER_WAIT).await.ok_or_else(shed_answer)?;
+        self.enter(lane).await?;
+        under_way::hold_long_answer(LongAnswer { turn, room });
+        Ok(())
+    }
+
+    /// The room of an answer that is made, as large as it has become.
+    ///
+    /// Refusals: `service_unavailable`.
+    fn room(&self, taken: Option<Permit>, bytes: usize) -> Result<Permit, ErrorCode> {
+        let needed = kibibytes(bytes);
+        let Some(mut room) = taken else {
+            return self.answers.try_acquire(under_way::account(), needed).ok_or_else(shed_answer);
+        };
+        if room.resize(needed) { Ok(room) } else { Err(shed_answer()) }
     }
 }
 
 const KIB: usize = 1024;
 
-impl Places {
-    /// So many.
-    pub fn new(all: usize) -> Self {
-        Self { free: Arc::new(Semaphore::new(all)), queue: Semaphore::new(all * QUEUE_A_PLACE), all }
+fn kibibytes(bytes: usize) -> usize {
+    // The largest answer there is has room where nothing else is held.
+    bytes.div_ceil(KIB).min(ANSWERS_BYTES_MAX / KIB / 2)
+}
+
+fn shed_answer() -> ErrorCode {
+    count_shed(Shed::Answer);
+    under_way::mark_shed();
+    ErrorCode::ServiceUnavailable
+}
+
+/// A place, if one is free soon: a burst is no overload, unless others wait already.
+///
+/// Refusals: `service_unavailable`.
+async fn acquire_or_shed(pool: &Arc<PermitPool>, lane: Lane, what: Shed) -> Result<Permit, ErrorCode> {
+    pool.acquire(lane, GATE_WAIT).await.ok_or_else(|| {
+        count_shed(what);
+        ErrorCode::ServiceUnavailable
+    })
+}
+
+/// The accounts of keys that have been seen to open one. A key that is not remembered shares its lane with all such keys.
+struct Lanes {
+    hasher: RandomState,
+    accounts: Cache<u64, AccountToken>,
+}
+
+impl Lanes {
+    fn new() -> Self {
+        let accounts = Cache::builder().max_capacity(LANES_MAX).time_to_idle(LANE_IDLE).build();
+        Self { hasher: RandomState::new(), accounts }
     }
 
-    /// How many are taken, and how many there are.
-    pub fn taken(&self) -> (usize, usize) {
-        (self.all - self.free.available_permits().min(self.all), self.all)
-    }
-
-    /// A place, whenever one is free.
-    pub async fn wait(&self) -> Option<OwnedSemaphorePermit> {
-        // Nobody closes it.
-        Arc::clone(&self.free).acquire_owned().await.ok()
-    }
-
-    /// So many places, if they are free.
-    ///
-    /// Refusals: `service_unavailable`.
-    pub fn at_once(&self, places: usize) -> Result<OwnedSemaphorePermit, ErrorCode> {
-        let places = u32::try_from(places).unwrap_or(u32::MAX);
-        let free = Arc::clone(&self.free).try_acquire_many_owned(places);
-        free.map_err(|_| ErrorCode::ServiceUnavailable)
-    }
-
-    /// A place, if one is free soon: a burst is no overload, unless others wait already.
-    ///
-    /// Refusals: `service_unavailable`.
-    pub async fn soon(&self) -> Result<OwnedSemaphorePermit, ErrorCode> {
-        if let Ok(place) = self.at_once(1) {
-            return Ok(place);
-        }
-        let Ok(_turn) = self.queue.try_acquire() else { return Err(ErrorCode::ServiceUnavailable) };
-        let waiting = Arc::clone(&self.free).acquire_owned();
-        timeout(GATE_WAIT, waiting).await.ok().and_then(Result::ok).ok_or(ErrorCode::ServiceUnavailable)
+    /// What a key is remembered by: no more than a fingerprint of it is kept.
+    fn fingerprint(&self, headers: &HeaderMap) -> Option<u64> {
+        auth::basic_user(headers).map(|key| self.hasher.hash_one(key.expose()))
     }
 }
 
@@ -160,25 +188,40 @@ impl Places {
 pub async fn let_in(State(site): State<Site>, request: Request, next: Next) -> Response {
     // Nothing went wrong where there is none, and there may be thousands of them.
     let refused = |refused: ErrorCode| without_log(&refused.into());
-    if let Err(code) = site.gate.enter().await {
+    let lanes = &site.gate.lanes;
+    let key = lanes.fingerprint(request.headers());
+    let known = match key {
+        Some(key) => lanes.accounts.get(&key).await,
+        None => None,
+    };
+    if let Err(code) = site.gate.enter(known).await {
         return refused(code);
     }
     // A document is the same bytes for all of its readers, and HEAD has none.
     let keeps = request.method() == Method::GET && request.uri().path().starts_with("/1/");
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
+    if let (Some(key), None, Some(account)) = (key, known, under_way::account()) {
+        lanes.accounts.insert(key, account).await;
+    }
+    let taken = under_way::take_long_answer().map(|held| held.room);
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
     match bytes {
         // What has changed something is said in any case, and never in as many words as a list.
-        Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match site.gate.answer(bytes) {
-            Ok(room) => kept(response, room).await,
-            Err(code) => refused(code),
+        Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match site.gate.room(taken, bytes) {
+            Ok(room) => response = kept(response, room).await,
+            Err(code) => response = refused(code),
         },
-        _ => response,
+        _ => {}
     }
+    if under_way::is_shed() {
+        // What it has asked for beside would be refused as well.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 /// An answer that gives its room back when the last of it is sent.
-async fn kept(response: Response, room: OwnedSemaphorePermit) -> Response {
+async fn kept(response: Response, room: Permit) -> Response {
     let (head, body) = response.into_parts();
     // It is in memory already.
     let bytes = body.collect().await.map(|body| Held { bytes: body.to_bytes(), _room: room });
@@ -187,7 +230,7 @@ async fn kept(response: Response, room: OwnedSemaphorePermit) -> Response {
 
 struct Held {
     bytes: Bytes,
-    _room: OwnedSemaphorePermit,
+    _room: Permit,
 }
 
 impl AsRef<[u8]> for Held {

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -15,16 +16,17 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use super::gate::Places;
+use super::connections::Connections;
+use super::heads::Heads;
 use super::taken::Taken;
 use super::unread;
-use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, REQUEST_TIMEOUT};
+use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, LISTEN_BACKLOG, REQUEST_TIMEOUT};
 
 /// How far a server is on its way out. Whoever sends it decides when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,30 +43,40 @@ pub enum Phase {
 /// How long files are waited for when no more of them may be open.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serve connections, each with a place, until the phase is [`Phase::Closing`] and everything under way is answered; an
+/// Listens on an address, with a queue as long as the system allows: a burst of callers is no reason to lose some of them.
+pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A server that starts again finds its port free, though connections of the one before still end.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(LISTEN_BACKLOG)
+}
+
+/// Serve connections, each with a seat, until the phase is [`Phase::Closing`] and everything under way is answered; an
 /// upload that takes longer than any other request is cut off.
-pub async fn serve(listener: TcpListener, router: Router, places: &Places, phase: watch::Receiver<Phase>) {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    seats: &Arc<Connections>,
+    phase: watch::Receiver<Phase>,
+) {
     let connections = TaskTracker::new();
     let mut closing = phase.clone();
     let mut closing = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
     loop {
-        // Where there is none, callers wait in the listener's queue, at no cost of ours.
-        let place = tokio::select! {
-            place = places.wait() => place,
-            _ = &mut closing => break,
-        };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = &mut closing => break,
         };
         match accepted {
             Ok((stream, peer)) => {
-                let stream = Taken::within(ANSWER_STALLED, stream);
-                let connection = connection(stream, peer, router.clone(), phase.clone());
-                connections.spawn(async move {
-                    connection.await;
-                    drop(place);
-                });
+                // While there is none, more callers wait in the listener's queue, at no cost of ours.
+                let seat = tokio::select! {
+                    seat = seats.seat() => seat,
+                    _ = &mut closing => break,
+                };
+                let stream = Heads::new(Taken::within(ANSWER_STALLED, stream), seat);
+                connections.spawn(connection(stream, peer, router.clone(), phase.clone()));
             }
             // That one is gone already, or there are too many open files; neither is the end.
             Err(error) => {
@@ -82,15 +94,19 @@ pub async fn serve(listener: TcpListener, router: Router, places: &Places, phase
 
 /// Serve one connection.
 async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
-    stream: S,
+    stream: Heads<S>,
     peer: SocketAddr,
     router: Router,
     mut phase: watch::Receiver<Phase>,
 ) {
     let leaving = phase.clone();
+    let (refused, ends) = (stream.refused(), stream.seat().ends());
     let service = service_fn(|request: Request<Incoming>| {
         let (mut request, rest) = unread::lend(request);
         request.extensions_mut().insert(ConnectInfo(peer));
+        if let Some(refused) = refused.take() {
+            request.extensions_mut().insert(refused);
+        }
         let answer = router.clone().oneshot(request.map(Body::new));
         let leaving = &leaving;
         async move {
@@ -116,6 +132,8 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     // How a connection ends is the caller's business.
     tokio::select! {
         _ = connection.as_mut() => return,
+        // It was idle: a newcomer has its seat.
+        () = ends.notified() => return,
         _ = phase.wait_for(|phase| *phase == Phase::Closing) => {}
     }
     connection.as_mut().graceful_shutdown();
@@ -127,7 +145,7 @@ const OTHER_FILES: u64 = 1024;
 
 /// Have room for that many connections among the files that the process may open: as much as the machine permits,
 /// told where that is too little.
-pub fn make_room(connections: usize) {
+pub fn raise_file_limit(connections: usize) {
     let wanted = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     // None is no limit.
@@ -151,25 +169,26 @@ mod tests {
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: test\r\n\r\n";
 
     /// A connection through which a few kilobytes fit, and what serves it.
-    fn connected() -> (DuplexStream, JoinHandle<()>) {
+    async fn connected() -> (DuplexStream, JoinHandle<()>) {
         let (ours, theirs) = duplex(4096);
         let router = Router::new().route("/", get(|| async { "x".repeat(1024 * 1024) }));
         let (phase, peer) = (watch::Sender::default(), SocketAddr::from(([127, 0, 0, 1], 1)));
-        let stream = Taken::within(Duration::from_millis(100), ours);
+        let seat = Connections::new(1).seat().await;
+        let stream = Heads::new(Taken::within(Duration::from_millis(100), ours), seat);
         let serving = async move { connection(stream, peer, router, phase.subscribe()).await };
         (theirs, tokio::spawn(serving))
     }
 
     #[tokio::test]
     async fn a_caller_who_never_reads_his_answer_does_not_keep_his_connection() {
-        let (mut caller, serving) = connected();
+        let (mut caller, serving) = connected().await;
         assert!(caller.write_all(REQUEST).await.is_ok());
         assert!(timeout(Duration::from_mins(1), serving).await.is_ok());
     }
 
     #[tokio::test]
     async fn who_says_that_nothing_more_will_come_gets_his_answer() {
-        let (mut caller, serving) = connected();
+        let (mut caller, serving) = connected().await;
         assert!(caller.write_all(REQUEST).await.is_ok());
         assert!(caller.shutdown().await.is_ok());
         let mut answer = String::new();

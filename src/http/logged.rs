@@ -83,6 +83,7 @@ impl Logged {
             hidden: JsonText::of(&shown.hidden).ok()?,
             error: error.map(|error| JsonText::of(&error)).transpose().ok()?,
             created_at,
+            logged_at: self.ctx.clock.now(),
         })
     }
 }

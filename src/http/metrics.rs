@@ -73,10 +73,8 @@ impl Metrics {
 
     /// The text, with the gauges as they stand now.
     pub async fn render(&self, ctx: &Context, gate: &Gate) -> Result<String, Error> {
-        for (gauge, taken, places) in
-            [(PLACES, "taken", gate.requests()), (CONNECTIONS, "open", gate.connections())]
-        {
-            let (some, all) = places.taken();
+        let (places, connections) = (gate.requests().taken(), gate.connections().taken());
+        for (gauge, taken, (some, all)) in [(PLACES, "taken", places), (CONNECTIONS, "open", connections)] {
             metrics::gauge!(gauge, "state" => taken).set(number(some));
             metrics::gauge!(gauge, "state" => "all").set(number(all));
         }

@@ -9,6 +9,7 @@ mod call;
 mod cards;
 mod challenge;
 mod charges;
+mod connections;
 mod customers;
 mod dashboard;
 mod deposits;
@@ -17,7 +18,9 @@ pub mod document;
 mod events;
 pub mod extract;
 mod files;
+mod frame;
 mod gate;
+mod heads;
 mod ledger;
 pub mod listen;
 mod logged;
@@ -55,8 +58,9 @@ use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use connections::Connections;
 pub use dashboard::Door;
-pub use gate::{Gate, Places};
+pub use gate::Gate;
 use listen::Phase;
 pub use metrics::Metrics;
 pub use rate::Rate;
@@ -222,7 +226,8 @@ impl Document {
 
 /// What watches over the server, for a listener of the operator's.
 pub fn admin_router(site: Site) -> Router {
-    system::health().fallback(system::unknown_route).with_state(site)
+    let routes = system::health().fallback(system::unknown_route).layer(from_fn(heads::refuse));
+    routes.with_state(site)
 }
 
 /// Everything the server answers.
@@ -250,6 +255,7 @@ pub fn router(site: Site) -> Router {
     // Around the router, because these decide which route it is; and around these, because they answer too.
     let around = ServiceBuilder::new()
         .layer(from_fn_with_state(site, observe::observe))
+        .layer(from_fn(heads::refuse))
         .layer(from_fn(paths::normalise))
         .layer(from_fn(browser::serve_browsers));
     Router::new().fallback_service(around.service(routed))

@@ -24,6 +24,8 @@ pub struct Index {
     pub environment: Environment,
     /// Proxies whose X-Forwarded-For is believed.
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether pages fill in the first account's key on the server's own machine, where there is one.
+    pub fill_in_key: bool,
     /// Whether /metrics answers on this listener.
     pub metrics: bool,
     /// How much it takes on.

@@ -19,6 +19,7 @@ pub struct NewAccount {
     #[validate(length(max = NAME_LENGTH_MAX))]
     pub business_name: String,
     /// Where the operator writes to.
+    #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     pub email: String,
     /// Manages an approved partner: may use the merchants API.

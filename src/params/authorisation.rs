@@ -14,6 +14,7 @@ use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct NewAuthorisation {
     /// The purchaser's e-mail address.
+    #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     #[schema(max_length = 255, example = "roland@example.com")]
     pub email: String,

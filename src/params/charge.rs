@@ -14,6 +14,7 @@ use crate::secret::Secret;
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct NewCharge {
     /// The purchaser's e-mail address.
+    #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     #[schema(max_length = 255, example = "roland@example.com")]
     pub email: String,

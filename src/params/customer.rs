@@ -12,6 +12,7 @@ use crate::limits::{NAME_LENGTH_MAX, NOTES_LENGTH_MAX, TEXT_LENGTH_MAX};
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct NewCustomer {
     /// E-mail address; need not be unique.
+    #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     #[schema(max_length = 255, example = "roland@example.com")]
     pub email: String,
@@ -46,6 +47,7 @@ pub struct NewCustomer {
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct CustomerChanges {
     /// E-mail address; may not be cleared.
+    #[serde(deserialize_with = "rules::optional_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"), custom(function = "rules::email"))]
     #[schema(max_length = 255)]
     pub email: Option<String>,

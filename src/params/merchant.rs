@@ -58,6 +58,7 @@ pub struct NewContact {
     #[schema(max_length = 1000, example = "0491 570 156")]
     pub phone_number: String,
     /// E-mail address; need not be unique.
+    #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     #[schema(max_length = 255, example = "roland@example.com")]
     pub email: String,
@@ -185,6 +186,7 @@ pub struct Contact {
     #[validate(length(max = TEXT_LENGTH_MAX))]
     pub phone_number: String,
     /// E-mail address.
+    #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     pub email: String,
 }

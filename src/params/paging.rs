@@ -39,6 +39,19 @@ impl Paging {
         Params { value: paging, faults }
     }
 
+    /// The most records that a page can have, whatever is wrong with its parameters.
+    pub fn records_max(tree: &Value) -> u64 {
+        let most = PER_PAGE_MAX.unsigned_abs();
+        let records = match &tree["per_page"] {
+            Value::Null => PER_PAGE_DEFAULT,
+            Value::String(text) if text.trim().is_empty() => PER_PAGE_DEFAULT,
+            Value::String(text) => text.trim().parse().unwrap_or(most),
+            Value::Number(number) => number.as_u64().unwrap_or(most),
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => most,
+        };
+        records.min(most)
+    }
+
     /// How many records come before the page. It fits a signed 64-bit column offset: integers are
     /// limited to 53 bits, and 500 has 9.
     pub fn offset(self) -> u64 {
@@ -84,6 +97,21 @@ mod tests {
         ] {
             let faults = Paging::read(&json!({ "per_page": per_page })).faults;
             assert_eq!(faults.iter().collect::<Vec<_>>(), [("per_page", said)]);
+        }
+    }
+
+    #[test]
+    fn a_page_has_at_most_what_is_asked_for_and_500_where_that_cannot_be_told() {
+        for (sent, records) in [
+            (json!({}), 25),
+            (json!({ "per_page": " " }), 25),
+            (json!({ "per_page": "100" }), 100),
+            (json!({ "per_page": 100 }), 100),
+            (json!({ "per_page": "5e2" }), 500),
+            (json!({ "per_page": 1_000_000 }), 500),
+            (json!({ "per_page": [1] }), 500),
+        ] {
+            assert_eq!(Paging::records_max(&sent), records, "{sent}");
         }
     }
 

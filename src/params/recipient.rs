@@ -12,6 +12,7 @@ use crate::limits::NAME_LENGTH_MAX;
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct NewRecipient {
     /// E-mail address; need not be unique.
+    #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
     #[schema(max_length = 255, example = "roland@example.com")]
     pub email: String,
@@ -30,6 +31,7 @@ pub struct NewRecipient {
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct RecipientChanges {
     /// E-mail address; may not be cleared.
+    #[serde(deserialize_with = "rules::optional_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"), custom(function = "rules::email"))]
     #[schema(max_length = 255)]
     pub email: Option<String>,
@@ -40,6 +42,6 @@ pub struct RecipientChanges {
     /// A bank account given inline that replaces the old one.
     #[validate(nested)]
     pub bank_account: Option<NewBankAccount>,
-    /// An unused bank account token that replaces the old one.
+    /// An unused bank account token that replaces the old one; the recipient's own changes nothing.
     pub bank_account_token: Option<String>,
 }

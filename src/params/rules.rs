@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use chrono::NaiveDate;
 use entity::Chance;
 use entity::pricing::Percentage;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use url::{Host, Url};
 use validator::{ValidateEmail, ValidationError};
@@ -15,6 +16,17 @@ use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VA
 /// Text that is required at creation, where a change sends it (decisions, chapter 1).
 pub fn not_blank(text: &str) -> Result<(), ValidationError> {
     check(!text.trim().is_empty(), super::values::BLANK)
+}
+
+/// Reads an e-mail address without the white space around it, which a field of a form or a paste adds.
+pub fn trimmed_email<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|text| text.trim().to_owned())
+}
+
+/// The same where it may be left out.
+pub fn optional_email<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.map(|text| text.trim().to_owned()))
 }
 
 /// An e-mail address, as long as texts of its kind may be: what is before its @ as well. Speaks on blank text too:

@@ -64,6 +64,11 @@ pub async fn find(ctx: &Context, account: &Account, id: CardToken) -> Result<Opt
     Ok(row.filter(|row| row.state != CardState::Unused || row.expires_at.is_some_and(|at| at > account.now)))
 }
 
+/// Whether a card is no longer good, by its year and month: the whole of its last month it is.
+pub fn has_expired(expiry: (i32, u32), now: Timestamp) -> bool {
+    expiry < now.year_and_month()
+}
+
 /// The primary card of the customer that the card belongs to.
 pub async fn primary_beside(
     ctx: &Context,

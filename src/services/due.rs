@@ -222,7 +222,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
                     }
                     // Something of it may be due again.
                     Some((token, Ok(Ran::Event(_) | Ran::Quietly))) => drop(in_hand.remove(&token)),
-                    Some((_, Ok(Ran::Nothing | Ran::Unanswered))) => {}
+                    Some((_, Ok(Ran::Nothing | Ran::Unanswered | Ran::Unsubmitted(_)))) => {}
                     None => break,
                 }
             }

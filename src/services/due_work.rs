@@ -2,7 +2,7 @@
 //! whether a worker or a moved clock comes by.
 
 use entity::event::EventType;
-use entity::{AccountToken, Span, Timestamp};
+use entity::{AccountToken, RefundToken, Span, Timestamp};
 use sea_orm::{EntityTrait, ModelTrait, Select};
 
 use super::context::Context;
@@ -51,6 +51,8 @@ pub struct Reach {
     pub to: Timestamp,
     /// When the move began, by the wall clock.
     pub began: Timestamp,
+    /// The last refund that it has passed, and when that was made: the acquirer answered none up to it.
+    pub passed: Option<(Timestamp, RefundToken)>,
 }
 
 /// A row that is due.
@@ -75,8 +77,10 @@ pub enum Ran {
     Quietly,
     /// There was nothing to do any more, or somebody else does it.
     Nothing,
-    /// The acquirer gave no answer.
+    /// The acquirer gave no answer, and no clock goes on without one.
     Unanswered,
+    /// The acquirer gave no answer about this refund, which stays pending and is submitted again later.
+    Unsubmitted(RefundToken),
 }
 
 /// Until when somebody may have a call in hand whose claim planned the next try `pause` later: as long as any call

@@ -142,6 +142,7 @@ mod tests {
             hidden: JsonText::empty_object(),
             error: None,
             created_at: Timestamp::from_millis(0),
+            logged_at: Timestamp::from_millis(0),
         }
     }
 

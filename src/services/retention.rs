@@ -1,5 +1,6 @@
 //! How long events and webhooks, and requests in a log, are kept (specification, Limits; decisions 11): a number of days,
-//! and then until the account's next midnight.
+//! and then until the account's next midnight. Requests grow old by the wall clock: whoever moves an account's clock wants to
+//! read what was asked for before.
 
 use entity::account::Column;
 use entity::counter::Counted;
@@ -39,7 +40,8 @@ impl DueWork for Purge {
     }
 
     async fn work(ctx: &Context, moment: &Moment, row: account::Model) -> Result<Ran, Error> {
-        let batch = Batch { account: row, now: moment.now(ctx), kept: ctx.retention, mark: moment.mark() };
+        let (now, wall) = (moment.now(ctx), ctx.clock.now());
+        let batch = Batch { account: row, now, wall, kept: ctx.retention, mark: moment.mark() };
         let gone = ctx.store.write(batch, |tx, batch| batch.record(tx).boxed()).await?;
         Ok(if gone > 0 { Ran::Quietly } else { Ran::Nothing })
     }
@@ -48,6 +50,7 @@ impl DueWork for Purge {
 struct Batch {
     account: account::Model,
     now: Timestamp,
+    wall: Timestamp,
     kept: Span,
     mark: Mark,
 }
@@ -66,8 +69,7 @@ impl Batch {
             self.delete_oldest::<event::Entity>(tx, event::Column::CreatedAt).await?
         };
         tx.uncount(self.account.id, Counted::Events, events);
-        // A log is never longer than what goes at a time.
-        self.delete_oldest::<logged_request::Entity>(tx, logged_request::Column::CreatedAt).await?;
+        self.delete_logged(tx).await?;
         if webhooks < PURGE_BATCH && events < PURGE_BATCH {
             self.look_again(tx).await?;
         }
@@ -83,12 +85,30 @@ impl Batch {
             .into_tuple()
             .one(tx)
             .await?;
-        let next = (oldest.unwrap_or(self.now) + self.kept).next_midnight();
+        let of_log: Option<Timestamp> = logged_request::Entity::owned_by(self.account.id)
+            .order_by_asc(logged_request::Column::Id)
+            .select_only()
+            .column(logged_request::Column::LoggedAt)
+            .into_tuple()
+            .one(tx)
+            .await?;
+        let ahead = self.now - self.wall;
+        let of_log = of_log.map_or(self.now, |logged_at| logged_at + ahead);
+        let next = (Ord::min(oldest.unwrap_or(self.now), of_log) + self.kept).next_midnight();
         let looked = account::Entity::update_many()
             .col_expr(Column::PurgeAt, Expr::value(next.millis()))
             .filter(Column::Id.eq(self.account.id))
             .filter(Column::PurgeAt.eq(self.account.purge_at));
         looked.exec(tx).await?;
+        Ok(())
+    }
+
+    /// A log is never longer than what goes at a time.
+    async fn delete_logged(&self, tx: &Tx) -> Result<(), Error> {
+        let gone = logged_request::Entity::delete_many()
+            .filter(logged_request::Column::AccountId.eq(self.account.id))
+            .filter(logged_request::Column::LoggedAt.lte(self.wall - self.kept));
+        gone.exec(tx).await?;
         Ok(())
     }
 

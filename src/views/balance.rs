@@ -18,9 +18,9 @@ pub struct Money {
 /// What the account owns.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Balance {
-    /// Can be paid out or refunded from.
+    /// Can be paid out or refunded from; may be negative.
     available: Vec<Money>,
-    /// Becomes available on a later day.
+    /// Becomes available later. What charges bring can be refunded from; a deposit before its time cannot.
     pending: Vec<Money>,
 }
 

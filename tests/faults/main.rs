@@ -11,11 +11,13 @@ mod disk;
 mod disks;
 mod full_disks;
 mod harness;
+mod idle;
 mod installation;
 mod kills;
 mod load;
 mod options;
 mod power_cuts;
+mod readers;
 mod ready;
 mod receiving;
 mod report;
@@ -49,6 +51,8 @@ const FAULTS: &[Fault] = &[
     Fault { name: "disks --ready", on: BOTH, run: ready::run },
     Fault { name: "full-disks", on: BOTH, run: full_disks::run },
     Fault { name: "webhooks", on: BOTH, run: webhooks::run },
+    Fault { name: "readers", on: BOTH, run: readers::run },
+    Fault { name: "idle", on: SQLITE, run: idle::run },
     Fault { name: "soak", on: BOTH, run: soak::run },
 ];
 

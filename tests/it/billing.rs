@@ -72,7 +72,9 @@ rules! {
     async fn a_year_from_the_29th_of_february_is_the_28th_but_in_leap_years(app) {
         let client = app.client();
         moved_to(&client, "2028-02-29T00:00:00Z").await;
-        let customer = customer(&client).await;
+        let lasting = crate::harness::with(card(CARD), &json!({ "expiry_year": 2033 }));
+        let customer = client.post("/1/customers", &json!({ "email": "roland@example.com", "card": lasting })).await;
+        let customer = token_of(&customer.ok(201));
         let plan = client.plan(&json!({ "interval_unit": "year" })).await;
         client.subscribed(&plan, &customer).await;
         moved_to(&client, "2032-12-31T00:00:00Z").await;

@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 
 use crate::harness::app::another_account;
 use crate::harness::chance::Chance;
-use crate::harness::{App, Client, Database, card, token_of};
+use crate::harness::{App, Client, Database, card, token_of, with};
 
 const ACCEPTED: &str = "4200000000000000";
 const DECLINED: &str = "4100000000000001";
 const START: &str = "2026-03-02T10:00:00Z";
+/// Cards are good for the whole of 2033-05: all lives are lived before, and their ten years end after it.
+const EXPIRES: &str = "2033-06-01T00:00:00Z";
 
 type Time = DateTime<Utc>;
 
@@ -71,6 +73,10 @@ pub struct Subscription {
     pub ledger: Vec<(Time, &'static str, i64)>,
 }
 
+fn lasting(number: &str) -> Value {
+    with(card(number), &json!({ "expiry_year": 2033 }))
+}
+
 /// `count` units later: the same day of a later month, or its last one.
 fn later(from: Time, (length, unit): (u32, &str), count: usize) -> Time {
     let units = u64::from(length) * u64::try_from(count).unwrap();
@@ -123,7 +129,7 @@ impl Subscription {
     /// Charge the card, if there is anything to charge.
     fn pays(&mut self, now: Time, interval: i64, setup: i64) -> bool {
         if interval + setup > 0 {
-            if self.card != Some(true) {
+            if self.card != Some(true) || now >= EXPIRES.parse::<Time>().unwrap() {
                 return false;
             }
             self.ledger.push((now, "charge_credit", interval + setup));
@@ -281,7 +287,7 @@ impl World {
                         let status = if model.card.is_some() { 200 } else { 404 };
                         model.card = model.card.map(|_| *accepted);
                         let number = if *accepted { ACCEPTED } else { DECLINED };
-                        (status, self.client.put(&owner, &json!({ "card": card(number) })).await)
+                        (status, self.client.put(&owner, &json!({ "card": lasting(number) })).await)
                     }
                     Act::Wait(_) | Act::Subscribe { .. } => unreachable!(),
                 }
@@ -291,7 +297,9 @@ impl World {
     }
 
     async fn subscribes(&mut self, plan: &Plan, accepted: bool, include_setup: bool) {
-        let customer = token_of(&self.client.customer(if accepted { ACCEPTED } else { DECLINED }).await);
+        let number = if accepted { ACCEPTED } else { DECLINED };
+        let customer = json!({ "email": "roland@example.com", "card": lasting(number) });
+        let customer = token_of(&self.client.post("/1/customers", &customer).await.ok(201));
         let asked = json!({
             "amount": plan.amount, "setup_amount": plan.setup, "trial_amount": plan.trial_amount, "interval": plan.every.0,
             "interval_unit": plan.every.1, "intervals": plan.intervals, "trial_interval": plan.trial.0,

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::harness::sending::{JSON, send};
 use crate::harness::{charge, charge_with, rules, token_of};
 
 /// Specification, Charge: the fields, in the order of its table.
@@ -198,6 +199,27 @@ rules! {
             (json!("text"), "Metadata is not valid"),
         ] {
             app.invalid("/1/charges", &charge_with(400, json!({ "metadata": sent })), &[("metadata", message)]).await;
+        }
+    }
+
+    async fn numbers_in_metadata_are_kept_as_they_were_sent(app) {
+        let client = app.client();
+        let spelled = ["1e2", "100.0", "1E+2", "-0", "0.10", "1.5", "7", "12345678901234567890123", "1e308", "9007199254740993"];
+        let items: Vec<_> = spelled.iter().enumerate().map(|(n, number)| format!("\"k{n}\": {number}")).collect();
+        let body = charge_with(400, json!({ "metadata": {} })).to_string();
+        let body = body.replace("\"metadata\":{}", &format!("\"metadata\":{{{}}}", items.join(",")));
+        let charged = send(&client, http::Method::POST, "/1/charges", JSON, body).await.ok(201);
+        for (n, number) in spelled.iter().enumerate() {
+            assert_eq!(charged["metadata"][format!("k{n}")], *number);
+        }
+        assert_eq!(client.charge(&token_of(&charged)).await, charged);
+        let found = client.get("/1/charges/search?query=12345678901234567890123").await.ok(200);
+        assert_eq!(found, json!([charged]));
+        // A number is a number nowhere else either, only because it is spelled like one.
+        for (amount, said) in [("4e2", "must be an integer"), ("400.0", "must be an integer"), ("1e300", "must be at most 9007199254740991")] {
+            let body = charge(400).to_string().replace("\"amount\":400", &format!("\"amount\":{amount}"));
+            let answer = app.unchanged(send(&client, http::Method::POST, "/1/charges", JSON, body)).await;
+            answer.faulty(&[("amount", &format!("Amount {said}"))]);
         }
     }
 

@@ -161,7 +161,7 @@ fn small() -> Value {
         "paths": { "/1/charges": { "post": {
             "operationId": "create_charge",
             "parameters": [{ "name": "sort", "in": "query", "schema": { "type": "string", "enum": ["amount", "date"] } }],
-            "requestBody": { "content": { "application/json": { "schema": { "$ref": "#/components/schemas/NewCharge" } } } },
+            "requestBody": { "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ChargeInput" } } } },
             "responses": {
                 "201": { "content": { "application/json": { "schema": {
                     "type": "object", "required": ["token"], "properties": {
@@ -171,7 +171,7 @@ fn small() -> Value {
                 "404": {},
             },
         } } },
-        "components": { "schemas": { "NewCharge": {
+        "components": { "schemas": { "ChargeInput": {
             "type": "object", "required": ["amount"], "properties": {
                 "amount": { "type": "integer" },
                 "card": { "type": "object", "properties": { "number": { "type": "string" } } },
@@ -182,7 +182,7 @@ fn small() -> Value {
 
 #[test]
 fn every_way_to_break_a_client_is_found() {
-    let schema = "/components/schemas/NewCharge";
+    let schema = "/components/schemas/ChargeInput";
     let answer = "/paths/~11~1charges/post/responses/201/content/application~1json/schema";
     for (at, value, found) in [
         ("/paths".to_owned(), json!({}), "No longer: POST /1/charges"),
@@ -249,7 +249,7 @@ fn every_way_to_break_a_client_is_found() {
 fn what_is_added_breaks_nobody() {
     let mut newer = small();
     newer["paths"]["/1/plans"] = small()["paths"]["/1/charges"].clone();
-    newer["components"]["schemas"]["NewCharge"]["properties"]["note"] = json!({
+    newer["components"]["schemas"]["ChargeInput"]["properties"]["note"] = json!({
         "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } },
     });
     *newer.pointer_mut("/paths/~11~1charges/post/responses").unwrap() = json!({

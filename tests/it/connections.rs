@@ -1,10 +1,13 @@
 //! How connections end, on every listener: nobody keeps one for ever, and who may still hear his answer gets it.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::harness::process::{PAYMENT, Process, heard, program, request};
+use card_payments::http::listen::raise_file_limit;
+
+use crate::harness::process::{PAYMENT, Process, heard, heard_first, program, request};
 
 #[test]
 fn who_ends_his_side_after_the_request_gets_the_answer() {
@@ -34,25 +37,58 @@ fn the_operators_listener_takes_few_connections_and_no_long_head() {
     let (data, admin) = (tempfile::tempdir().unwrap(), free());
     let server = Process::start(program(data.path()).env("CARD_PAYMENTS_ADMIN_LISTEN", admin.to_string()));
     let connect = || TcpStream::connect(admin).unwrap();
-    let health = request("GET", "/healthz", None, "");
     let mut idle: Vec<_> = (0..32).map(|_| connect()).collect();
-    let mut waiting = connect();
-    waiting.write_all(health.as_bytes()).unwrap();
-    waiting.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    let nothing = waiting.read_exact(&mut [0]).unwrap_err();
-    assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{nothing}");
-    // Callers are served meanwhile.
-    assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
-    drop(idle.pop());
-    assert_eq!(heard(waiting).status, 200);
+    let mut one_more = connect();
+    one_more.write_all(request("GET", "/healthz", None, "").as_bytes()).unwrap();
+    assert_eq!(heard(one_more).status, 200);
+    let mut oldest = idle.remove(0);
+    oldest.set_read_timeout(Some(Duration::from_secs(4))).unwrap();
+    assert_eq!(oldest.read(&mut [0]).unwrap(), 0, "it has made room");
 
     let mut long = idle.pop().unwrap();
-    long.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let _ = long.write_all(
-        format!("GET /healthz HTTP/1.1\r\nX-Long: {}\r\n\r\n", "x".repeat(1024 * 1024)).as_bytes(),
-    );
-    let mut answer = String::new();
-    let _ = long.read_to_string(&mut answer);
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    let head = format!("GET /healthz HTTP/1.1\r\nHost: test\r\nX-Long: {}\r\n\r\n", "x".repeat(1024 * 1024));
+    long.write_all(head.as_bytes()).unwrap();
+    let answer = heard(long);
+    assert_eq!((answer.status, &answer.json()["error"]), (431, &"bad_request".into()));
+    server.stopped();
+}
+
+#[test]
+fn a_connection_that_sends_nothing_ends_after_five_seconds_and_one_that_has_asked_does_not() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let health = request("GET", "/healthz", None, "");
+    let mut kept = TcpStream::connect(server.address).unwrap();
+    kept.write_all(health.replace("Connection: close\r\n", "").as_bytes()).unwrap();
+    assert_eq!(heard_first(&mut kept).status, 200);
+    let (mut silent, began) = (TcpStream::connect(server.address).unwrap(), Instant::now());
+    silent.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+    assert!(began.elapsed() >= Duration::from_secs(4), "{:?}", began.elapsed());
+    kept.write_all(health.as_bytes()).unwrap();
+    assert_eq!(heard(kept).status, 200);
+    server.stopped();
+}
+
+#[test]
+fn as_many_callers_may_wait_to_be_accepted_as_the_system_allows() {
+    const CALLERS: u32 = 1_000;
+    let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let callers = CALLERS.min(allowed.trim().parse().unwrap());
+    raise_file_limit(CALLERS.try_into().unwrap());
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let signal = |name: &str| {
+        let sent = Command::new("kill").args([name, &server.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    };
+    // It accepts nobody.
+    signal("-STOP");
+    let connect = |_| TcpStream::connect_timeout(&server.address, Duration::from_millis(500));
+    let waiting: Result<Vec<_>, _> = (0..callers).map(connect).collect();
+    signal("-CONT");
+    let waiting = waiting.unwrap();
+    assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+    drop(waiting);
     server.stopped();
 }

@@ -89,7 +89,20 @@ rules! {
         for (charge, verbs) in expected {
             assert_eq!(offered(&mut browser, charge).await, verbs);
         }
+        let badge = async |browser: &mut Browser, charge: &str| {
+            let page = browser.page(&format!("/charges/{charge}")).await;
+            let (_, rest) = page.split_once("<span class=\"state\">").unwrap();
+            rest.split_once('<').unwrap().0.to_owned()
+        };
+        for charge in [&part, &whole] {
+            assert_eq!(badge(&mut browser, charge).await, "Refund pending");
+        }
+        assert_eq!(badge(&mut browser, &bought).await, "Captured");
+        assert!(browser.page("/charges").await.matches("Refund pending").count() == 2);
         client.put("/1/sandbox/clock", &json!({ "advance": "7d" })).await.ok(200);
+        for (charge, said) in [(&part, "Partly refunded"), (&whole, "Refunded")] {
+            assert_eq!(badge(&mut browser, charge).await, said, "it has ended");
+        }
         assert_eq!(offered(&mut browser, &open).await, [""; 0], "it has expired");
 
         let many = token_of(&client.captured(400).await);

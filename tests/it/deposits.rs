@@ -70,6 +70,41 @@ rules! {
         assert_eq!(client.balance().await, (200, 0));
     }
 
+    async fn nobody_draws_on_one_that_has_not_arrived(app) {
+        let client = app.client();
+        app.opens_with(0).await;
+        let charge = crate::harness::token_of(&client.captured(10_000).await);
+        let entitled = 10_000 - 205;
+        // Later today, and in two days.
+        for available_at in ["2026-03-02T15:00:00Z", "2026-03-04T15:00:00Z"] {
+            made(app, json!({ "amount": 20_000, "available_at": available_at })).await;
+        }
+        assert_eq!(client.balance().await, (0, entitled + 40_000), "it is shown as pending");
+        assert_eq!(app.unchanged(client.transfer(1, "self")).await.status, 402);
+        // What charges have pending may be given back.
+        let over = app.unchanged(client.refund(&charge, entitled + 1)).await;
+        assert_eq!((over.status, &over.json()[0]["error"]), (402, &json!("insufficient_service_balance")));
+        client.refund(&charge, entitled).await.ok(201);
+        assert_eq!(client.balance().await, (-entitled, entitled + 40_000));
+        assert_eq!(app.unchanged(client.refund(&charge, 1)).await.status, 402);
+        app.clock.advance(Span::seconds(5 * 3_600 - 1));
+        assert_eq!(app.unchanged(client.refund(&charge, 1)).await.status, 402);
+        // The second in which it arrives.
+        app.clock.advance(Span::seconds(1));
+        client.refund(&charge, 205).await.ok(201);
+        let other = crate::harness::token_of(&client.captured(30_000).await);
+        let now_has = 20_000 - 205 + 30_000 - 555;
+        let all = client.refund(&other, 30_000).await;
+        assert_eq!((all.status, now_has - 30_000), (201, 19_240));
+        let last = crate::harness::token_of(&client.captured(100_000).await);
+        let left = 19_240 + 100_000 - 1_780;
+        assert!(left > 100_000, "one deposit is there, the other is not");
+        client.refund(&last, 100_000).await.ok(201);
+        app.clock.advance(Span::days(2));
+        let (available, pending) = client.balance().await;
+        assert_eq!(available + pending, left - 100_000 + 20_000);
+    }
+
     async fn what_is_wrong_is_told_at_once(app) {
         app.invalid(SANDBOX, &json!({}), &[("amount", "Amount can't be blank")]).await;
         for (changes, param, said) in [

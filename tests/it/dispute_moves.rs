@@ -106,7 +106,7 @@ rules! {
         assert_eq!(app.differences().await, []);
     }
 
-    async fn what_was_refunded_after_a_won_dispute_is_not_disputed_anew(app) {
+    async fn what_was_refunded_after_a_won_dispute_is_not_taken_again(app) {
         let client = app.client();
         let won = async |amount: i64| {
             let charge = token_of(&client.captured(amount).await);
@@ -116,11 +116,63 @@ rules! {
             }
             (charge, dispute)
         };
+        // Nothing is left.
         let (charge, dispute) = won(400).await;
-        client.refund(&charge, 1).await.ok(201);
+        for part in [399, 1] {
+            client.refund(&charge, part).await.ok(201);
+        }
         app.unchanged(client.decide(&dispute, "arbitration_under_review")).await.refused(400, "invalid_state");
-        let (_, dispute) = won(400).await;
-        client.decide(&dispute, "arbitration_under_review").await.ok(200);
+        // A part of it is, or all.
+        for (refunded, left) in [(1, 399), (399, 1), (0, 400)] {
+            let (charge, dispute) = won(400).await;
+            if refunded > 0 {
+                client.refund(&charge, refunded).await.ok(201);
+            }
+            let (available, pending) = client.balance().await;
+            let arbitrated = client.decide(&dispute, "arbitration_under_review").await.ok(200);
+            assert_eq!((&arbitrated["amount"], &shown(&client, &dispute).await), (&json!(left), &arbitrated));
+            assert_eq!(client.balance().await, (available, pending));
+            client.refund(&charge, 1).await.faulty(&[("charge", "Charge is disputed")]);
+            client.decide(&dispute, "arbitration_lost").await.ok(200);
+            assert_eq!(client.balance().await, (available - left - 2_500, pending));
+            assert_eq!(activity(&client, &dispute).await[1], entry("ledger_entry.created", "pending_transfer", "chargeback_recovery", -left));
+            let more = json!({ "charge_token": charge });
+            client.post("/1/sandbox/disputes", &more).await.faulty(&[("charge_token", "Charge token has nothing left to dispute")]);
+        }
+        // What comes back to the merchant can be refunded, and once more to the cardholder what a refund brings back.
+        let (charge, dispute) = won(400).await;
+        client.refund(&charge, 100).await.ok(201);
+        for status in ["arbitration_under_review", "arbitration_won"] {
+            client.decide(&dispute, status).await.ok(200);
+        }
+        client.refund(&charge, 301).await.faulty(&[("amount", "You have tried to refund more than the original charge")]);
+        client.refund(&charge, 300).await.ok(201);
+        assert_eq!(app.differences().await, []);
+    }
+
+    async fn of_several_disputes_that_were_won_arbitration_takes_no_more_than_is_left(app) {
+        let client = app.client();
+        let charge = token_of(&client.captured(1_000).await);
+        let mut disputes = Vec::new();
+        for amount in [500, 300, 200] {
+            let asked = json!({ "charge_token": charge, "amount": amount });
+            disputes.push(token_of(&client.post("/1/sandbox/disputes", &asked).await.ok(201)));
+        }
+        for dispute in &disputes {
+            for status in ["evidence_under_review", "won"] {
+                client.decide(dispute, status).await.ok(200);
+            }
+        }
+        client.refund(&charge, 400).await.ok(201);
+        // Of the 600 that are left, the first takes 500 and the second 100; the third finds nothing.
+        for (dispute, amount) in disputes.iter().zip([500, 100]) {
+            let arbitrated = client.decide(dispute, "arbitration_under_review").await.ok(200);
+            assert_eq!(arbitrated["amount"], amount);
+            client.decide(dispute, "arbitration_lost").await.ok(200);
+        }
+        app.unchanged(client.decide(&disputes[2], "arbitration_under_review")).await.refused(400, "invalid_state");
+        assert_eq!(app.number("SELECT amount - amount_refunded - 600 FROM charges").await, 0);
+        assert_eq!(app.number("SELECT SUM(amount) FROM postings WHERE book IN ('disputes', 'refunds')").await, 1_000);
         assert_eq!(app.differences().await, []);
     }
 
@@ -297,6 +349,8 @@ rules! {
                 &["disputes_open", "disputes_standing"]),
             ("UPDATE disputes SET amount = 401", "UPDATE disputes SET amount = 400",
                 &["amount_disputed", "chargebacks_within_the_charge"]),
+            ("UPDATE disputes SET settlement_amount = 401", "UPDATE disputes SET settlement_amount = 400",
+                &["book_is_its_records", "settlement_disputed", "chargebacks_within_the_settlement"]),
         ] {
             app.execute(harm).await;
             assert_eq!(found().await, proofs, "{harm}");

@@ -174,6 +174,24 @@ rules! {
                 client.decide(&dispute, status).await.ok(200);
             }
         }
+        // Of the whole, of which a part is refunded in pieces that are rounded each for itself.
+        for (currency, amount, pieces) in [("USD", 333, [1, 1, 1]), ("USD", 101, [33, 33, 33]), ("THB", 2_000, [11, 11, 11]), ("IDR", 1_000_000, [4_999, 4_999, 5_001])] {
+            let asked = charge_with(amount, json!({ "currency": currency }));
+            let charge = token_of(&client.post("/1/charges", &asked).await.ok(201));
+            let dispute = token_of(&client.post(PATH, &json!({ "charge_token": charge })).await.ok(201));
+            for status in ["evidence_under_review", "won"] {
+                client.decide(&dispute, status).await.ok(200);
+            }
+            for piece in pieces {
+                client.refund(&charge, piece).await.ok(201);
+            }
+            for status in ["arbitration_under_review", "arbitration_lost"] {
+                let decided = client.decide(&dispute, status).await.ok(200);
+                assert_eq!(decided["amount"], amount - pieces.iter().sum::<i64>());
+            }
+            let left = "SELECT settlement_amount - settlement_refunded - settlement_disputed FROM charges ORDER BY id DESC LIMIT 1";
+            assert_eq!(app.number(left).await, 0, "{currency}");
+        }
         let taken = "SELECT COUNT(*) FROM charges WHERE settlement_refunded + settlement_disputed > settlement_amount";
         assert_eq!(app.number(taken).await, 0);
         let halves = "SELECT COUNT(*) FROM charges WHERE settlement_refunded + settlement_disputed = settlement_amount";

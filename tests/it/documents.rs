@@ -1,5 +1,6 @@
 //! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` writes them anew.
 
+mod names;
 mod recorded;
 
 use std::collections::HashSet;

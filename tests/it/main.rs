@@ -43,6 +43,7 @@ mod distributed;
 mod documents;
 mod events;
 mod evidence;
+mod expired_cards;
 mod files;
 mod full_disks;
 mod guides;

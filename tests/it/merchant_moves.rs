@@ -149,7 +149,18 @@ rules! {
         let further = own.merchant_of(&own.merchant().await).await;
         let further = app.with_key(further["test_secret_api_key"].as_str().unwrap());
         further.captured(400).await;
+        for account in [&partner, &own, &further] {
+            account.file().await;
+        }
+        let files = app.blobs().len();
+        app.client().file().await;
         app.client().delete(&format!("/1/sandbox/accounts/{}", token(&made))).await.ok(204);
+        // All of them at once, whenever a worker comes by.
+        for gone in [&partner, &own, &further] {
+            gone.get("/1/charges").await.refused(401, "unauthorized");
+        }
+        assert_eq!(app.anonymous().bytes(&format!("/pay/{merchant}")).await.0, 404);
+        assert_eq!((files, app.blobs().len()), (3, 4), "what is in them goes in its time");
         // A worker's looks: a generation each, and the last of each account two minutes later.
         for _ in 0..4 {
             app.do_due_work().await;
@@ -160,7 +171,10 @@ rules! {
         }
         assert_eq!(app.anonymous().bytes(&format!("/pay/{merchant}")).await.0, 404);
         assert_eq!(app.number("SELECT COUNT(*) FROM accounts").await, 2, "the first account, and its merchant");
-        assert_eq!(app.number("SELECT COUNT(*) FROM charges").await, 0);
+        for (rows, expected) in [("charges", 0), ("merchants", 1), ("events", 1), ("files", 1), ("balances", 1)] {
+            assert_eq!(app.number(format!("SELECT COUNT(*) FROM {rows}").leak()).await, expected, "{rows}");
+        }
+        assert_eq!(app.blobs().len(), 1);
         app.client().merchant_of(&kept).await;
     }
 }

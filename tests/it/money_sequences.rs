@@ -3,6 +3,7 @@
 //!
 //! `CARD_PAYMENTS_MONEY_SEQUENCES` (30; on PostgreSQL a tenth) says how many sequences are lived.
 
+use chrono::{DateTime, Utc};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -96,6 +97,8 @@ struct Merchant {
     recipients: [String; 3],
     charges: Vec<(String, i64, i64)>,
     disputes: Vec<Disputed>,
+    /// Amounts, and when they arrive.
+    deposits: Vec<(i64, DateTime<Utc>)>,
 }
 
 impl Merchant {
@@ -105,7 +108,7 @@ impl Merchant {
         let returns = token_of(&client.recipient("123999").await);
         client.set(json!({ "transfers_schedule": "daily" })).await;
         let recipients = ["self".into(), recipient, returns];
-        Self { client, recipients, charges: Vec::new(), disputes: Vec::new() }
+        Self { client, recipients, charges: Vec::new(), disputes: Vec::new(), deposits: Vec::new() }
     }
 
     async fn does(&mut self, act: &Act) {
@@ -124,7 +127,7 @@ impl Merchant {
                 let answer = self.client.refund(&self.charges[n].0, *amount).await;
                 let expected = if *amount > left || self.standing(n).await > 0 {
                     422
-                } else if *amount > owned {
+                } else if *amount > owned - self.on_their_way().await {
                     402
                 } else {
                     201
@@ -160,11 +163,9 @@ impl Merchant {
                 if expected == 201 { cost } else { 0 }
             }
             Act::Deposit(amount, hours) => {
-                let now =
-                    self.client.get("/1/sandbox/clock").await.ok(200)["now"].as_str().unwrap().to_owned();
-                let now: chrono::DateTime<chrono::Utc> = now.parse().unwrap();
-                let at = (now + chrono::Duration::hours(*hours)).to_rfc3339();
-                let deposit = json!({ "amount": amount, "available_at": at });
+                let at = self.now().await + chrono::Duration::hours(*hours);
+                self.deposits.push((*amount, at));
+                let deposit = json!({ "amount": amount, "available_at": at.to_rfc3339() });
                 self.client.post("/1/sandbox/deposits", &deposit).await.ok(201);
                 let (now_available, _) = self.client.balance().await;
                 assert_eq!(now_available - available, if *hours == 0 { *amount } else { 0 });
@@ -182,6 +183,16 @@ impl Merchant {
         };
         let (available, pending) = self.client.balance().await;
         assert_eq!(available + pending, owned - took);
+    }
+
+    async fn now(&self) -> DateTime<Utc> {
+        self.client.get("/1/sandbox/clock").await.ok(200)["now"].as_str().unwrap().parse().unwrap()
+    }
+
+    /// Deposits that have not arrived.
+    async fn on_their_way(&self) -> i64 {
+        let now = self.now().await;
+        self.deposits.iter().filter(|(_, at)| *at > now).map(|(amount, _)| amount).sum()
     }
 
     /// One of the charges, and how much of it is not refunded.
@@ -215,12 +226,16 @@ impl Merchant {
         let (token, charge, amount) = (token.clone(), *charge, *amount);
         let from = self.status(&token).await;
         // What was refunded meanwhile is not claimed again.
-        let left = self.left(charge).await.unwrap().1;
-        let over = left < self.standing(charge).await + amount;
-        let legal = follows(&from, to) && (from != "won" || !over);
+        let left = self.left(charge).await.unwrap().1 - self.standing(charge).await;
+        let again = from == "won";
+        let legal = follows(&from, to) && (!again || left > 0);
+        let amount = if again { amount.min(left) } else { amount };
         let answer = self.client.decide(&token, to).await;
         assert_eq!(answer.status, if legal { 200 } else { 400 }, "{from} {to}: {}", answer.text);
         let dispute = &mut self.disputes[n];
+        if legal {
+            dispute.amount = amount;
+        }
         let takes = match to {
             _ if !legal => dispute.taken,
             "evidence_under_review" | "arbitration_under_review" => dispute.taken,

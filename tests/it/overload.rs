@@ -5,21 +5,23 @@ mod open_loop;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::Bytes;
-use futures::StreamExt;
+use card_payments::permits::Permit;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use http::{Method, header};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use self::open_loop::{Heard, OpenLoop, Shot};
 use crate::harness::line::Carries;
-use crate::harness::process::{PAYMENT, Process, heard, pause, program, request};
+use crate::harness::process::{PAYMENT, Process, heard, heard_first, pause, program, request};
 use crate::harness::sending::{ask, form};
-use crate::harness::{Answer, App, card, charge, charge_with, eventually, rules};
+use crate::harness::{Answer, App, Client, card, charge, charge_with, eventually, rules};
 
 #[track_caller]
 fn told_to_wait(answer: &Answer) {
@@ -54,7 +56,7 @@ async fn paying_slowly(app: &App) -> (JoinHandle<Answer>, impl FnOnce() + use<>)
 rules! {
     async fn no_more_wait_for_a_place_than_four_times_as_many_as_there_are(app, _line) {
         app.takes_on(None, 1).await;
-        let place = app.gate().requests().wait().await;
+        let place = app.gate().requests().try_acquire(None, 1);
         let client = app.client();
         let mut asked: FuturesUnordered<_> = (0..6).map(|_| client.get("/1/balance")).collect();
         // Two of them, whichever: they do not wait for those that wait.
@@ -69,7 +71,7 @@ rules! {
 
     async fn what_finds_no_place_is_refused_and_changes_nothing(app, _line) {
         app.takes_on(None, 1).await;
-        let place = app.gate().requests().wait().await;
+        let place = app.gate().requests().try_acquire(None, 1);
         told_to_wait(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
         told_to_wait(&app.client().get("/1/balance").await);
         // It costs the database nothing to say no, so keys are not looked at.
@@ -82,7 +84,7 @@ rules! {
 
     async fn whoever_watches_over_a_server_is_always_let_in(app, _line) {
         app.takes_on(None, 1).await;
-        let _place = app.gate().requests().wait().await;
+        let _place = app.gate().requests().try_acquire(None, 1);
         for path in ["/healthz", "/readyz", "/metrics"] {
             assert_eq!(app.anonymous().bytes(path).await.0, 200, "{path}");
         }
@@ -90,7 +92,7 @@ rules! {
 
     async fn a_script_tag_hears_of_it_inside_of_its_call(app, _line) {
         app.takes_on(None, 1).await;
-        let _place = app.gate().requests().wait().await;
+        let _place = app.gate().requests().try_acquire(None, 1);
         let (key, parameters) = (app.publishable_key(), form(&card("4200000000000000"), true));
         let path = format!("/1/cards?callback=f&_method=POST&publishable_api_key={key}&{parameters}");
         let answer = app.unchanged(ask(&app.anonymous(), Method::GET, &path, &[])).await;
@@ -121,7 +123,7 @@ rules! {
     async fn what_has_got_its_body_at_last_needs_a_place_again(app, _line) {
         app.takes_on(None, 1).await;
         let (paying, rest) = paying_slowly(app).await;
-        let place = app.gate().requests().wait().await;
+        let place = app.gate().requests().try_acquire(None, 1);
         rest();
         told_to_wait(&app.unchanged(async { paying.await.unwrap() }).await);
         drop(place);
@@ -174,7 +176,7 @@ rules! {
         let unread = client.unread(list).await;
         let (held, all) = answers.taken();
         assert!(held >= 96, "{held} KiB");
-        let rest = answers.at_once(all - held).unwrap();
+        let rest = fill_up(app, all - held);
         told_to_wait(&client.get(list).await);
         // A short one needs none.
         client.get("/1/charges?per_page=1").await.ok(200);
@@ -184,35 +186,118 @@ rules! {
     }
 }
 
+/// All room for answers that is left, in the names of many accounts: one alone may not take it.
+fn fill_up(app: &App, mut left: usize) -> Vec<Permit> {
+    let mut taken = Vec::new();
+    // Each leaves as much as it takes, so the last permit is nobody's.
+    while left > 1 {
+        taken.extend(app.gate().answers().try_acquire(Some(app.ctx().ids.token()), left / 2));
+        left -= left / 2;
+    }
+    taken
+}
+
+rules! {
+    async fn room_for_a_long_answer_is_taken_before_anything_is_read_for_it(app, _line) {
+        let client = app.client();
+        let answers = app.gate().answers();
+        let rest = fill_up(app, answers.taken().1);
+        // There is not one charge.
+        let refused = client.get("/1/charges?per_page=500").await;
+        told_to_wait(&refused);
+        assert_eq!(refused.headers["connection"], "close", "what it has asked for beside is not wanted");
+        assert!(!client.get("/1/charges?per_page=25").await.headers.contains_key("connection"));
+        drop(rest);
+        client.get("/1/charges?per_page=500").await.ok(200);
+        assert_eq!(answers.taken().0, 0, "what is not needed is given back");
+    }
+
+    async fn an_account_leaves_others_as_much_room_for_long_answers_as_it_holds(app, _line) {
+        let (account, stranger) = (app.account().await, app.stranger().await);
+        let (answers, all) = (app.gate().answers(), app.gate().answers().taken().1);
+        let held = answers.try_acquire(Some(account), all / 2).unwrap();
+        told_to_wait(&app.client().get("/1/charges?per_page=500").await);
+        stranger.get("/1/charges?per_page=500").await.ok(200);
+        drop(held);
+        app.client().get("/1/charges?per_page=500").await.ok(200);
+    }
+
+    async fn a_place_that_becomes_free_goes_to_the_account_that_holds_the_fewest(app, _line) {
+        app.takes_on(None, 2).await;
+        let (account, greedy, modest) = (app.account().await, app.client(), app.stranger().await);
+        // From now on their keys are known.
+        greedy.get("/1/balance").await.ok(200);
+        modest.get("/1/balance").await.ok(200);
+        let places = app.gate().requests();
+        let (one, other) = (places.try_acquire(Some(account), 1), places.try_acquire(None, 1));
+        let asked = |name, client: Client| async move { (name, client.get("/1/balance").await.status) };
+        let mut waiting = FuturesUnordered::new();
+        for _ in 0..8 {
+            waiting.push(asked("greedy", greedy.clone()).boxed());
+        }
+        assert!(waiting.next().now_or_never().is_none());
+        waiting.push(asked("modest", modest).boxed());
+        assert!(waiting.next().now_or_never().is_none());
+        drop(other);
+        assert_eq!(waiting.next().await, Some(("modest", 200)), "it came last, and holds nothing");
+        drop(one);
+        while let Some(served) = waiting.next().await {
+            assert_eq!(served, ("greedy", 200));
+        }
+    }
+}
+
+/// A server that takes eight connections.
+fn small_server(data: &Path) -> Process {
+    Process::start(program(data).env("CARD_PAYMENTS_CONCURRENCY", "1"))
+}
+
+fn ends(mut stream: TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_secs(4))).unwrap();
+    matches!(stream.read(&mut [0]), Ok(0))
+}
+
 #[test]
-fn a_connection_too_many_waits_until_another_one_ends() {
+fn a_connection_too_many_takes_the_seat_of_the_one_that_has_been_idle_for_longest() {
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_CONCURRENCY", "1"));
-    let connect = || TcpStream::connect(server.address).unwrap();
-    let mut idle: Vec<_> = (0..8).map(|_| connect()).collect();
-    let mut waiting = connect();
-    waiting.write_all(request("GET", "/healthz", None, "").as_bytes()).unwrap();
-    waiting.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    let nothing = waiting.read_exact(&mut [0]).unwrap_err();
-    assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{nothing}");
-    drop(idle.pop());
-    assert_eq!(heard(waiting).status, 200);
+    let server = small_server(data.path());
+    let health = request("GET", "/healthz", None, "");
+    let mut idle: Vec<_> = (0..8).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    // The first one has asked for something since, and the second one has sent a part of something.
+    idle[0].write_all(health.replace("Connection: close\r\n", "").as_bytes()).unwrap();
+    assert_eq!(heard_first(&mut idle[0]).status, 200);
+    idle[1].write_all(b"GET /hea").unwrap();
+    for _ in 0..2 {
+        assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+    }
+    assert!(ends(idle.remove(1)) && ends(idle.remove(1)), "the second and the third");
+    idle[0].write_all(health.as_bytes()).unwrap();
+    assert_eq!(heard(idle.remove(0)).status, 200);
     server.stopped();
 }
 
 #[test]
-fn a_head_that_is_too_long_is_refused() {
+fn a_connection_too_many_waits_while_all_others_have_a_request_under_way() {
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(&mut program(data.path()));
-    let mut stream = TcpStream::connect(server.address).unwrap();
-    let long = "x".repeat(1024 * 1024);
-    let head = format!("GET /healthz HTTP/1.1\r\nHost: test\r\nConnection: close\r\nX-Long: {long}\r\n\r\n");
-    // It closes before it has read all of it.
-    let _ = stream.write_all(head.as_bytes());
-    let mut answer = String::new();
-    let _ = stream.read_to_string(&mut answer);
-    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
-    assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+    let server = small_server(data.path());
+    let (key, _) = server.keys();
+    let payment = request("POST", "/1/charges", Some(&key), PAYMENT);
+    let (beginning, rest) = payment.split_at(payment.len() - 10);
+    let connect = |bytes: &str| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.write_all(bytes.as_bytes()).unwrap();
+        stream
+    };
+    let mut busy: Vec<_> = (0..8).map(|_| connect(beginning)).collect();
+    pause(Duration::from_millis(300));
+    let mut waiting = connect(&request("GET", "/healthz", None, ""));
+    waiting.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let nothing = waiting.read_exact(&mut [0]).unwrap_err();
+    assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{nothing}");
+    let mut first = busy.remove(0);
+    first.write_all(rest.as_bytes()).unwrap();
+    heard(first).ok(201);
+    assert_eq!(heard(waiting).status, 200);
     server.stopped();
 }
 

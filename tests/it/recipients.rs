@@ -112,13 +112,41 @@ rules! {
             .faulty(&[("bank_account", "Exactly one of bank_account or bank_account_token is required")]);
     }
 
+    async fn its_own_bank_accounts_token_changes_nothing_and_anothers_is_used(app) {
+        let client = app.client();
+        let made = client.post(PATH, &payee()).await.ok(201);
+        let own = made["bank_account"]["token"].clone();
+        let renamed = client.put(&path(&made), &json!({ "bank_account_token": own, "name": "Again" })).await.ok(200);
+        assert_eq!(renamed, with(made.clone(), &json!({ "name": "Again" })));
+        assert_eq!(app.events().await.last().unwrap(), &"recipient.updated");
+        let padded = json!({ "bank_account_token": format!(" {} ", own.as_str().unwrap()) });
+        assert_eq!(client.put(&path(&made), &padded).await.ok(200), renamed);
+        assert_eq!(app.number("SELECT COUNT(*) FROM bank_accounts").await, 2, "the account's own, and the recipient's");
+        client.transfer(100, token(&made)).await.ok(201);
+        let other = client.post(PATH, &payee()).await.ok(201);
+        let used = [("bank_account_token", "Bank account token has already been used")];
+        for (recipient, sent) in [(&other, &made), (&made, &other)] {
+            let sent = json!({ "bank_account_token": sent["bank_account"]["token"] });
+            app.unchanged(client.put(&path(recipient), &sent)).await.faulty(&used);
+        }
+        app.invalid(PATH, &with(payee(), &json!({ "bank_account": null, "bank_account_token": own })), &used).await;
+        // Once it has another one, its former token is unknown.
+        client.put(&path(&made), &json!({ "bank_account": bank_account("777") })).await.ok(200);
+        let gone = json!({ "bank_account_token": own });
+        app.unchanged(client.put(&path(&made), &gone)).await
+            .faulty(&[("bank_account_token", "Bank account token is not valid")]);
+    }
+
     async fn of_many_uses_of_one_token_one_wins(app) {
         let client = app.client();
         for _ in 0..rounds() {
-            let made = client.post(PATH, &payee()).await.ok(201);
+            let mut made = Vec::new();
+            for _ in 0..16 {
+                made.push(client.post(PATH, &payee()).await.ok(201));
+            }
             let token = stored(app, "1").await;
             let uses = (0..16).map(|n| {
-                let (client, path) = (client.clone(), path(&made));
+                let (client, path) = (client.clone(), path(&made[n]));
                 let body = with(payee(), &json!({ "bank_account": null, "bank_account_token": token }));
                 tokio::spawn(async move {
                     if n % 2 == 0 { client.post(PATH, &body).await } else { client.put(&path, &body).await }

@@ -43,6 +43,7 @@ fn note(app: &App, account_id: AccountToken, request_id: String) {
         hidden: JsonText::of(&[""; 0]).unwrap(),
         error: None,
         created_at: Timestamp::from_millis(0),
+        logged_at: Timestamp::from_millis(0),
     });
 }
 
@@ -215,6 +216,26 @@ rules! {
         assert_eq!((&kept["pagination"]["count"], &kept["response"][0]["request_id"]), (&json!(1000), &json!("5-4")));
         assert_eq!(ids(&client, "?per_page=1&page=1000").await, ["600-205"]);
         client.get(&format!("{LOG}/5-0")).await.ok(200);
+    }
+
+    async fn a_moved_clock_takes_no_request_away(app) {
+        let client = app.client();
+        let asked = client.get("/1/balance").await;
+        // By twelve hours and then by years: what is old by the account's clock alone is kept, whenever it is looked for.
+        for by in ["12h", "1year", "10year"] {
+            client.move_clock(by).await;
+            app.do_due_work().await;
+            assert_eq!(ids(&client, "").await.last().unwrap(), id(&asked), "{by}");
+        }
+        assert_eq!(logged(&client, &asked).await["created_at"], "2026-03-02T10:00:00Z");
+        app.clock.advance(Span::days(89));
+        client.move_clock("1d").await;
+        app.do_due_work().await;
+        assert_eq!(ids(&client, "").await.len(), 5);
+        // Ninety days of the wall clock, and then the account's next midnight.
+        app.clock.advance(Span::days(2));
+        app.do_due_work().await;
+        assert_eq!(ids(&client, "").await.len(), 1, "what was asked for two days ago");
     }
 
     async fn the_log_goes_with_what_is_old_and_with_its_account(app) {

@@ -3,6 +3,7 @@
 mod anything;
 mod encodings;
 mod faults;
+mod heads;
 mod limits;
 mod merging;
 mod raw;

@@ -306,6 +306,26 @@ rules! {
         assert_eq!(app.number("SELECT COUNT(*) FROM cards").await, 0);
     }
 
+    async fn a_refund_that_a_worker_could_not_submit_is_asked_about_at_once_and_not_waited_for(app) {
+        let client = app.client();
+        for fault in ["gateway_error_rate", "drop_rate"] {
+            let charge = token_of(&client.captured(400).await);
+            client.put("/1/sandbox/acquirer", &json!({ fault: 1 })).await.ok(200);
+            let refund = token_of(&client.refund(&charge, 400).await.ok(201));
+            // A worker has tried, and rests.
+            app.do_due_work().await;
+            let began = std::time::Instant::now();
+            assert_eq!(client.move_clock("7d").await["complete"], true);
+            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+            let shown = client.get(&format!("/1/refunds/{refund}")).await.ok(200);
+            assert_eq!((&shown["success"], &shown["status_message"]), (&Value::Null, &json!("Pending")));
+            client.put("/1/sandbox/acquirer", &json!({ fault: 0 })).await.ok(200);
+            let moved = client.move_clock("1d").await;
+            let whats: Vec<_> = ran(&moved).into_iter().map(|(_, what, _)| what).collect();
+            assert_eq!(whats, ["unsubmitted_refund", "refund.succeeded"]);
+        }
+    }
+
     async fn webhooks_are_written_and_never_sent_by_a_move(app) {
         let client = app.client();
         // Nobody listens there, and nobody has tried.
@@ -390,6 +410,39 @@ rules! {
         assert_eq!(ran(&moved), expected);
     }
 
+    async fn a_refund_about_which_the_acquirer_never_answers_is_passed_and_submitted_later(app, line) {
+        let client = app.client();
+        let charge = token_of(&client.captured(400).await);
+        let refunds = [client.refund(&charge, 100).await.ok(201), client.refund(&charge, 200).await.ok(201)].map(|it| token_of(&it));
+        let card = client.card_token("4200000000000000").await;
+        for carries in [Carries::Nothing, Carries::Refusal, Carries::Call] {
+            line.carry(carries);
+            let calls = line.calls().len();
+            let began = std::time::Instant::now();
+            let moved = client.move_clock("1h").await;
+            assert_eq!((&moved["complete"], &moved["ran_count"]), (&json!(true), &json!(0)), "{moved}");
+            assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+            // The first one often enough for a hiccup, the others once.
+            assert_eq!(line.calls().len(), calls + 6);
+            for refund in &refunds {
+                assert_eq!(client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"], Value::Null);
+            }
+            assert_eq!(client.charge(&charge).await["refund_pending"], true);
+        }
+        // The last calls were made and their answers lost: the money moves once, and other things went on.
+        let moved = client.move_clock("2month").await;
+        assert_eq!(ran(&moved), [at("2026-04-02T10:00:00Z", "expired_card", &card)]);
+        line.carry(Carries::Both);
+        app.clock.advance(Span::seconds(30 * 256));
+        app.do_due_work().await;
+        app.do_due_work().await;
+        for refund in &refunds {
+            assert_eq!(client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"], true);
+        }
+        assert_eq!(app.number("SELECT -SUM(amount) FROM postings WHERE book = 'merchant' AND amount < 0").await, 300);
+        assert_eq!(app.events().await.iter().filter(|event| **event == "refund.succeeded").count(), 2);
+    }
+
     async fn a_declined_refund_ends_at_the_instant_of_its_submission(app, line) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
@@ -467,11 +520,15 @@ rules! {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         client.refund(&charge, 400).await.ok(201);
-        line.carry(Carries::Nothing);
-        app.do_due_work().await;
-        line.carry(Carries::Both);
+        line.carry(Carries::AnswerLate);
+        let calls = line.calls().len();
+        let (ctx, moment, row) = (app.ctx().clone(), app.moment().await, the_refund(app).await);
+        let worker = tokio::spawn(async move { card_payments::services::refunds::submit(&ctx, &moment, row).await });
+        line.called(calls + 1).await;
         let moved = client.move_clock("1d").await;
         assert_eq!((&moved["now"], &moved["complete"], &moved["ran_count"]), (&json!(START), &json!(false), &json!(0)));
+        worker.abort();
+        line.carry(Carries::Both);
         // Nobody can have it in hand any more.
         app.clock.advance(Span::seconds(30));
         app.moves_clocks_for(Duration::from_secs(50));

@@ -35,15 +35,16 @@ fn the_page_tells_the_key_to_nobody_but_a_browser_on_the_servers_machine() {
     let data = tempfile::tempdir().unwrap();
     let server = Process::start(&mut program(data.path()));
     let (key, _) = server.keys();
-    let script = |header: &str| {
-        let mut curl = Command::new("curl");
-        curl.args(["-sS", "-i", "-H", header])
-            .arg(format!("http://{}/docs/swagger-initializer.js", server.address));
-        String::from_utf8(curl.output().unwrap().stdout).unwrap()
-    };
-    for own in
-        ["X-Nothing: 1", "Host: localhost:8080", "Host: LOCALHOST", "Host: 127.0.0.1", "Host: [::1]:8080"]
-    {
+    let script = |header: &str| initializer(&server, &["-H", header]);
+    for own in [
+        "X-Nothing: 1",
+        "Host: localhost:8080",
+        "Host: LOCALHOST",
+        "Host: 127.0.0.1",
+        "Host: [::1]:8080",
+        "Sec-Fetch-Site: same-origin",
+        "Sec-Fetch-Site: none",
+    ] {
         let script = script(own);
         assert!(script.contains(&key), "{own}");
         // A page of somebody else's that names it as its script gets nothing.
@@ -51,15 +52,46 @@ fn the_page_tells_the_key_to_nobody_but_a_browser_on_the_servers_machine() {
     }
     for strange in [
         "X-Forwarded-For: 203.0.113.9",
+        "X-Forwarded-Host: example.com",
+        "X-Forwarded-Proto: https",
         "Forwarded: for=203.0.113.9",
+        "X-Real-IP: 203.0.113.9",
+        "CF-Connecting-IP: 203.0.113.9",
+        "True-Client-IP: 203.0.113.9",
         "Via: 1.1 proxy",
+        "Sec-Fetch-Site: cross-site",
+        "Sec-Fetch-Site: same-site",
         "Host: page.example.com",
         "Host: localhost.example.com",
         "Host: 203.0.113.9:8080",
-        "Host:",
     ] {
         let script = script(strange);
         assert!(script.contains("const key = null") && !script.contains(&key), "{strange}");
     }
+    let older = initializer(&server, &["--http1.0"]);
+    assert!(older.contains("const key = null") && !older.contains(&key), "{older}");
+    // Without a Host it is no request.
+    assert!(!script("Host:").contains(&key));
     server.stopped();
+}
+
+#[test]
+fn the_key_is_filled_in_for_nobody_where_the_operator_says_so() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_FILL_IN_KEY", "no"));
+    assert!(initializer(&server, &[]).contains("const key = null"));
+    assert!(server.ask("GET", "/dashboard", None, "").body.contains("<h1>Sign in</h1>"));
+    server.stopped();
+    let server = Process::start(program(data.path()).args(["--fill-in-key", "true"]));
+    let (key, _) = server.keys();
+    assert!(initializer(&server, &[]).contains(&key));
+    server.stopped();
+}
+
+/// The page's own script, as curl gets it.
+fn initializer(server: &Process, arguments: &[&str]) -> String {
+    let mut curl = Command::new("curl");
+    curl.args(["-sS", "-i"]).args(arguments);
+    curl.arg(format!("http://{}/docs/swagger-initializer.js", server.address));
+    String::from_utf8(curl.output().unwrap().stdout).unwrap()
 }

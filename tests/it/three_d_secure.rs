@@ -60,7 +60,7 @@ fn session_of(answer: &Answer) -> String {
     session.to_owned()
 }
 
-async fn approve(app: &App, page: &str) -> String {
+pub async fn approve(app: &App, page: &str) -> String {
     session_of(&press(&app.anonymous(), page, "decision=approve").await)
 }
 

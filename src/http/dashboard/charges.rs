@@ -36,6 +36,8 @@ fn standing(charge: &Record) -> Markup {
         "Disputed"
     } else if charge.is("/authorisation_expired") {
         "Authorisation expired"
+    } else if charge.is("/refund_pending") {
+        "Refund pending"
     } else if charge.number("/amount_refunded") == charge.number("/amount") {
         "Refunded"
     } else if charge.number("/amount_refunded") > Some(0) {

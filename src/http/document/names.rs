@@ -52,6 +52,30 @@ fn point_to_them(value: &mut Value) {
     each(value).for_each(point_to_them);
 }
 
+/// What the code calls otherwise than by the rules of `body`.
+const BODIES: &[(&str, &str)] = &[
+    ("AddedCard", "CustomerCardInput"),
+    ("Capture", "ChargeCaptureInput"),
+    ("DecidedDispute", "DisputeDecisionInput"),
+    ("DecidedMerchant", "MerchantDecisionInput"),
+    ("DecidedRefund", "RefundDecisionInput"),
+    ("IssuedCertificate", "WalletCertificateInput"),
+    ("MoveClock", "ClockMoveInput"),
+    ("NamedDomain", "WalletDomainInput"),
+    ("NewSession", "WalletSessionInput"),
+    ("Reactivation", "ReactivationInput"),
+];
+
+/// What a request sends is an input, or changes: a client in Go makes a `Charge` by its function `NewCharge`, so no schema is
+/// called that.
+fn body(name: &str) -> Option<String> {
+    let known = BODIES.iter().find(|(code, _)| *code == name).map(|(_, body)| (*body).to_owned());
+    known
+        .or_else(|| name.strip_prefix("New").map(|noun| format!("{noun}Input")))
+        .or_else(|| name.strip_prefix("Changed").map(|noun| format!("{noun}Changes")))
+        .or_else(|| name.starts_with("Browser").then(|| format!("{name}Input")))
+}
+
 fn said(name: &str) -> String {
     // What clients in Java and TypeScript have already.
     let other = |noun: &str| if noun == "File" { "UploadedFile".to_owned() } else { noun.to_owned() };
@@ -61,7 +85,10 @@ fn said(name: &str) -> String {
         Some(("LongList", noun)) => format!("{}Page", other(noun)),
         Some(("ShortList", noun)) => format!("{}ShortPage", other(noun)),
         Some(("ShortListWithCount", noun)) => format!("{}ShortPageWithCount", other(noun)),
-        _ => other(name),
+        _ => match name.strip_suffix("Form").and_then(body) {
+            Some(form) => form + "Form",
+            None => body(name).unwrap_or_else(|| other(name)),
+        },
     }
 }
 

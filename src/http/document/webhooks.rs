@@ -3,6 +3,9 @@
 use entity::event::EventType;
 use serde_json::{Value, json};
 
+/// The section of its own, because clients would get a file for it in the place of that of `Webhooks`.
+pub(super) const TAG: &str = "Webhook requests";
+
 /// The request that every webhook endpoint gets for every event.
 pub fn section() -> Value {
     let header = |name: &str, description: &str, example: &str| {
@@ -21,7 +24,7 @@ pub fn section() -> Value {
                     "Sent to every webhook endpoint of the account for every event, signed as the Standard Webhooks specification says, until the endpoint answers with a 2xx status within 15 seconds or eight retries have failed. At least once, in no promised order: `webhook-id` is the key to drop repeats. Event types: {}. `recipient.deleted` is kept for later: nothing causes it yet. More types join over time: tolerate unknown ones.",
                     types.join(", ")
                 ),
-                "tags": ["Webhooks"],
+                "tags": [TAG],
                 "security": [],
                 "parameters": [
                     header("webhook-id", "The event's token.", "evt_AZqYv3rVcBKUQ1mHn7tKRw"),

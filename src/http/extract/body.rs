@@ -1,11 +1,14 @@
 //! From what a request carries, query and body of any kind, to one tree of parameters.
 
+use std::collections::HashMap;
+
 use axum::{
     body::Body,
     extract::{DefaultBodyLimit, FromRequest, Multipart, Request},
 };
 use bytes::Bytes;
 use http::{Method, header::CONTENT_TYPE};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::form::{self, Form};
@@ -66,12 +69,58 @@ pub(super) fn essence(content_type: &str) -> String {
 }
 
 fn json(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {
-    match serde_json::from_slice(body).map_err(|_| NO_JSON)? {
-        Value::Object(fields) => Ok(fields),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(NO_OBJECT)
-        }
+    let mut tree = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
+    if has_decimals(&tree) {
+        // No deeper than parameters lie: each level reads its text once more.
+        pairs(&tree, LEVELS_MAX)?;
+        let sent = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
+        keep_spelling(&mut tree, sent).map_err(|_| NO_JSON)?;
     }
+    match tree {
+        Value::Object(fields) => Ok(fields),
+        // A client that has nothing to send may send null.
+        Value::Null => Ok(Map::new()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Err(NO_OBJECT),
+    }
+}
+
+/// Whether a number of the tree is held as a float, which forgets its spelling: 100.0, 1e2, or more digits than an integer has.
+fn has_decimals(tree: &Value) -> bool {
+    match tree {
+        Value::Number(number) => !number.is_i64() && !number.is_u64(),
+        Value::Array(items) => items.iter().any(has_decimals),
+        Value::Object(fields) => fields.values().any(has_decimals),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// Replaces each number that would come back in another spelling by its text as it was sent: numbers may be text everywhere.
+fn keep_spelling(value: &mut Value, sent: &RawValue) -> Result<(), serde_json::Error> {
+    match value {
+        Value::Number(number) if number.to_string() != sent.get() => *value = sent.get().into(),
+        Value::Array(items) if items.iter().any(has_decimals) => {
+            let sent: Vec<&RawValue> = serde_json::from_str(sent.get())?;
+            for (item, sent) in items.iter_mut().zip(sent) {
+                keep_spelling(item, sent)?;
+            }
+        }
+        Value::Object(fields) if fields.values().any(has_decimals) => {
+            // Of a name that is there twice, both readers keep the last one.
+            let sent: HashMap<String, &RawValue> = serde_json::from_str(sent.get())?;
+            for (name, field) in fields {
+                if let Some(sent) = sent.get(name) {
+                    keep_spelling(field, sent)?;
+                }
+            }
+        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => {}
+    }
+    Ok(())
 }
 
 async fn multipart(content_type: &str, body: Bytes) -> Result<Map<String, Value>, Unreadable> {
@@ -205,13 +254,41 @@ mod tests {
     fn json_must_be_an_object() {
         for (body, why) in [
             ("[]", NO_OBJECT),
-            ("null", NO_OBJECT),
+            ("\"null\"", NO_OBJECT),
+            ("false", NO_OBJECT),
+            ("nul", NO_JSON),
             ("{", NO_JSON),
             ("{\"a\":1e999}", NO_JSON),
             ("a=1", NO_JSON),
         ] {
             assert_eq!(read(&Method::POST, None, JSON, body), Err(why), "{body}");
         }
+    }
+
+    #[test]
+    fn json_null_is_an_empty_form() {
+        for body in ["null", " null\n"] {
+            assert_eq!(read(&Method::PUT, Some("a=q"), JSON, body), Ok(json!({ "a": "q" })), "{body}");
+        }
+        assert_eq!(
+            read(&Method::PUT, None, FORM, "null"),
+            Ok(json!({ "null": "" })),
+            "only where JSON is sent"
+        );
+    }
+
+    #[test]
+    fn a_number_is_text_where_it_would_come_back_in_another_spelling() {
+        let sent = r#"{"m":{"a":1e2,"b":100.0,"c":-0,"d":12345678901234567890123,"e":1.5,"f":7,"a":1E+2},"l":[1,2.50,[0.10]],"t":"1e2"}"#;
+        let kept = json!({
+            "m": { "a": "1E+2", "b": 100.0, "c": "-0", "d": "12345678901234567890123", "e": 1.5, "f": 7 },
+            "l": [1, "2.50", ["0.10"]],
+            "t": "1e2",
+        });
+        assert_eq!(read(&Method::POST, None, JSON, sent), Ok(kept));
+        assert_eq!(read(&Method::POST, None, JSON, "1.50"), Err(NO_OBJECT));
+        let deep = "[".repeat(100) + "1.50" + &"]".repeat(100);
+        assert_eq!(read(&Method::POST, None, JSON, &format!("{{\"a\":{deep}}}")), Err(TOO_DEEP));
     }
 
     #[test]

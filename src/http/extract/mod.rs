@@ -13,12 +13,11 @@ use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use validator::Validate;
 
@@ -27,6 +26,7 @@ use super::Site;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, LARGE_BODY_TIME, SMALL_BODY_BYTES};
 use crate::params::{self, Faults, Paging, Params, Search, Sorting};
+use crate::permits::Permit;
 use crate::under_way;
 
 /// The tokens in a path.
@@ -54,11 +54,11 @@ impl<T: DeserializeOwned + Default + Send> FromRequestParts<Site> for Path<T> {
 pub struct Input {
     tree: Arc<Value>,
     // Held for as long as what was read from a large body is in memory.
-    _room: Option<OwnedSemaphorePermit>,
+    _room: Option<Permit>,
 }
 
 impl Input {
-    fn new(tree: Value, room: Option<OwnedSemaphorePermit>) -> Self {
+    fn new(tree: Value, room: Option<Permit>) -> Self {
         let tree = Arc::new(tree);
         under_way::carries(&tree);
         Self { tree, _room: room }
@@ -106,18 +106,22 @@ impl FromRequest<Site> for Input {
         } else {
             under_way::gives_way();
             let whole = whole.await?;
-            site.gate.enter().await?;
+            site.gate.enter(under_way::account()).await?;
             whole
         };
         // An empty body is an empty form, whatever its type.
         let content_type = if body.is_empty() { None } else { content_type(&parts.headers)? };
         let tree = body::tree(&parts.method, parts.uri.query(), content_type, body).await;
-        Ok(Self::new(tree.map_err(refusal)?, room))
+        let input = Self::new(tree.map_err(refusal)?, room);
+        if matches!(parts.method, Method::GET | Method::HEAD) {
+            site.gate.long_answer(Paging::records_max(input.tree())).await?;
+        }
+        Ok(input)
     }
 }
 
 /// All of a body, and the room that a large one takes; that may be had for a short time only.
-async fn whole(body: Body, site: &Site) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Error> {
+async fn whole(body: Body, site: &Site) -> Result<(Bytes, Option<Permit>), Error> {
     let (mut body, mut bytes) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
     if read(&mut body, &mut bytes, SMALL_BODY_BYTES).await? {
         return Ok((bytes.freeze(), None));

@@ -59,7 +59,7 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
             }
         }
     }
-    site.gate.enter().await?;
+    site.gate.enter(under_way::account()).await?;
     // A browser sends a file without a name where none was chosen.
     let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
     if let Some(upload) = &upload {

@@ -25,7 +25,8 @@ pub async fn get_clock(caller: Caller, _input: Input) -> Result<Shown<Clock>, Er
 ///
 /// Moves the account's own clock ahead, by a span or to a time, and does on the way everything that is due, in its
 /// order and at its instant. This may be a long-running request: after 50 seconds it answers how far it came, complete
-/// being false, and the answered to goes on from there. Webhooks are delivered as always.
+/// being false, and the answered to goes on from there. A refund about which the acquirer does not answer stays pending.
+/// Webhooks are delivered as always.
 #[utoipa::path(put, path = "/sandbox/clock", tag = "Sandbox", operation_id = "move_clock",
     request_body(content((MoveClock = "application/json"), (MoveClock = "application/x-www-form-urlencoded"))),
     responses(

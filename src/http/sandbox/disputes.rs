@@ -26,7 +26,8 @@ pub async fn create_sandbox_dispute(State(site): State<Site>, call: Call) -> Res
 
 /// Decide a dispute.
 ///
-/// Gives a dispute another status, as the network would.
+/// Gives a dispute another status, as the network would. Arbitration after a dispute that was won is about what refunds have
+/// left since: amount shows it.
 #[utoipa::path(put, path = "/sandbox/disputes/{dispute_token}", tag = "Sandbox", operation_id = "decide_sandbox_dispute",
     params(("dispute_token" = String, Path, description = "Dispute token")),
     request_body(content((DecidedDispute = "application/json"), (DecidedDispute = "application/x-www-form-urlencoded"))),

@@ -52,7 +52,13 @@ impl Closing {
         if close.exec(tx).await?.rows_affected == 0 {
             return Err(ErrorCode::NotFound.into());
         }
-        lock_out(tx, self.id).await
+        lock_out(tx, self.id).await?;
+        // Merchants that are partners themselves have merchants.
+        let mut partners = vec![self.id];
+        while let Some(partner) = partners.pop() {
+            partners.extend(merchants(tx, partner, self.wall).await?);
+        }
+        Ok(())
     }
 }
 
@@ -74,20 +80,19 @@ async fn lock_out(tx: &Tx, id: AccountToken) -> Result<(), Error> {
     Ok(())
 }
 
-/// The merchants of a deleted partner go with it: nobody else could delete them.
-async fn merchants(tx: &Tx, partner: AccountToken, wall: Timestamp) -> Result<u64, Error> {
-    let some = account::Entity::find()
+/// The merchants of a deleted partner go with it: nobody else could delete them. Says which these are.
+async fn merchants(tx: &Tx, partner: AccountToken, wall: Timestamp) -> Result<Vec<AccountToken>, Error> {
+    let open = account::Entity::find()
         .filter(Column::ReferredBy.eq(partner))
         .filter(Column::ClosedAt.is_null())
-        .limit(WIPE_BATCH)
         .select_only()
         .column(Column::Id);
-    let some: Vec<AccountToken> = some.into_tuple().all(tx).await?;
-    for &id in &some {
+    let open: Vec<AccountToken> = open.into_tuple().all(tx).await?;
+    for &id in &open {
         closed(id, wall).exec(tx).await?;
         lock_out(tx, id).await?;
     }
-    Ok(some.len() as u64)
+    Ok(open)
 }
 
 /// Why a record is gone that nothing else takes away: whoever still acts for a deleted account has no key to it.
@@ -108,9 +113,8 @@ pub fn due(wall: Timestamp) -> Select<account::Entity> {
 /// Delete what there is of a closed account. Running twice, or at two places at once, does no harm.
 pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
     let began = ctx.clock.now();
-    while ctx.store.write((account.id, began), |tx, (id, wall)| merchants(tx, *id, *wall).boxed()).await?
-        >= WIPE_BATCH
-    {}
+    // Those that a request has referred which had begun before the account was closed.
+    ctx.store.write((account.id, began), |tx, (id, wall)| merchants(tx, *id, *wall).boxed()).await?;
     for Step { wipe, .. } in STEPS {
         let deleted = || ctx.store.write((account.id, *wipe), |tx, (id, wipe)| wipe(tx, *id));
         while deleted().await? >= WIPE_BATCH {}

@@ -142,7 +142,7 @@ fn expiry(account: &Account, (month, year): (i64, i64), at: &str, faults: &mut F
     let expiry = (i32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(0));
     let params = ["expiry_month", "expiry_year"].map(|param| format!("{at}{param}"));
     let readable = !params.iter().any(|param| faults.has(param));
-    if readable && expiry < account.now.year_and_month() {
+    if readable && super::has_expired(expiry, account.now) {
         for param in &params {
             faults.add(param, "is expired");
         }

@@ -1,5 +1,6 @@
 //! Making a payment in three steps: intent, call, outcome.
 
+use entity::failure::Decline;
 use entity::{Timestamp, charge};
 use futures::FutureExt;
 
@@ -85,7 +86,8 @@ pub(in crate::services) async fn record_row(tx: &Tx, intent: &Intent) -> Result<
 }
 
 /// The second step: ask the acquirer for what the intent in `row` wants. `None` where nobody knows what came of it,
-/// so that a worker has to settle it.
+/// so that a worker has to settle it. A card that has expired by the account's clock is declined without asking: the acquirer
+/// knows its own clock only.
 pub(in crate::services) async fn verdict(
     ctx: &Context,
     moment: &Moment,
@@ -93,6 +95,10 @@ pub(in crate::services) async fn verdict(
     fares: Fares,
     mut call: Authorise,
 ) -> Option<Verdict> {
+    let expiry = (call.expiry_year, u32::try_from(call.expiry_month).unwrap_or_default());
+    if cards::has_expired(expiry, moment.now(ctx)) {
+        return Some(Verdict::Failed { failure: Decline::ExpiredCard.into(), spent: true });
+    }
     // What was ordered for this very attempt goes before what was ordered for all of the account's.
     call.forced = call.forced.or(fares.outcome);
     // No latency is added while a clock is moved.

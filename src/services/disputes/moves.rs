@@ -90,46 +90,60 @@ pub(super) async fn decided(
     let mut row = held(tx, account, id).await?;
     row.status = standing(now, &row);
     if row.status == DisputeStatus::Won && to == DisputeStatus::ArbitrationUnderReview {
-        let left = left_after_winning(tx, &row).await?.ok_or(ErrorCode::InvalidState)?;
+        let left = left_after_winning(tx, &row).await?;
+        if left.amount <= 0 {
+            return Err(ErrorCode::InvalidState.into());
+        }
         take_less(tx, &mut row, left).await?;
     }
     moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
 }
 
-/// What refunds and the disputes that stand leave of the charge's settlement amount, if they leave the amount of this
-/// dispute, which was won: nobody gets back more than was charged.
-async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Option<i64>, Error> {
+/// What is left of a charge, in its currency and in AUD cents.
+struct Left {
+    amount: i64,
+    settlement_amount: i64,
+}
+
+/// What refunds and the disputes that stand leave of the charge of a dispute that was won: nobody gets back more than was
+/// charged.
+async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error> {
     let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
     let disputes = dispute::Entity::owned_by(row.account_id).filter(Column::ChargeId.eq(row.charge_id));
     let mut standing = disputes.all(tx).await?;
     standing.retain(|other| other.status.is_standing());
     let taken = charge.amount_refunded + standing.iter().map(|other| other.amount).sum::<i64>();
-    if taken + row.amount > charge.amount {
-        return Ok(None);
-    }
-    let settled = standing.iter().map(|other| other.settlement_amount).sum::<i64>();
-    Ok(Some(Ord::max(0, charge.settlement_amount - charge.settlement_refunded - settled)))
+    let settled =
+        charge.settlement_refunded + standing.iter().map(|other| other.settlement_amount).sum::<i64>();
+    Ok(Left {
+        amount: charge.amount - taken,
+        settlement_amount: Ord::max(0, charge.settlement_amount - settled),
+    })
 }
 
-/// Refunds of a charge in another currency are rounded for themselves, and may have taken a cent that the dispute had before
-/// it was won.
-async fn take_less(tx: &Tx, row: &mut dispute::Model, left: i64) -> Result<(), Error> {
-    let less = row.settlement_amount - left;
-    if less <= 0 {
+/// The dispute is about what is left, if that is less: what was refunded meanwhile the cardholder has. Refunds in another
+/// currency are rounded each for itself, and may have taken a cent more or less.
+async fn take_less(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
+    let (was, settled_was) = (row.amount, row.settlement_amount);
+    row.amount = Ord::min(was, left.amount);
+    row.settlement_amount = Ord::min(settled_was, left.settlement_amount);
+    if (row.amount, row.settlement_amount) == (was, settled_was) {
         return Ok(());
     }
-    row.settlement_amount = left;
     let dispute = dispute::Entity::update_many()
         .filter(Column::AccountId.eq(row.account_id))
         .filter(Column::Id.eq(row.id))
-        .col_expr(Column::SettlementAmount, Expr::value(left));
+        .col_expr(Column::Amount, Expr::value(row.amount))
+        .col_expr(Column::SettlementAmount, Expr::value(row.settlement_amount));
     dispute.exec(tx).await?;
-    let disputed = charge::Column::SettlementDisputed;
+    let less = |column: charge::Column, by: i64| Expr::col(column).sub(by);
+    let (disputed, settled) = (charge::Column::AmountDisputed, charge::Column::SettlementDisputed);
     let charge = charge::Entity::update_many()
         .filter(charge::Column::AccountId.eq(row.account_id))
         .filter(charge::Column::Id.eq(row.charge_id))
-        .col_expr(disputed, Expr::col(disputed).sub(less));
+        .col_expr(disputed, less(disputed, was - row.amount))
+        .col_expr(settled, less(settled, settled_was - row.settlement_amount));
     charge.exec(tx).await?;
     Ok(())
 }

@@ -53,7 +53,8 @@ impl<K: Kind> From<Token<K>> for Source {
 pub enum Draws {
     /// What is available today: money that leaves the account.
     Available,
-    /// What is pending as well, so that available may become negative: money that goes back to cards.
+    /// What charges have pending as well, so that available may become negative: money that goes back to cards. A deposit
+    /// that has not arrived is nobody's to give.
     AvailableAndPending,
 }
 
@@ -121,12 +122,11 @@ pub async fn covers(
     draws: Draws,
     amount: i64,
 ) -> Result<bool, Error> {
-    let has = match draws {
-        Draws::Available => {
-            owned(tx, account, Some(now.day())).await? - on_their_way(tx, account, now).await?
-        }
-        Draws::AvailableAndPending => owned(tx, account, None).await?,
+    let up_to = match draws {
+        Draws::Available => Some(now.day()),
+        Draws::AvailableAndPending => None,
     };
+    let has = owned(tx, account, up_to).await? - on_their_way(tx, account, now, up_to).await?;
     Ok(amount <= has)
 }
 
@@ -143,21 +143,27 @@ async fn owned(tx: &Tx, account: AccountToken, up_to: Option<Day>) -> Result<i64
     Ok(written + tx.credits_to_come(account, up_to))
 }
 
-/// Deposits that are in today's balance and arrive later today: balances know days, deposits have an hour.
-fn arriving(account: AccountToken, now: Timestamp) -> SelectStatement {
+/// Deposits that have not arrived: all of them, or those that are in the balance of a day, today, and arrive later on it.
+/// Balances know days, deposits have an hour.
+fn arriving(account: AccountToken, now: Timestamp, up_to: Option<Day>) -> SelectStatement {
     use deposit::Column::{Amount, AvailableAt};
 
     let tomorrow = now.last_midnight() + Span::days(1);
     let arriving = deposit::Entity::owned_by(account)
         .filter(AvailableAt.gt(now))
-        .filter(AvailableAt.lt(tomorrow))
+        .apply_if(up_to, |arriving, _| arriving.filter(AvailableAt.lt(tomorrow)))
         .select_only()
         .column_as(sum_of(Amount.into_expr()), "arriving");
     arriving.into_query()
 }
 
-async fn on_their_way(tx: &Tx, account: AccountToken, now: Timestamp) -> Result<i64, Error> {
-    let row = tx.query_one(&arriving(account, now)).await?;
+async fn on_their_way(
+    tx: &Tx,
+    account: AccountToken,
+    now: Timestamp,
+    up_to: Option<Day>,
+) -> Result<i64, Error> {
+    let row = tx.query_one(&arriving(account, now, up_to)).await?;
     Ok(row.map(|row| row.try_get_by_index(0)).transpose()?.unwrap_or_default())
 }
 
@@ -204,7 +210,8 @@ fn merchant_posting(tx: &Tx, entry: &Entry) -> PostingToken {
 pub async fn balance(ctx: &Context, account: &Account) -> Result<views::balance::Balance, Error> {
     let today = account.now.day();
     let in_days = sum_where(balance::Column::AvailableOn.into_expr().lte(today.number()));
-    let arriving = SimpleExpr::SubQuery(None, Box::new(arriving(account.id(), account.now).into()));
+    let arriving =
+        SimpleExpr::SubQuery(None, Box::new(arriving(account.id(), account.now, Some(today)).into()));
     let pending = sum_where(balance::Column::AvailableOn.into_expr().gt(today.number()));
     let (in_days, arriving, pending) = balance::Entity::owned_by(account.id())
         .select_only()

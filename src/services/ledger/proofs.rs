@@ -55,7 +55,7 @@ const SETTLEMENTS: &str = "FROM transfers WHERE kind = 'settlement'";
 const LINES: &str = "FROM postings WHERE transfer_id IS NOT NULL";
 
 /// All proofs; each side of a comparison selects the account, the subject, what is expected and what is found.
-pub(super) fn proofs() -> [Proof; 18] {
+pub(super) fn proofs() -> [Proof; 19] {
     let aud = Currency::Aud.code();
     [
         Proof {
@@ -135,6 +135,19 @@ pub(super) fn proofs() -> [Proof; 18] {
                   WHERE d.status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won') \
                   GROUP BY c.account_id, c.id, c.amount, c.amount_refunded \
                   HAVING c.amount_refunded + SUM(d.amount) > c.amount ORDER BY c.account_id, c.id"
+                .into(),
+        },
+        Proof {
+            name: "chargebacks_within_the_settlement",
+            subject: Subject::Charge,
+            // The same to the cent that each of them was rounded to.
+            sql: "SELECT c.account_id, c.id AS subject, c.settlement_amount AS expected, \
+                      CAST(c.settlement_refunded + SUM(d.settlement_amount) AS BIGINT) AS found \
+                  FROM charges c JOIN disputes d ON d.account_id = c.account_id AND d.charge_id = c.id \
+                  WHERE d.status NOT IN ('won', 'cancelled', 'resolved', 'arbitration_won') \
+                  GROUP BY c.account_id, c.id, c.settlement_amount, c.settlement_refunded \
+                  HAVING c.settlement_refunded + SUM(d.settlement_amount) > c.settlement_amount \
+                  ORDER BY c.account_id, c.id"
                 .into(),
         },
     ]

@@ -3,7 +3,7 @@
 use entity::bank_account::{self, BankAccountState};
 use entity::counter::Counted;
 use entity::event::EventType;
-use entity::recipient;
+use entity::{BankAccountToken, recipient};
 use futures::FutureExt;
 
 use crate::error::Error;
@@ -34,11 +34,12 @@ const UNKNOWN: &str = "is not valid";
 const ONE_BANK_ACCOUNT: &str = "Exactly one of bank_account or bank_account_token is required";
 
 impl Named<'_> {
-    /// The bank account they name, if they name any; more than one is a fault.
+    /// The bank account they name, if they name any; more than one is a fault. `own` is the one that the recipient has.
     pub async fn find(
         &self,
         ctx: &Context,
         account: &Account,
+        own: Option<BankAccountToken>,
         faults: &mut Faults,
     ) -> Result<Option<Coming>, Error> {
         match (self.inline, filled(self.token)) {
@@ -47,7 +48,7 @@ impl Named<'_> {
                 Ok(row
                     .map(|row| Coming::New(bank_account::Model { state: BankAccountState::Attached, ..row })))
             }
-            (None, Some(token)) => stored(ctx, account, token, faults).await,
+            (None, Some(token)) => stored(ctx, account, token, own, faults).await,
             (None, None) => Ok(None),
             (Some(_), Some(_)) => {
                 faults.add("bank_account", ONE_BANK_ACCOUNT);
@@ -61,6 +62,7 @@ async fn stored(
     ctx: &Context,
     account: &Account,
     token: &str,
+    own: Option<BankAccountToken>,
     faults: &mut Faults,
 ) -> Result<Option<Coming>, Error> {
     let found = match token.parse() {
@@ -68,7 +70,9 @@ async fn stored(
         Err(_) => None,
     };
     match found {
-        Some(row) if row.state == BankAccountState::Unused => return Ok(Some(Coming::Stored(row))),
+        Some(row) if row.state == BankAccountState::Unused || own == Some(row.id) => {
+            return Ok(Some(Coming::Stored(row)));
+        }
         Some(_) => faults.add("bank_account_token", USED),
         None => faults.add("bank_account_token", UNKNOWN),
     }
@@ -110,7 +114,7 @@ pub async fn create(
 ) -> Result<Recipient, Error> {
     let Params { value: asked, mut faults } = params;
     let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
-    let coming = named.find(ctx, account, &mut faults).await?;
+    let coming = named.find(ctx, account, None, &mut faults).await?;
     let is_named = named.inline.is_some() || filled(named.token).is_some();
     // What is named but wrong is named.
     if !is_named && !faults.has("bank_account") && !faults.has("bank_account_token") {

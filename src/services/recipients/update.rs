@@ -29,7 +29,7 @@ pub async fn update(
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value: mut asked, mut faults } = params;
     let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
-    let coming = named.find(ctx, account, &mut faults).await?;
+    let coming = named.find(ctx, account, Some(row.bank_account_id), &mut faults).await?;
     if !faults.is_empty() {
         return Err(faults.into());
     }
@@ -49,7 +49,8 @@ struct Changes {
 impl Changes {
     async fn record(&self, tx: &Tx) -> Result<Recipient, Error> {
         let mut row = held(tx, &self.account, self.id).await?;
-        if let Some(coming) = &self.coming {
+        // The one that it has is no change.
+        if let Some(coming) = self.coming.as_ref().filter(|coming| coming.row().id != row.bank_account_id) {
             coming.attach(tx, &self.account).await?;
             bank_accounts::delete(tx, row.account_id, row.bank_account_id).await?;
             row.bank_account_id = coming.row().id;

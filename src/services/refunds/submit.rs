@@ -5,7 +5,7 @@ use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::settle::{end, held, update};
 use super::state::{Action, next};
@@ -39,14 +39,17 @@ impl DueWork for Submission {
         vec![waiting]
     }
 
-    /// It was due when it was made, so no clock goes past that before the acquirer has answered.
+    /// It was due when it was made, so no clock goes past that before the acquirer has been asked.
     fn of_account(reach: &Reach) -> Select<refund::Entity> {
-        refund::Entity::owned_by(reach.account).filter(Column::SubmitAfter.is_not_null())
+        let waiting = refund::Entity::owned_by(reach.account).filter(Column::SubmitAfter.is_not_null());
+        let Some((at, id)) = reach.passed else { return waiting };
+        let later = Condition::all().add(Column::CreatedAt.eq(at)).add(Column::Id.gt(id));
+        waiting.filter(Condition::any().add(Column::CreatedAt.gt(at)).add(later))
     }
 
     fn subject(row: &refund::Model) -> Subject {
-        let claimed = row.submit_after.filter(|_| row.attempt > 0);
-        let held_until = claimed.map(|next_try| held_until(next_try, pause(row.attempt - 1)));
+        let claimed = row.submit_after.filter(|_| row.is_in_hand());
+        let held_until = claimed.map(|next_try| held_until(next_try, pause(row.attempt / 2)));
         Subject { account: row.account_id, at: row.created_at, token: row.id.to_string(), held_until }
     }
 
@@ -58,7 +61,8 @@ impl DueWork for Submission {
 /// Submit a refund.
 pub async fn submit(ctx: &Context, moment: &Moment, seen: refund::Model) -> Result<Ran, Error> {
     let claim = Claim {
-        submit_after: ctx.clock.now() + pause(seen.attempt),
+        // After as many attempts as there were, whether or not they have ended.
+        submit_after: ctx.clock.now() + pause((seen.attempt + 1) / 2),
         seen,
         account: moment.account().clone(),
         mark: moment.mark(),
@@ -80,12 +84,33 @@ pub async fn submit(ctx: &Context, moment: &Moment, seen: refund::Model) -> Resu
         }),
         Err(Failure::Declined(_)) => Verdict::Declined,
         // Asked again under the same key once the claim has run out.
-        Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed) => return Ok(Ran::Unanswered),
+        Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed) => {
+            return let_go(ctx, refund).await;
+        }
     };
     let answered = Answered { refund, verdict, now: moment.now(ctx) };
     let ran = ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
     crash::point("refund", "outcome.after");
     Ok(ran)
+}
+
+/// The attempt has ended without an answer: nobody has the refund in hand any more, unless a later one does.
+async fn let_go(ctx: &Context, refund: refund::Model) -> Result<Ran, Error> {
+    let id = refund.id;
+    let unit = ctx.store.write(refund, |tx, refund| {
+        async move {
+            let ended = refund::Entity::update_many()
+                .filter(Column::AccountId.eq(refund.account_id))
+                .filter(Column::Id.eq(refund.id))
+                .filter(Column::State.eq(RefundState::Submitting))
+                .filter(Column::Attempt.eq(refund.attempt))
+                .col_expr(Column::Attempt, Expr::value(refund.attempt + 1));
+            Ok(ended.exec(tx).await.map(drop)?)
+        }
+        .boxed()
+    });
+    unit.await?;
+    Ok(Ran::Unsubmitted(id))
 }
 
 /// Let every refund that waits for its next attempt be submitted now: for a server that knows to be the only one.
@@ -115,7 +140,8 @@ struct Claim {
 impl Claim {
     async fn record(&self, tx: &Tx) -> Result<Option<(refund::Model, Fares)>, Error> {
         let mut row = self.seen.clone();
-        row.attempt += 1;
+        // One that was killed has never ended.
+        row.attempt += if row.is_in_hand() { 2 } else { 1 };
         row.submit_after = Some(self.submit_after);
         let claim = refund::Entity::update_many()
             .filter(Column::AccountId.eq(row.account_id))

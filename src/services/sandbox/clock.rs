@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{
     CLOCK_DOUBLINGS_MAX, CLOCK_LEASE, CLOCK_LEASE_RENEWED, CLOCK_LOOKS_AGAIN, CLOCK_RAN_TOLD_MAX,
+    CLOCK_REFUND_TRIES,
 };
 use crate::params::Params;
 use crate::params::clock::{Move, MoveClock};
@@ -114,7 +115,7 @@ impl<'a> Course<'a> {
         Ok(Self {
             ctx,
             account,
-            reach: Reach { account: row.id, to, began: wall },
+            reach: Reach { account: row.id, to, began: wall, passed: None },
             reached: row.now(wall),
             offset: row.clock_offset,
             ahead: if is_span { to - wall } else { row.clock_offset },
@@ -173,7 +174,7 @@ impl<'a> Course<'a> {
         let wall = self.ctx.clock.now();
         let at = Ord::max(item.subject.at, self.reached);
         let moment = Moment::stop(self.row.clone(), self.row.clock_moves, at, wall);
-        let (kind, token) = (item.kind, item.subject.token.clone());
+        let (kind, token, item_at) = (item.kind, item.subject.token.clone(), item.subject.at);
         let ran = item.work(self.ctx, &moment).await?;
         self.reached = at;
         self.offset = Ord::max(self.offset, at - wall);
@@ -182,10 +183,14 @@ impl<'a> Course<'a> {
             Ran::Quietly => kind,
             Ran::Nothing => return Ok(()),
             Ran::Unanswered => {
-                let times = self.unanswered.entry(token).or_default();
-                *times += 1;
-                let pause = CLOCK_LOOKS_AGAIN * 2_u32.pow(Ord::min(*times, CLOCK_DOUBLINGS_MAX));
-                sleep(Ord::min(pause, self.ends.saturating_duration_since(Instant::now()))).await;
+                self.pause(token).await;
+                return Ok(());
+            }
+            // Once one was asked about in vain so often, an acquirer that does not answer need be asked once about each.
+            Ran::Unsubmitted(refund) => {
+                if self.reach.passed.is_some() || self.pause(token).await >= CLOCK_REFUND_TRIES {
+                    self.reach.passed = Some((item_at, refund));
+                }
                 return Ok(());
             }
         };
@@ -194,6 +199,15 @@ impl<'a> Course<'a> {
             self.ran.push(RanItem { at, what, token });
         }
         Ok(())
+    }
+
+    /// Wait before the acquirer is asked again about what it has not answered. Says how often that was.
+    async fn pause(&mut self, token: String) -> u32 {
+        let times = self.unanswered.entry(token).or_default();
+        *times += 1;
+        let pause = CLOCK_LOOKS_AGAIN * 2_u32.pow(Ord::min(*times, CLOCK_DOUBLINGS_MAX));
+        sleep(Ord::min(pause, self.ends.saturating_duration_since(Instant::now()))).await;
+        *times
     }
 
     /// The last transaction: the clock comes to its target, or stays where it is, and is let go.

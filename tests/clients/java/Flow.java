@@ -17,13 +17,13 @@ public class Flow {
         }
     }
 
-    private static NewCard details() {
-        return new NewCard().number("4200000000000000").expiryMonth(5L).expiryYear(2030L).cvc("123").name("Roland Robot")
+    private static CardInput details() {
+        return new CardInput().number("4200000000000000").expiryMonth(5L).expiryYear(2030L).cvc("123").name("Roland Robot")
             .addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
     }
 
-    private static NewCharge newCharge(long amount) {
-        return new NewCharge().email("roland@example.com").description("Java").amount(amount).ipAddress("203.192.1.172");
+    private static ChargeInput newCharge(long amount) {
+        return new ChargeInput().email("roland@example.com").description("Java").amount(amount).ipAddress("203.192.1.172");
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -36,7 +36,7 @@ public class Flow {
             request -> request.header("Authorization", "Basic " + Base64.getEncoder().encodeToString(key)));
         var charges = new ChargesApi(api);
 
-        var stored = new BrowserCard().number("4200000000000000").expiryMonth(5L).expiryYear(2030L).cvc("123")
+        var stored = new BrowserCardInput().number("4200000000000000").expiryMonth(5L).expiryYear(2030L).cvc("123")
             .name("Roland Robot").addressLine1("42 Sevenoaks St").addressCity("Lathlain").addressCountry("AU");
         var card = new CardsApi(api).createCard(stored, null).getResponse();
         var made = charges.createCharge(newCharge(400).cardToken(card.getToken()), null, null).getResponse();
@@ -45,7 +45,7 @@ public class Flow {
         var inline = charges.createCharge(newCharge(500).card(details()), null, null).getResponse().getCharge();
         holds(inline.getCard().getDisplayNumber().endsWith("0000"), inline);
 
-        var refund = new RefundsApi(api).createRefund(charge.getToken(), null, new NewRefund().amount(100L)).getResponse();
+        var refund = new RefundsApi(api).createRefund(charge.getToken(), null, new RefundInput().amount(100L)).getResponse();
         holds(refund.getCharge().equals(charge.getToken()) && refund.getAmount() == 100, refund);
 
         var page = charges.listCharges(null, 2L);
@@ -60,7 +60,7 @@ public class Flow {
             holds(refused.getCode() == 422 && body.getError().equals("invalid_resource"), body);
         }
         try {
-            var much = new NewTransfer().description("Too much").amount(1_000_000_000_000L).currency("AUD").recipient("self");
+            var much = new TransferInput().description("Too much").amount(1_000_000_000_000L).currency("AUD").recipient("self");
             new TransfersApi(api).createTransfer(much, null);
             holds(false, "a transfer of more than there is");
         } catch (ApiException refused) {
@@ -69,11 +69,11 @@ public class Flow {
         }
 
         var customer = new CustomersApi(api)
-            .createCustomer(new NewCustomer().email("roland@example.com").card(details()), null).getResponse();
+            .createCustomer(new CustomerInput().email("roland@example.com").card(details()), null).getResponse();
         var plan = new PlansApi(api)
-            .createPlan(new NewPlan().name("Java").amount(1000L).interval(1L).intervalUnit("month"), null).getResponse();
+            .createPlan(new PlanInput().name("Java").amount(1000L).interval(1L).intervalUnit("month"), null).getResponse();
         var subscription = new SubscriptionsApi(api).createSubscription(
-            new NewSubscription().planToken(plan.getToken()).customerToken(customer.getToken()), null).getResponse();
+            new SubscriptionInput().planToken(plan.getToken()).customerToken(customer.getToken()), null).getResponse();
         holds(subscription.getState().equals("active"), subscription);
 
         var body = Files.readString(Path.of(System.getenv("WEBHOOK")));

@@ -14,16 +14,16 @@ from client.api.refunds import create_refund
 from client.api.subscriptions import create_subscription
 from client.api.transfers import create_transfer
 from client.models import (
-    BrowserCard,
+    BrowserCardInput,
+    CardInput,
     Charge,
+    ChargeInput,
+    CustomerInput,
     Event,
-    NewCard,
-    NewCharge,
-    NewCustomer,
-    NewPlan,
-    NewRefund,
-    NewSubscription,
-    NewTransfer,
+    PlanInput,
+    RefundInput,
+    SubscriptionInput,
+    TransferInput,
 )
 
 key = base64.b64encode(f"{os.environ['KEY']}:".encode()).decode()
@@ -34,17 +34,17 @@ details = {
 }  # fmt: skip
 
 
-def new_charge(amount: int, **payer) -> NewCharge:
-    return NewCharge(email="roland@example.com", description="Python", amount=amount, ip_address="203.192.1.172", **payer)
+def new_charge(amount: int, **payer) -> ChargeInput:
+    return ChargeInput(email="roland@example.com", description="Python", amount=amount, ip_address="203.192.1.172", **payer)
 
 
-card = create_card.sync(client=api, body=BrowserCard(**details)).response
+card = create_card.sync(client=api, body=BrowserCardInput(**details)).response
 charge = create_charge.sync(client=api, body=new_charge(400, card_token=card.token)).response
 assert isinstance(charge, Charge) and charge.success and charge.amount == 400, charge
-inline = create_charge.sync(client=api, body=new_charge(500, card=NewCard(**details))).response
+inline = create_charge.sync(client=api, body=new_charge(500, card=CardInput(**details))).response
 assert inline.card.display_number.endswith("0000"), inline
 
-refund = create_refund.sync(charge.token, client=api, body=NewRefund(amount=100)).response
+refund = create_refund.sync(charge.token, client=api, body=RefundInput(amount=100)).response
 assert (refund.charge, refund.amount) == (charge.token, 100), refund
 
 page = list_charges.sync(client=api, per_page=2)
@@ -55,13 +55,13 @@ invalid = create_charge.sync_detailed(client=api, body=new_charge(400))
 assert (invalid.status_code, invalid.parsed.error) == (422, "invalid_resource"), invalid
 assert invalid.parsed.messages[0].message, invalid
 
-transfer = NewTransfer(description="Too much", amount=1_000_000_000_000, currency="AUD", recipient="self")
+transfer = TransferInput(description="Too much", amount=1_000_000_000_000, currency="AUD", recipient="self")
 poor = create_transfer.sync_detailed(client=api, body=transfer)
 assert (poor.status_code, poor.parsed[0].error) == (402, "insufficient_service_balance"), poor
 
-customer = create_customer.sync(client=api, body=NewCustomer(email="roland@example.com", card=NewCard(**details))).response
-plan = create_plan.sync(client=api, body=NewPlan(name="Python", amount=1000, interval=1, interval_unit="month")).response
-subscribed = NewSubscription(plan_token=plan.token, customer_token=customer.token)
+customer = create_customer.sync(client=api, body=CustomerInput(email="roland@example.com", card=CardInput(**details))).response
+plan = create_plan.sync(client=api, body=PlanInput(name="Python", amount=1000, interval=1, interval_unit="month")).response
+subscribed = SubscriptionInput(plan_token=plan.token, customer_token=customer.token)
 subscription = create_subscription.sync(client=api, body=subscribed).response
 assert subscription.state == "active", subscription
 

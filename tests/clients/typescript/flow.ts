@@ -13,9 +13,9 @@ const api = createClient<paths>({
 const details = {
   number: '4200000000000000', expiry_month: 5, expiry_year: 2030, cvc: '123', name: 'Roland Robot',
   address_line1: '42 Sevenoaks St', address_city: 'Lathlain', address_country: 'AU',
-} satisfies components['schemas']['NewCard']
+} satisfies components['schemas']['CardInput']
 
-const newCharge = (amount: number, payer: Partial<components['schemas']['NewCharge']>) => ({
+const newCharge = (amount: number, payer: Partial<components['schemas']['ChargeInput']>) => ({
   email: 'roland@example.com', description: 'TypeScript', amount, ip_address: '203.192.1.172', ...payer,
 })
 

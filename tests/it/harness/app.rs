@@ -153,6 +153,7 @@ impl Outlives {
             named: None,
             environment: self.environment,
             trusted_proxies: Vec::new(),
+            fill_in_key: true,
             metrics: true,
             load: self.load.clone(),
         };

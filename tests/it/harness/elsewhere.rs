@@ -9,7 +9,7 @@ use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::http::{Address, Remote, Secrets, router};
 use card_payments::clock::{Clock, SystemClock};
 use card_payments::config::Environment;
-use card_payments::http::Places;
+use card_payments::http::Connections;
 use card_payments::http::listen::{self, Phase};
 use card_payments::secret::Secret;
 use tokio::net::TcpListener;
@@ -32,7 +32,7 @@ pub async fn served(acquirer: Arc<dyn Acquirer>, environment: Environment) -> So
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         let (_serving, phase) = watch::channel(Phase::Serving);
-        listen::serve(listener, routes, &Places::new(1024), phase).await;
+        listen::serve(listener, routes, &Connections::new(1024), phase).await;
     });
     address
 }

@@ -68,7 +68,7 @@ impl World {
             answer.refused(400, "token_already_used");
             return;
         }
-        let verdict = forced.map_or_else(|| payer.number.into(), |(_, verdict)| verdict);
+        let verdict = Verdict::ordered(payer.number, self.now, forced);
         self.spends(payer.uses, verdict);
         let mut it = Authorisation { charge: Charge::of(self, &payer, &asked), captured: 0, voided: None };
         it.charge.token = "?auth_".into();

@@ -25,13 +25,20 @@ pub struct Number {
     pub digits: &'static str,
     pub ends: Ends,
     pub country: &'static str,
+    /// Whether this card of the number is good for the month only in which lives begin.
+    pub expires: bool,
+}
+
+/// When such cards are good no more.
+pub fn expiry() -> Time {
+    "2026-04-01T00:00:00Z".parse().unwrap()
 }
 
 pub const GATEWAY_ERROR: &str =
     "An upstream error occurred while processing the transaction. Please try again.";
 
 const fn of(digits: &'static str, ends: Ends, country: &'static str) -> Number {
-    Number { digits, ends, country }
+    Number { digits, ends, country, expires: false }
 }
 
 const DECLINED: Ends = Ends::Declined("card_declined", "The card was declined");
@@ -141,7 +148,7 @@ pub struct Sent {
 
 impl Sent {
     /// Some card, hardly ever a faulty one.
-    pub fn any(chance: &mut Chance) -> Self {
+    pub fn any(chance: &mut Chance, now: Time) -> Self {
         let number = Number::any(chance);
         let amex = number.scheme() == "american_express";
         let mut parameters = json!({
@@ -167,10 +174,23 @@ impl Sent {
             "network_type": null, "network_format": null, "customer_token": null, "primary": null,
         });
         let mut sent = Self { number, parameters, shown, faults: Vec::new() };
-        if one_in(chance, 10) {
+        if one_in(chance, 6) {
+            sent.expires_soon(now);
+        } else if one_in(chance, 10) {
             sent.spoil(chance);
         }
         sent
+    }
+
+    fn expires_soon(&mut self, now: Time) {
+        let march = json!({ "expiry_month": 3, "expiry_year": 2026 });
+        self.number.expires = true;
+        self.parameters = with(self.parameters.clone(), &march);
+        self.shown = with(self.shown.clone(), &march);
+        if now >= expiry() {
+            self.faults =
+                vec![("expiry_month", "expiry month is expired"), ("expiry_year", "expiry year is expired")];
+        }
     }
 
     fn spoil(&mut self, chance: &mut Chance) {
@@ -246,7 +266,7 @@ impl World {
 
     /// A card by itself, or as a payment source.
     pub async fn stores_card(&mut self, chance: &mut Chance) {
-        let sent = Sent::any(chance);
+        let sent = Sent::any(chance, self.now);
         let as_source = one_in(chance, 4);
         let (path, parameters, of) = if as_source {
             ("/1/payment_sources", json!({ "type": "card", "source": sent.parameters }), "source")

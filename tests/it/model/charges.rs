@@ -172,7 +172,7 @@ impl World {
             answer.refused(400, "token_already_used");
             return;
         }
-        let verdict = forced.map_or_else(|| payer.number.into(), |(_, verdict)| verdict);
+        let verdict = Verdict::ordered(payer.number, self.now, forced);
         let made = Charge::of(self, &payer, &asked);
         self.spends(payer.uses, verdict);
         let charge = self.charges.len();

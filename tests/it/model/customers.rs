@@ -84,7 +84,7 @@ impl World {
     fn some_card(&self, chance: &mut Chance) -> Named {
         match chance.below(5) {
             0..=1 => pick(chance, self.cards.len()).map_or(Named::Nothing, Named::Token),
-            _ => Named::Inline(Box::new(Sent::any(chance))),
+            _ => Named::Inline(Box::new(Sent::any(chance, self.now))),
         }
     }
 

@@ -214,14 +214,17 @@ impl World {
         };
         let path = format!("/1/sandbox/disputes/{}", self.disputes[n].token.as_str().unwrap());
         let answer = self.wire.change(chance, Method::PUT, &path, &[], &json!({ "status": to })).await;
-        // A dispute that was won goes to arbitration only as long as its amount is left.
+        // A dispute that was won goes to arbitration about what is left, if anything is.
         let charge = self.disputes[n].charge;
         let standing = self.disputes.iter().filter(|it| it.charge == charge && !it.is_forgiven());
         let claimed: i64 = standing.map(|it| it.amount).sum::<i64>() + self.refunded(charge).0;
-        let over = claimed + self.disputes[n].amount > self.charges[charge].amount;
-        if !follows(from, to) || from == "won" && over {
+        let left = self.charges[charge].amount - claimed;
+        if !follows(from, to) || from == "won" && left <= 0 {
             answer.refused(400, "invalid_state");
             return;
+        }
+        if from == "won" {
+            self.disputes[n].amount = self.disputes[n].amount.min(left);
         }
         self.becomes(n, to);
         said(&answer, 200, self.dispute(&self.disputes[n]));

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::cards::{Ends, Fate, GATEWAY_ERROR, Number, Sent};
+use super::cards::{Ends, Fate, GATEWAY_ERROR, Number, Sent, expiry};
+use super::wire::Time;
 use super::world::{World, below, fault, one_in, pick};
 use crate::harness::{Answer, chance::Chance};
 
@@ -80,17 +81,25 @@ pub enum Verdict {
     GatewayError,
 }
 
-impl From<Number> for Verdict {
-    fn from(number: Number) -> Self {
+const EXPIRED: Verdict = Verdict::Declined("expired_card", "The card has expired");
+
+impl Verdict {
+    /// On a card of this number, at this time, where the sandbox has ordered nothing.
+    pub fn of(number: Number, now: Time) -> Self {
         match number.ends {
+            _ if number.expires && now >= expiry() => EXPIRED,
             Ends::Approved | Ends::RefundsFail => Self::Approved,
             Ends::Declined(error, description) => Self::Declined(error, description),
             Ends::GatewayError => Self::GatewayError,
         }
     }
-}
 
-impl Verdict {
+    /// Or where it has, but for an expired card, of which the acquirer is not asked.
+    pub fn ordered(number: Number, now: Time, forced: Option<(&str, Self)>) -> Self {
+        let expired = number.expires && now >= expiry();
+        forced.filter(|_| !expired).map_or_else(|| Self::of(number, now), |(_, verdict)| verdict)
+    }
+
     /// How a failed record tells it.
     pub fn said(self) -> Option<&'static str> {
         match self {
@@ -226,7 +235,7 @@ impl World {
                 ..by_card
             };
         }
-        let sent = Sent::any(chance);
+        let sent = Sent::any(chance, self.now);
         let faults = sent.faults("card");
         Payer {
             parameter: "card",

@@ -113,7 +113,9 @@ impl World {
                 parameters["bank_account_token"] = record["token"].clone();
                 by_token = Some(n);
                 let held = |payee: &Recipient| payee.shown["bank_account"]["token"] == record["token"];
-                if *used && self.recipients.iter().any(held) {
+                if changed.is_some_and(|n| held(&self.recipients[n])) {
+                    // The one that it has.
+                } else if *used && self.recipients.iter().any(held) {
                     faults = fault("bank_account_token", "Bank account token has already been used");
                 } else if *used || self.now >= *made + Months::new(1) {
                     // Of one that its recipient has given up, nothing is known any more.

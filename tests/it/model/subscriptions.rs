@@ -63,7 +63,7 @@ impl World {
     }
 
     fn verdict_of(&self, customer: usize, named: Option<usize>) -> Option<Verdict> {
-        self.card_of(customer, named).map(|card| self.cards[card].number.into())
+        self.card_of(customer, named).map(|card| Verdict::of(self.cards[card].number, self.now))
     }
 
     /// A subscription's charge, of now; its token is known once its event is.
@@ -76,7 +76,7 @@ impl World {
         let asked = Asked { parameters, amount, currency: AUD, faults: Vec::new(), platform: None };
         let payer = Payer::customer(self, customer, card);
         let mut charge = Charge::of(self, &payer, &asked);
-        charge.error = Verdict::from(payer.number).said();
+        charge.error = Verdict::of(payer.number, self.now).said();
         let approved = charge.error.is_none();
         self.charges.push(charge);
         let charge = self.charges.len() - 1;

@@ -97,7 +97,7 @@ impl World {
             (true, true) => Back::Approved,
             (true, false) => Back::Failed,
         };
-        let (card, verdict) = (session.card, Verdict::from(self.charges[charge].number));
+        let (card, verdict) = (session.card, Verdict::of(self.charges[charge].number, self.now));
         self.sessions[n].came_back = Some((token.clone(), back));
         if back == Back::Approved && verdict == Verdict::Approved {
             self.charges[charge].state = State::Captured;

@@ -212,6 +212,11 @@ impl World {
         booked + arrived.map(|deposit| deposit.amount).sum::<i64>()
     }
 
+    /// Deposits that have not arrived.
+    pub fn on_their_way(&self) -> i64 {
+        self.deposits.iter().filter(|deposit| deposit.at > self.now).map(|deposit| deposit.amount).sum()
+    }
+
     pub fn pending(&self) -> i64 {
         let all: i64 = self.moved.iter().map(|line| line.amount).sum();
         all + self.deposits.iter().map(|deposit| deposit.amount).sum::<i64>() - self.available()

@@ -144,11 +144,28 @@ rules! {
 
     async fn json_that_is_no_object_is_a_bad_request(app) {
         let before = app.rows().await;
-        for body in ["[]", "[{}]", "null", "true", "1", "\"text\"", "\"\""] {
+        for body in ["[]", "[{}]", "\"null\"", "true", "1", "\"text\"", "\"\""] {
             let answer = send(&app.client(), Method::POST, "/1/charges", JSON, body).await;
             let body = answer.refused(400, "bad_request");
             assert_eq!(body["error_description"], "The body is not a JSON object");
         }
+        assert_eq!(app.rows().await, before);
+    }
+
+    async fn json_null_is_an_empty_body(app) {
+        let client = app.client();
+        let charge = client.authorised(400).await;
+        send(&client, Method::PUT, &format!("/1/charges/{charge}/capture"), JSON, "null").await.ok(200);
+        let other = client.authorised(400).await;
+        send(&client, Method::PUT, &format!("/1/charges/{other}/void"), Some("application/json; charset=utf-8"), " null ").await.ok(200);
+        send(&client, Method::POST, &format!("/1/charges/{charge}/refunds"), JSON, "null").await.ok(201);
+        send(&client, Method::GET, "/1/charges?per_page=1", JSON, "null").await.ok(200);
+        // What is missing is still missing.
+        let empty = client.post("/1/charges", &serde_json::json!({})).await;
+        assert_eq!(send(&client, Method::POST, "/1/charges", JSON, "null").await.faults(), empty.faults());
+        let before = app.rows().await;
+        send(&app.anonymous(), Method::PUT, &format!("/1/charges/{other}/void"), JSON, "null").await.refused(401, "unauthorized");
+        send(&client, Method::PUT, &format!("/1/charges/{other}/void"), JSON, "nul").await.refused(400, "bad_request");
         assert_eq!(app.rows().await, before);
     }
 

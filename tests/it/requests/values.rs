@@ -26,6 +26,38 @@ async fn refused(app: &App, name: &str, value: Value) -> String {
 }
 
 rules! {
+    async fn white_space_around_an_email_is_left_out(app) {
+        let client = app.client();
+        let (padded, email) = (json!(" \t roland@example.com\r\n"), json!("roland@example.com"));
+        let charged = client.post("/1/charges", &with(charge(400), "email", padded.clone())).await.ok(201);
+        assert_eq!(charged["email"], email);
+        let made = client.post("/1/customers", &with(customer(), "email", padded.clone())).await.ok(201);
+        assert_eq!(made["email"], email);
+        let path = format!("/1/customers/{}", made["token"].as_str().unwrap());
+        assert_eq!(client.put(&path, &json!({ "email": " new@example.com " })).await.ok(200)["email"], "new@example.com");
+        let recipient = json!({ "email": padded, "bank_account": crate::harness::bank_account("1") });
+        let made = client.post("/1/recipients", &recipient).await.ok(201);
+        assert_eq!(made["email"], email);
+        let path = format!("/1/recipients/{}", made["token"].as_str().unwrap());
+        assert_eq!(client.put(&path, &json!({ "email": " new@example.com " })).await.ok(200)["email"], "new@example.com");
+        let authorised = client.post("/1/authorisations", &with(charge(400), "email", padded.clone())).await.ok(201);
+        assert_eq!(authorised["email"], email);
+        let mut merchant = crate::harness::application();
+        merchant["contact"]["email"] = padded;
+        let made = client.post("/1/merchants", &merchant).await.ok(201);
+        let detail = client.merchant_of(made["token"].as_str().unwrap()).await;
+        assert_eq!((&made["email"], &detail["email"]), (&email, &email));
+        // Its length is that of what is left, and white space in it is still wrong.
+        let longest = format!("{}@{}.example", "a".repeat(64), ["b".repeat(60), "c".repeat(60), "d".repeat(60)].join("."));
+        let padded = format!("{}{longest}", " ".repeat(300));
+        assert_eq!(client.post("/1/charges", &with(charge(400), "email", json!(padded))).await.ok(201)["email"], json!(longest));
+        for wrong in ["roland @example.com", "roland@ example.com", "roland@\texample.com"] {
+            assert_eq!(refused(app, "email", json!(wrong)).await, "Email is not formatted properly");
+        }
+        let blank = client.post("/1/charges", &with(charge(400), "email", json!(" \n"))).await.faults();
+        assert_eq!(blank.iter().map(|(_, said)| said.as_str()).collect::<Vec<_>>(), ["Email can't be blank", "Email is not formatted properly"]);
+    }
+
     async fn numbers_and_booleans_may_be_text(app) {
         let mut asked = with(charge(400), "amount", json!("0400"));
         asked["card"]["expiry_month"] = json!("05");

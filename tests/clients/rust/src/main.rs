@@ -7,17 +7,17 @@ use client::apis::{
     Error, cards_api, charges_api, customers_api, plans_api, refunds_api, subscriptions_api, transfers_api,
 };
 use client::models::{
-    BrowserCard, Charge, ChargeMade, Event, NewCard, NewCharge, NewCustomer, NewPlan, NewRefund, NewSubscription,
-    NewTransfer,
+    BrowserCardInput, CardInput, Charge, ChargeInput, ChargeMade, CustomerInput, Event, PlanInput, RefundInput,
+    SubscriptionInput, TransferInput,
 };
 use serde_json::Value;
 
-fn new_charge(amount: i64) -> NewCharge {
-    NewCharge::new("roland@example.com".into(), "Rust".into(), amount, "203.192.1.172".into())
+fn new_charge(amount: i64) -> ChargeInput {
+    ChargeInput::new("roland@example.com".into(), "Rust".into(), amount, "203.192.1.172".into())
 }
 
-fn details() -> NewCard {
-    NewCard {
+fn details() -> CardInput {
+    CardInput {
         number: "4200000000000000".into(),
         expiry_month: 5,
         expiry_year: 2030,
@@ -26,7 +26,7 @@ fn details() -> NewCard {
         address_line1: "42 Sevenoaks St".into(),
         address_city: "Lathlain".into(),
         address_country: "AU".into(),
-        ..NewCard::default()
+        ..CardInput::default()
     }
 }
 
@@ -55,7 +55,7 @@ async fn main() {
         basic_auth: Some((var("KEY").unwrap(), None)),
         ..Configuration::default()
     };
-    let stored = BrowserCard {
+    let stored = BrowserCardInput {
         number: "4200000000000000".into(),
         expiry_month: 5,
         expiry_year: 2030,
@@ -64,17 +64,17 @@ async fn main() {
         address_line1: "42 Sevenoaks St".into(),
         address_city: "Lathlain".into(),
         address_country: "AU".into(),
-        ..BrowserCard::default()
+        ..BrowserCardInput::default()
     };
     let card = cards_api::create_card(api, stored, None).await.unwrap().response;
-    let by_token = NewCharge { card_token: Some(Some(card.token.clone())), ..new_charge(400) };
+    let by_token = ChargeInput { card_token: Some(Some(card.token.clone())), ..new_charge(400) };
     let charge = paid(*charges_api::create_charge(api, by_token, None, None).await.unwrap().response);
     assert!(charge.success && charge.amount == 400, "{charge:?}");
-    let inline = NewCharge { card: Some(Some(Box::new(details()))), ..new_charge(500) };
+    let inline = ChargeInput { card: Some(Some(Box::new(details()))), ..new_charge(500) };
     let inline = paid(*charges_api::create_charge(api, inline, None, None).await.unwrap().response);
     assert!(inline.card.display_number.ends_with("0000"), "{inline:?}");
 
-    let part = NewRefund { amount: Some(Some(100)) };
+    let part = RefundInput { amount: Some(Some(100)) };
     let refund = refunds_api::create_refund(api, &charge.token, None, Some(part)).await.unwrap().response;
     assert_eq!((&refund.charge, refund.amount), (&charge.token, 100));
 
@@ -84,15 +84,15 @@ async fn main() {
 
     let (status, body) = refused(charges_api::create_charge(api, new_charge(400), None, None).await);
     assert_eq!((status, body["error"].as_str()), (422, Some("invalid_resource")));
-    let much = NewTransfer::new("Too much".into(), 1_000_000_000_000, "AUD".into(), "self".into());
+    let much = TransferInput::new("Too much".into(), 1_000_000_000_000, "AUD".into(), "self".into());
     let (status, body) = refused(transfers_api::create_transfer(api, much, None).await);
     assert_eq!((status, body[0]["error"].as_str()), (402, Some("insufficient_service_balance")));
 
-    let customer = NewCustomer { card: Some(Some(Box::new(details()))), ..NewCustomer::new("roland@example.com".into()) };
+    let customer = CustomerInput { card: Some(Some(Box::new(details()))), ..CustomerInput::new("roland@example.com".into()) };
     let customer = customers_api::create_customer(api, customer, None).await.unwrap().response;
-    let plan = NewPlan::new("Rust".into(), 1000, 1, "month".into());
+    let plan = PlanInput::new("Rust".into(), 1000, 1, "month".into());
     let plan = plans_api::create_plan(api, plan, None).await.unwrap().response;
-    let wanted = NewSubscription::new(plan.token.clone(), customer.token.clone());
+    let wanted = SubscriptionInput::new(plan.token.clone(), customer.token.clone());
     let subscription = subscriptions_api::create_subscription(api, wanted, None).await.unwrap().response;
     assert_eq!(subscription.state, "active");
 

@@ -1,0 +1,264 @@
+//! Permits that accounts share fairly: of those that wait, the account that holds the fewest is served next.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use entity::AccountToken;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// Whose permits are counted together: an account's. Requests whose account is not known share one lane.
+pub type Lane = Option<AccountToken>;
+
+/// How permits are shared.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    /// How many may wait for one, by all lanes that wait.
+    pub waiting: usize,
+    /// Whether a lane leaves at least as many free as it holds.
+    pub leaves_half: bool,
+}
+
+/// The permits of one kind.
+#[derive(Debug)]
+pub struct PermitPool {
+    all: usize,
+    share: Share,
+    state: Mutex<State>,
+}
+
+/// Some of them, given back when it is dropped.
+#[derive(Debug)]
+pub struct Permit {
+    pool: Arc<PermitPool>,
+    lane: Lane,
+    count: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    free: usize,
+    arrivals: u64,
+    lanes: HashMap<Lane, LaneState>,
+}
+
+#[derive(Debug, Default)]
+struct LaneState {
+    held: usize,
+    waiting: VecDeque<Waiter>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    arrival: u64,
+    grant: oneshot::Sender<Permit>,
+}
+
+impl PermitPool {
+    /// Creates a pool of `all` permits.
+    pub fn new(all: usize, share: Share) -> Arc<Self> {
+        let state = State { free: all, arrivals: 0, lanes: HashMap::new() };
+        Arc::new(Self { all, share, state: Mutex::new(state) })
+    }
+
+    /// How many are taken, and how many there are.
+    pub fn taken(&self) -> (usize, usize) {
+        (self.all - self.state().free, self.all)
+    }
+
+    /// How many there are.
+    pub fn all(&self) -> usize {
+        self.all
+    }
+
+    /// Takes permits, if they are free.
+    pub fn try_acquire(self: &Arc<Self>, lane: Lane, count: usize) -> Option<Permit> {
+        self.take(&mut self.state(), lane, count)
+    }
+
+    /// Takes a permit that is free, or becomes free within this time. Nobody waits behind more of its own lane than that
+    /// lane's share of those that may wait.
+    pub async fn acquire(self: &Arc<Self>, lane: Lane, patience: Duration) -> Option<Permit> {
+        let granted = {
+            let mut state = self.state();
+            if let Some(permit) = self.take(&mut state, lane, 1) {
+                return Some(permit);
+            }
+            state.forget_gone();
+            state.wait(lane, self.share.waiting)?
+        };
+        timeout(patience, granted).await.ok()?.ok()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(self: &Arc<Self>, state: &mut State, lane: Lane, count: usize) -> Option<Permit> {
+        let held = state.lanes.get(&lane).map_or(0, |of| of.held) + count;
+        let left = state.free.checked_sub(count)?;
+        if self.share.leaves_half && held > left {
+            return None;
+        }
+        state.free = left;
+        state.lanes.entry(lane).or_default().held = held;
+        Some(Permit { pool: Arc::clone(self), lane, count })
+    }
+
+    fn give_back(self: &Arc<Self>, lane: Lane, count: usize) {
+        let mut granted = Vec::new();
+        let mut state = self.state();
+        state.free += count;
+        if let Some(of) = state.lanes.get_mut(&lane) {
+            of.held -= count;
+        }
+        state.forget_gone();
+        while state.free > 0
+            && let Some((lane, grant)) = state.next()
+            && let Some(permit) = self.take(&mut state, lane, 1)
+        {
+            granted.push((grant, permit));
+        }
+        drop(state);
+        for (grant, permit) in granted {
+            // A waiter that has gone meanwhile gives it back.
+            drop(grant.send(permit));
+        }
+    }
+}
+
+impl State {
+    /// Queues a waiter, unless its lane has its share of the queue.
+    fn wait(&mut self, lane: Lane, waiting_max: usize) -> Option<oneshot::Receiver<Permit>> {
+        let of_others = self.lanes.iter().filter(|(other, of)| **other != lane && !of.waiting.is_empty());
+        let share = waiting_max / (of_others.count() + 1);
+        let of = self.lanes.entry(lane).or_default();
+        if of.waiting.len() >= share.max(1) {
+            return None;
+        }
+        let (grant, granted) = oneshot::channel();
+        of.waiting.push_back(Waiter { arrival: self.arrivals, grant });
+        self.arrivals += 1;
+        Some(granted)
+    }
+
+    /// The first waiter of the lane that holds the fewest permits.
+    fn next(&mut self) -> Option<(Lane, oneshot::Sender<Permit>)> {
+        let waiting = self.lanes.iter_mut().filter(|(_, of)| !of.waiting.is_empty());
+        let next = waiting.min_by_key(|(_, of)| (of.held, of.waiting.front().map(|first| first.arrival)));
+        next.and_then(|(lane, of)| Some((*lane, of.waiting.pop_front()?.grant)))
+    }
+
+    /// Drops waiters that have stopped waiting, and lanes of nobody.
+    fn forget_gone(&mut self) {
+        self.lanes.retain(|_, of| {
+            of.waiting.retain(|waiter| !waiter.grant.is_closed());
+            of.held > 0 || !of.waiting.is_empty()
+        });
+    }
+}
+
+impl Permit {
+    /// Holds another number of permits from now on: false, and as many as before, where more are not free.
+    pub fn resize(&mut self, count: usize) -> bool {
+        if count > self.count {
+            let Some(mut more) = self.pool.try_acquire(self.lane, count - self.count) else { return false };
+            more.count = 0;
+        } else {
+            self.pool.give_back(self.lane, self.count - count);
+        }
+        self.count = count;
+        true
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.pool.give_back(self.lane, self.count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const SHARE: Share = Share { waiting: 4, leaves_half: false };
+    const LONG: Duration = Duration::from_mins(1);
+
+    fn account(number: u128) -> Lane {
+        Some(AccountToken::from(Uuid::from_u128(number)))
+    }
+
+    #[tokio::test]
+    async fn a_lane_that_holds_fewer_is_served_before_one_that_waits_longer() {
+        let pool = PermitPool::new(2, SHARE);
+        let (greedy, modest) = (account(1), account(2));
+        let held = (pool.try_acquire(greedy, 1), pool.try_acquire(greedy, 1));
+        let mut first = Box::pin(pool.acquire(greedy, LONG));
+        assert!(first.as_mut().now_or_never().is_none());
+        let mut second = Box::pin(pool.acquire(modest, LONG));
+        assert!(second.as_mut().now_or_never().is_none());
+        drop(held.0);
+        assert!(first.as_mut().now_or_never().is_none());
+        let served = second.now_or_never();
+        assert!(matches!(served, Some(Some(_))));
+        drop(held.1);
+        assert!(matches!(first.now_or_never(), Some(Some(_))));
+        drop(served);
+        assert_eq!(pool.taken(), (0, 2));
+    }
+
+    #[tokio::test]
+    async fn a_lane_that_fills_the_queue_leaves_others_their_share_of_it() {
+        let pool = PermitPool::new(1, SHARE);
+        let held = pool.try_acquire(None, 1);
+        let mut waiting: Vec<_> = (0..4).map(|_| Box::pin(pool.acquire(account(1), LONG))).collect();
+        assert!(waiting.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()));
+        assert!(matches!(pool.acquire(account(1), LONG).now_or_never(), Some(None)), "its queue is full");
+        let mut others: Vec<_> = (0..2).map(|_| Box::pin(pool.acquire(account(2), LONG))).collect();
+        assert!(others.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()));
+        assert!(matches!(pool.acquire(account(2), LONG).now_or_never(), Some(None)));
+        // Who stops waiting is forgotten.
+        drop((waiting, others));
+        drop(held);
+        assert_eq!(pool.taken(), (0, 1));
+        assert!(pool.state().lanes.is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_has_waited_long_enough_goes_without() {
+        let pool = PermitPool::new(1, SHARE);
+        let held = pool.try_acquire(None, 1);
+        assert!(pool.acquire(None, Duration::from_millis(1)).await.is_none());
+        drop(held);
+        assert!(pool.acquire(None, Duration::from_millis(1)).await.is_some());
+    }
+
+    #[test]
+    fn a_lane_leaves_as_much_free_as_it_holds() {
+        let pool = PermitPool::new(90, Share { leaves_half: true, ..SHARE });
+        assert!(pool.try_acquire(account(1), 46).is_none());
+        let one = pool.try_acquire(account(1), 45);
+        assert!(pool.try_acquire(account(2), 23).is_none());
+        let two = pool.try_acquire(account(2), 22);
+        assert_eq!((one.is_some(), two.is_some(), pool.taken().0), (true, true, 67));
+    }
+
+    #[test]
+    fn a_permit_grows_as_far_as_there_is_room_and_gives_back_what_it_does_not_need() {
+        let pool = PermitPool::new(10, SHARE);
+        let mut permit = pool.try_acquire(None, 4).expect("free");
+        assert!(permit.resize(8) && !permit.resize(11));
+        assert_eq!(pool.taken().0, 8);
+        assert!(permit.resize(2));
+        assert_eq!(pool.taken().0, 2);
+        drop(permit);
+        assert_eq!(pool.taken().0, 0);
+    }
+}

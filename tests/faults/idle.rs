@@ -1,0 +1,72 @@
+//! Clients that take all connections and ask for nothing.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use card_payments::http::listen::raise_file_limit;
+
+use crate::harness::process::{heard_first, request};
+use crate::installation::Installation;
+use crate::options::{Database, Options};
+use crate::report::Report;
+
+/// As many as the server takes: eight times its concurrency.
+const CONNECTIONS: usize = 1_024;
+/// How long a newcomer may wait: less than anything that ends the idle ones by itself.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+/// When a connection that has sent nothing ends, and how late that may be on a busy machine.
+const FIRST_BYTE: Duration = Duration::from_secs(5);
+const LATE: Duration = Duration::from_secs(10);
+
+/// What such a client has sent before it stops.
+const BEGINNINGS: [&str; 3] = ["", "G", "whole requests"];
+
+/// `idle`: 1,024 connections that send nothing, one byte, or a request and then nothing, and newcomers. `--rounds` (1).
+pub fn run(options: &Options, on: Database) -> Option<Report> {
+    let rounds = options.number("rounds", 1);
+    let installation = Installation::on(on)?;
+    raise_file_limit(CONNECTIONS);
+    let server = installation.start();
+    let mut longest = Duration::ZERO;
+    for _ in 0..rounds {
+        for beginning in BEGINNINGS {
+            let idle: Vec<_> = (0..CONNECTIONS).map(|_| connection(server.address, beginning)).collect();
+            for _ in 0..10 {
+                let asked = Instant::now();
+                assert_eq!(server.ask("GET", "/healthz", None, "").status, 200);
+                longest = longest.max(asked.elapsed());
+            }
+            drop(idle);
+        }
+    }
+    let began = Instant::now();
+    let mut silent = TcpStream::connect(server.address).unwrap();
+    silent.set_read_timeout(Some(FIRST_BYTE + LATE)).unwrap();
+    let end = silent.read(&mut [0]);
+    let silent_for = began.elapsed();
+    let besides = format!(
+        "{CONNECTIONS} idle connections: newcomers waited {} ms at most, a connection that sent nothing ended after {} ms",
+        longest.as_millis(),
+        silent_for.as_millis()
+    );
+    println!("idle on {}: {besides}", on.name());
+    assert!(longest < WAIT_MAX, "{longest:?}");
+    assert!(matches!(end, Ok(0)) || end.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset));
+    assert!(silent_for >= FIRST_BYTE && silent_for < FIRST_BYTE + LATE, "{silent_for:?}");
+    server.stopped();
+    let faults = rounds * (CONNECTIONS * BEGINNINGS.len()) as u64;
+    Some(Report { rounds, faults, besides, seed: options.seed(), ..Report::default() })
+}
+
+fn connection(address: SocketAddr, beginning: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    if beginning == "whole requests" {
+        let health = request("GET", "/healthz", None, "").replace("Connection: close\r\n", "");
+        stream.write_all(health.as_bytes()).unwrap();
+        assert_eq!(heard_first(&mut stream).status, 200);
+    } else {
+        stream.write_all(beginning.as_bytes()).unwrap();
+    }
+    stream
+}

@@ -1,0 +1,57 @@
+//! Names of the document that generated clients make names of their own of.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::operations;
+
+fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+const SCHEMAS: &str = "#/components/schemas/";
+
+#[test]
+fn what_a_request_sends_is_an_input_or_changes() {
+    let document = card_payments::http::openapi();
+    let mut bodies = HashSet::new();
+    for (name, operation) in operations(&document) {
+        for (media, body) in fields(&operation["requestBody"]["content"]) {
+            let schema = body["schema"]["$ref"].as_str().and_then(|named| named.strip_prefix(SCHEMAS));
+            let schema = schema.unwrap_or_else(|| panic!("{name}: the body has no name: {media}"));
+            let noun = schema.strip_suffix("Form").unwrap_or(schema);
+            assert!(noun.ends_with("Input") || noun.ends_with("Changes"), "{name}: {schema}");
+            bodies.insert(schema);
+        }
+    }
+    assert!(bodies.len() > 30, "{bodies:?}");
+}
+
+/// A client in Go has a function `NewCharge` and a type `Charge`, so a type `NewCharge` does not compile beside them.
+#[test]
+fn no_schema_is_called_as_the_constructor_of_another() {
+    let document = card_payments::http::openapi();
+    let called: Vec<_> = fields(&document["components"]["schemas"])
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with("New"))
+        .collect();
+    assert_eq!(called, [""; 0]);
+}
+
+/// A client has a file a section: what webhook endpoints are sent must not take the place of what this server is asked.
+#[test]
+fn webhook_requests_have_a_section_of_their_own() {
+    let document = card_payments::http::openapi();
+    let asked: HashSet<&Value> = operations(&document).map(|(_, operation)| &operation["tags"][0]).collect();
+    let declared: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    for (name, methods) in fields(&document["webhooks"]) {
+        for (_, operation) in fields(methods) {
+            let tags = operation["tags"].as_array().unwrap();
+            assert!(
+                tags.iter().all(|tag| declared.contains(&tag) && !asked.contains(tag)),
+                "{name}: {tags:?}"
+            );
+        }
+    }
+}

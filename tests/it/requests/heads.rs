@@ -1,0 +1,129 @@
+//! Heads that are refused: with the documented body and a request id, whatever is wrong with them (decisions 1).
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::harness::process::{Heard, Process, heard, heard_first, program};
+
+fn connect(server: &Process) -> TcpStream {
+    let stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream
+}
+
+/// What is answered to these bytes on a connection of their own.
+fn answer(server: &Process, bytes: &str) -> Heard {
+    let mut stream = connect(server);
+    // All of it can be sent, however early it is refused.
+    stream.write_all(bytes.as_bytes()).unwrap();
+    heard(stream)
+}
+
+#[track_caller]
+fn is_refused(answer: &Heard, status: u16, asked: &str) {
+    let asked = &asked[..asked.len().min(100)];
+    assert_eq!(answer.status, status, "{asked:?}: {}", answer.body);
+    let body = answer.json();
+    assert_eq!(body["error"], "bad_request", "{asked:?}");
+    assert!(body["error_description"].is_string(), "{asked:?}");
+    assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8", "{asked:?}");
+    assert_eq!(answer.headers["connection"], "close", "{asked:?}");
+    assert!(!answer.headers["x-request-id"].is_empty(), "{asked:?}");
+    assert_eq!(answer.headers["x-content-type-options"], "nosniff", "{asked:?}");
+}
+
+#[test]
+fn every_refused_head_gets_the_documented_body_and_a_request_id() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(program(data.path()).env("CARD_PAYMENTS_LOG", "info"));
+    let (long, many) = ("x".repeat(1024 * 1024), "X-Many: 1\r\n".repeat(101));
+    for (status, asked) in [
+        (400, "GET /1/charges HTTP/1.1\r\n\r\n"),
+        (400, "GET /1/charges HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"),
+        (400, "GET /1/charges HTTP/1.1\nHost: a\r\n\r\n"),
+        (400, "GET /1/charges HTTP/1.1\r\nHost: a\n\n"),
+        (400, "GET /1/charges HTTP/1.1\r\nHost : a\r\n\r\n"),
+        (400, "GET /1/charges HTTP/3.0\r\nHost: a\r\n\r\n"),
+        (400, "GET /1/<> HTTP/1.1\r\nHost: a\r\n\r\n"),
+        (400, "nothing of the kind\r\n\r\n"),
+        (400, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        (400, "POST /1/charges HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n"),
+        (400, "POST /1/charges HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        (501, "POST /1/charges HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n"),
+        (501, "POST /1/charges HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+        (414, &format!("GET /1/charges?{long} HTTP/1.1\r\nHost: a\r\n\r\n")),
+        (431, &format!("GET /1/charges HTTP/1.1\r\nHost: a\r\nX-Long: {long}\r\n\r\n")),
+        (431, &format!("GET /1/charges HTTP/1.1\r\nHost: a\r\n{many}\r\n")),
+    ] {
+        is_refused(&answer(&server, asked), status, asked);
+    }
+    let named = answer(&server, "GET / HTTP/1.1\r\nX-Request-Id: mine-1\r\n\r\n");
+    assert_eq!((named.status, named.headers["x-request-id"].as_str()), (400, "mine-1"));
+    // A HEAD is answered without a body.
+    let asked = answer(&server, "HEAD / HTTP/1.1\r\n\r\n");
+    assert_eq!((asked.status, asked.body.as_str()), (400, ""));
+    let said = server.stopped();
+    assert!(
+        said.contains("mine-1") && said.contains("\"status\":431"),
+        "each has its line in the log: {said}"
+    );
+}
+
+#[test]
+fn a_request_of_http_1_0_needs_no_host() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    assert_eq!(answer(&server, "GET /healthz HTTP/1.0\r\n\r\n").status, 200);
+    server.stopped();
+}
+
+#[test]
+fn requests_on_one_connection_are_told_apart_whatever_their_bodies_are() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let mut stream = connect(&server);
+    let unknown = "POST /1/nothing HTTP/1.1\r\nHost: a\r\n";
+    let bodies = [
+        "\r\n",
+        "Content-Length: 5\r\n\r\nab\ncd",
+        "Transfer-Encoding: chunked\r\n\r\n5;x=y\r\na\nb\r\n\r\n1\r\nx\r\n0\r\nTrailer: x\r\n\r\n",
+        "Transfer-Encoding: CHUNKED\r\n\r\n0\r\n\r\n",
+    ];
+    // All at once, and with a line too many between.
+    let sent: String = bodies.iter().map(|body| format!("{unknown}{body}\r\n")).collect();
+    stream.write_all(sent.as_bytes()).unwrap();
+    for body in bodies {
+        let answer = heard_first(&mut stream);
+        assert_eq!((answer.status, &answer.json()["error"]), (404, &"resource_not_found".into()), "{body:?}");
+    }
+    // Byte by byte.
+    for body in bodies {
+        for byte in format!("{unknown}{body}").bytes() {
+            stream.write_all(&[byte]).unwrap();
+        }
+        assert_eq!(heard_first(&mut stream).status, 404, "{body:?}");
+    }
+    // What is wrong is answered in its turn, and is the last.
+    stream
+        .write_all(format!("{unknown}\r\nGET / HTTP/1.1\nHost: a\r\n\r\n{unknown}\r\n").as_bytes())
+        .unwrap();
+    assert_eq!(heard_first(&mut stream).status, 404);
+    is_refused(&heard_first(&mut stream), 400, "the second");
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    server.stopped();
+}
+
+#[test]
+fn a_chunk_that_is_none_is_a_body_that_is_cut_off() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Process::start(&mut program(data.path()));
+    let (key, _) = server.keys();
+    let head = crate::harness::process::request("POST", "/1/charges", Some(&key), "");
+    let head = head.replace("\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for chunks in ["x\r\n", "5\nabcde\r\n0\r\n\r\n", "0\r\nTrailer: x\n\r\n"] {
+        let refused = answer(&server, &format!("{head}{chunks}"));
+        assert_eq!((refused.status, &refused.json()["error"]), (400, &"bad_request".into()), "{chunks:?}");
+    }
+    server.stopped();
+}
