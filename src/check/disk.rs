@@ -36,7 +36,7 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
 }
 
 /// The data directory, and where SQLite's file is if it lies elsewhere.
-fn folders(configuration: &Configuration) -> Vec<PathBuf> {
+pub(super) fn folders(configuration: &Configuration) -> Vec<PathBuf> {
     let data_dir = configuration.database.data_dir.clone();
     let mut folders = vec![data_dir];
     if let Ok(Location::Sqlite { path }) = configuration.database.url().parse()

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::configuration::Configuration;
+use super::disk::folders;
 use super::findings::{Area, Findings};
 use crate::store::Location;
 
@@ -16,10 +17,14 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Disk);
     let data = &configuration.database.data_dir;
     let files = data.join("files");
-    let (mut seen, mut wide) = (0, 0);
-    for path in [data.clone(), files.clone()].into_iter().chain(of_the_database(configuration)) {
+    let made: Vec<_> = [files.clone()].into_iter().chain(of_the_database(configuration)).collect();
+    if !made.iter().any(|path| path.exists()) {
+        // A folder that holds nothing of ours yet is somebody else's business.
+        return;
+    }
+    let mut wide = 0;
+    for path in folders(configuration).into_iter().chain(made) {
         let Some(mode) = mode(&path) else { continue };
-        seen += 1;
         if mode & OTHERS != 0 {
             wide += 1;
             let name = path.display();
@@ -38,12 +43,12 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
             format!("others than their owner may use {shared} files in {}", files.display()),
             format!("chmod 600 {}/*, unless they are shared on purpose", files.display()),
         );
-    } else if seen > 0 && wide == 0 {
+    } else if wide == 0 {
         findings.ok("nobody but their owner may use the data directory and the files in it");
     }
 }
 
-/// SQLite's file, its log, the log's index, the lock, and the folder where they are if that is another one.
+/// SQLite's file, its log, the log's index and the lock.
 fn of_the_database(configuration: &Configuration) -> Vec<PathBuf> {
     let Ok(Location::Sqlite { path }) = configuration.database.url().parse() else { return Vec::new() };
     let beside = ["", "-wal", "-shm", ".lock"].map(|end| {
@@ -51,13 +56,7 @@ fn of_the_database(configuration: &Configuration) -> Vec<PathBuf> {
         name.push(end);
         PathBuf::from(name)
     });
-    let folder = path.parent().filter(|folder| *folder != configuration.database.data_dir);
-    folder
-        .map(Path::to_owned)
-        .into_iter()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .chain(beside)
-        .collect()
+    beside.to_vec()
 }
 
 fn mode(path: &Path) -> Option<u32> {

@@ -36,6 +36,8 @@ pub fn start(ctx: &Ctx) -> Working {
                         // More may wait.
                         continue;
                     }
+                    // One line tells of a file that is away, and not one for each kind.
+                    Err(_) if !ctx.store.is_in_place() => {}
                     Err(error) => tracing::error!(kind = kind.name, %error, "due work failed"),
                 }
                 tokio::select! {
