@@ -17,13 +17,13 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Disk);
     let data = &configuration.database.data_dir;
     let files = data.join("files");
-    let made: Vec<_> = [files.clone()].into_iter().chain(of_the_database(configuration)).collect();
-    if !made.iter().any(|path| path.exists()) {
+    let ours: Vec<_> = [files.clone()].into_iter().chain(of_the_database(configuration)).collect();
+    if !ours.iter().any(|path| path.exists()) {
         // A folder that holds nothing of ours yet is somebody else's business.
         return;
     }
     let mut wide = 0;
-    for path in folders(configuration).into_iter().chain(made) {
+    for path in folders(configuration).into_iter().chain(ours) {
         let Some(mode) = mode(&path) else { continue };
         if mode & OTHERS != 0 {
             wide += 1;

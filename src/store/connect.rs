@@ -166,7 +166,7 @@ pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec
     };
     match location {
         Location::Sqlite { path } => {
-            drop(prepared_file(&Arc::new(DatabaseFile::open(path, None)?), &on_step).await?)
+            drop(prepared_file(&Arc::new(DatabaseFile::open(path, None)?), &on_step).await?);
         }
         Location::Postgres { url } => {
             let database = patient(url).await?;
