@@ -191,18 +191,16 @@ mod tests {
     const SHARE: Share = Share { waiting: 4, leaves_half: false };
     const LONG: Duration = Duration::from_mins(1);
 
-    fn account(number: u128) -> Lane {
-        Some(AccountToken::new(Uuid::from_u128(number)))
-    }
+    const GREEDY: Lane = Some(AccountToken::new(Uuid::from_u128(1)));
+    const MODEST: Lane = Some(AccountToken::new(Uuid::from_u128(2)));
 
     #[tokio::test]
     async fn a_lane_that_holds_fewer_is_served_before_one_that_waits_longer() {
         let pool = PermitPool::new(2, SHARE);
-        let (greedy, modest) = (account(1), account(2));
-        let held = (pool.try_acquire(greedy, 1), pool.try_acquire(greedy, 1));
-        let mut first = Box::pin(pool.acquire(greedy, LONG));
+        let held = (pool.try_acquire(GREEDY, 1), pool.try_acquire(GREEDY, 1));
+        let mut first = Box::pin(pool.acquire(GREEDY, LONG));
         assert!(first.as_mut().now_or_never().is_none());
-        let mut second = Box::pin(pool.acquire(modest, LONG));
+        let mut second = Box::pin(pool.acquire(MODEST, LONG));
         assert!(second.as_mut().now_or_never().is_none());
         drop(held.0);
         assert!(first.as_mut().now_or_never().is_none());
@@ -218,12 +216,12 @@ mod tests {
     async fn a_lane_that_fills_the_queue_leaves_others_their_share_of_it() {
         let pool = PermitPool::new(1, SHARE);
         let held = pool.try_acquire(None, 1);
-        let mut waiting: Vec<_> = (0..4).map(|_| Box::pin(pool.acquire(account(1), LONG))).collect();
+        let mut waiting: Vec<_> = (0..4).map(|_| Box::pin(pool.acquire(GREEDY, LONG))).collect();
         assert!(waiting.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()));
-        assert!(matches!(pool.acquire(account(1), LONG).now_or_never(), Some(None)), "its queue is full");
-        let mut others: Vec<_> = (0..2).map(|_| Box::pin(pool.acquire(account(2), LONG))).collect();
+        assert!(matches!(pool.acquire(GREEDY, LONG).now_or_never(), Some(None)), "its queue is full");
+        let mut others: Vec<_> = (0..2).map(|_| Box::pin(pool.acquire(MODEST, LONG))).collect();
         assert!(others.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()));
-        assert!(matches!(pool.acquire(account(2), LONG).now_or_never(), Some(None)));
+        assert!(matches!(pool.acquire(MODEST, LONG).now_or_never(), Some(None)));
         // Who stops waiting is forgotten.
         drop((waiting, others));
         drop(held);
@@ -243,10 +241,10 @@ mod tests {
     #[test]
     fn a_lane_leaves_as_much_free_as_it_holds() {
         let pool = PermitPool::new(90, Share { leaves_half: true, ..SHARE });
-        assert!(pool.try_acquire(account(1), 46).is_none());
-        let one = pool.try_acquire(account(1), 45);
-        assert!(pool.try_acquire(account(2), 23).is_none());
-        let two = pool.try_acquire(account(2), 22);
+        assert!(pool.try_acquire(GREEDY, 46).is_none());
+        let one = pool.try_acquire(GREEDY, 45);
+        assert!(pool.try_acquire(MODEST, 23).is_none());
+        let two = pool.try_acquire(MODEST, 22);
         assert_eq!((one.is_some(), two.is_some(), pool.taken().0), (true, true, 67));
     }
 

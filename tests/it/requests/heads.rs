@@ -94,7 +94,7 @@ fn requests_on_one_connection_are_told_apart_whatever_their_bodies_are() {
         "Transfer-Encoding: CHUNKED\r\n\r\n0\r\n\r\n",
     ];
     // All at once, and with a line too many between.
-    let sent: String = bodies.iter().map(|body| format!("{head}{body}\r\n")).collect();
+    let sent = bodies.map(|body| [head, body, "\r\n"].concat()).concat();
     stream.write_all(sent.as_bytes()).unwrap();
     for body in bodies {
         let answer = heard_first(&mut stream);
