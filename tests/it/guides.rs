@@ -2,6 +2,7 @@
 //! one shell, and what they print is compared with what the document shows. docs/contributing.md tells which language of a
 //! block means what.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -280,6 +281,39 @@ fn every_call_that_a_document_shows_is_run() {
             rest = rest.replace(&block.text, "");
         }
         assert!(!rest.contains("`curl "), "{name}: a call stands in a block of its own");
+    }
+}
+
+/// The texts from which a reader copies calls: the documents and the front page of the API's document.
+fn copied_from() -> Vec<(String, String)> {
+    let front = "src/http/document/front.md".to_owned();
+    site::documents().into_iter().chain([front]).map(|name| (name.clone(), site::read(&name))).collect()
+}
+
+#[test]
+fn two_documents_may_be_followed_on_one_server() {
+    let mut owners = BTreeMap::new();
+    for (name, text) in copied_from() {
+        let page = Path::new(&name).file_stem().unwrap().to_str().unwrap().to_lowercase();
+        let keys = text.split("Idempotency-Key: ").skip(1).filter_map(|rest| rest.split(['"', '\'']).next());
+        // A variable is of a program that chooses a key each time; a sentence is no key.
+        for key in keys.filter(|key| !key.starts_with('$') && !key.contains(' ')) {
+            assert!(key.starts_with(&format!("{page}-")), "{name}: {key} is not named after the page");
+            let owner = owners.entry(key.to_owned()).or_insert_with(|| name.clone());
+            assert_eq!(*owner, name, "{key}");
+        }
+    }
+    assert!(owners.len() >= 2, "{owners:?}");
+}
+
+#[test]
+fn no_call_needs_a_newer_curl_than_debian_has() {
+    for (name, text) in copied_from() {
+        let text = text.replace("\\\n", " ");
+        for command in text.split(['|', ';', '\n']) {
+            let newer = command.contains("curl ") && command.contains(" --json");
+            assert!(!newer, "{name}: --json needs curl 7.82: {command}");
+        }
     }
 }
 

@@ -35,12 +35,8 @@ fn a_reader_finds_an_operation_presses_execute_twice_and_makes_two_charges() {
     assert!(answers.iter().all(|answer| answer["status"] == 201) && answers.len() == 2, "{answers:?}");
     assert!(answers[0]["token"].is_string() && answers[0]["token"] != answers[1]["token"], "{answers:?}");
     assert_eq!(told["shown"], "201");
-    let filtered = json!([
-        "/1/charges/{charge_token}/void",
-        "/1/authorisations/{auth_token}/void",
-        "/1/authorisations/{auth_token}",
-    ]);
-    assert_eq!(told["filtered"], filtered, "operations are found by path or summary");
+    let filtered = json!(["/1/charges/{charge_token}/void", "/1/authorisations/{auth_token}/void"]);
+    assert_eq!(told["filtered"], filtered, "operations are found by their paths");
     assert_eq!(told["elsewhere"], json!([]), "it works offline");
     assert_eq!(told["complaints"], json!([]), "the page keeps to its policy");
     assert_eq!(told["findings"], json!([]), "axe finds nothing critical or serious");

@@ -61,8 +61,9 @@ const MISSING = [
   ['.body-param__text', { 'aria-label': 'Request body' }],
   ['.copy-to-clipboard button', { 'aria-label': 'Copy' }],
   ['.close-modal', { 'aria-label': 'Close' }],
-  // Its own name is not what is written on it.
-  ['.auth-btn-wrapper .authorize', { 'aria-label': 'Authorize' }],
+  // Their own names are not what is written on them.
+  ['.auth-btn-wrapper [aria-label="Apply credentials"]', { 'aria-label': 'Authorize' }],
+  ['.auth-btn-wrapper [aria-label="Remove authorization"]', { 'aria-label': 'Logout' }],
   ['.microlight', { tabindex: '0' }],
 ]
 
@@ -76,4 +77,5 @@ const complete = () => {
   }
 }
 
-new MutationObserver(complete).observe(document.getElementById('swagger-ui'), { childList: true, subtree: true })
+const page = document.getElementById('swagger-ui')
+new MutationObserver(complete).observe(page, { childList: true, subtree: true, attributeFilter: ['aria-label'] })
