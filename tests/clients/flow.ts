@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import createClient from 'openapi-fetch'
-import type { components, paths } from './api.js'
+import type { components, paths } from './client/api.js'
 
 const { SERVER, KEY, WEBHOOK } = process.env as Record<string, string>
 const api = createClient<paths>({

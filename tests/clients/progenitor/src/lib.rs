@@ -1,0 +1,1 @@
+//! Compiles what progenitor has made.

@@ -1,0 +1,204 @@
+//! The generators whose clients are tried, one a row, and a test for each row. `make` is what docs/clients.md shows and is run as
+//! it stands; `compile` and `flow` come after it in one shell of bash, which knows `$site`, the Python packages of the
+//! generators, and `$jar`, the archive of openapi-generator.
+
+use super::Names::{Operations, Schemas, Tags};
+use super::{Generator, holds};
+
+/// The rows, and a test of each one's name.
+macro_rules! generators {
+    ($($name:ident: $generator:expr;)*) => {
+        pub const GENERATORS: &[Generator] = &[$($generator),*];
+
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            holds(stringify!($name), &$generator).await;
+        })*
+    };
+}
+
+const OPENAPI_GENERATOR: Generator = Generator {
+    package: "openapi-generator-cli",
+    tool: "openapi-generator",
+    language: "",
+    make: "",
+    proof: "compiled",
+    compile: "",
+    flow: "",
+    holds: &[],
+    needs: &["/usr/bin/java"],
+    long: false,
+};
+const NPM: Generator =
+    Generator { proof: "type-checked", compile: "npx tsc -p tsconfig.json", needs: &[], ..OPENAPI_GENERATOR };
+const PYTHON: Generator =
+    Generator { language: "Python", proof: "imported", needs: &[], ..OPENAPI_GENERATOR };
+
+generators! {
+    go: Generator {
+        language: "Go",
+        make: "openapi-generator-cli generate -g go -i openapi.yaml -o client",
+        // Debian's packages of Go lie in a GOPATH.
+        compile: "export GO111MODULE=off GOPATH=$PWD:/usr/share/gocode; mkdir src; ln -s ../client src/client; go vet client",
+        flow: "go run flow.go",
+        holds: &[(Operations, "APIService) {Pascal}("), (Tags, "/api_{snake}.go\n")],
+        needs: &["/usr/bin/go", "/usr/share/gocode/src/gopkg.in/validator.v2"],
+        ..OPENAPI_GENERATOR
+    };
+    typescript: Generator {
+        package: "openapi-typescript",
+        tool: "openapi-typescript, openapi-fetch",
+        language: "TypeScript",
+        make: "npx openapi-typescript openapi.yaml -o client/api.d.ts",
+        compile: "npx tsc --strict --noUncheckedIndexedAccess --module nodenext --target es2022 flow.ts",
+        flow: "node flow.js",
+        holds: &[(Operations, "\n    {snake}: {"), (Schemas, "\n        {name}: ")],
+        ..NPM
+    };
+    hey_api: Generator {
+        package: "@hey-api/openapi-ts",
+        tool: "hey-api",
+        language: "TypeScript",
+        make: "npx openapi-ts -i openapi.yaml -o client",
+        holds: &[(Operations, "export const {camel} = <")],
+        ..NPM
+    };
+    orval_fetch: Generator {
+        package: "orval",
+        tool: "orval",
+        language: "TypeScript, fetch",
+        make: "npx orval --input openapi.yaml --output client --client fetch --mode tags",
+        holds: &[(Operations, "export const {camel} = "), (Tags, "/{kebab}.ts\n")],
+        ..NPM
+    };
+    orval_axios: Generator {
+        package: "orval",
+        tool: "orval",
+        language: "TypeScript, axios",
+        make: "npx orval --input openapi.yaml --output client --client axios --mode tags",
+        holds: &[(Operations, "const {camel} = "), (Tags, "/{kebab}.ts\n")],
+        ..NPM
+    };
+    typescript_fetch: Generator {
+        language: "TypeScript, fetch",
+        // Of what the server sends it would make a client that lacks its imports.
+        make: "openapi-generator-cli generate -g typescript-fetch -i openapi.yaml -o client \
+               --global-property=apis,models,supportingFiles",
+        proof: "type-checked",
+        compile: NPM.compile,
+        holds: &[(Operations, "async {camel}("), (Tags, "/{Pascal}Api.ts\n")],
+        ..OPENAPI_GENERATOR
+    };
+    typescript_axios: Generator {
+        language: "TypeScript, axios",
+        make: "openapi-generator-cli generate -g typescript-axios -i openapi.yaml -o client",
+        proof: "type-checked",
+        compile: NPM.compile,
+        holds: &[(Operations, "public {camel}("), (Tags, "export class {Pascal}Api ")],
+        ..OPENAPI_GENERATOR
+    };
+    python: Generator {
+        package: "openapi-python-client",
+        tool: "openapi-python-client",
+        make: "openapi-python-client generate --path openapi.yaml --output-path client --meta none --overwrite --fail-on-warning",
+        compile: "python load.py client",
+        flow: "python flow.py",
+        holds: &[(Operations, "/{snake}.py\n"), (Tags, "/api/{snake}/__init__.py\n")],
+        ..PYTHON
+    };
+    python_openapi_generator: Generator {
+        language: "Python",
+        make: "openapi-generator-cli generate -g python -i openapi.yaml -o client",
+        proof: "imported",
+        compile: "cd client; python ../load.py openapi_client",
+        holds: &[(Operations, "def {snake}("), (Tags, "/{snake}_api.py\n")],
+        ..OPENAPI_GENERATOR
+    };
+    datamodel_code_generator: Generator {
+        package: "datamodel-code-generator",
+        tool: "datamodel-code-generator",
+        language: "Python, models only",
+        make: "datamodel-codegen --input openapi.yaml --input-file-type openapi --formatters builtin \
+               --output-model-type pydantic_v2.BaseModel --output client/models.py",
+        compile: "cd client; python ../load.py models",
+        holds: &[(Schemas, "\nclass {name}(")],
+        ..PYTHON
+    };
+    java: Generator {
+        language: "Java",
+        // Jackson is in the generator's own archive, the rest are packages of Debian.
+        make: "openapi-generator-cli generate -g java --library native -i openapi.yaml -o client \
+               --additional-properties=openApiNullable=false,useJakartaEe=false",
+        compile: "jars=${JARS:-/usr/share/java}; mkdir classes
+            export CLASSPATH=classes:$jar:$jars/httpclient.jar:$jars/httpcore.jar:$jars/httpmime.jar
+            CLASSPATH+=:$jars/geronimo-annotation-1.3-spec.jar
+            find client/src/main -name '*.java' >sources
+            javac -nowarn -proc:none -d classes @sources Flow.java",
+        flow: "java Flow",
+        holds: &[(Operations, " {camel}("), (Tags, "/{Pascal}Api.java\n")],
+        needs: &["/usr/bin/javac", "/usr/share/java/httpmime.jar"],
+        ..OPENAPI_GENERATOR
+    };
+    rust: Generator {
+        language: "Rust",
+        make: "openapi-generator-cli generate -g rust -i openapi.yaml -o client --additional-properties=packageName=client",
+        compile: "cargo build --quiet --locked --manifest-path rust/Cargo.toml --target-dir ../rust-target",
+        flow: "../rust-target/debug/flow",
+        holds: &[(Operations, "pub async fn {snake}("), (Tags, "/{snake}_api.rs\n")],
+        ..OPENAPI_GENERATOR
+    };
+    ruby: Generator {
+        language: "Ruby",
+        make: "openapi-generator-cli generate -g ruby -i openapi.yaml -o client",
+        proof: "loaded",
+        compile: "ruby -W0 -Iclient/lib -ropenapi_client -e 'OpenapiClient.constants.each { OpenapiClient.const_get(_1) }'",
+        flow: "ruby -W0 -Iclient/lib flow.rb",
+        holds: &[(Operations, "def {snake}("), (Tags, "/{snake}_api.rb\n")],
+        needs: &["/usr/bin/java", "/usr/bin/ruby"],
+        ..OPENAPI_GENERATOR
+    };
+    php: Generator {
+        language: "PHP",
+        make: "openapi-generator-cli generate -g php -i openapi.yaml -o client",
+        proof: "loaded",
+        compile: "php load.php",
+        flow: "php flow.php",
+        holds: &[(Operations, "public function {camel}("), (Tags, "/{Pascal}Api.php\n")],
+        needs: &["/usr/bin/java", "/usr/bin/php", "/usr/share/php/GuzzleHttp/autoload.php"],
+        ..OPENAPI_GENERATOR
+    };
+    csharp: Generator {
+        language: "C#",
+        make: "openapi-generator-cli generate -g csharp -i openapi.yaml -o client",
+        proof: "read by its grammar",
+        compile: "python read.py client/src",
+        holds: &[(Operations, "> {Pascal}Async("), (Tags, "/{Pascal}Api.cs\n")],
+        long: true,
+        ..OPENAPI_GENERATOR
+    };
+    kotlin: Generator {
+        language: "Kotlin",
+        make: "openapi-generator-cli generate -g kotlin -i openapi.yaml -o client --additional-properties=serializationLibrary=jackson",
+        // What the calls are built on is in none of the registries that the compiler comes from.
+        proof: "its models compiled",
+        compile: "java -cp \"$site/run_kotlin_kernel/jars/*\" org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect -nowarn \
+                  -classpath \"$jar:$(echo \"$site\"/run_kotlin_kernel/jars/kotlin-stdlib-*.jar)\" -d classes \
+                  client/src/main/kotlin/org/openapitools/client/models",
+        holds: &[(Operations, "fun {camel}("), (Tags, "/{Pascal}Api.kt\n")],
+        long: true,
+        ..OPENAPI_GENERATOR
+    };
+    progenitor: Generator {
+        package: "cargo-progenitor",
+        tool: "progenitor",
+        language: "Rust",
+        // It reads OpenAPI 3.0, and less of it than there is.
+        make: "npx openapi-down-convert -i openapi.yaml -o converted.json && jq -f progenitor.jq converted.json >reduced.json && \
+               cargo progenitor -i reduced.json -o client -n client -v 0.1.0",
+        compile: "cargo check --quiet --locked --manifest-path progenitor/Cargo.toml --target-dir ../progenitor-target",
+        holds: &[(Operations, "pub async fn {snake}<")],
+        needs: &[],
+        long: true,
+        ..OPENAPI_GENERATOR
+    };
+}
