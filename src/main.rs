@@ -186,7 +186,7 @@ fn failed(error: &dyn std::error::Error) -> ExitCode {
 
 async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
     match command {
-        Command::Serve(command) => serve(*command).await,
+        Command::Serve(command) => Box::pin(serve(*command)).await,
         Command::Openapi(Openapi { json, postman }) => {
             let document = http::openapi();
             let text = if postman {

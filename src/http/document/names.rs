@@ -48,10 +48,11 @@ pub(super) fn renamed(document: &mut Value) {
 fn alternatives(value: &mut Value) {
     if let Some(schemas) = value.get_mut("oneOf").and_then(Value::as_array_mut) {
         let is_named = |schema: &&mut Value| schema.get("$ref").is_some();
-        let mut named: Vec<_> =
-            schemas.iter_mut().filter(is_named).filter_map(Value::as_object_mut).collect();
+        let named: Vec<_> = schemas.iter_mut().filter(is_named).filter_map(Value::as_object_mut).collect();
         if named.len() > 1 {
-            named.iter_mut().for_each(|schema| schema.retain(|key, _| key == "$ref"));
+            for schema in named {
+                schema.retain(|key, _| key == "$ref");
+            }
         }
     }
     each(value).for_each(alternatives);
