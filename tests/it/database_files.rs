@@ -226,7 +226,7 @@ fn what_is_wrong_with_a_schema_is_told_without_what_is_stored() {
         let (code, stdout, stderr) = output(program(data.path()).args(command));
         let said = stdout + &stderr;
         assert_eq!(code, Some(1), "{command:?}: {said}");
-        assert!(said.contains("database disk image is malformed"), "{command:?}: {said}");
+        assert!(said.contains("is damaged: it cannot be read as a database"), "{command:?}: {said}");
         assert!(!said.contains("Roland") && !said.contains("example.com"), "{command:?}: {said}");
     }
 }

@@ -39,7 +39,7 @@ fn of_the_readme() -> BTreeSet<String> {
     let rows = readme.lines().filter_map(|line| line.strip_prefix("| `CARD_PAYMENTS_"));
     let cells = rows.map(|row| row.split('|').next().unwrap());
     let names = cells.flat_map(|cell| cell.split(',').map(|name| name.trim_matches(['`', ' ', '_'])));
-    names.map(|name| format!("CARD_PAYMENTS_{name}")).collect()
+    names.map(|name| format!("CARD_PAYMENTS_{}", name.trim_start_matches("CARD_PAYMENTS_"))).collect()
 }
 
 #[test]

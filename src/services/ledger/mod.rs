@@ -14,7 +14,7 @@ use entity::{
     journal_entry, posting,
 };
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, DbErr, QueryFilter, QuerySelect, QueryTrait};
 use uuid::Uuid;
 
 use crate::error::Error;
@@ -126,19 +126,17 @@ pub async fn covers(
         Draws::Available => Some(now.day()),
         Draws::AvailableAndPending => None,
     };
-    let has = owned(tx, account, up_to).await? - on_their_way(tx, account, now, up_to).await?;
-    Ok(amount <= has)
+    Ok(amount <= arrived(tx, account, now, up_to).await?)
 }
 
-/// What lies in the merchant's book, or what of it is available up to a day. Credits of units that share this
-/// commit count: whoever sees their records must see their money.
-async fn owned(tx: &Tx, account: AccountToken, up_to: Option<Day>) -> Result<i64, Error> {
-    let mut rows = balance::Entity::owned_by(account)
+/// What lies in the merchant's book, or what of it is available up to a day, without deposits that have not arrived. Credits
+/// of units that share this commit count: whoever sees their records must see their money.
+async fn arrived(tx: &Tx, account: AccountToken, now: Timestamp, up_to: Option<Day>) -> Result<i64, Error> {
+    let arriving = SimpleExpr::SubQuery(None, Box::new(arriving(account, now, up_to).into()));
+    let rows = balance::Entity::owned_by(account)
+        .apply_if(up_to, |rows, day| rows.filter(balance::Column::AvailableOn.lte(day)))
         .select_only()
-        .column_as(sum_of(balance::Column::Amount.into_expr()), "owned");
-    if let Some(day) = up_to {
-        rows = rows.filter(balance::Column::AvailableOn.lte(day));
-    }
+        .column_as(sum_of(balance::Column::Amount.into_expr()).sub(arriving), "arrived");
     let written = rows.into_tuple::<i64>().one(tx).await?.unwrap_or_default();
     Ok(written + tx.credits_to_come(account, up_to))
 }
@@ -155,16 +153,6 @@ fn arriving(account: AccountToken, now: Timestamp, up_to: Option<Day>) -> Select
         .select_only()
         .column_as(sum_of(Amount.into_expr()), "arriving");
     arriving.into_query()
-}
-
-async fn on_their_way(
-    tx: &Tx,
-    account: AccountToken,
-    now: Timestamp,
-    up_to: Option<Day>,
-) -> Result<i64, Error> {
-    let row = tx.query_one(&arriving(account, now, up_to)).await?;
-    Ok(row.map(|row| row.try_get_by_index(0)).transpose()?.unwrap_or_default())
 }
 
 /// PostgreSQL sums BIGINT to NUMERIC.
