@@ -144,7 +144,7 @@ impl Coding {
 }
 
 /// A member of Accept-Encoding: the coding's name and its weight. What cannot be read is as if it were not there.
-fn preference(member: &str) -> Option<(&str, f32)> {
+fn preference(member: &str) -> Option<(&str, f64)> {
     let (name, weight) = member.split_once(';').unwrap_or((member, "q=1"));
     let weight =
         weight.trim().strip_prefix(['q', 'Q'])?.trim_start().strip_prefix('=')?.trim().parse().ok()?;

@@ -25,6 +25,7 @@ const TEST_LINES_MAX: usize = 900;
 /// Where a float is no money, and what it is.
 const FLOATS: &[(&str, &str)] = &[
     ("src/http/metrics.rs", "seconds of a histogram"),
+    ("src/http/representations.rs", "how much a client likes a coding: the weights of Accept-Encoding"),
     ("src/params/collect.rs", "JSON numbers that are no integers are refused"),
     ("src/params/complaints.rs", "validator's bounds may be floats"),
     ("src/params/tests.rs", "JSON numbers that are no integers are refused"),
