@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use card_payments::random::Chance;
+use card_payments::runtime::random::RandomSource;
 use card_payments::wallet::certificate::MerchantKey;
 use card_payments::wallet::{DeviceCard, Issuer, Merchant};
 use entity::Timestamp;
@@ -12,7 +12,7 @@ const TIMES: u32 = 1_000;
 fn main() {
     let now = Timestamp::from_millis(1_772_445_600_000);
     let card = DeviceCard { number: "4200000000000000", expiry_month: 5, expiry_year: 2030 };
-    let (device, key) = (Issuer::built_in(), MerchantKey::generate(&Chance::default()));
+    let (device, key) = (Issuer::built_in(), MerchantKey::generate(&RandomSource::default()));
     let public_key = key.public_pem().expect("a public key");
     let merchant = Merchant { key, merchant_id: "merchant.com.example.shop".into() };
     let (roots, gateway) = (device.roots(), device.gateway());

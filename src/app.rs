@@ -1,6 +1,6 @@
 //! The application put together: configuration in, a context and a router out.
 
-mod beside;
+mod operator;
 mod takeover;
 
 use std::num::NonZeroU32;
@@ -9,35 +9,37 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use entity::Span;
+use entity::TimeSpan;
 use moka::future::Cache;
 use tokio::sync::{Notify, watch};
 use tokio_util::task::TaskTracker;
 
-pub use self::beside::{beside, store_beside};
+pub use self::operator::{operator_context, operator_store};
 use crate::acquirer::Acquirer;
 use crate::acquirer::http::{
-    Address, Remote, Secrets as AcquirerSecrets, Silence, WrongAddress, WrongSecrets,
+    AcquirerClientError, Address, HttpAcquirer, Secrets as AcquirerSecrets, WrongAddress, WrongSecrets,
 };
 use crate::acquirer::simulator::Simulator;
 use crate::blobs::{Blobs, Bucket, BucketError, Disk};
-use crate::clock::{Clock, Ids, StandingClock, SystemClock};
 use crate::config::{self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions};
 use crate::error::Error;
-use crate::folder;
-use crate::http::listen::Phase;
-use crate::http::{self, Door, Gate, Index, Metrics, Rate, Shared, Site};
+use crate::http::server::ShutdownPhase;
+use crate::http::{
+    self, AdmissionControl, AppState, AppStateInner, DashboardAuth, Metrics, RateLimit, ServerInfo,
+};
 use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, KEY_CACHE_ENTRIES, KEY_CACHE_LIFETIME};
-use crate::outbound::{Allowed, Outbound, Reach};
-use crate::random::Chance;
-use crate::secret;
-use crate::services::accounts::{self, Keys};
+use crate::outbound::{AddressPolicy, Allowed, Outbound};
+use crate::runtime::clock::{Clock, FixedClock, IdGenerator, SystemClock};
+use crate::runtime::durable_fs;
+use crate::runtime::random::RandomSource;
+use crate::sensitive::secret;
+use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::audit::KeyUses;
 use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
 use crate::services::{Context, Ctx, data_keys};
-use crate::store::{self, ConnectError, FileLock, Found, Location, Store};
+use crate::store::{self, ConnectError, FileLock, InstallationInfo, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
 
@@ -87,7 +89,7 @@ pub enum StartError {
     AcquirerSecrets(#[from] WrongSecrets),
     /// Whoever is there is not ours to ask.
     #[error("the acquirer at {0} {1}")]
-    AcquirerSays(String, Silence),
+    AcquirerSays(String, AcquirerClientError),
     /// The first account cannot be made.
     #[error("the first account: {0}")]
     First(Error),
@@ -98,7 +100,7 @@ pub struct Parts {
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// Where ids, keys and codes come from.
-    pub chance: Arc<Chance>,
+    pub chance: Arc<RandomSource>,
     /// The acquirer.
     pub acquirer: Arc<dyn Acquirer>,
     /// How long it may take to answer.
@@ -116,7 +118,7 @@ pub struct Parts {
     /// A folder for what is being received.
     pub incoming: PathBuf,
     /// How long events and webhooks are kept.
-    pub retention: Span,
+    pub retention: TimeSpan,
     /// For how long one request moves a clock.
     pub clock_move: Duration,
 }
@@ -128,10 +130,10 @@ pub struct App {
     /// Everything it answers.
     pub router: Router,
     /// The first account's keys, in test.
-    pub keys: Option<Keys>,
+    pub keys: Option<ApiKeyPair>,
     /// Whoever runs the server sends how far it is on its way out.
-    pub phase: watch::Sender<Phase>,
-    site: Site,
+    pub phase: watch::Sender<ShutdownPhase>,
+    site: AppState,
     /// Held for as long as the server runs: one server a SQLite file.
     _lock: Option<FileLock>,
 }
@@ -174,7 +176,7 @@ impl Parts {
             wallets: wallets(options, environment, secrets, reach)?,
             blobs,
             incoming: folder,
-            retention: Span::days(options.retention_days),
+            retention: TimeSpan::days(options.retention_days),
             clock_move: CLOCK_MOVE,
         })
     }
@@ -186,16 +188,18 @@ impl App {
         location: &Location,
         parts: Parts,
         secrets: Secrets,
-        index: Index,
+        index: ServerInfo,
     ) -> Result<Self, StartError> {
         let lock = location.lock()?;
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
         let ctx = Box::pin(context(location, lock.as_ref(), parts, &index.base_url)).await?;
         // Not before: a server that is refused leaves nothing behind.
-        folder::make(&incoming).map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;
+        durable_fs::create_folder(&incoming)
+            .map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;
         let keys = match environment {
             Environment::Test => {
-                let keys = accounts::first(&ctx, secrets.secret_key, secrets.publishable_key).await;
+                let keys =
+                    accounts::ensure_first_account(&ctx, secrets.secret_key, secrets.publishable_key).await;
                 Some(keys.map_err(StartError::First)?)
             }
             Environment::Live => None,
@@ -205,14 +209,14 @@ impl App {
             // file; nor may anybody where a seed decides, and what a killed server left no time frees there.
             takeover::take_up(&ctx).await?;
         }
-        let door = Door::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
+        let door = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
         let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
         let fingerprint = installation::read_fingerprint(&ctx.store).await?;
-        let site = Site::new(Shared {
+        let site = AppState::new(AppStateInner {
             installation: fingerprint.into(),
-            rate: Arc::new(Rate::new(rate_limit, Arc::clone(&ctx.clock))),
-            gate: Arc::new(Gate::new(index.load.concurrency)),
+            rate: Arc::new(RateLimit::new(rate_limit, Arc::clone(&ctx.clock))),
+            gate: Arc::new(AdmissionControl::new(index.load.concurrency)),
             phase: phase.subscribe(),
             ctx: Arc::clone(&ctx),
             test_key: keys.as_ref().filter(|_| index.fill_in_key).map(|keys| Arc::new(keys.secret.clone())),
@@ -230,14 +234,14 @@ impl App {
     }
 
     /// How much it takes on at once.
-    pub fn gate(&self) -> &Arc<Gate> {
+    pub fn gate(&self) -> &Arc<AdmissionControl> {
         &self.site.gate
     }
 
     /// What an operator's own listener answers.
     pub fn admin(&self) -> Router {
-        let index = Arc::new(Index { metrics: true, ..(*self.site.index).clone() });
-        http::admin_router(Site::new(Shared { index, ..(*self.site).clone() }))
+        let index = Arc::new(ServerInfo { metrics: true, ..(*self.site.index).clone() });
+        http::admin_router(AppState::new(AppStateInner { index, ..(*self.site).clone() }))
     }
 }
 
@@ -249,7 +253,7 @@ async fn context(
     base_url: &str,
 ) -> Result<Ctx, StartError> {
     let chance = parts.chance;
-    let ids = Arc::new(Ids::new(Arc::clone(&chance)));
+    let ids = Arc::new(IdGenerator::new(Arc::clone(&chance)));
     let store = Store::open_locked(location, lock, Arc::clone(&ids)).await?;
     installation::claim(&store, parts.environment).await?;
     chance.begin(installation::begin(&store, chance.fingerprint()).await?);
@@ -281,12 +285,14 @@ async fn context(
 }
 
 /// The machine's; where there is a seed, time stands still and chance is what the seed makes of it.
-pub fn clock_and_chance(database: &DatabaseOptions) -> Result<(Arc<dyn Clock>, Arc<Chance>), StartError> {
+pub fn clock_and_chance(
+    database: &DatabaseOptions,
+) -> Result<(Arc<dyn Clock>, Arc<RandomSource>), StartError> {
     match (&database.seed, database.environment) {
         (None, _) => Ok((Arc::new(SystemClock), Arc::default())),
         (Some(_), Environment::Live) => Err(StartError::TestOnly("CARD_PAYMENTS_SEED")),
         (Some(seed), Environment::Test) => {
-            Ok((Arc::new(StandingClock::SEEDED), Arc::new(Chance::seeded(seed))))
+            Ok((Arc::new(FixedClock::SEEDED), Arc::new(RandomSource::seeded(seed))))
         }
     }
 }
@@ -296,15 +302,15 @@ pub fn clock_and_chance(database: &DatabaseOptions) -> Result<(Arc<dyn Clock>, A
 async fn operator(
     database: &DatabaseOptions,
     secrets: &Secrets,
-    chance: &Chance,
+    chance: &RandomSource,
 ) -> Result<OperatorKeys, StartError> {
     if secrets.vault_key.is_none() && database.environment == Environment::Live {
         return Err(StartError::Required("CARD_PAYMENTS_VAULT_KEY"));
     }
     let configured: Option<OperatorKeys> =
         secrets.vault_key.as_ref().map(|keys| keys.expose().parse()).transpose()?;
-    folder::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
-    let found = store::look(&database.url().parse()?).await?;
+    durable_fs::refuse_other(&database.data_dir).map_err(ConnectError::from)?;
+    let found = store::read_installation(&database.url().parse()?).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     let (is_empty, seed) = (found.keys.is_empty(), chance.fingerprint());
     installation::refuse_other_seed(found.seed.as_deref(), is_empty, seed.as_deref())?;
@@ -331,7 +337,7 @@ pub(crate) enum NamedAcquirer {
     /// Nobody.
     Simulator(Simulator),
     /// Whoever answers there.
-    Elsewhere(Address, Arc<Remote>),
+    Elsewhere(Address, Arc<HttpAcquirer>),
 }
 
 impl NamedAcquirer {
@@ -353,7 +359,7 @@ impl NamedAcquirer {
             secret.ok_or(StartError::Beside("CARD_PAYMENTS_ACQUIRER_SECRET", "CARD_PAYMENTS_ACQUIRER"))?;
         let secrets = AcquirerSecrets::parse(secret)?;
         // It compares with its own machine's time, though ours may stand still.
-        let remote = Remote::new(address.clone(), secrets, environment, Arc::new(SystemClock));
+        let remote = HttpAcquirer::new(address.clone(), secrets, environment, Arc::new(SystemClock));
         Ok(Self::Elsewhere(address, Arc::new(remote)))
     }
 
@@ -370,7 +376,7 @@ impl NamedAcquirer {
             Self::Elsewhere(address, remote) => {
                 match remote.greet().await {
                     Ok(()) => {}
-                    Err(silence) if silence.passes() => {
+                    Err(silence) if silence.is_transient() => {
                         tracing::warn!(%address, %silence, "this server is not ready before its acquirer has answered");
                     }
                     Err(silence) => return Err(StartError::AcquirerSays(address.to_string(), silence)),
@@ -386,10 +392,10 @@ pub(crate) fn is_https(address: &str) -> bool {
     address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
 }
 
-pub(crate) fn reach(environment: Environment, allow: &[Allowed]) -> Reach {
+pub(crate) fn reach(environment: Environment, allow: &[Allowed]) -> AddressPolicy {
     match environment {
-        Environment::Test => Reach::test(),
-        Environment::Live => Reach::live(allow.to_vec()),
+        Environment::Test => AddressPolicy::test(),
+        Environment::Live => AddressPolicy::live(allow.to_vec()),
     }
 }
 
@@ -399,7 +405,7 @@ pub(crate) fn wallets(
     options: &ServeOptions,
     environment: Environment,
     secrets: &Secrets,
-    reach: Reach,
+    reach: AddressPolicy,
 ) -> Result<Wallets, StartError> {
     let mut wallets = match environment {
         Environment::Test => Wallets::simulated(),
@@ -465,7 +471,7 @@ pub(crate) fn vault_key_path(data_dir: &Path) -> PathBuf {
 
 /// The vault key of a laptop: a file of the data directory that only its owner reads. It is made for a database that has no
 /// keys yet; for one that has, another key would open nothing.
-fn vault_key_file(data_dir: &Path, found: &Found) -> Result<OperatorKeys, StartError> {
+fn vault_key_file(data_dir: &Path, found: &InstallationInfo) -> Result<OperatorKeys, StartError> {
     let path = vault_key_path(data_dir);
     let failed = |error| ConfigError::File(path.display().to_string(), error);
     if path.exists() {
@@ -474,9 +480,9 @@ fn vault_key_file(data_dir: &Path, found: &Found) -> Result<OperatorKeys, StartE
     if !found.keys.is_empty() {
         return Err(StartError::VaultKeyLost(path));
     }
-    folder::make(data_dir).map_err(failed)?;
+    durable_fs::create_folder(data_dir).map_err(failed)?;
     let keys = OperatorKeys::generate("local");
-    match secret::keep(&path, &keys.to_text()) {
+    match secret::write_secret_file(&path, &keys.to_text()) {
         // Of two processes that start at once, one makes it.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             return Ok(config::read(&path)?.expose().parse()?);

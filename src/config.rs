@@ -17,7 +17,7 @@ pub use self::address::parse_listen_address;
 pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// What the money is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

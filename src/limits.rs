@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use entity::Span;
+use entity::TimeSpan;
 
 /// Decisions 1: "over 1 MiB: 413".
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -115,25 +115,25 @@ pub const PER_PAGE_DEFAULT: u64 = 25;
 pub const PER_PAGE_MAX: i64 = 500;
 
 /// Specification, Limits: "Authorised charge lifetime".
-pub const AUTHORISATION_LIFETIME: Span = Span::days(7);
+pub const AUTHORISATION_LIFETIME: TimeSpan = TimeSpan::days(7);
 /// Decisions 5: how long a cardholder may take to verify a payment.
-pub const SESSION_LIFETIME: Span = Span::seconds(30 * 60);
+pub const SESSION_LIFETIME: TimeSpan = TimeSpan::seconds(30 * 60);
 /// What the form of the challenge page may send.
 pub const CHALLENGE_BODY_BYTES_MAX: usize = 1024;
 /// Specification, Limits: "expire after one month unused"; decisions 4: the same day of the next month.
 pub const CARD_TOKEN_LIFETIME_MONTHS: u32 = 1;
 
 /// Decisions 6: the test acquirer settles a refund this long after its creation, by the account's clock.
-pub const REFUND_SETTLES_AFTER: Span = Span::seconds(10);
+pub const REFUND_SETTLES_AFTER: TimeSpan = TimeSpan::seconds(10);
 
 /// Decisions 7: intervals of plans, and trials, in their units.
 pub const PLAN_INTERVAL_MAX: i64 = 1_000;
 /// Decisions 7: how many intervals a plan may bill.
 pub const PLAN_INTERVALS_MAX: i64 = 10_000;
 /// Decisions 7: how long after the first failed renewal it is tried again; after the last one it is cancelled.
-pub const RENEWAL_RETRIES: [Span; 3] = [Span::days(1), Span::days(3), Span::days(6)];
+pub const RENEWAL_RETRIES: [TimeSpan; 3] = [TimeSpan::days(1), TimeSpan::days(3), TimeSpan::days(6)];
 /// Decisions 7: where intervals are shorter, there is no time for that.
-pub const RENEWAL_RETRIED_FROM: Span = Span::days(7);
+pub const RENEWAL_RETRIED_FROM: TimeSpan = TimeSpan::days(7);
 /// How many subscriptions of a deleted plan go in one transaction.
 pub const DELETED_SUBSCRIPTIONS: u64 = 100;
 /// How many entries of their ledgers do.
@@ -158,9 +158,9 @@ pub const UPLOAD_AHEAD_BYTES_MAX: u64 = 192 * 1024;
 /// Decisions 1: how long an upload may come without a byte.
 pub const UPLOAD_IDLE: Duration = Duration::from_secs(30);
 /// Decisions 9: how long a link to a file is good, by the account's clock.
-pub const LINK_LIFETIME: Span = Span::seconds(3600);
+pub const LINK_LIFETIME: TimeSpan = TimeSpan::seconds(3600);
 /// Wall clock after which a blob without a file is an interrupted upload's.
-pub const STRAY_BLOB_AFTER: Span = Span::seconds(3600);
+pub const STRAY_BLOB_AFTER: TimeSpan = TimeSpan::seconds(3600);
 /// How many of them are named in one statement.
 pub const STRAY_BLOBS_AT_ONCE: usize = 500;
 /// What is sent to a bucket at a time: the least that S3 takes.
@@ -196,10 +196,10 @@ pub const BANK_ACCOUNT_DIGITS_MAX: usize = 12;
 /// Decisions 10: what a transfer to somebody else costs, in AUD cents.
 pub const THIRD_PARTY_TRANSFER_FEE_CENTS: i64 = 30;
 /// Decisions 8: when the bank sends a transfer back, by the account's clock.
-pub const TRANSFER_RETURNS_AFTER: Span = Span::days(1);
+pub const TRANSFER_RETURNS_AFTER: TimeSpan = TimeSpan::days(1);
 
 /// Decisions 14: how long the audit trail is kept, by the wall clock: a year, and a month to look at it.
-pub const AUDIT_KEPT: Span = Span::days(400);
+pub const AUDIT_KEPT: TimeSpan = TimeSpan::days(400);
 /// How often uses of keys that were counted are written.
 pub const KEY_USES_WRITTEN: Duration = Duration::from_secs(10);
 /// How many keys' uses of a day are counted between two such times.
@@ -230,7 +230,7 @@ pub const CARDS_REMEMBERED_MAX: u64 = 10_000;
 pub const ACQUIRER_BYTES_MAX: usize = 64 * 1024;
 /// Decisions 5: how far the clocks of a server and its acquirer may be apart. A simulator remembers a call for longer than
 /// anybody who kept the request could repeat it.
-pub const ACQUIRER_CLOCKS_APART: Span = Span::seconds(60);
+pub const ACQUIRER_CLOCKS_APART: TimeSpan = TimeSpan::seconds(60);
 /// How long a served simulator waits for the body of a request, before it knows who sends it.
 pub const ACQUIRER_BODY: Duration = Duration::from_secs(5);
 /// How long a served simulator keeps a call that it never answers: longer than anybody waits.
@@ -244,16 +244,16 @@ pub const SIMULATOR_CALLS_MAX: usize = 500_000;
 /// How many connections a served simulator takes.
 pub const ACQUIRER_CONNECTIONS: usize = 1024;
 /// Decisions 5: a call starts this soon after its intent or not at all.
-pub const ACQUIRER_CALL_START: Span = Span::seconds(5);
+pub const ACQUIRER_CALL_START: TimeSpan = TimeSpan::seconds(5);
 /// Decisions 5: wall clock from an intent to the moment a worker may settle it.
-pub const SETTLE_AFTER: Span = Span::seconds(30);
+pub const SETTLE_AFTER: TimeSpan = TimeSpan::seconds(30);
 /// Decisions 5, "growing pauses": thirty seconds, then twice as long each time, up to about an hour.
 pub const SETTLE_PAUSE_DOUBLINGS_MAX: u32 = 7;
 
 /// Decisions 2: characters of an Idempotency-Key.
 pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// Decisions 2: how long its answer is kept, by the wall clock.
-pub const IDEMPOTENCY_KEPT: Span = Span::days(1);
+pub const IDEMPOTENCY_KEPT: TimeSpan = TimeSpan::days(1);
 
 /// Decisions 13: how far an account's clock may run ahead of the wall clock.
 pub const CLOCK_AHEAD_MAX_MONTHS: u32 = 100 * 12;
@@ -262,7 +262,7 @@ pub const CLOCK_MOVE: Duration = Duration::from_secs(50);
 /// Decisions 13: how long an acquirer elsewhere may take to answer while a clock is moved.
 pub const CLOCK_ANSWER: Duration = Duration::from_secs(5);
 /// Wall clock for which a move has the clock to itself, unless it says that it still lives.
-pub const CLOCK_LEASE: Span = Span::seconds(5);
+pub const CLOCK_LEASE: TimeSpan = TimeSpan::seconds(5);
 /// How often it says so, however long a step takes.
 pub const CLOCK_LEASE_RENEWED: Duration = Duration::from_secs(1);
 /// How soon a move looks again at what somebody else has in hand, and asks again what was not answered; each
@@ -313,18 +313,18 @@ pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;
 /// Decisions 11: an endpoint answers within this time.
 pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(15);
 /// Decisions 11: how long after each failed delivery the next one is planned; after the last one there is none.
-pub const WEBHOOK_RETRIES: [Span; 8] = [
-    Span::seconds(60),
-    Span::seconds(5 * 60),
-    Span::seconds(30 * 60),
-    Span::seconds(2 * 3600),
-    Span::seconds(6 * 3600),
-    Span::seconds(12 * 3600),
-    Span::seconds(24 * 3600),
-    Span::seconds(24 * 3600),
+pub const WEBHOOK_RETRIES: [TimeSpan; 8] = [
+    TimeSpan::seconds(60),
+    TimeSpan::seconds(5 * 60),
+    TimeSpan::seconds(30 * 60),
+    TimeSpan::seconds(2 * 3600),
+    TimeSpan::seconds(6 * 3600),
+    TimeSpan::seconds(12 * 3600),
+    TimeSpan::seconds(24 * 3600),
+    TimeSpan::seconds(24 * 3600),
 ];
 /// Wall clock for which a process may deliver what it has taken: longer than it waits for its turn and the answer.
-pub const WEBHOOK_LEASE: Span = Span::seconds(60);
+pub const WEBHOOK_LEASE: TimeSpan = TimeSpan::seconds(60);
 /// How many deliveries to one endpoint are under way at a time in one process.
 pub const WEBHOOKS_UNDER_WAY_MAX: usize = 16;
 /// How many webhooks to one endpoint wait in memory; the rest waits in the table.
@@ -368,7 +368,7 @@ pub const ACQUIRER_LATENCY_MS_MAX: i64 = 30_000;
 pub const SETTLEMENT_DELAY_DAYS_MAX: i64 = 365;
 /// Wall clock after which no request that began before an account was deleted is under way: its time-out, a payment that
 /// begins at its last moment (a start, an answer, a reversal), and some more.
-pub const ACCOUNT_QUIET_AFTER: Span = Span::seconds(120);
+pub const ACCOUNT_QUIET_AFTER: TimeSpan = TimeSpan::seconds(120);
 /// How many rows of a deleted account go in one transaction.
 pub const WIPE_BATCH: u64 = 1000;
 
@@ -385,7 +385,7 @@ pub const SNAPSHOT_ROWS_AT_ONCE: usize = 100;
 /// How many snapshots a process makes, or puts back, at a time.
 pub const SNAPSHOTS_AT_ONCE: usize = 2;
 /// How long a snapshot is kept, by the wall clock.
-pub const SNAPSHOT_KEPT: Span = Span::days(30);
+pub const SNAPSHOT_KEPT: TimeSpan = TimeSpan::days(30);
 
 /// How often a server reads the table of the vault's keys again.
 pub const DATA_KEYS_READ_AGAIN: Duration = Duration::from_secs(5);
@@ -397,6 +397,6 @@ pub const SEALS_MANY: u64 = SEALS_MAX / 2;
 pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_mins(30);
 /// Wall clock for which a data key that has retired is kept at least: far longer than it takes every server to read the
 /// table again, and what it sealed before to be committed.
-pub const DATA_KEY_KEPT: Span = Span::seconds(3600);
+pub const DATA_KEY_KEPT: TimeSpan = TimeSpan::seconds(3600);
 /// How many rows are encrypted anew in one transaction.
 pub const SEALED_BATCH: u64 = 100;

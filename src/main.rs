@@ -1,6 +1,5 @@
 //! The command line: `card-payments [serve]`, and what operators run beside it.
 
-mod banner;
 mod commands;
 
 use std::ffi::OsString;
@@ -14,8 +13,8 @@ use card_payments::app::{App, Parts};
 use card_payments::config::{
     self, ConfigError, DatabaseOptions, Environment, Secrets, ServeOptions, unknown_variables,
 };
-use card_payments::http::listen::{self, Phase};
-use card_payments::http::{self, Connections, Index};
+use card_payments::http::server::{self, ShutdownPhase};
+use card_payments::http::{self, Connections, ServerInfo};
 use card_payments::limits::ADMIN_CONNECTIONS;
 use card_payments::services::request_log;
 use card_payments::{trace, workers};
@@ -28,7 +27,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
-use self::banner::Banner;
+use self::commands::banner::Banner;
 use self::commands::terminal::{self, BAD};
 
 #[global_allocator]
@@ -190,11 +189,11 @@ async fn run(command: Command) -> Result<(), Box<dyn std::error::Error>> {
         Command::Openapi(Openapi { json, postman }) => {
             let document = http::openapi();
             let text = if postman {
-                format!("{:#}\n", http::document::postman::collection(&document))
+                format!("{:#}\n", http::openapi::postman::collection(&document))
             } else if json {
                 format!("{document:#}\n")
             } else {
-                http::document::yaml(&document)
+                http::openapi::yaml(&document)
             };
             Ok(terminal::stdout().write_all(text.as_bytes())?)
         }
@@ -244,7 +243,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     let Some(parts) = signals.unless_told(configuring).await.transpose()? else { return Ok(()) };
     let address = listener.local_addr()?;
     let named = options.base_url.map(|named| named.trim_end_matches('/').to_owned());
-    let index = Index {
+    let index = ServerInfo {
         base_url: named.clone().unwrap_or_else(|| format!("http://{address}")),
         named,
         environment: database.environment,
@@ -261,26 +260,26 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(admin) = admin {
         let router = app.admin();
         // To the end of the process: who watches sees how it ends.
-        let (serving, phase) = watch::channel(Phase::Serving);
+        let (serving, phase) = watch::channel(ShutdownPhase::Serving);
         tokio::spawn(async move {
-            listen::serve(admin, router, &Connections::new(ADMIN_CONNECTIONS), phase).await;
+            server::serve(admin, router, &Connections::new(ADMIN_CONNECTIONS), phase).await;
             drop(serving);
         });
     }
     let banner = Banner::new(address, &index, &app);
     // It serves on, though nobody reads where.
     drop(commands::tell(&banner, &banner, json));
-    listen::raise_file_limit(app.gate().connections().taken().1);
+    server::raise_file_limit(app.gate().connections().taken().1);
     let leave = async {
         signals.next().await;
         tracing::info!("stopping");
-        app.phase.send_replace(Phase::Leaving);
+        app.phase.send_replace(ShutdownPhase::Draining);
         // A second signal is in a hurry.
         let _ = tokio::time::timeout(Duration::from_secs(options.drain_seconds), signals.next()).await;
-        app.phase.send_replace(Phase::Closing);
+        app.phase.send_replace(ShutdownPhase::Closing);
     };
     tokio::join!(
-        listen::serve(listener, app.router.clone(), app.gate().connections(), app.phase.subscribe()),
+        server::serve(listener, app.router.clone(), app.gate().connections(), app.phase.subscribe()),
         leave
     );
     // Payments that a hung-up caller left under way, and deliveries.
@@ -305,7 +304,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
 const SHUTDOWN: Duration = Duration::from_secs(50);
 
 fn bind(address: SocketAddr) -> Result<TcpListener, String> {
-    listen::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
+    server::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
 }
 
 /// Text on a terminal, JSON otherwise; always stderr.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use card_payments::clock::Ids;
+use card_payments::runtime::clock::IdGenerator;
 use card_payments::store::{Location, Store, WordTable};
 use entity::posting::Book;
 use entity::{Token, card, charge, event, journal_entry, posting};
@@ -78,7 +78,7 @@ impl Place {
             Some(url) => Location::Postgres { url },
             None => Location::Sqlite { path: self.file() },
         };
-        Ok(Store::open(&location, Arc::new(Ids::default())).await?)
+        Ok(Store::open(&location, Arc::new(IdGenerator::default())).await?)
     }
 
     async fn bare(&self) -> Fallible<Bare> {

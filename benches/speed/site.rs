@@ -15,7 +15,7 @@ use super::database::{Database, Kind};
 use super::load::{self, Caller, Run, Stop};
 use super::process::{PAYMENT, Process, repeatable_request};
 use super::report::Cpu;
-use super::writes::{Commit, Picture};
+use super::writes::{Commit, TableSnapshot};
 use super::{Options, Result, usage};
 
 /// As many callers as ask at once.
@@ -128,12 +128,12 @@ impl Site {
     /// What a payment writes, seen while the acquirer is slow.
     pub async fn watch(&self, account: &Account<'_>, form: &str) -> Result<Payment> {
         account.ask("PUT", "/1/sandbox/acquirer", "latency_ms=3000").await?;
-        let before = Picture::take(&self.database).await?;
+        let before = TableSnapshot::take(&self.database).await?;
         let mut paying = std::pin::pin!(account.ask("POST", "/1/charges", form));
         let intent = async {
             loop {
                 tokio::time::sleep(Duration::from_millis(20)).await;
-                let picture = Picture::take(&self.database).await?;
+                let picture = TableSnapshot::take(&self.database).await?;
                 if let Some(intent) = Commit::between(&before, &picture)? {
                     break Ok::<_, Box<dyn std::error::Error>>((intent, picture));
                 }
@@ -145,7 +145,7 @@ impl Site {
             intent = intent => intent?,
         };
         paying.await?;
-        let outcome = Commit::between(&between, &Picture::take(&self.database).await?)?;
+        let outcome = Commit::between(&between, &TableSnapshot::take(&self.database).await?)?;
         account.ask("PUT", "/1/sandbox/acquirer", "latency_ms=0").await?;
         Payment::new(intent, outcome.ok_or("an outcome was seen before its payment was answered")?)
     }

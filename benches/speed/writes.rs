@@ -34,9 +34,9 @@ struct Table {
 }
 
 /// All rows of all tables.
-pub struct Picture(BTreeMap<String, Table>);
+pub struct TableSnapshot(BTreeMap<String, Table>);
 
-impl Picture {
+impl TableSnapshot {
     pub async fn take(database: &Database) -> Result<Self> {
         let (schema, quoted, array) = match database.kind() {
             // The rows of a table of words are asked of itself, and not of those in which it keeps them.
@@ -116,7 +116,7 @@ pub struct Commit(Vec<Write>);
 
 impl Commit {
     /// None where nothing was written.
-    pub fn between(before: &Picture, after: &Picture) -> Result<Option<Self>> {
+    pub fn between(before: &TableSnapshot, after: &TableSnapshot) -> Result<Option<Self>> {
         let mut writes = Vec::<Write>::new();
         for (name, table) in &after.0 {
             let former = &before.0.get(name).ok_or("a table has appeared")?.rows;

@@ -3,7 +3,7 @@
 use sea_orm::entity::prelude::*;
 
 use crate::merchant::MerchantStatus;
-use crate::{AccountToken, BankAccountToken, JsonText, Span, Timestamp};
+use crate::{AccountToken, BankAccountToken, JsonText, TimeSpan, Timestamp};
 
 /// One account with the switches and settings that govern it (decisions 10).
 #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
@@ -40,7 +40,7 @@ pub struct Model {
     /// The merchant's pricing table, as the API shows it.
     pub pricing: JsonText,
     /// How far the account's clock runs ahead of the wall clock; never falls (decisions 13).
-    pub clock_offset: Span,
+    pub clock_offset: TimeSpan,
     /// The number of the clock's last move, which may go on. Never falls: a snapshot that is put back raises it.
     pub clock_moves: i32,
     /// Until when that move has the clock to itself, by the wall clock; null when it has ended.
@@ -85,8 +85,8 @@ impl TransfersSchedule {
         let midnight = now.last_midnight();
         let days_since_monday = (midnight.day().number() - FIRST_MONDAY).rem_euclid(7);
         match self {
-            Self::Daily => Some(midnight + Span::days(1)),
-            Self::Weekly => Some(midnight + Span::days(7 - i64::from(days_since_monday))),
+            Self::Daily => Some(midnight + TimeSpan::days(1)),
+            Self::Weekly => Some(midnight + TimeSpan::days(7 - i64::from(days_since_monday))),
             Self::Manual => None,
         }
     }
@@ -115,18 +115,18 @@ mod tests {
         // 2026-03-02 is a Monday.
         let monday = Timestamp::from_millis(1_772_409_600_000);
         assert_eq!(monday.to_string(), "2026-03-02T00:00:00Z");
-        let second = Span::seconds(1);
+        let second = TimeSpan::seconds(1);
         for (schedule, now, due) in [
-            (TransfersSchedule::Daily, monday, Some(monday + Span::days(1))),
+            (TransfersSchedule::Daily, monday, Some(monday + TimeSpan::days(1))),
             (TransfersSchedule::Daily, monday - second, Some(monday)),
-            (TransfersSchedule::Weekly, monday, Some(monday + Span::days(7))),
-            (TransfersSchedule::Weekly, monday + second, Some(monday + Span::days(7))),
+            (TransfersSchedule::Weekly, monday, Some(monday + TimeSpan::days(7))),
+            (TransfersSchedule::Weekly, monday + second, Some(monday + TimeSpan::days(7))),
             (TransfersSchedule::Weekly, monday - second, Some(monday)),
-            (TransfersSchedule::Weekly, monday - Span::days(6), Some(monday)),
+            (TransfersSchedule::Weekly, monday - TimeSpan::days(6), Some(monday)),
             (
                 TransfersSchedule::Weekly,
                 Timestamp::from_millis(0),
-                Some(Timestamp::from_millis(0) + Span::days(4)),
+                Some(Timestamp::from_millis(0) + TimeSpan::days(4)),
             ),
             (TransfersSchedule::Manual, monday, None),
         ] {

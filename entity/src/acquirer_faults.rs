@@ -16,18 +16,18 @@ pub struct AcquirerFaults {
     /// What it answers to every attempt on a card.
     pub decline: Option<Decline>,
     /// How many of its calls fail before anything happens.
-    pub gateway_error_rate: Chance,
+    pub gateway_error_rate: Probability,
     /// How many of its calls are done, and their answers lost.
-    pub drop_rate: Chance,
+    pub drop_rate: Probability,
     /// The same seed gives the same run.
     pub seed: i64,
 }
 
 /// 0 to 1 in millionths. Outside, a JSON number; inside of a request, its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Chance(u32);
+pub struct Probability(u32);
 
-impl Chance {
+impl Probability {
     const DECIMALS_MAX: i32 = 6;
     /// One in millionths.
     pub const ONE: u32 = 1_000_000;
@@ -45,7 +45,7 @@ impl Chance {
 
 /// The text is no chance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoChance {
+pub enum InvalidProbability {
     /// Nor any number.
     #[error("is not a number")]
     NoNumber,
@@ -60,19 +60,19 @@ pub enum NoChance {
     TooFine,
 }
 
-impl FromStr for Chance {
-    type Err = NoChance;
+impl FromStr for Probability {
+    type Err = InvalidProbability;
 
-    fn from_str(text: &str) -> Result<Self, NoChance> {
+    fn from_str(text: &str) -> Result<Self, InvalidProbability> {
         // JSON writes very small numbers with an exponent.
         let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-        let exponent: i32 = exponent.parse().map_err(|_| NoChance::NoNumber)?;
+        let exponent: i32 = exponent.parse().map_err(|_| InvalidProbability::NoNumber)?;
         let negative = number.starts_with('-');
         let number = number.strip_prefix(['-', '+']).unwrap_or(number);
         let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
         let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         if !is_digits(whole) || !is_digits(decimals) {
-            return Err(NoChance::NoNumber);
+            return Err(InvalidProbability::NoNumber);
         }
         let all = format!("{whole}{decimals}");
         let digits = all.trim_start_matches('0').trim_end_matches('0');
@@ -80,37 +80,37 @@ impl FromStr for Chance {
             return Ok(Self(0));
         }
         if negative {
-            return Err(NoChance::Negative);
+            return Err(InvalidProbability::Negative);
         }
-        let count = |digits: &str| i32::try_from(digits.len()).map_err(|_| NoChance::TooFine);
+        let count = |digits: &str| i32::try_from(digits.len()).map_err(|_| InvalidProbability::TooFine);
         let trailing_zeros = count(&all)? - count(all.trim_end_matches('0'))?;
         let zeros =
             exponent.saturating_add(Self::DECIMALS_MAX + trailing_zeros).saturating_sub(count(decimals)?);
         if zeros.saturating_add(count(digits)?) > Self::DECIMALS_MAX + 1 {
-            return Err(NoChance::TooLarge);
+            return Err(InvalidProbability::TooLarge);
         }
-        let zeros = usize::try_from(zeros).map_err(|_| NoChance::TooFine)?;
+        let zeros = usize::try_from(zeros).map_err(|_| InvalidProbability::TooFine)?;
         match format!("{digits}{}", "0".repeat(zeros)).parse() {
             Ok(millionths) if millionths <= Self::ONE => Ok(Self(millionths)),
-            Ok(_) | Err(_) => Err(NoChance::TooLarge),
+            Ok(_) | Err(_) => Err(InvalidProbability::TooLarge),
         }
     }
 }
 
-impl fmt::Display for Chance {
+impl fmt::Display for Probability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = format!("{}.{:06}", self.0 / Self::ONE, self.0 % Self::ONE);
         f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 
-impl Serialize for Chance {
+impl Serialize for Probability {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         RawValue::from_string(self.to_string()).map_err(serde::ser::Error::custom)?.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Chance {
+impl<'de> Deserialize<'de> for Probability {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = <&RawValue>::deserialize(deserializer)?;
         number.get().parse().map_err(serde::de::Error::custom)
@@ -140,7 +140,7 @@ mod tests {
             ("0.01e2", "1"),
         ] {
             assert_eq!(
-                text.parse::<Chance>().map(|chance| chance.to_string()),
+                text.parse::<Probability>().map(|chance| chance.to_string()),
                 Ok(shown.to_owned()),
                 "{text}"
             );
@@ -150,25 +150,25 @@ mod tests {
     #[test]
     fn what_is_no_chance_is_told_why() {
         for (text, why) in [
-            ("", NoChance::NoNumber),
-            ("half", NoChance::NoNumber),
-            (".5", NoChance::NoNumber),
-            ("1.", NoChance::NoNumber),
-            ("0,5", NoChance::NoNumber),
-            ("--1", NoChance::NoNumber),
-            ("1e", NoChance::NoNumber),
-            ("1e99999999999", NoChance::NoNumber),
-            ("-0.1", NoChance::Negative),
-            ("-1e300", NoChance::Negative),
-            ("1.000001", NoChance::TooLarge),
-            ("2", NoChance::TooLarge),
-            ("9e300", NoChance::TooLarge),
-            ("1e2147483647", NoChance::TooLarge),
-            ("0.0000001", NoChance::TooFine),
-            ("1e-7", NoChance::TooFine),
-            ("1e-2147483648", NoChance::TooFine),
+            ("", InvalidProbability::NoNumber),
+            ("half", InvalidProbability::NoNumber),
+            (".5", InvalidProbability::NoNumber),
+            ("1.", InvalidProbability::NoNumber),
+            ("0,5", InvalidProbability::NoNumber),
+            ("--1", InvalidProbability::NoNumber),
+            ("1e", InvalidProbability::NoNumber),
+            ("1e99999999999", InvalidProbability::NoNumber),
+            ("-0.1", InvalidProbability::Negative),
+            ("-1e300", InvalidProbability::Negative),
+            ("1.000001", InvalidProbability::TooLarge),
+            ("2", InvalidProbability::TooLarge),
+            ("9e300", InvalidProbability::TooLarge),
+            ("1e2147483647", InvalidProbability::TooLarge),
+            ("0.0000001", InvalidProbability::TooFine),
+            ("1e-7", InvalidProbability::TooFine),
+            ("1e-2147483648", InvalidProbability::TooFine),
         ] {
-            assert_eq!(text.parse::<Chance>(), Err(why), "{text}");
+            assert_eq!(text.parse::<Probability>(), Err(why), "{text}");
         }
     }
 
@@ -177,8 +177,8 @@ mod tests {
         let faults = AcquirerFaults {
             latency_ms: 5,
             decline: Some(Decline::LostCard),
-            gateway_error_rate: Chance(250_000),
-            drop_rate: Chance(1_000_000),
+            gateway_error_rate: Probability(250_000),
+            drop_rate: Probability(1_000_000),
             seed: 42,
         };
         let json =

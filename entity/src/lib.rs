@@ -45,7 +45,7 @@ mod wallet;
 pub mod webhook;
 pub mod webhook_endpoint;
 
-pub use acquirer_faults::{AcquirerFaults, Chance, NoChance};
+pub use acquirer_faults::{AcquirerFaults, InvalidProbability, Probability};
 pub use currency::Currency;
 pub use dispute::{dispute_activity, evidence, foretold_dispute};
 pub use failure::FailureCode;
@@ -58,7 +58,7 @@ pub use rate::Rate;
 pub use scheme::Scheme;
 pub use snapshot::{snapshot_file, snapshot_part};
 pub use text::JsonText;
-pub use timestamp::{Day, Span, Timestamp};
+pub use timestamp::{Day, TimeSpan, Timestamp};
 pub use token::{
     AccountToken, AuthorisationToken, BankAccountToken, CardToken, ChargeToken, CustomerToken, DepositToken,
     DisputeActivityToken, DisputeToken, EventToken, FileToken, JournalEntryToken, LoggedRequestToken,

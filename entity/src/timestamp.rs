@@ -14,7 +14,7 @@ pub struct Timestamp(i64);
 
 /// A span in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, DeriveValueType)]
-pub struct Span(i64);
+pub struct TimeSpan(i64);
 
 /// A day of the UTC calendar, counted from the epoch: what balances become available on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, DeriveValueType)]
@@ -53,7 +53,7 @@ impl Timestamp {
     #[must_use]
     pub fn next_midnight(self) -> Self {
         let began = self.last_midnight();
-        if began == self { self } else { began + Span::days(1) }
+        if began == self { self } else { began + TimeSpan::days(1) }
     }
 
     /// The whole second this instant lies in.
@@ -91,7 +91,7 @@ impl Timestamp {
     }
 }
 
-impl Span {
+impl TimeSpan {
     /// No time at all.
     pub const ZERO: Self = Self(0);
 
@@ -146,24 +146,24 @@ impl From<DateTime<Utc>> for Timestamp {
     }
 }
 
-impl Add<Span> for Timestamp {
+impl Add<TimeSpan> for Timestamp {
     type Output = Self;
-    fn add(self, span: Span) -> Self {
+    fn add(self, span: TimeSpan) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 }
 
-impl Sub<Span> for Timestamp {
+impl Sub<TimeSpan> for Timestamp {
     type Output = Self;
-    fn sub(self, span: Span) -> Self {
+    fn sub(self, span: TimeSpan) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
 }
 
 impl Sub for Timestamp {
-    type Output = Span;
-    fn sub(self, earlier: Self) -> Span {
-        Span(self.0.saturating_sub(earlier.0))
+    type Output = TimeSpan;
+    fn sub(self, earlier: Self) -> TimeSpan {
+        TimeSpan(self.0.saturating_sub(earlier.0))
     }
 }
 
@@ -207,17 +207,17 @@ mod tests {
     fn a_midnight_is_its_own_and_every_other_instant_lies_between_two() {
         let midnight = Timestamp::from_millis(1_769_817_600_000);
         assert_eq!((midnight.last_midnight(), midnight.next_midnight()), (midnight, midnight));
-        let (before, after) = (midnight - Span::from_millis(1), midnight + Span::from_millis(1));
+        let (before, after) = (midnight - TimeSpan::from_millis(1), midnight + TimeSpan::from_millis(1));
         assert_eq!((before.next_midnight(), after.last_midnight()), (midnight, midnight));
-        assert_eq!(after.next_midnight(), midnight + Span::days(1));
+        assert_eq!(after.next_midnight(), midnight + TimeSpan::days(1));
     }
 
     #[test]
     fn the_ends_of_time_do_not_panic() {
         for millis in [i64::MIN, i64::MAX] {
             let time = Timestamp::from_millis(millis);
-            let _ = (time.to_string(), time.day(), time.plus_months(1), time + Span::days(i64::MAX));
-            let _ = (time.last_midnight(), time.next_midnight(), time - Span::days(i64::MAX));
+            let _ = (time.to_string(), time.day(), time.plus_months(1), time + TimeSpan::days(i64::MAX));
+            let _ = (time.last_midnight(), time.next_midnight(), time - TimeSpan::days(i64::MAX));
         }
     }
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
 
 /// What a token names.
-pub trait Kind: 'static {
+pub trait TokenKind: 'static {
     /// The letters in front, underscore included.
     const PREFIX: &'static str;
 }
@@ -42,7 +42,7 @@ impl<K> Token<K> {
     }
 }
 
-impl<K: Kind> FromStr for Token<K> {
+impl<K: TokenKind> FromStr for Token<K> {
     type Err = MalformedToken;
 
     /// Strict: right prefix, exactly 22 characters, unused bits zero.
@@ -57,20 +57,20 @@ impl<K: Kind> FromStr for Token<K> {
     }
 }
 
-impl<K: Kind> fmt::Display for Token<K> {
+impl<K: TokenKind> fmt::Display for Token<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(K::PREFIX)?;
         f.write_str(&URL_SAFE_NO_PAD.encode(self.0.as_bytes()))
     }
 }
 
-impl<K: Kind> fmt::Debug for Token<K> {
+impl<K: TokenKind> fmt::Debug for Token<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl<K: Kind> Serialize for Token<K> {
+impl<K: TokenKind> Serialize for Token<K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -105,7 +105,7 @@ impl<K> Hash for Token<K> {
     }
 }
 
-impl<'de, K: Kind> Deserialize<'de> for Token<K> {
+impl<'de, K: TokenKind> Deserialize<'de> for Token<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
@@ -141,7 +141,7 @@ impl<K> Nullable for Token<K> {
         <Uuid as Nullable>::null()
     }
 }
-impl<K: Kind> TryFromU64 for Token<K> {
+impl<K: TokenKind> TryFromU64 for Token<K> {
     fn try_from_u64(_: u64) -> Result<Self, DbErr> {
         Err(DbErr::ConvertFromU64(K::PREFIX))
     }
@@ -157,7 +157,7 @@ macro_rules! kinds {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $kind {}
-        impl Kind for $kind {
+        impl TokenKind for $kind {
             const PREFIX: &'static str = $prefix;
         }
         #[doc = concat!("The token of ", stringify!($kind), " records, `", $prefix, "...`.")]

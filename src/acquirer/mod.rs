@@ -17,9 +17,9 @@ use entity::failure::Decline;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, ready};
 
-pub use self::outcome::{Aftermath, Fault, Outcome};
-use crate::card_number::CardNumber;
-use crate::secret::Secret;
+pub use self::outcome::{Aftermath, Fault, SimulatedOutcome};
+use crate::sensitive::card_number::CardNumber;
+use crate::sensitive::secret::Secret;
 
 /// What every acquirer can do. No transaction is open during a call.
 pub trait Acquirer: Send + Sync + 'static {
@@ -43,16 +43,16 @@ pub trait Acquirer: Send + Sync + 'static {
     fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>>;
 
     /// Reserves an amount on a card, or takes it at once.
-    fn authorise(&self, call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>>;
+    fn authorise(&self, call: AuthoriseCall) -> BoxFuture<'_, Result<Approval, Failure>>;
 
     /// Takes what was reserved, or a part of it; the rest is released.
-    fn capture(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>>;
+    fn capture(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>>;
 
     /// Releases what was reserved.
-    fn void(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>>;
+    fn void(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>>;
 
     /// Gives back what was taken. The answer means accepted; the money moves later.
-    fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>>;
+    fn refund(&self, call: FollowUpCall) -> BoxFuture<'_, Result<RefundAnswer, Failure>>;
 
     /// Closes the key of a creation: a known one is undone, an unknown one is refused for ever after.
     fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>>;
@@ -108,7 +108,7 @@ impl fmt::Display for CallKey {
 
 /// Money is wanted from a card.
 #[derive(Clone, Debug)]
-pub struct Authorise {
+pub struct AuthoriseCall {
     /// Names this call.
     pub key: CallKey,
     /// Digits only, as [`CardNumber::digits`] gives them.
@@ -132,7 +132,7 @@ pub struct Authorise {
     /// What a wallet or a network token proves instead of a security code.
     pub network: Option<NetworkProof>,
     /// What the sandbox ordered for this attempt; real acquirers ignore it.
-    pub forced: Option<Outcome>,
+    pub forced: Option<SimulatedOutcome>,
 }
 
 /// The scheme's proof that this very payment was approved on the holder's device.
@@ -146,7 +146,7 @@ pub struct NetworkProof {
 
 /// A capture, void or refund of what was approved.
 #[derive(Clone, Debug)]
-pub struct Follow {
+pub struct FollowUpCall {
     /// Names this call.
     pub key: CallKey,
     /// The approval's.

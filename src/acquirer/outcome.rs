@@ -4,7 +4,7 @@ use entity::failure::Decline;
 
 /// How an attempt on a card ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SimulatedOutcome {
     /// Money is reserved or taken.
     Approved(Aftermath),
     /// The issuer refuses.
@@ -35,7 +35,7 @@ pub enum Fault {
     AnswerLost,
 }
 
-impl Outcome {
+impl SimulatedOutcome {
     /// The word of the `Sandbox-Outcome` header: a decline code or one of four others.
     pub fn from_sandbox_word(word: &str) -> Option<Self> {
         match word {
@@ -55,13 +55,16 @@ mod tests {
     #[test]
     fn the_sandbox_orders_every_decline_and_four_other_outcomes() {
         for &decline in Decline::ALL {
-            assert_eq!(Outcome::from_sandbox_word(decline.code()), Some(Outcome::Declined(decline)));
+            assert_eq!(
+                SimulatedOutcome::from_sandbox_word(decline.code()),
+                Some(SimulatedOutcome::Declined(decline))
+            );
         }
         for word in ["gateway_error", "no_answer", "approved_but_lost", "disputed"] {
-            assert!(Outcome::from_sandbox_word(word).is_some(), "{word}");
+            assert!(SimulatedOutcome::from_sandbox_word(word).is_some(), "{word}");
         }
         for word in ["", "approved", "Disputed", "Lost_card", "three_d_secure_not_completed"] {
-            assert_eq!(Outcome::from_sandbox_word(word), None, "{word:?}");
+            assert_eq!(SimulatedOutcome::from_sandbox_word(word), None, "{word:?}");
         }
     }
 }

@@ -23,12 +23,12 @@ use futures::future::{BoxFuture, ready};
 use self::memory::Memory;
 use super::test_cards::TestCards;
 use super::{
-    Acquirer, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Follow, NoAnswer, Outcome,
-    RefundAnswer, Settled,
+    Acquirer, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer,
+    RefundAnswer, Settled, SimulatedOutcome,
 };
-use crate::card_number::CardNumber;
 use crate::config::Environment;
 use crate::limits::{SIMULATOR_CALLS_MAX, SIMULATOR_REMEMBERS, SIMULATOR_REMEMBERS_ELSEWHERE};
+use crate::sensitive::card_number::CardNumber;
 
 const NAME: &str = "simulator";
 /// Where live cards that the table does not know come from: there is no directory to ask.
@@ -89,16 +89,21 @@ impl Simulator {
     }
 
     /// The sandbox's order goes before the card.
-    fn outcome(&self, call: &Authorise) -> Outcome {
+    fn outcome(&self, call: &AuthoriseCall) -> SimulatedOutcome {
         let of_card = || match (TestCards::of(call.number.expose()), self.numbers) {
             (Some(row), _) => row.outcome,
-            (None, Numbers::All) => Outcome::Approved(Aftermath::Ordinary),
-            (None, Numbers::TestCards) => Outcome::Declined(Decline::InvalidCard),
+            (None, Numbers::All) => SimulatedOutcome::Approved(Aftermath::Ordinary),
+            (None, Numbers::TestCards) => SimulatedOutcome::Declined(Decline::InvalidCard),
         };
         call.forced.unwrap_or_else(of_card)
     }
 
-    async fn act(&self, key: &CallKey, reference: &str, outcome: Outcome) -> Result<String, Failure> {
+    async fn act(
+        &self,
+        key: &CallKey,
+        reference: &str,
+        outcome: SimulatedOutcome,
+    ) -> Result<String, Failure> {
         let answer = self.memory().act(Instant::now(), key, reference, outcome);
         match answer {
             Some(answer) => answer,
@@ -106,20 +111,20 @@ impl Simulator {
         }
     }
 
-    async fn approve(&self, call: Authorise) -> Result<Approval, Failure> {
+    async fn approve(&self, call: AuthoriseCall) -> Result<Approval, Failure> {
         let outcome = self.outcome(&call);
         let aftermath = match outcome {
-            Outcome::Approved(aftermath) => aftermath,
-            Outcome::Fault(_) | Outcome::Declined(_) => Aftermath::Ordinary,
+            SimulatedOutcome::Approved(aftermath) => aftermath,
+            SimulatedOutcome::Fault(_) | SimulatedOutcome::Declined(_) => Aftermath::Ordinary,
         };
         let reference = self.act(&call.key, &reference(aftermath, &call.key), outcome).await?;
         Ok(Approval { reference })
     }
 
     /// A reference that another acquirer gave names nothing here, so nothing can happen.
-    async fn follow(&self, call: Follow) -> Result<Aftermath, Failure> {
+    async fn follow(&self, call: FollowUpCall) -> Result<Aftermath, Failure> {
         let aftermath = aftermath(&call.reference).ok_or(Failure::GatewayError)?;
-        let outcome = call.fault.map_or(Outcome::Approved(aftermath), Outcome::Fault);
+        let outcome = call.fault.map_or(SimulatedOutcome::Approved(aftermath), SimulatedOutcome::Fault);
         self.act(&call.key, &call.reference, outcome).await?;
         Ok(aftermath)
     }
@@ -146,19 +151,19 @@ impl Acquirer for Simulator {
         ready(Ok(Some(test_rate(currency)))).boxed()
     }
 
-    fn authorise(&self, call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>> {
+    fn authorise(&self, call: AuthoriseCall) -> BoxFuture<'_, Result<Approval, Failure>> {
         self.approve(call).boxed()
     }
 
-    fn capture(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+    fn capture(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>> {
         self.follow(call).map(|answer| answer.map(|_| ())).boxed()
     }
 
-    fn void(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+    fn void(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>> {
         self.follow(call).map(|answer| answer.map(|_| ())).boxed()
     }
 
-    fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
+    fn refund(&self, call: FollowUpCall) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
         let settles = |aftermath| match aftermath {
             Aftermath::Ordinary | Aftermath::Disputed => RefundAnswer::Succeeds,
             Aftermath::RefundsFail => RefundAnswer::Fails,

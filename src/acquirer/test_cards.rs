@@ -2,12 +2,12 @@
 
 use entity::failure::Decline;
 
-use super::{Aftermath, Fault, Outcome};
+use super::{Aftermath, Fault, SimulatedOutcome};
 
 /// Numbers that share an outcome and an issuing country.
 pub struct TestCards {
     /// How every attempt on them ends.
-    pub outcome: Outcome,
+    pub outcome: SimulatedOutcome,
     /// ISO 3166-1, two letters.
     pub issuing_country: &'static str,
     numbers: &'static str,
@@ -25,25 +25,25 @@ impl TestCards {
     }
 }
 
-const fn row(outcome: Outcome, issuing_country: &'static str, numbers: &'static str) -> TestCards {
+const fn row(outcome: SimulatedOutcome, issuing_country: &'static str, numbers: &'static str) -> TestCards {
     TestCards { outcome, issuing_country, numbers }
 }
 
-const SUCCESS: Outcome = Outcome::Approved(Aftermath::Ordinary);
-const DISPUTED: Outcome = Outcome::Approved(Aftermath::Disputed);
-const REFUNDS_FAIL: Outcome = Outcome::Approved(Aftermath::RefundsFail);
-const NO_ANSWER: Outcome = Outcome::Fault(Fault::NoAnswer);
-const GATEWAY_ERROR: Outcome = Outcome::Fault(Fault::GatewayError);
-const CARD_DECLINED: Outcome = Outcome::Declined(Decline::CardDeclined);
-const INSUFFICIENT_FUNDS: Outcome = Outcome::Declined(Decline::InsufficientFunds);
-const INVALID_CVV: Outcome = Outcome::Declined(Decline::InvalidCvv);
-const INVALID_CARD: Outcome = Outcome::Declined(Decline::InvalidCard);
-const PROCESSING_ERROR: Outcome = Outcome::Declined(Decline::ProcessingError);
-const SUSPECTED_FRAUD: Outcome = Outcome::Declined(Decline::SuspectedFraud);
-const UNKNOWN: Outcome = Outcome::Declined(Decline::Unknown);
-const EXPIRED_CARD: Outcome = Outcome::Declined(Decline::ExpiredCard);
-const LOST_CARD: Outcome = Outcome::Declined(Decline::LostCard);
-const STOLEN_CARD: Outcome = Outcome::Declined(Decline::StolenCard);
+const SUCCESS: SimulatedOutcome = SimulatedOutcome::Approved(Aftermath::Ordinary);
+const DISPUTED: SimulatedOutcome = SimulatedOutcome::Approved(Aftermath::Disputed);
+const REFUNDS_FAIL: SimulatedOutcome = SimulatedOutcome::Approved(Aftermath::RefundsFail);
+const NO_ANSWER: SimulatedOutcome = SimulatedOutcome::Fault(Fault::NoAnswer);
+const GATEWAY_ERROR: SimulatedOutcome = SimulatedOutcome::Fault(Fault::GatewayError);
+const CARD_DECLINED: SimulatedOutcome = SimulatedOutcome::Declined(Decline::CardDeclined);
+const INSUFFICIENT_FUNDS: SimulatedOutcome = SimulatedOutcome::Declined(Decline::InsufficientFunds);
+const INVALID_CVV: SimulatedOutcome = SimulatedOutcome::Declined(Decline::InvalidCvv);
+const INVALID_CARD: SimulatedOutcome = SimulatedOutcome::Declined(Decline::InvalidCard);
+const PROCESSING_ERROR: SimulatedOutcome = SimulatedOutcome::Declined(Decline::ProcessingError);
+const SUSPECTED_FRAUD: SimulatedOutcome = SimulatedOutcome::Declined(Decline::SuspectedFraud);
+const UNKNOWN: SimulatedOutcome = SimulatedOutcome::Declined(Decline::Unknown);
+const EXPIRED_CARD: SimulatedOutcome = SimulatedOutcome::Declined(Decline::ExpiredCard);
+const LOST_CARD: SimulatedOutcome = SimulatedOutcome::Declined(Decline::LostCard);
+const STOLEN_CARD: SimulatedOutcome = SimulatedOutcome::Declined(Decline::StolenCard);
 
 /// One row an outcome. The last two rows are numbers that the industry has published for tests.
 #[rustfmt::skip]
@@ -74,8 +74,8 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::card_number::CardNumber;
-    use crate::secret::Secret;
+    use crate::sensitive::card_number::CardNumber;
+    use crate::sensitive::secret::Secret;
 
     #[test]
     fn every_test_number_is_a_possible_card_number_and_stands_in_one_row() {
@@ -99,7 +99,10 @@ mod tests {
     #[test]
     fn every_decline_has_a_test_card() {
         for &decline in Decline::ALL {
-            assert!(TABLE.iter().any(|row| row.outcome == Outcome::Declined(decline)), "{decline:?}");
+            assert!(
+                TABLE.iter().any(|row| row.outcome == SimulatedOutcome::Declined(decline)),
+                "{decline:?}"
+            );
         }
     }
 }

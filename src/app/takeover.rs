@@ -17,8 +17,8 @@ pub(super) async fn take_up(ctx: &Context) -> Result<(), InstallationError> {
 }
 
 async fn hasten(ctx: &Context) -> Result<(), Error> {
-    charges::settle::hasten(ctx).await?;
-    refunds::submit::hasten(ctx).await?;
-    webhooks::hasten(ctx).await?;
-    sandbox::clock::hasten(ctx).await
+    charges::recover::make_due_now(ctx).await?;
+    refunds::submit::make_due_now(ctx).await?;
+    webhooks::make_due_now(ctx).await?;
+    sandbox::clock::make_due_now(ctx).await
 }

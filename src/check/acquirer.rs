@@ -17,7 +17,7 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
         Ok(NamedAcquirer::Simulator(_)) => findings.ok("a simulator"),
         Ok(NamedAcquirer::Elsewhere(address, remote)) => match remote.greet().await {
             Ok(()) => findings.ok(format!("the acquirer at {address} answers")),
-            Err(silence) if silence.passes() => findings.warning(
+            Err(silence) if silence.is_transient() => findings.warning(
                 format!("the acquirer at {address}: {silence}"),
                 "until it answers, a server starts and is not ready",
             ),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use entity::Timestamp;
 
 use super::findings::{Area, Findings};
-use crate::clock::Clock;
 use crate::limits::SETTLE_AFTER;
+use crate::runtime::clock::Clock;
 use crate::store::{DatabaseKind, Inspection};
 
 /// Between two machines that are set by the network, far more than there is.

@@ -3,7 +3,7 @@
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app;
-use crate::clock::Clock;
+use crate::runtime::clock::Clock;
 use crate::services::installation;
 use crate::store::{
     self, ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,

@@ -9,8 +9,8 @@ use rustix::fs::statvfs;
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::blobs::{BlobName, Blobs, Bucket, BucketError};
-use crate::clock::Ids;
-use crate::folder;
+use crate::runtime::clock::IdGenerator;
+use crate::runtime::durable_fs;
 use crate::store::{ConnectError, Location};
 
 const MIB: u64 = 1024 * 1024;
@@ -54,7 +54,7 @@ fn or_here(folder: &Path) -> &Path {
 
 fn look_at_folder(folder: &Path, findings: &mut Findings) {
     let name = folder.display();
-    if let Err(error) = folder::refuse_other(folder) {
+    if let Err(error) = durable_fs::refuse_other(folder) {
         let error = ConnectError::from(error);
         return findings.wrong(error.to_string(), error.mend());
     }
@@ -125,7 +125,7 @@ async fn look_at_bucket(address: &str, findings: &mut Findings) {
         Ok(bucket) => bucket,
         Err(error) => return findings.wrong(said(error), mend),
     };
-    let ids = Ids::default();
+    let ids = IdGenerator::default();
     let nothing = BlobName::new(ids.token(), ids.token());
     match bucket.get(nothing).await {
         Ok(_) => findings.ok(format!("{address} answers")),

@@ -10,7 +10,7 @@ use crate::app::{self, StartError};
 use crate::config::{self, Secrets};
 use crate::limits::{SEALS_MANY, SEALS_MAX};
 use crate::services::data_keys;
-use crate::store::{Found, Inspection};
+use crate::store::{Inspection, InstallationInfo};
 use crate::vault::OperatorKeys;
 
 /// Look at them.
@@ -70,7 +70,7 @@ fn permissions(file: &Path, findings: &mut Findings) {
 /// The operator's keys, if there are any yet.
 fn operator_keys(
     configuration: &Configuration,
-    found: Option<&Found>,
+    found: Option<&InstallationInfo>,
     findings: &mut Findings,
 ) -> Option<OperatorKeys> {
     const MEND: &str = "write it as id:base64 of 32 bytes; openssl rand -base64 32 makes them";
@@ -112,7 +112,7 @@ fn operator_keys(
     }
 }
 
-fn opens(found: &Found, keys: &OperatorKeys, findings: &mut Findings) {
+fn opens(found: &InstallationInfo, keys: &OperatorKeys, findings: &mut Findings) {
     if let Err(error) = data_keys::refuse_closed(&found.keys, keys) {
         findings.wrong(error.to_string(), "give the key under which this database was made, or the backup's");
         return;

@@ -17,7 +17,7 @@ use std::ffi::OsString;
 
 use self::findings::Findings;
 pub use self::findings::{Area, Finding, Level};
-use crate::clock::{Clock, SystemClock};
+use crate::runtime::clock::{Clock, SystemClock};
 
 /// Look at everything. `given` stands for variables of the environment, by the names that their options have
 /// (`database_url`).

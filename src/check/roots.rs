@@ -3,9 +3,9 @@
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app::{self, StartError};
-use crate::clock::Clock;
 use crate::config::{Secrets, ServeOptions};
 use crate::outbound::platform;
+use crate::runtime::clock::Clock;
 use crate::services::wallets::Wallets;
 
 /// Look at them.

@@ -8,12 +8,12 @@ use std::error::Error;
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::params;
 use card_payments::params::account::{ChangedSettings, NewAccount};
-use card_payments::services::accounts::{Keys, create, keys, operator};
+use card_payments::services::accounts::{ApiKeyPair, create, keys, operator};
 use card_payments::views::account::AccountKeys;
 use card_payments::workers::write_counts;
 use clap::Subcommand;
 use clap::builder::PossibleValuesParser;
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::json;
 
 use super::{grace, refused, tell};
@@ -112,7 +112,7 @@ pub enum Account {
         account: String,
         /// For how long the former keys work on: a whole number and m, h, d or w.
         #[arg(long, default_value = params::GRACE, value_parser = grace)]
-        grace: Span,
+        grace: TimeSpan,
         /// One JSON object.
         #[arg(long)]
         json: bool,
@@ -135,8 +135,8 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             // Before the database, which becomes somebody's by being opened with its keys.
             let asked = create::checked(asked).map_err(|faults| refused(&faults.into()))?;
             let ctx = super::open_with_keys(database, &secrets).await?;
-            let minted = Keys::mint(&ctx.chance);
-            let keys = Keys {
+            let minted = ApiKeyPair::mint(&ctx.chance);
+            let keys = ApiKeyPair {
                 secret: secrets.secret_key.unwrap_or(minted.secret),
                 publishable: secrets.publishable_key.unwrap_or(minted.publishable),
             };
@@ -162,7 +162,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             let found =
                 super::account(&super::open(database).await?, &account, super::now(database)?).await?;
             let ctx = super::open_with_keys(database, &secrets).await?;
-            let Keys { secret, publishable } =
+            let ApiKeyPair { secret, publishable } =
                 keys::rotate(&ctx, found.id(), grace).await.map_err(|error| refused(&error))?;
             write_counts(&ctx).await;
             let shown = AccountKeys {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use card_payments::acquirer::http::{Secrets, document, router};
 use card_payments::acquirer::simulator::Simulator;
-use card_payments::clock::SystemClock;
 use card_payments::config::{self, Environment, parse_listen_address};
 use card_payments::http::Connections;
-use card_payments::http::listen::{self, Phase};
+use card_payments::http::server::{self, ShutdownPhase};
 use card_payments::limits::ACQUIRER_CONNECTIONS;
+use card_payments::runtime::clock::SystemClock;
 use clap::Args;
 use serde_json::json;
 use tokio::sync::watch;
@@ -69,14 +69,14 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let address = format!("http://{address}");
     // It serves on, though nobody reads where.
     drop(tell(&json!({ "listening": address }), &format!("Listening on {address}"), json));
-    listen::raise_file_limit(ACQUIRER_CONNECTIONS);
+    server::raise_file_limit(ACQUIRER_CONNECTIONS);
     let seats = Connections::new(ACQUIRER_CONNECTIONS);
-    let (phase, phases) = watch::channel(Phase::Serving);
+    let (phase, phases) = watch::channel(ShutdownPhase::Serving);
     let leave = async {
         signals.next().await;
         tracing::info!("stopping");
-        phase.send_replace(Phase::Closing);
+        phase.send_replace(ShutdownPhase::Closing);
     };
-    tokio::join!(listen::serve(listener, routes, &seats, phases), leave);
+    tokio::join!(server::serve(listener, routes, &seats, phases), leave);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use card_payments::config::DatabaseOptions;
 use card_payments::params::Paging;
-use card_payments::services::audit::{Asked, list};
+use card_payments::services::audit::{AuditFilter, list};
 use clap::Args;
 use entity::{AccountToken, Timestamp};
 
@@ -45,6 +45,6 @@ pub struct Audit {
 pub async fn run(command: Audit) -> Result<(), Box<dyn Error>> {
     let Audit { account, since, until, page, per_page, json, database } = command;
     let store = super::open(&database).await?;
-    let asked = Asked { account, since, until, paging: Paging { page, per_page } };
+    let asked = AuditFilter { account, since, until, paging: Paging { page, per_page } };
     list(&store, asked).await?.iter().try_for_each(|record| super::tell(record, record, json))
 }

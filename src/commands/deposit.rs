@@ -45,7 +45,9 @@ fn narration(text: &str) -> Result<String, String> {
 
 /// A time as searches read it.
 pub fn time(text: &str) -> Result<Timestamp, String> {
-    params::moment(text.trim()).map(Timestamp::from).ok_or_else(|| "not a date or an ISO 8601 time".into())
+    params::parse_time(text.trim())
+        .map(Timestamp::from)
+        .ok_or_else(|| "not a date or an ISO 8601 time".into())
 }
 
 /// Run a command.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use card_payments::remote::{Server, ServerError};
+use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use entity::EventToken;
 use http::Method;
 use serde::Deserialize;
@@ -58,10 +58,10 @@ struct Pagination {
 }
 
 /// A page, counted from 1.
-pub async fn page(server: &Server, page: usize, per_page: usize) -> Result<Page, ServerError> {
+pub async fn page(server: &ApiClient, page: usize, per_page: usize) -> Result<Page, ApiClientError> {
     let path = format!("/1/events?page={page}&per_page={per_page}");
     let text = server.ask(Method::GET, &path, None).await?;
-    read(&text).map_err(|_| ServerError::Unintelligible(format!("GET {path}")))
+    read(&text).map_err(|_| ApiClientError::Unintelligible(format!("GET {path}")))
 }
 
 fn read(text: &str) -> serde_json::Result<Page> {

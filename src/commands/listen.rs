@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use card_payments::clock::{Clock, SystemClock};
 use card_payments::limits::WEBHOOK_ANSWER;
-use card_payments::outbound::{Outbound, Reach, Unreached};
-use card_payments::random::Chance;
-use card_payments::remote::{Server, ServerError};
-use card_payments::secret::Secret;
+use card_payments::outbound::api_client::{ApiClient, ApiClientError};
+use card_payments::outbound::{AddressPolicy, Outbound, OutboundError};
+use card_payments::runtime::clock::{Clock, SystemClock};
+use card_payments::runtime::random::RandomSource;
+use card_payments::sensitive::secret::Secret;
 use card_payments::services::webhook_endpoints::keys;
 use card_payments::services::webhooks;
 use clap::Args;
@@ -22,7 +22,7 @@ use entity::event::EventType;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use self::tail::Tail;
+use self::tail::EventCursor;
 use super::events::Event;
 use super::server::{ServerOptions, address};
 use super::tell;
@@ -84,7 +84,7 @@ pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
     let mut signals = Signals::listen()?;
     let listening = async {
         let server = server.open().await?;
-        let tail = Tail::begin(&server).await?;
+        let tail = EventCursor::begin(&server).await?;
         let receiver = forward_to.map(|url| Receiver::new(url, sign_with));
         print_notice(format_args!("Listening to the events of {}", server.address()));
         if let Some(receiver) = &receiver {
@@ -100,8 +100,8 @@ pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
 }
 
 async fn listen(
-    server: &Server,
-    mut tail: Tail,
+    server: &ApiClient,
+    mut tail: EventCursor,
     receiver: Option<&Receiver>,
     wanted: &[String],
     json: bool,
@@ -121,14 +121,14 @@ async fn listen(
                         Some(receiver) => Some(receiver.forward(event).await?),
                         None => None,
                     };
-                    let told = Told { event: &event.body, forwarded };
+                    let told = ForwardResult { event: &event.body, forwarded };
                     tell(&told, &Line(event, &told), json)?;
                 }
             }
-            Err(error) if error.passes() => {
+            Err(error) if error.is_transient() => {
                 pause = error.retry_after().unwrap_or(PAUSE);
                 // A server that only limits how often it is asked is there.
-                if answers && !matches!(error, ServerError::Refused { status: 429, .. }) {
+                if answers && !matches!(error, ApiClientError::Refused { status: 429, .. }) {
                     print_notice(format_args!("{error}; waiting for it"));
                     answers = false;
                 }
@@ -150,8 +150,8 @@ impl Receiver {
     fn new(url: String, key: Option<Secret>) -> Self {
         Self {
             url,
-            key: key.unwrap_or_else(|| keys::fresh(&Chance::default())),
-            outbound: Outbound::new(Reach::test()),
+            key: key.unwrap_or_else(|| keys::fresh(&RandomSource::default())),
+            outbound: Outbound::new(AddressPolicy::test()),
         }
     }
 
@@ -175,8 +175,8 @@ enum Forwarded {
     Unanswered { error: &'static str, error_description: &'static str },
 }
 
-impl From<Unreached> for Forwarded {
-    fn from(why: Unreached) -> Self {
+impl From<OutboundError> for Forwarded {
+    fn from(why: OutboundError) -> Self {
         Self::Unanswered { error: why.code(), error_description: why.description() }
     }
 }
@@ -191,13 +191,13 @@ impl Display for Forwarded {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct ForwardResult<'a> {
     event: &'a RawValue,
     forwarded: Option<Forwarded>,
 }
 
 /// The same for a person.
-struct Line<'a>(&'a Event, &'a Told<'a>);
+struct Line<'a>(&'a Event, &'a ForwardResult<'a>);
 
 impl Display for Line<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -37,7 +37,7 @@ pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let Migrate { database, distribute, json } = command;
     let location = if distribute { database.url().parse()? } else { super::location(&database)? };
     let bar = Bar::new(if distribute { "Distributing" } else { "Migrating" }, Unit::Things);
-    let found = store::look(&location).await?;
+    let found = store::read_installation(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
     let (done, kind) = if distribute {
         (store::distribute(&location, &bar).await?, "table")

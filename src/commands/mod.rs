@@ -5,6 +5,7 @@ pub mod account;
 pub mod acquirer;
 pub mod audit;
 pub mod backup;
+pub mod banner;
 pub mod check;
 pub mod deposit;
 pub mod dispute;
@@ -27,14 +28,14 @@ use std::fmt::Display;
 use std::io::Write;
 
 use card_payments::app;
-use card_payments::clock::{Clock, Ids, SystemClock};
 use card_payments::config::{DatabaseOptions, Secrets};
 use card_payments::error::{self, Body};
-use card_payments::folder;
 use card_payments::params;
+use card_payments::runtime::clock::{Clock, IdGenerator, SystemClock};
+use card_payments::runtime::durable_fs;
 use card_payments::services::{Account, Ctx, accounts, installation};
 use card_payments::store::{self, Location, Operator, Store};
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 use serde::Serialize;
 
 /// The account that an operator names, at an instant of the wall clock. What is no token is nobody's, as in a path.
@@ -55,14 +56,14 @@ pub fn now(database: &DatabaseOptions) -> Result<Timestamp, Box<dyn Error>> {
 /// Open the database to read it, an empty one too, which stays nobody's.
 pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let location = location(database)?;
-    let found = store::look(&location).await?;
+    let found = store::read_installation(&location).await?;
     installation::refuse_other(found.environment.as_deref(), database.environment)?;
-    Ok(Store::open(&location, Ids::default().into()).await?)
+    Ok(Store::open(&location, IdGenerator::default().into()).await?)
 }
 
 /// Open it to change something in it.
 pub async fn open_to_change(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
-    let store = app::store_beside(&location(database)?, database).await?;
+    let store = app::operator_store(&location(database)?, database).await?;
     store.acts_for(operator());
     Ok(store)
 }
@@ -70,7 +71,7 @@ pub async fn open_to_change(database: &DatabaseOptions) -> Result<Store, Box<dyn
 /// Open the database with its keys. One that is nobody's yet becomes the environment's.
 pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
     location(database)?;
-    let ctx = app::beside(database, secrets).await?;
+    let ctx = app::operator_context(database, secrets).await?;
     ctx.store.acts_for(operator());
     Ok(ctx)
 }
@@ -104,8 +105,8 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     if let Location::Sqlite { path } = &location
         && let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty())
     {
-        folder::refuse_other(parent)?;
-        folder::make(parent)?;
+        durable_fs::refuse_other(parent)?;
+        durable_fs::create_folder(parent)?;
     }
     Ok(location)
 }
@@ -121,8 +122,8 @@ pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(
 }
 
 /// How long a key works on that was replaced.
-fn grace(text: &str) -> Result<Span, &'static str> {
-    params::grace(text).ok_or("not a whole number and m, h, d or w, at most a hundred years")
+fn grace(text: &str) -> Result<TimeSpan, &'static str> {
+    params::parse_grace_period(text).ok_or("not a whole number and m, h, d or w, at most a hundred years")
 }
 
 /// Why a service refuses, in the words of the API.

@@ -4,9 +4,9 @@ use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use card_payments::config::parse_listen_address;
+use card_payments::outbound::api_client::ApiClient;
 use card_payments::params::rules;
-use card_payments::remote::Server;
-use card_payments::secret::Secret;
+use card_payments::sensitive::secret::Secret;
 use clap::Args;
 use http::Method;
 
@@ -27,14 +27,14 @@ pub struct ServerOptions {
 
 impl ServerOptions {
     /// The server. Nothing is asked of it yet but, where none is named, its key.
-    pub async fn open(self) -> Result<Server, Box<dyn Error>> {
+    pub async fn open(self) -> Result<ApiClient, Box<dyn Error>> {
         let address = self.server.map_or_else(listening, Ok)?;
-        Ok(Server::at(&address, self.key).await?)
+        Ok(ApiClient::at(&address, self.key).await?)
     }
 }
 
 /// Where real cards are charged, nothing is tried: `nothing` says what.
-pub async fn refuse_live(server: &Server, nothing: &str) -> Result<(), Box<dyn Error>> {
+pub async fn refuse_live(server: &ApiClient, nothing: &str) -> Result<(), Box<dyn Error>> {
     let shown = server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
     if shown.status == 404 {
         return Err(format!("{} has no sandbox: {nothing} where cards are real", server.address()).into());

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-use card_payments::remote::{Server, ServerError};
+use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use entity::EventToken;
@@ -79,7 +79,7 @@ fn list(json: bool) -> Result<(), Box<dyn Error>> {
 
 /// What is done, in the order in which it is done.
 struct Doing<'a> {
-    server: &'a Server,
+    server: &'a ApiClient,
     json: bool,
     /// The latest record of each kind, by what its token begins with.
     made: BTreeMap<String, String>,
@@ -96,7 +96,7 @@ impl Doing<'_> {
             let record = match answer {
                 // Evidence is submitted without an answer, and what is deleted is gone.
                 Ok(text) => serde_json::from_str::<Value>(&text).unwrap_or_default()["response"].clone(),
-                Err(ServerError::Refused { body, .. })
+                Err(ApiClientError::Refused { body, .. })
                     if step.declined && body["charge_token"].is_string() =>
                 {
                     json!({ "token": body["charge_token"] })

@@ -9,7 +9,7 @@ use card_payments::services::events::ping::ping;
 use card_payments::services::webhook_endpoints::keys::rotate;
 use card_payments::workers::write_counts;
 use clap::{Args, Subcommand};
-use entity::{Span, WebhookEndpointToken};
+use entity::{TimeSpan, WebhookEndpointToken};
 
 use super::{grace, refused, tell};
 
@@ -41,7 +41,7 @@ pub enum Webhook {
         endpoint: Endpoint,
         /// For how long the former key signs as well: a whole number and m, h, d or w.
         #[arg(long, default_value = GRACE, value_parser = grace)]
-        grace: Span,
+        grace: TimeSpan,
         /// One JSON object.
         #[arg(long)]
         json: bool,

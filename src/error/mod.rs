@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub use catalogue::ErrorCode;
 
-use crate::params::{Faults, Message};
+use crate::params::{FieldErrors, FieldMessage};
 use crate::vault::VaultError;
 
 /// Why a request is not done.
@@ -23,7 +23,7 @@ pub enum Error {
     Refused(Box<Refusal>),
     /// Parameters are missing or wrong, all of them at once.
     #[error("invalid_resource")]
-    Invalid(Faults),
+    Invalid(FieldErrors),
     /// The database did not do its part.
     #[error("database: {0}")]
     Database(#[from] DbErr),
@@ -43,7 +43,7 @@ pub struct Refusal {
     /// A more exact sentence than the catalogue's.
     pub description: Option<Cow<'static, str>>,
     /// What is wrong with the parameters, where that is not told as by [`Error::Invalid`].
-    pub messages: Option<Vec<Message>>,
+    pub messages: Option<Vec<FieldMessage>>,
     /// The charge that was refused (decisions 3: void, capture and declines carry it).
     pub charge_token: Option<String>,
     /// The authorisation that was refused, likewise.
@@ -65,16 +65,16 @@ impl Error {
 
     /// Faults of a plan's parameters (specification, Errors: a code and a sentence of their own).
     #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
-    pub fn plan(faults: Faults) -> Self {
+    pub fn plan(faults: FieldErrors) -> Self {
         Self::telling(ErrorCode::UnprocessableEntity, faults.messages().collect())
     }
 
     /// Faults of a subscription's parameters (specification, Errors: `messages` have no codes).
     #[expect(clippy::needless_pass_by_value, reason = "what `map_err` has")]
-    pub fn subscription(faults: Faults) -> Self {
+    pub fn subscription(faults: FieldErrors) -> Self {
         let told = faults.iter().map(|(param, predicate)| {
             let missing = predicate == "can't be blank";
-            Message::bare(param, if missing { "must be present" } else { predicate })
+            FieldMessage::bare(param, if missing { "must be present" } else { predicate })
         });
         Self::telling(ErrorCode::InvalidSubscription, told.collect())
     }
@@ -82,10 +82,10 @@ impl Error {
     /// The card named for a subscription is none of its customer's.
     pub fn not_the_customers_card() -> Self {
         let code = ErrorCode::InvalidRequest;
-        Self::telling(code, vec![Message::bare("card_token", code.description())])
+        Self::telling(code, vec![FieldMessage::bare("card_token", code.description())])
     }
 
-    fn telling(code: ErrorCode, messages: Vec<Message>) -> Self {
+    fn telling(code: ErrorCode, messages: Vec<FieldMessage>) -> Self {
         let mut refusal = Refusal::from(code);
         refusal.messages = Some(messages);
         refusal.into()
@@ -266,7 +266,7 @@ pub struct ErrorObject {
     pub error_description: Cow<'static, str>,
     /// One item a fault.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub messages: Option<Vec<Message>>,
+    pub messages: Option<Vec<FieldMessage>>,
     /// The charge that was refused or declined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charge_token: Option<String>,
@@ -293,8 +293,8 @@ impl From<ErrorCode> for Error {
     }
 }
 
-impl From<Faults> for Error {
-    fn from(faults: Faults) -> Self {
+impl From<FieldErrors> for Error {
+    fn from(faults: FieldErrors) -> Self {
         Self::Invalid(faults)
     }
 }

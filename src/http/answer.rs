@@ -5,11 +5,11 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::answer::{Answer, Wrap};
-pub use crate::answer::{Envelope, EnvelopeWithIp};
 use crate::error::{Error, ErrorCode};
-use crate::services::page::Page;
-use crate::under_way;
+use crate::response::{ApiResponse, ResponseKind};
+pub use crate::response::{Envelope, EnvelopeWithIp};
+use crate::runtime::request_context;
+use crate::services::page::ListPage;
 
 /// A page of a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -80,13 +80,13 @@ pub struct Created<T>(pub T);
 /// 201 with one record and the caller's address.
 pub struct CreatedFrom<T>(pub T, pub String);
 /// 200 with a page.
-pub struct Listed<T>(pub Page<T>);
+pub struct Listed<T>(pub ListPage<T>);
 /// 200 with a page in the short form.
-pub struct ListedShort<T>(pub Page<T>);
+pub struct ListedShort<T>(pub ListPage<T>);
 /// The same, with how many records the page holds.
-pub struct ListedWithCount<T>(pub Page<T>);
+pub struct ListedWithCount<T>(pub ListPage<T>);
 /// 200 with a page, and the size of the whole list in a header (decisions 1, HEAD).
-pub struct Counted<T>(pub Page<T>);
+pub struct Counted<T>(pub ListPage<T>);
 /// 204.
 pub struct Deleted;
 /// 200 without a body.
@@ -96,25 +96,25 @@ const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 impl<T: Serialize> IntoResponse for Shown<T> {
     fn into_response(self) -> Response {
-        finished(Wrap::Shown.finish(&self.0))
+        finished(ResponseKind::Shown.finish(&self.0))
     }
 }
 
 impl<T: Serialize> IntoResponse for Created<T> {
     fn into_response(self) -> Response {
-        finished(Wrap::Created.finish(&self.0))
+        finished(ResponseKind::Created.finish(&self.0))
     }
 }
 
 impl<T: Serialize> IntoResponse for CreatedFrom<T> {
     fn into_response(self) -> Response {
-        finished(Wrap::CreatedFrom(self.1).finish(&self.0))
+        finished(ResponseKind::CreatedFrom(self.1).finish(&self.0))
     }
 }
 
 impl<T: Serialize> IntoResponse for Listed<T> {
     fn into_response(self) -> Response {
-        let Page { records, count, paging } = self.0;
+        let ListPage { records, count, paging } = self.0;
         let pages = count.div_ceil(paging.per_page);
         let pagination = Pagination {
             current: paging.page,
@@ -125,11 +125,11 @@ impl<T: Serialize> IntoResponse for Listed<T> {
             pages,
             count,
         };
-        finished(Answer::json(200, &LongList { count: records.len(), response: records, pagination }))
+        finished(ApiResponse::json(200, &LongList { count: records.len(), response: records, pagination }))
     }
 }
 
-impl<T> Page<T> {
+impl<T> ListPage<T> {
     fn short(&self) -> ShortPagination {
         ShortPagination { count: self.count, per_page: self.paging.per_page, current: self.paging.page }
     }
@@ -147,15 +147,15 @@ impl<T: Serialize> IntoResponse for Counted<T> {
 impl<T: Serialize> IntoResponse for ListedShort<T> {
     fn into_response(self) -> Response {
         let pagination = self.0.short();
-        finished(Answer::json(200, &ShortList { response: self.0.records, pagination }))
+        finished(ApiResponse::json(200, &ShortList { response: self.0.records, pagination }))
     }
 }
 
 impl<T: Serialize> IntoResponse for ListedWithCount<T> {
     fn into_response(self) -> Response {
         let pagination = self.0.short();
-        let Page { records, .. } = self.0;
-        finished(Answer::json(
+        let ListPage { records, .. } = self.0;
+        finished(ApiResponse::json(
             200,
             &ShortListWithCount { count: records.len(), response: records, pagination },
         ))
@@ -164,27 +164,27 @@ impl<T: Serialize> IntoResponse for ListedWithCount<T> {
 
 impl IntoResponse for Done {
     fn into_response(self) -> Response {
-        finished(Wrap::Done.finish(&()))
+        finished(ResponseKind::Done.finish(&()))
     }
 }
 
 impl IntoResponse for Deleted {
     fn into_response(self) -> Response {
-        finished(Wrap::Deleted.finish(&()))
+        finished(ResponseKind::Deleted.finish(&()))
     }
 }
 
 /// The first answer and a repeated one are made alike: of the same bytes.
-fn finished(answer: Result<Answer, serde_json::Error>) -> Response {
+fn finished(answer: Result<ApiResponse, serde_json::Error>) -> Response {
     match answer {
         Ok(answer) => answer.into_response(),
         Err(error) => Error::from(error).into_response(),
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
-        under_way::is_answered(self.status, &self.body);
+        request_context::log_response(self.status, &self.body);
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if self.body.is_empty() {
             return status.into_response();
@@ -195,9 +195,9 @@ impl IntoResponse for Answer {
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        let (code, request_id) = (self.code(), under_way::request_id());
+        let (code, request_id) = (self.code(), request_context::request_id());
         let is_fault = matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable);
-        if is_fault && !under_way::is_shed() {
+        if is_fault && !request_context::is_shed() {
             tracing::error!(error = %self, %request_id, "request failed");
         }
         without_log(&self)
@@ -206,8 +206,8 @@ impl IntoResponse for Error {
 
 /// An error as a response, of which the log has heard enough.
 pub fn without_log(error: &Error) -> Response {
-    let answer = Answer::refusal(error, &under_way::request_id());
-    let Ok(mut response) = answer.map(Answer::into_response) else {
+    let answer = ApiResponse::refusal(error, &request_context::request_id());
+    let Ok(mut response) = answer.map(ApiResponse::into_response) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let code = error.code();

@@ -9,66 +9,66 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use entity::api_key::KeyKind;
 
-use super::Site;
+use super::AppState;
 use super::extract::{Input, Path};
-use super::rate::Asker;
+use super::rate_limit::RateLimitKey;
 use crate::error::{Error, ErrorCode};
 use crate::params;
 use crate::params::card::BrowserKey;
-use crate::secret::Secret;
+use crate::runtime::request_context;
+use crate::sensitive::secret::Secret;
 use crate::services::Account;
-use crate::services::accounts::{self, Beside, Opened};
-use crate::under_way;
+use crate::services::accounts::{self, AccountJoin, AuthenticatedAccount};
 
 /// A caller with a secret key.
 pub struct Caller(pub Account);
 
-impl FromRequestParts<Site> for Caller {
+impl FromRequestParts<AppState> for Caller {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
-        opened_by_secret_key(site, &parts.headers, None).await.map(|opened| Self(opened.account))
+    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
+        authenticate_secret_key(site, &parts.headers, None).await.map(|opened| Self(opened.account))
     }
 }
 
 /// What the secret key opens, and what is known of the Idempotency-Key beside it.
-pub async fn opened_by_secret_key(
-    site: &Site,
+pub async fn authenticate_secret_key(
+    site: &AppState,
     headers: &HeaderMap,
     idempotency_key: Option<&str>,
-) -> Result<Opened, Error> {
+) -> Result<AuthenticatedAccount, Error> {
     let key = basic_user(headers).ok_or(ErrorCode::Unauthorized)?;
-    let opened = accounts::open(site, &key, idempotency_key).await?;
+    let opened = accounts::authenticate(site, &key, idempotency_key).await?;
     admitted(site, &opened).await?;
     Ok(opened)
 }
 
 /// Whether what was opened was opened by a secret key, and may ask once more.
-async fn admitted(site: &Site, opened: &Opened) -> Result<(), Error> {
+async fn admitted(site: &AppState, opened: &AuthenticatedAccount) -> Result<(), Error> {
     if opened.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
     }
-    under_way::acts_for(opened.account.id());
-    under_way::is_asked_by(opened.account.id(), opened.account.now);
-    site.rate.count(Asker::Account(opened.account.id())).await
+    request_context::set_account(opened.account.id());
+    request_context::log_account(opened.account.id(), opened.account.now);
+    site.rate.count(RateLimitKey::Account(opened.account.id())).await
 }
 
 /// A caller with a secret key, and the record that the path names if the account has it. A statement finds both: on its way
 /// to the database, a request that asks for little spends most of its time.
-pub struct Asking<B: Beside>(pub Account, pub Option<B::Record>);
+pub struct CallerWith<B: AccountJoin>(pub Account, pub Option<B::Record>);
 
-impl<B: Beside> FromRequestParts<Site> for Asking<B> {
+impl<B: AccountJoin> FromRequestParts<AppState> for CallerWith<B> {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
+    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
         let path = Path::<String>::from_request_parts(parts, site).await;
         let Some(asked) = path.as_ref().ok().and_then(|Path(token)| B::named(token)) else {
-            let opened = opened_by_secret_key(site, &parts.headers, None).await?;
+            let opened = authenticate_secret_key(site, &parts.headers, None).await?;
             // Who asks is looked at first.
             return path.map(|_| Self(opened.account, None));
         };
         let key = basic_user(&parts.headers).ok_or(ErrorCode::Unauthorized)?;
-        let (opened, record) = accounts::open_with(site, &key, &asked).await?;
+        let (opened, record) = accounts::authenticate_and_find(site, &key, &asked).await?;
         admitted(site, &opened).await?;
         Ok(Self(opened.account, record))
     }
@@ -77,37 +77,37 @@ impl<B: Beside> FromRequestParts<Site> for Asking<B> {
 /// A caller with the secret key of an account that manages an approved partner.
 pub struct Partner(pub Account);
 
-impl FromRequestParts<Site> for Partner {
+impl FromRequestParts<AppState> for Partner {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
-        opened_by_partner_key(site, &parts.headers, None).await.map(|opened| Self(opened.account))
+    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
+        authenticate_partner_key(site, &parts.headers, None).await.map(|opened| Self(opened.account))
     }
 }
 
 /// What the secret key of an account that manages an approved partner opens (specification, Authentication 3).
-pub async fn opened_by_partner_key(
-    site: &Site,
+pub async fn authenticate_partner_key(
+    site: &AppState,
     headers: &HeaderMap,
     idempotency_key: Option<&str>,
-) -> Result<Opened, Error> {
-    let opened = opened_by_secret_key(site, headers, idempotency_key).await?;
+) -> Result<AuthenticatedAccount, Error> {
+    let opened = authenticate_secret_key(site, headers, idempotency_key).await?;
     if opened.account.settings().partner { Ok(opened) } else { Err(ErrorCode::Unauthorized.into()) }
 }
 
 /// What the publishable key among the parameters opens.
-pub async fn opened_by_publishable_key(
-    site: &Site,
+pub async fn authenticate_publishable_key(
+    site: &AppState,
     input: &Input,
     idempotency_key: Option<&str>,
-) -> Result<Opened, Error> {
+) -> Result<AuthenticatedAccount, Error> {
     let key = params::read::<BrowserKey>(input.tree()).value.publishable_api_key;
-    let opened = accounts::open(site, &key.ok_or(ErrorCode::Unauthorized)?, idempotency_key).await?;
+    let opened = accounts::authenticate(site, &key.ok_or(ErrorCode::Unauthorized)?, idempotency_key).await?;
     if opened.kind != KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
-    under_way::is_asked_by(opened.account.id(), opened.account.now);
-    site.rate.count(Asker::Account(opened.account.id())).await?;
+    request_context::log_account(opened.account.id(), opened.account.now);
+    site.rate.count(RateLimitKey::Account(opened.account.id())).await?;
     Ok(opened)
 }
 
@@ -126,7 +126,7 @@ pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
 }
 
 /// The address the request came from; X-Forwarded-For is believed from trusted proxies only.
-pub fn ip_address(request: &Request, site: &Site) -> IpAddr {
+pub fn ip_address(request: &Request, site: &AppState) -> IpAddr {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     // Without a socket there is only the process itself.
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();

@@ -2,13 +2,13 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::Caller;
-use super::call::Call;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
 use super::sandbox::OrderedOutcome;
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::authorisation::{NewAuthorisation, NewCapture};
 use crate::services::authorisations;
@@ -30,9 +30,9 @@ use crate::views::charge::Charge;
         (status = 502, description = "gateway_error: nothing was reserved"),
     ))]
 pub async fn create_authorisation(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     outcome: OrderedOutcome,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Created<Authorisation>, Error> {
     let asked = call.input.params::<NewAuthorisation>();
     Ok(Created(authorisations::create(&site.ctx, &call.creates(), asked, outcome.word()).await?))
@@ -45,7 +45,7 @@ pub async fn create_authorisation(
     params(PageParameters),
     responses((status = 200, description = "A page of authorisations", body = LongList<Authorisation>), (status = 422, description = "invalid_resource")))]
 pub async fn list_authorisations(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Authorisation>, Error> {
@@ -59,7 +59,7 @@ pub async fn list_authorisations(
     params(("auth_token" = String, Path, description = "Authorisation token")),
     responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>), (status = 404, description = "not_found")))]
 pub async fn get_authorisation(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -79,9 +79,9 @@ pub async fn get_authorisation(
         (status = 502, description = "gateway_error: no answer came from the acquirer; the authorisation shows what has become of it"),
     ))]
 pub async fn void_authorisation(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Authorisation>, Error> {
     Ok(Shown(authorisations::void(&site.ctx, &call.changes(), &token).await?))
 }
@@ -100,9 +100,9 @@ pub async fn void_authorisation(
         (status = 502, description = "gateway_error: no answer came from the acquirer; the authorisation shows what has become of it"),
     ))]
 pub async fn capture_authorisation(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
     let asked = call.input.params::<NewCapture>();
     Ok(Shown(authorisations::capture(&site.ctx, &call.changes(), &token, asked).await?))

@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{CreatedFrom, EnvelopeWithIp};
-use super::call::Browser;
-use super::document::BrowserBankAccount;
+use super::openapi::BrowserBankAccount;
+use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
 use crate::services::bank_accounts;
 use crate::views::bank_account::BankAccount;
@@ -23,8 +23,8 @@ use crate::views::bank_account::BankAccount;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn create_bank_account(
-    State(site): State<Site>,
-    Browser(call): Browser,
+    State(site): State<AppState>,
+    BrowserWriteRequest(call): BrowserWriteRequest,
 ) -> Result<CreatedFrom<BankAccount>, Error> {
     let stored = bank_accounts::store(&site, &call.creates_from(), call.input.params()).await?;
     Ok(CreatedFrom(stored, call.ip_address))

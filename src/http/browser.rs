@@ -10,7 +10,7 @@ use url::form_urlencoded;
 
 use super::auth;
 use crate::error::{Error, ErrorCode};
-use crate::params::Faults;
+use crate::params::FieldErrors;
 
 /// Answer browsers on their endpoints; everything else passes.
 pub async fn serve_browsers(request: Request, next: Next) -> Response {
@@ -88,7 +88,7 @@ fn script(uri: &Uri) -> Option<Script> {
 /// and errors come as 200 as well.
 async fn jsonp(script: Script, mut request: Request, next: Next) -> Response {
     if !well_formed(&script.callback) {
-        let mut faults = Faults::default();
+        let mut faults = FieldErrors::default();
         faults.add("callback", "is not valid");
         return Error::Invalid(faults).into_response();
     }

@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{CreatedFrom, Envelope, EnvelopeWithIp, Shown};
 use super::auth::Caller;
-use super::call::Browser;
-use super::document::BrowserCard;
 use super::extract::{Input, Path};
+use super::openapi::BrowserCard;
+use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
 use crate::services::cards;
 use crate::views::card::Card;
@@ -25,8 +25,8 @@ use crate::views::card::Card;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn create_card(
-    State(site): State<Site>,
-    Browser(call): Browser,
+    State(site): State<AppState>,
+    BrowserWriteRequest(call): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
     let card = cards::store(&site, &call.creates_from(), call.input.params()).await?;
     Ok(CreatedFrom(card, call.ip_address))
@@ -39,7 +39,7 @@ pub async fn create_card(
     params(("card_token" = String, Path, description = "Card token")),
     responses((status = 200, description = "The card", body = Envelope<Card>), (status = 404, description = "not_found")))]
 pub async fn get_card(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,

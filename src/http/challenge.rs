@@ -11,18 +11,18 @@ use axum::routing::get;
 use url::form_urlencoded;
 
 use super::extract::Path;
-use super::{Site, pages};
+use super::{AppState, pages};
 use crate::error::Error;
 use crate::limits::CHALLENGE_BODY_BYTES_MAX;
 use crate::services::three_d_secure::state::Decision;
-use crate::services::three_d_secure::{self, Page};
+use crate::services::three_d_secure::{self, ChallengeView};
 
 /// The routes beside /1.
-pub fn routes() -> Router<Site> {
+pub fn routes() -> Router<AppState> {
     Router::new().route("/3d-secure/{secret}", get(show).head(look).post(decide))
 }
 
-async fn show(State(site): State<Site>, Path(secret): Path<String>) -> Response {
+async fn show(State(site): State<AppState>, Path(secret): Path<String>) -> Response {
     match three_d_secure::show(&site.ctx, &secret).await {
         Ok(shown) => answer(StatusCode::OK, &site, shown, false),
         Err(error) => refused(&error),
@@ -30,7 +30,7 @@ async fn show(State(site): State<Site>, Path(secret): Path<String>) -> Response 
 }
 
 /// Whoever looks whether the page is there, as programs do with addresses in a message, has not opened it.
-async fn look(State(site): State<Site>, Path(secret): Path<String>) -> Response {
+async fn look(State(site): State<AppState>, Path(secret): Path<String>) -> Response {
     match three_d_secure::look(&site.ctx, &secret).await {
         Ok(shown) => answer(StatusCode::OK, &site, shown, false),
         Err(error) => refused(&error),
@@ -38,7 +38,7 @@ async fn look(State(site): State<Site>, Path(secret): Path<String>) -> Response 
 }
 
 /// However often it is posted, the first decision stands, and every answer leads back to the merchant.
-async fn decide(State(site): State<Site>, Path(secret): Path<String>, body: Body) -> Response {
+async fn decide(State(site): State<AppState>, Path(secret): Path<String>, body: Body) -> Response {
     let Some(decision) = decision(body).await else {
         return match three_d_secure::show(&site.ctx, &secret).await {
             Ok(shown) => answer(StatusCode::UNPROCESSABLE_ENTITY, &site, shown, true),
@@ -62,12 +62,12 @@ async fn decision(body: Body) -> Option<Decision> {
     }
 }
 
-fn answer(status: StatusCode, site: &Site, shown: Page, undecided: bool) -> Response {
+fn answer(status: StatusCode, site: &AppState, shown: ChallengeView, undecided: bool) -> Response {
     match shown {
-        Page::Question(question) => {
+        ChallengeView::Question(question) => {
             pages::answer(status, &page::question(&question, site.index.environment, undecided))
         }
-        Page::Return(url) => back(&url),
+        ChallengeView::Return(url) => back(&url),
     }
 }
 

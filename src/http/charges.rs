@@ -2,16 +2,16 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
-use super::auth::{Asking, Caller};
-use super::call::Call;
-use super::document::{PageParameters, SearchParameters};
+use super::auth::{Caller, CallerWith};
 use super::extract::{Input, Path};
+use super::openapi::{PageParameters, SearchParameters};
 use super::sandbox::OrderedOutcome;
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::charge::{Capture, NewCharge, Verify};
-use crate::services::three_d_secure::create::Asked;
+use crate::services::three_d_secure::create::ChargeRequestInfo;
 use crate::services::{charges, three_d_secure};
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
@@ -32,11 +32,11 @@ use crate::views::three_d_secure::{ChargeMade, VerifiedCharge};
         (status = 502, description = "gateway_error: nothing was charged"),
     ))]
 pub async fn create_charge(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     outcome: OrderedOutcome,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Created<ChargeMade>, Error> {
-    let asked = Asked { outcome: outcome.word(), base_url: &site.index.base_url };
+    let asked = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.index.base_url };
     let account = call.creates();
     // Boxed: it holds all that either way to make a charge needs.
     let made = Box::pin(three_d_secure::create(&site.ctx, &account, call.input.params(), asked));
@@ -50,7 +50,7 @@ pub async fn create_charge(
     params(PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
 pub async fn list_charges(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
@@ -66,7 +66,7 @@ pub async fn list_charges(
     params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount"), PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>), (status = 422, description = "invalid_resource")))]
 pub async fn search_charges(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Charge>, Error> {
@@ -87,7 +87,7 @@ pub async fn search_charges(
         (status = 422, description = "three_d_secure_unavailable"),
     ))]
 pub async fn verify_charge(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Shown<VerifiedCharge>, Error> {
@@ -102,7 +102,7 @@ pub async fn verify_charge(
     params(("charge_token" = String, Path, description = "Charge token")),
     responses((status = 200, description = "The charge", body = Envelope<Charge>), (status = 404, description = "not_found")))]
 pub async fn get_charge(
-    Asking(account, charge): Asking<charges::Named>,
+    CallerWith(account, charge): CallerWith<charges::ChargeByToken>,
     _input: Input,
 ) -> Result<Shown<Charge>, Error> {
     Ok(Shown(charges::shown(&account, charge)?))
@@ -120,9 +120,9 @@ pub async fn get_charge(
         (status = 502, description = "gateway_error: no answer came from the acquirer; the charge shows what has become of it"),
     ))]
 pub async fn void_charge(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
     Ok(Shown(charges::void(&site.ctx, &call.changes(), &token).await?))
 }
@@ -140,9 +140,9 @@ pub async fn void_charge(
         (status = 502, description = "gateway_error: no answer came from the acquirer; the charge shows what has become of it"),
     ))]
 pub async fn capture_charge(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
     let asked = call.input.params::<Capture>();
     Ok(Shown(charges::capture(&site.ctx, &call.changes(), &token, asked).await?))

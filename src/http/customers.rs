@@ -2,14 +2,14 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{
     Created, CreatedFrom, Deleted, Envelope, EnvelopeWithIp, Listed, ListedShort, LongList, ShortList, Shown,
 };
 use super::auth::Caller;
-use super::call::{Browser, Call};
-use super::document::{AddedCard, PageParameters};
 use super::extract::{Input, Path};
+use super::openapi::{AddedCard, PageParameters};
+use super::write_request::{BrowserWriteRequest, WriteRequest};
 use crate::error::Error;
 use crate::params::customer::{CustomerChanges, NewCustomer};
 use crate::services::customers::{self, cards::Addition};
@@ -25,7 +25,10 @@ use crate::views::subscription::Subscription;
 #[utoipa::path(post, path = "/customers", tag = "Customers", operation_id = "create_customer",
     request_body(content((NewCustomer = "application/json"), (NewCustomer = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The customer", body = Envelope<Customer>), (status = 422, description = "invalid_resource")))]
-pub async fn create_customer(State(site): State<Site>, call: Call) -> Result<Created<Customer>, Error> {
+pub async fn create_customer(
+    State(site): State<AppState>,
+    call: WriteRequest,
+) -> Result<Created<Customer>, Error> {
     let asked = call.input.params::<NewCustomer>();
     Ok(Created(customers::create(&site, &call.creates(), call.ip_address, asked).await?))
 }
@@ -37,7 +40,7 @@ pub async fn create_customer(State(site): State<Site>, call: Call) -> Result<Cre
     params(PageParameters),
     responses((status = 200, description = "A page of customers", body = LongList<Customer>), (status = 422, description = "invalid_resource")))]
 pub async fn list_customers(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Customer>, Error> {
@@ -51,7 +54,7 @@ pub async fn list_customers(
     params(("customer_token" = String, Path, description = "Customer token")),
     responses((status = 200, description = "The customer", body = Envelope<Customer>), (status = 404, description = "not_found")))]
 pub async fn get_customer(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -73,9 +76,9 @@ pub async fn get_customer(
         (status = 422, description = "invalid_resource, too_many_card_parameters"),
     ))]
 pub async fn update_customer(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Customer>, Error> {
     let asked = call.input.params::<CustomerChanges>();
     Ok(Shown(customers::update(&site, &call.changes(), &token, asked).await?))
@@ -88,9 +91,9 @@ pub async fn update_customer(
     params(("customer_token" = String, Path, description = "Customer token")),
     responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
 pub async fn delete_customer(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     subscriptions::close_customer(&site, &call.deletes(), &token).await?;
     Ok(Deleted)
@@ -107,7 +110,7 @@ pub async fn delete_customer(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_customer_charges(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     input: Input,
@@ -126,7 +129,7 @@ pub async fn list_customer_charges(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_customer_cards(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     input: Input,
@@ -148,9 +151,9 @@ pub async fn list_customer_cards(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn create_customer_card(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    Browser(call): Browser,
+    BrowserWriteRequest(call): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
     let addition = Addition { stored: call.input.params(), new: || call.input.params() };
     let card = customers::add_card(&site, &call.creates_from(), &token, addition).await?;
@@ -168,9 +171,9 @@ pub async fn create_customer_card(
         (status = 404, description = "not_found"),
     ))]
 pub async fn delete_customer_card(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path((token, card)): Path<(String, String)>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     customers::delete_card(&site, &call.deletes(), &token, &card).await?;
     Ok(Deleted)
@@ -187,7 +190,7 @@ pub async fn delete_customer_card(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_customer_subscriptions(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     input: Input,

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Envelope, Listed, LongList, Shown};
 use super::auth::Caller;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
 use crate::error::Error;
 use crate::services::deposits;
 use crate::views::deposit::Deposit;
@@ -18,7 +18,7 @@ use crate::views::deposit::Deposit;
     params(PageParameters),
     responses((status = 200, description = "A page of deposits", body = LongList<Deposit>), (status = 422, description = "invalid_resource")))]
 pub async fn list_deposits(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Deposit>, Error> {
@@ -32,7 +32,7 @@ pub async fn list_deposits(
     params(("deposit_token" = String, Path, description = "Deposit token")),
     responses((status = 200, description = "The deposit", body = Envelope<Deposit>), (status = 404, description = "not_found")))]
 pub async fn get_deposit(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,

@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Counted, Done, Envelope, LongList, Shown};
 use super::auth::Caller;
-use super::call::Call;
-use super::document::{PageParameters, SearchParameters};
 use super::extract::{Input, Path};
+use super::openapi::{PageParameters, SearchParameters};
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::dispute::{ChangedEvidence, DisputeSearch};
 use crate::services::disputes::{self, evidence, find};
@@ -31,7 +31,7 @@ use crate::views::evidence::EvidenceBatch;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_disputes(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Counted<Dispute>, Error> {
@@ -56,7 +56,7 @@ pub async fn list_disputes(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn search_disputes(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Counted<Dispute>, Error> {
@@ -75,7 +75,7 @@ pub async fn search_disputes(
         (status = 404, description = "not_found"),
     ))]
 pub async fn get_dispute(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -95,7 +95,7 @@ pub async fn get_dispute(
         (status = 404, description = "not_found"),
     ))]
 pub async fn get_dispute_activity(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -114,7 +114,7 @@ pub async fn get_dispute_activity(
         (status = 404, description = "not_found"),
     ))]
 pub async fn get_dispute_evidence(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -135,9 +135,9 @@ pub async fn get_dispute_evidence(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn update_dispute_evidence(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<EvidenceBatch>, Error> {
     let asked = call.input.params::<ChangedEvidence>();
     Ok(Shown(evidence::update(&site, &call.changes(), &token, asked).await?))
@@ -154,9 +154,9 @@ pub async fn update_dispute_evidence(
         (status = 404, description = "not_found"),
     ))]
 pub async fn submit_dispute_evidence(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Done, Error> {
     evidence::submit(&site, &call.acts(), &token).await?;
     Ok(Done)
@@ -173,9 +173,9 @@ pub async fn submit_dispute_evidence(
         (status = 404, description = "not_found"),
     ))]
 pub async fn accept_dispute(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
     Ok(Shown(disputes::accept(&site, &call.changes(), &token).await?))
 }

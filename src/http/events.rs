@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::auth::Caller;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
 use crate::error::Error;
 use crate::services::events;
 use crate::views::event::Event;
@@ -18,7 +18,7 @@ use crate::views::event::Event;
     params(PageParameters),
     responses((status = 200, description = "A page of events", body = ShortList<Event>), (status = 422, description = "invalid_resource")))]
 pub async fn list_events(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<ListedShort<Event>, Error> {
@@ -32,7 +32,7 @@ pub async fn list_events(
     params(("event_token" = String, Path, description = "Event token")),
     responses((status = 200, description = "The event", body = Envelope<Event>), (status = 404, description = "resource_not_found")))]
 pub async fn get_event(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,

@@ -9,11 +9,11 @@ use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Deleted, Envelope, Shown};
 use super::auth::Caller;
-use super::call::{Call, Sent};
 use super::extract::{Input, Path};
+use super::write_request::{UploadRequest, WriteRequest};
 use crate::error::Error;
 use crate::params;
 use crate::params::file::{Link, NewFile};
@@ -29,8 +29,8 @@ use crate::views::file::File;
         (status = 200, description = "The file", body = Envelope<File>),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn create_file(State(site): State<Site>, sent: Sent) -> Result<Shown<File>, Error> {
-    let Sent { call, upload } = sent;
+pub async fn create_file(State(site): State<AppState>, sent: UploadRequest) -> Result<Shown<File>, Error> {
+    let UploadRequest { call, upload } = sent;
     let asked = call.input.params::<NewFile>();
     Ok(Shown(files::create(&site.ctx, &call.changes(), asked, upload).await?))
 }
@@ -42,7 +42,7 @@ pub async fn create_file(State(site): State<Site>, sent: Sent) -> Result<Shown<F
     params(("file_token" = String, Path, description = "File token")),
     responses((status = 200, description = "The file", body = Envelope<File>), (status = 404, description = "not_found")))]
 pub async fn get_file(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -61,16 +61,16 @@ pub async fn get_file(
         (status = 404, description = "not_found"),
     ))]
 pub async fn delete_file(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     disputes::files::delete(&site, &call.deletes(), &token).await?;
     Ok(Deleted)
 }
 
 /// Where presigned links lead: beside the API, without a key.
-pub fn downloads() -> Router<Site> {
+pub fn downloads() -> Router<AppState> {
     Router::new().route("/files/{account_token}/{file_token}", get(download))
 }
 
@@ -78,7 +78,7 @@ const CONTENT_SECURITY_POLICY: HeaderName = HeaderName::from_static("content-sec
 
 /// A stranger's bytes are never shown on our address, only saved.
 async fn download(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path((account, file)): Path<(String, String)>,
     input: Input,
 ) -> Result<Response, Error> {

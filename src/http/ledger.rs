@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Envelope, Shown};
 use super::auth::Caller;
 use super::extract::Input;
@@ -16,7 +16,7 @@ use crate::views::balance::Balance;
 #[utoipa::path(get, path = "/balance", tag = "Balance", operation_id = "get_balance",
     responses((status = 200, description = "The balance", body = Envelope<Balance>)))]
 pub async fn get_balance(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     _input: Input,
 ) -> Result<Shown<Balance>, Error> {

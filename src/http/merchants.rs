@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::Partner;
-use super::call::PartnerCall;
-use super::document::{PageParameters, SearchParameters};
 use super::extract::{Input, Path};
+use super::openapi::{PageParameters, SearchParameters};
+use super::write_request::PartnerWriteRequest;
 use crate::error::Error;
 use crate::params::merchant::NewMerchant;
 use crate::services::merchants::{self, find};
@@ -20,8 +20,8 @@ use crate::views::merchant::{DefaultSettings, MerchantDetail, MerchantSummary};
     request_body(content((NewMerchant = "application/json"), (NewMerchant = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The merchant", body = Envelope<MerchantSummary>), (status = 422, description = "invalid_resource")))]
 pub async fn create_merchant(
-    State(site): State<Site>,
-    PartnerCall(call): PartnerCall,
+    State(site): State<AppState>,
+    PartnerWriteRequest(call): PartnerWriteRequest,
 ) -> Result<Created<MerchantSummary>, Error> {
     Ok(Created(merchants::create(&site, &call.creates(), call.input.params()).await?))
 }
@@ -33,7 +33,7 @@ pub async fn create_merchant(
     params(PageParameters),
     responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>), (status = 422, description = "invalid_resource")))]
 pub async fn list_merchants(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Partner,
     input: Input,
 ) -> Result<Listed<MerchantSummary>, Error> {
@@ -56,7 +56,7 @@ pub async fn list_merchants(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn search_merchants(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Partner,
     input: Input,
 ) -> Result<Listed<MerchantSummary>, Error> {
@@ -80,7 +80,7 @@ pub async fn get_default_settings(_caller: Partner, _input: Input) -> Shown<Defa
     params(("merchant_token" = String, Path, description = "Merchant token")),
     responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>), (status = 404, description = "not_found")))]
 pub async fn get_merchant(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Partner,
     Path(token): Path<String>,
     _input: Input,

@@ -6,9 +6,10 @@ use axum::http::Method;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-use super::gate::Gate;
+use super::admission::AdmissionControl;
 use crate::error::Error;
-use crate::services::{Context, data_keys, due};
+use crate::services::due_work::registry;
+use crate::services::{Context, data_keys};
 use crate::trace;
 
 /// The process's metrics.
@@ -72,14 +73,14 @@ impl Metrics {
     }
 
     /// The text, with the gauges as they stand now.
-    pub async fn render(&self, ctx: &Context, gate: &Gate) -> Result<String, Error> {
+    pub async fn render(&self, ctx: &Context, gate: &AdmissionControl) -> Result<String, Error> {
         let (places, connections) = (gate.requests().taken(), gate.connections().taken());
         for (gauge, taken, (some, all)) in [(PLACES, "taken", places), (CONNECTIONS, "open", connections)] {
             metrics::gauge!(gauge, "state" => taken).set(number(some));
             metrics::gauge!(gauge, "state" => "all").set(number(all));
         }
         metrics::gauge!(QUEUE).set(number(ctx.store.queue()));
-        for kind in due::KINDS {
+        for kind in registry::KINDS {
             metrics::gauge!(DUE, "kind" => kind.name).set(as_float(kind.backlog(ctx).await?));
         }
         metrics::gauge!(SEALS).set(as_float(data_keys::seals::by_current_key(ctx).await?));

@@ -1,11 +1,11 @@
 //! HTTP: decode, call one service, wrap its view. No rule and no query lives here.
 
+mod admission;
 pub mod answer;
 pub mod auth;
 mod authorisations;
 mod bank_accounts;
 mod browser;
-mod call;
 mod cards;
 mod challenge;
 mod charges;
@@ -14,39 +14,39 @@ mod customers;
 mod dashboard;
 mod deposits;
 mod disputes;
-pub mod document;
 mod events;
 pub mod extract;
 mod files;
 mod frame;
-mod gate;
 mod heads;
 mod ledger;
-pub mod listen;
-mod logged;
 mod merchants;
 mod metrics;
 mod observe;
+pub mod openapi;
 mod own_machine;
 mod pages;
 mod paths;
 mod pay;
 mod payment_sources;
 mod plans;
-mod rate;
+mod rate_limit;
 mod recipients;
 mod refunds;
 mod representations;
+mod request_log;
 mod sandbox;
+pub mod server;
+mod stall_timeout;
 mod subscriptions;
 mod swagger;
 mod system;
-mod taken;
 mod transfers;
-mod unread;
+mod unread_body;
 mod wallets;
 mod webhook_endpoints;
 mod webhooks;
+mod write_request;
 
 use std::sync::{Arc, OnceLock};
 
@@ -58,30 +58,30 @@ use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use admission::AdmissionControl;
 pub use connections::Connections;
-pub use dashboard::Door;
-pub use gate::Gate;
-use listen::Phase;
+pub use dashboard::DashboardAuth;
 pub use metrics::Metrics;
-pub use rate::Rate;
+pub use rate_limit::RateLimit;
 use representations::Representations;
-pub use system::{INSTALLATION, Index};
+use server::ShutdownPhase;
+pub use system::{INSTALLATION, ServerInfo};
 
 use crate::config::Environment;
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 use crate::services::{Context, Ctx};
 
 /// What requests and handlers share. Every layer around a handler has it, and every request takes copies of those.
 #[derive(Clone)]
-pub struct Site(Arc<Shared>);
+pub struct AppState(Arc<AppStateInner>);
 
 /// What that is, besides the services' context.
 #[derive(Clone)]
-pub struct Shared {
+pub struct AppStateInner {
     /// The context.
     pub ctx: Ctx,
     /// What the server says about itself.
-    pub index: Arc<Index>,
+    pub index: Arc<ServerInfo>,
     /// By what its installation is told apart from others.
     pub installation: Arc<str>,
     /// The document of its API.
@@ -91,31 +91,31 @@ pub struct Shared {
     /// What pages fill in on the server's own machine: a test environment's first secret key.
     pub test_key: Option<Arc<Secret>>,
     /// Who may look at the dashboard; nobody, where there is none.
-    pub door: Option<Arc<Door>>,
+    pub door: Option<Arc<DashboardAuth>>,
     /// How often an account may ask.
-    pub rate: Arc<Rate>,
+    pub rate: Arc<RateLimit>,
     /// How much is taken on at once.
-    pub gate: Arc<Gate>,
+    pub gate: Arc<AdmissionControl>,
     /// Whether the server is on its way out.
-    pub phase: watch::Receiver<Phase>,
+    pub phase: watch::Receiver<ShutdownPhase>,
 }
 
-impl Site {
+impl AppState {
     /// To be shared from now on.
-    pub fn new(shared: Shared) -> Self {
+    pub fn new(shared: AppStateInner) -> Self {
         Self(Arc::new(shared))
     }
 }
 
-impl std::ops::Deref for Site {
-    type Target = Shared;
+impl std::ops::Deref for AppState {
+    type Target = AppStateInner;
 
-    fn deref(&self) -> &Shared {
+    fn deref(&self) -> &AppStateInner {
         &self.0
     }
 }
 
-impl std::ops::Deref for Shared {
+impl std::ops::Deref for AppStateInner {
     type Target = Context;
 
     fn deref(&self) -> &Context {
@@ -125,7 +125,7 @@ impl std::ops::Deref for Shared {
 
 /// The operations under /1 of every environment, in the order of the specification's sections. `routes!` takes path and method
 /// from the annotation, so no route exists without its description.
-fn operations() -> OpenApiRouter<Site> {
+fn operations() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(cards::create_card))
         .routes(routes!(cards::get_card))
@@ -204,7 +204,7 @@ fn operations() -> OpenApiRouter<Site> {
 pub fn openapi() -> serde_json::Value {
     let all = operations().merge(sandbox::operations());
     let (_, described) = OpenApiRouter::new().nest("/1", all).split_for_parts();
-    document::finished(&described)
+    openapi::finished(&described)
 }
 
 /// The document as it is served. Each text is made for who first wants it: that takes as long as everything else of a
@@ -216,25 +216,25 @@ pub struct Document {
 }
 
 impl Document {
-    fn yaml<'a>(&'a self, index: &Index) -> &'a Representations {
-        let text = || document::yaml(&document::served(openapi(), index.named.as_deref()));
+    fn yaml<'a>(&'a self, index: &ServerInfo) -> &'a Representations {
+        let text = || openapi::yaml(&openapi::served(openapi(), index.named.as_deref()));
         self.yaml.get_or_init(|| Representations::new("application/yaml", text()))
     }
 
-    fn json<'a>(&'a self, index: &Index) -> &'a Representations {
-        let text = || document::served(openapi(), index.named.as_deref()).to_string();
+    fn json<'a>(&'a self, index: &ServerInfo) -> &'a Representations {
+        let text = || openapi::served(openapi(), index.named.as_deref()).to_string();
         self.json.get_or_init(|| Representations::new("application/json", text()))
     }
 }
 
 /// What watches over the server, for a listener of the operator's.
-pub fn admin_router(site: Site) -> Router {
+pub fn admin_router(site: AppState) -> Router {
     let routes = system::health().fallback(system::unknown_route).layer(from_fn(heads::refuse));
     routes.with_state(site)
 }
 
 /// Everything the server answers.
-pub fn router(site: Site) -> Router {
+pub fn router(site: AppState) -> Router {
     let served = match site.index.environment {
         Environment::Test => operations().merge(sandbox::operations()),
         Environment::Live => operations(),
@@ -250,10 +250,10 @@ pub fn router(site: Site) -> Router {
         .method_not_allowed_fallback(system::wrong_method)
         // The readers of bodies keep limits of their own.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(site.clone(), call::agree_with_rivals))
-        .route_layer(from_fn_with_state(site.clone(), gate::let_in))
+        .layer(from_fn_with_state(site.clone(), write_request::replay_after_conflict))
+        .route_layer(from_fn_with_state(site.clone(), admission::admit))
         .merge(system::health())
-        .layer(from_fn(observe::answer_anyway))
+        .layer(from_fn(observe::catch_panic_and_timeout))
         .with_state(site.clone());
     // Around the router, because these decide which route it is; and around these, because they answer too.
     let around = ServiceBuilder::new()

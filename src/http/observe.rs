@@ -15,36 +15,36 @@ use chrono::DateTime;
 use entity::Timestamp;
 use futures::FutureExt;
 
-use super::Site;
+use super::AppState;
 use super::auth::ip_address;
-use super::logged::Logged;
 use super::paths::SUFFIX;
+use super::request_log::RequestLogWriter;
 use crate::error::{Error, ErrorCode};
 use crate::limits::REQUEST_TIMEOUT;
-use crate::random::Draw;
+use crate::runtime::random::RandomStream;
+use crate::runtime::request_context::{self, RequestContext, Wait};
 use crate::trace::{self, Span};
-use crate::under_way::{self, UnderWay, Wait};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
 /// See the module.
-pub async fn observe(State(site): State<Site>, request: Request, next: Next) -> Response {
+pub async fn observe(State(site): State<AppState>, request: Request, next: Next) -> Response {
     let id = given_id(request.headers()).unwrap_or_else(|| fresh_id(&site, request.uri().path()));
     let span =
         if is_watching(request.uri().path()) { Span::default() } else { Span::of_request(request.headers()) };
     let context = span.context();
-    let logged = Logged::of(&site, &request);
-    let mut told = Told {
+    let logged = RequestLogWriter::of(&site, &request);
+    let mut told = RequestReport {
         began: Instant::now(),
         method: request.method().clone(),
-        this: Arc::new(UnderWay::new(id, logged.is_some()).coming_from(ip_address(&request, &site))),
+        this: Arc::new(RequestContext::new(id, logged.is_some()).with_address(ip_address(&request, &site))),
         status: UNANSWERED,
         span,
         logged,
     };
     let work = trace::within(context, next.run(request));
-    let mut response = under_way::keep(Arc::clone(&told.this), work).await;
+    let mut response = request_context::scope(Arc::clone(&told.this), work).await;
     let headers = response.headers_mut();
     finish(headers, &told.this);
     if site.chance.is_seeded() {
@@ -84,16 +84,16 @@ fn is_watching(path: &str) -> bool {
 const UNANSWERED: u16 = 499;
 
 /// What is told of a request at its end, whichever it is.
-struct Told {
+struct RequestReport {
     began: Instant,
     method: Method,
-    this: Arc<UnderWay>,
+    this: Arc<RequestContext>,
     status: u16,
     span: Span,
-    logged: Option<Logged>,
+    logged: Option<RequestLogWriter>,
 }
 
-impl Drop for Told {
+impl Drop for RequestReport {
     fn drop(&mut self) {
         let Self { method, this, status, span, logged, .. } = self;
         let (took, route) = (self.began.elapsed(), this.route());
@@ -105,15 +105,15 @@ impl Drop for Told {
             status,
             duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             account = this.account().map(tracing::field::display),
-            trace_id = span.context().map(trace::Context::trace_id),
+            trace_id = span.context().map(trace::TraceContext::trace_id),
         );
         span.rename(|| format!("{} {route}", known(method)));
-        span.tell("http.request.method", known(method));
-        span.tell("http.route", route);
-        span.tell_number("http.response.status_code", (*status).into());
-        span.tell("card_payments.request_id", &this.id);
+        span.set_attribute("http.request.method", known(method));
+        span.set_attribute("http.route", route);
+        span.set_number("http.response.status_code", (*status).into());
+        span.set_attribute("card_payments.request_id", &this.id);
         if let Some(account) = this.account() {
-            span.tell("card_payments.account", account);
+            span.set_attribute("card_payments.account", account);
         }
         if *status >= UNANSWERED {
             span.fail(*status);
@@ -126,20 +126,20 @@ impl Drop for Told {
 
 /// Answer whatever happens. Around the routes alone, so that such an answer reaches a script tag as one that it
 /// can read.
-pub async fn answer_anyway(request: Request, next: Next) -> Response {
+pub async fn catch_panic_and_timeout(request: Request, next: Next) -> Response {
     if let Some(path) = request.extensions().get::<MatchedPath>() {
-        under_way::follows(path.as_str());
+        request_context::set_route(path.as_str());
     }
     // A panic unwinds out of the request's own future only; what it shares with others are locks that recover
     // from it and the database, which rolls back.
     let mut run = pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
     loop {
-        let received = under_way::received();
+        let received = request_context::upload_bytes();
         match tokio::time::timeout(REQUEST_TIMEOUT, &mut run).await {
             Ok(Ok(response)) => return response,
             Ok(Err(_)) => return Error::internal("a handler panicked").into_response(),
             // An upload may last as long as it makes progress.
-            Err(_) if under_way::received() > received => {}
+            Err(_) if request_context::upload_bytes() > received => {}
             Err(_) => return ErrorCode::GatewayTimeout.into_response(),
         }
     }
@@ -156,12 +156,16 @@ fn given_id(headers: &HeaderMap) -> Option<String> {
 
 /// A new one. Those of the API are counted by themselves: where a seed decides, they do not depend on how often somebody
 /// has looked at a page, or asked whether the server is well.
-fn fresh_id(site: &Site, path: &str) -> String {
-    let draw = if path.trim_start_matches('/').starts_with("1/") { Draw::Request } else { Draw::PageRequest };
+fn fresh_id(site: &AppState, path: &str) -> String {
+    let draw = if path.trim_start_matches('/').starts_with("1/") {
+        RandomStream::Request
+    } else {
+        RandomStream::PageRequest
+    };
     site.chance.id(draw).to_string()
 }
 
-fn finish(headers: &mut HeaderMap, this: &UnderWay) {
+fn finish(headers: &mut HeaderMap, this: &RequestContext) {
     if let Ok(id) = HeaderValue::from_str(&this.id) {
         headers.insert(REQUEST_ID, id);
     }
@@ -177,7 +181,7 @@ fn date(now: Timestamp) -> HeaderValue {
 }
 
 /// Only who has a secret key learns where the time went, and nobody where it is to be the same each time.
-fn tell_times(headers: &mut HeaderMap, this: &UnderWay, took: Duration) {
+fn tell_times(headers: &mut HeaderMap, this: &RequestContext, took: Duration) {
     if this.account().is_some() {
         let (database, acquirer) = (this.millis(Wait::Database), this.millis(Wait::Acquirer));
         let app = u64::try_from(took.as_millis()).unwrap_or(u64::MAX).saturating_sub(database + acquirer);
@@ -201,10 +205,10 @@ mod tests {
     #[test]
     fn a_request_that_ends_without_an_answer_is_counted() {
         let recorder = PrometheusBuilder::new().build_recorder();
-        let told = Told {
+        let told = RequestReport {
             began: Instant::now(),
             method: Method::POST,
-            this: Arc::new(UnderWay::new("1".into(), false)),
+            this: Arc::new(RequestContext::new("1".into(), false)),
             status: UNANSWERED,
             span: Span::default(),
             logged: None,

@@ -7,11 +7,11 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderName, Version, header};
 
-use super::Site;
-use crate::secret::Secret;
+use super::AppState;
+use crate::sensitive::secret::Secret;
 
 /// The first account's secret key, where there is one, for a browser on this machine and for nobody else (decisions 1).
-pub fn test_key<'a>(site: &'a Site, request: &Parts) -> Option<&'a Secret> {
+pub fn test_key<'a>(site: &'a AppState, request: &Parts) -> Option<&'a Secret> {
     site.test_key.as_deref().filter(|_| from_this_machine(request))
 }
 

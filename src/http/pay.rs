@@ -10,18 +10,18 @@ use entity::merchant::MerchantStatus;
 use maud::{Markup, html};
 
 use super::extract::Path;
-use super::{Site, pages};
+use super::{AppState, pages};
 use crate::config::Environment;
 use crate::services::merchants::{self, PaymentPage};
 
 /// The routes beside /1.
-pub fn routes() -> Router<Site> {
+pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/pay/{merchant_token}", get(show))
         .route("/pay/{merchant_token}/surcharge", get(show))
 }
 
-async fn show(State(site): State<Site>, Path(token): Path<String>) -> Response {
+async fn show(State(site): State<AppState>, Path(token): Path<String>) -> Response {
     match merchants::page(&site, &token).await {
         Ok(page) => pages::answer(StatusCode::OK, &markup(&page, site.index.environment)),
         Err(error) => pages::refused(

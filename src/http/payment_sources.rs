@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{CreatedFrom, EnvelopeWithIp};
-use super::call::Browser;
-use super::document::BrowserPaymentSource;
+use super::openapi::BrowserPaymentSource;
+use super::write_request::BrowserWriteRequest;
 use crate::error::Error;
 use crate::params::payment_source::NewPaymentSource;
 use crate::services::payment_sources;
@@ -24,8 +24,8 @@ use crate::views::payment_source::PaymentSource;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn create_payment_source(
-    State(site): State<Site>,
-    Browser(call): Browser,
+    State(site): State<AppState>,
+    BrowserWriteRequest(call): BrowserWriteRequest,
 ) -> Result<CreatedFrom<PaymentSource>, Error> {
     let asked = NewPaymentSource::read(call.input.tree())?;
     let source = payment_sources::store(&site, &call.creates_from(), asked).await?;

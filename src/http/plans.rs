@@ -2,14 +2,14 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{
     Created, Deleted, Envelope, ListedShort, ListedWithCount, ShortList, ShortListWithCount, Shown,
 };
 use super::auth::Caller;
-use super::call::Call;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::plan::{NewPlan, PlanChanges};
 use crate::params::subscription::NewPlanSubscription;
@@ -24,7 +24,7 @@ use crate::views::subscription::Subscription;
 #[utoipa::path(post, path = "/plans", tag = "Plans", operation_id = "create_plan",
     request_body(content((NewPlan = "application/json"), (NewPlan = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The plan", body = Envelope<Plan>), (status = 422, description = "unprocessable_entity")))]
-pub async fn create_plan(State(site): State<Site>, call: Call) -> Result<Created<Plan>, Error> {
+pub async fn create_plan(State(site): State<AppState>, call: WriteRequest) -> Result<Created<Plan>, Error> {
     Ok(Created(plans::create(&site, &call.creates(), call.input.params::<NewPlan>()).await?))
 }
 
@@ -35,7 +35,7 @@ pub async fn create_plan(State(site): State<Site>, call: Call) -> Result<Created
     params(PageParameters),
     responses((status = 200, description = "A page of plans", body = ShortList<Plan>), (status = 422, description = "invalid_resource")))]
 pub async fn list_plans(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<ListedShort<Plan>, Error> {
@@ -49,7 +49,7 @@ pub async fn list_plans(
     params(("plan_token" = String, Path, description = "Plan token")),
     responses((status = 200, description = "The plan", body = Envelope<Plan>), (status = 404, description = "not_found")))]
 pub async fn get_plan(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -69,9 +69,9 @@ pub async fn get_plan(
         (status = 422, description = "unprocessable_entity"),
     ))]
 pub async fn update_plan(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Plan>, Error> {
     Ok(Shown(plans::update(&site, &call.changes(), &token, call.input.params::<PlanChanges>()).await?))
 }
@@ -87,9 +87,9 @@ pub async fn update_plan(
         (status = 404, description = "not_found"),
     ))]
 pub async fn delete_plan(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     plans::delete(&site, &call.deletes(), &token).await?;
     Ok(Deleted)
@@ -109,9 +109,9 @@ pub async fn delete_plan(
         (status = 502, description = "gateway_error: nothing was charged"),
     ))]
 pub async fn create_plan_subscription(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let asked = call.input.params::<NewPlanSubscription>();
     Ok(Shown(subscriptions::create_for_plan(&site.ctx, &call.changes(), &token, asked).await?))
@@ -128,7 +128,7 @@ pub async fn create_plan_subscription(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_plan_subscriptions(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     input: Input,

@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::Caller;
-use super::call::Call;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::recipient::{NewRecipient, RecipientChanges};
 use crate::services::{recipients, transfers};
@@ -20,7 +20,10 @@ use crate::views::transfer::Transfer;
 #[utoipa::path(post, path = "/recipients", tag = "Recipients", operation_id = "create_recipient",
     request_body(content((NewRecipient = "application/json"), (NewRecipient = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The recipient", body = Envelope<Recipient>), (status = 422, description = "invalid_resource")))]
-pub async fn create_recipient(State(site): State<Site>, call: Call) -> Result<Created<Recipient>, Error> {
+pub async fn create_recipient(
+    State(site): State<AppState>,
+    call: WriteRequest,
+) -> Result<Created<Recipient>, Error> {
     let asked = call.input.params::<NewRecipient>();
     Ok(Created(recipients::create(&site, &call.creates(), asked).await?))
 }
@@ -32,7 +35,7 @@ pub async fn create_recipient(State(site): State<Site>, call: Call) -> Result<Cr
     params(PageParameters),
     responses((status = 200, description = "A page of recipients", body = LongList<Recipient>), (status = 422, description = "invalid_resource")))]
 pub async fn list_recipients(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Recipient>, Error> {
@@ -46,7 +49,7 @@ pub async fn list_recipients(
     params(("recipient_token" = String, Path, description = "Recipient token")),
     responses((status = 200, description = "The recipient", body = Envelope<Recipient>), (status = 404, description = "not_found")))]
 pub async fn get_recipient(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -67,9 +70,9 @@ pub async fn get_recipient(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn update_recipient(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Recipient>, Error> {
     let asked = call.input.params::<RecipientChanges>();
     Ok(Shown(recipients::update(&site, &call.changes(), &token, asked).await?))
@@ -86,7 +89,7 @@ pub async fn update_recipient(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_recipient_transfers(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     input: Input,

@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::Caller;
-use super::call::Call;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::refund::NewRefund;
 use crate::services::refunds;
@@ -28,9 +28,9 @@ use crate::views::refund::Refund;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn create_refund(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Created<Refund>, Error> {
     let asked = call.input.params::<NewRefund>();
     Ok(Created(refunds::create(&site, &call.creates(), &token, asked).await?))
@@ -47,7 +47,7 @@ pub async fn create_refund(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_charge_refunds(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     input: Input,
@@ -62,7 +62,7 @@ pub async fn list_charge_refunds(
     params(PageParameters),
     responses((status = 200, description = "A page of refunds", body = LongList<Refund>), (status = 422, description = "invalid_resource")))]
 pub async fn list_refunds(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Refund>, Error> {
@@ -76,7 +76,7 @@ pub async fn list_refunds(
     params(("refund_token" = String, Path, description = "Refund token")),
     responses((status = 200, description = "The refund", body = Envelope<Refund>), (status = 404, description = "not_found")))]
 pub async fn get_refund(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,

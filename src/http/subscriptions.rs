@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Created, Envelope, ListedShort, ShortList, Shown};
 use super::auth::Caller;
-use super::call::Call;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::subscription::{NewSubscription, Reactivation, SubscriptionChanges};
 use crate::services::subscriptions;
@@ -26,8 +26,8 @@ use crate::views::subscription::{Subscription, SubscriptionEntry};
         (status = 502, description = "gateway_error: nothing was charged"),
     ))]
 pub async fn create_subscription(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Created<Subscription>, Error> {
     let asked = call.input.params::<NewSubscription>();
     Ok(Created(subscriptions::create(&site.ctx, &call.creates(), asked).await?))
@@ -40,7 +40,7 @@ pub async fn create_subscription(
     params(PageParameters),
     responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>), (status = 422, description = "invalid_resource")))]
 pub async fn list_subscriptions(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<ListedShort<Subscription>, Error> {
@@ -54,7 +54,7 @@ pub async fn list_subscriptions(
     params(("sub_token" = String, Path, description = "Subscription token")),
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>), (status = 404, description = "not_found")))]
 pub async fn get_subscription(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -74,9 +74,9 @@ pub async fn get_subscription(
         (status = 404, description = "resource_not_found"),
     ))]
 pub async fn update_subscription(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let asked = call.input.params::<SubscriptionChanges>();
     Ok(Shown(subscriptions::update(&site, &call.changes(), &token, asked).await?))
@@ -93,9 +93,9 @@ pub async fn update_subscription(
         (status = 404, description = "not_found"),
     ))]
 pub async fn cancel_subscription(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     Ok(Shown(subscriptions::cancel(&site, &call.changes(), &token).await?))
 }
@@ -114,9 +114,9 @@ pub async fn cancel_subscription(
         (status = 502, description = "gateway_error: nothing was charged"),
     ))]
 pub async fn reactivate_subscription(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let asked = call.input.params::<Reactivation>();
     Ok(Shown(subscriptions::reactivate(&site.ctx, &call.changes(), &token, asked).await?))
@@ -133,7 +133,7 @@ pub async fn reactivate_subscription(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn get_subscription_ledger(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     input: Input,

@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::representations::Representations;
-use super::{Site, own_machine, pages};
+use super::{AppState, own_machine, pages};
 use crate::config::Environment;
 use crate::error::ErrorCode;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// The page and its files. One of its scripts is made for each request, because it may fill in a key.
-pub fn routes() -> Router<Site> {
+pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/docs", get(async || Redirect::to("/docs/")))
         .route("/docs/", get(page))
@@ -29,7 +29,7 @@ pub fn routes() -> Router<Site> {
 
 /// Everything comes from this server, and scripts and styles from files of their own. Requests also go to the address that the
 /// operator has named, which is the first server of the document, and a file that is downloaded is shown as a blob.
-async fn page(State(site): State<Site>) -> Response {
+async fn page(State(site): State<AppState>) -> Response {
     let named = site.index.named.as_deref().and_then(|named| Url::parse(named).ok());
     let named = named.map(|named| named.origin().ascii_serialization()).unwrap_or_default();
     let policy = format!(
@@ -67,7 +67,7 @@ async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
 /// No badge of somebody else's validator, deep links, and the test key for whoever sits at the server. In test the page is
 /// there to be tried, and remembers the key; in live it is to be read: it sends nothing by itself, and no live key stays in a
 /// browser.
-async fn initializer(State(site): State<Site>, request: Parts) -> impl IntoResponse {
+async fn initializer(State(site): State<AppState>, request: Parts) -> impl IntoResponse {
     let key = own_machine::test_key(&site, &request);
     let key = key.map_or(Value::Null, |key| key.expose().into());
     let to_be_tried = site.index.environment == Environment::Test;

@@ -8,16 +8,16 @@ use axum::routing::get;
 use ipnet::IpNet;
 use tokio::task::spawn_blocking;
 
-use super::listen::Phase;
 use super::representations::Representations;
-use super::{Document, Site, swagger};
+use super::server::ShutdownPhase;
+use super::{AppState, Document, swagger};
 use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
 
 /// What the server says about itself, whom it believes, and how much it takes on.
 #[derive(Debug, Clone)]
-pub struct Index {
+pub struct ServerInfo {
     /// Its address as callers know it.
     pub base_url: String,
     /// The same, where the operator has named it.
@@ -35,7 +35,7 @@ pub struct Index {
 }
 
 /// The routes beside /1.
-pub fn routes() -> Router<Site> {
+pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/", get(index))
         .route("/openapi.yaml", get(async |site, headers| document(site, headers, Document::yaml).await))
@@ -45,16 +45,16 @@ pub fn routes() -> Router<Site> {
 
 /// Writing and compressing the document takes a while, once: not on a thread that answers others.
 async fn document(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     headers: HeaderMap,
-    written: for<'a> fn(&'a Document, &Index) -> &'a Representations,
+    written: for<'a> fn(&'a Document, &ServerInfo) -> &'a Representations,
 ) -> Result<Response, Error> {
     let answer = spawn_blocking(move || written(&site.document, &site.index).respond(&headers));
     answer.await.map_err(|error| Error::internal(error.to_string()))
 }
 
 /// What watches over the server, whatever it has to do.
-pub fn health() -> Router<Site> {
+pub fn health() -> Router<AppState> {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
@@ -62,8 +62,8 @@ pub fn health() -> Router<Site> {
         .method_not_allowed_fallback(wrong_method)
 }
 
-async fn index(State(site): State<Site>) -> Html<String> {
-    let Index { base_url, .. } = &*site.index;
+async fn index(State(site): State<AppState>) -> Html<String> {
+    let ServerInfo { base_url, .. } = &*site.index;
     let environment = site.index.environment.name();
     let page = match site.index.environment {
         Environment::Test => "Try it: the Swagger page",
@@ -81,20 +81,20 @@ async fn index(State(site): State<Site>) -> Html<String> {
 /// Names the installation, for `check` beside it.
 pub const INSTALLATION: &str = "x-installation";
 
-async fn healthz(State(site): State<Site>) -> impl IntoResponse {
+async fn healthz(State(site): State<AppState>) -> impl IntoResponse {
     ([(INSTALLATION, site.installation.to_string())], "ok\n")
 }
 
 /// Ready is who can ask the database, can write to it as far as anybody knows, and is not about to leave.
-async fn readyz(State(site): State<Site>) -> Result<&'static str, Error> {
-    if *site.phase.borrow() > Phase::Serving {
+async fn readyz(State(site): State<AppState>) -> Result<&'static str, Error> {
+    if *site.phase.borrow() > ShutdownPhase::Serving {
         return Err(ErrorCode::ServiceUnavailable.into());
     }
     installation::answers(&site).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
     Ok("ready\n")
 }
 
-async fn metrics(State(site): State<Site>) -> Result<Response, Error> {
+async fn metrics(State(site): State<AppState>) -> Result<Response, Error> {
     if !site.index.metrics {
         return Err(ErrorCode::RouteNotFound.into());
     }

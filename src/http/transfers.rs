@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Created, Envelope, Listed, LongList, Shown};
 use super::auth::Caller;
-use super::call::Call;
-use super::document::{PageParameters, SearchParameters};
 use super::extract::{Input, Path};
+use super::openapi::{PageParameters, SearchParameters};
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::transfer::NewTransfer;
 use crate::services::transfers;
@@ -24,7 +24,10 @@ use crate::views::transfer::{LineItem, Transfer};
         (status = 402, description = "insufficient_service_balance: an array that holds the one error"),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn create_transfer(State(site): State<Site>, call: Call) -> Result<Created<Transfer>, Error> {
+pub async fn create_transfer(
+    State(site): State<AppState>,
+    call: WriteRequest,
+) -> Result<Created<Transfer>, Error> {
     let asked = call.input.params::<NewTransfer>();
     Ok(Created(transfers::create(&site, &call.creates(), asked).await?))
 }
@@ -36,7 +39,7 @@ pub async fn create_transfer(State(site): State<Site>, call: Call) -> Result<Cre
     params(PageParameters),
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
 pub async fn list_transfers(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Transfer>, Error> {
@@ -52,7 +55,7 @@ pub async fn list_transfers(
     params(SearchParameters, ("sort" = Option<String>, Query, description = "paid_at (default)"), PageParameters),
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>), (status = 422, description = "invalid_resource")))]
 pub async fn search_transfers(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Transfer>, Error> {
@@ -67,7 +70,7 @@ pub async fn search_transfers(
     params(("transfer_token" = String, Path, description = "Transfer token")),
     responses((status = 200, description = "The transfer", body = Envelope<Transfer>), (status = 404, description = "not_found")))]
 pub async fn get_transfer(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -87,7 +90,7 @@ pub async fn get_transfer(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_transfer_line_items(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     input: Input,

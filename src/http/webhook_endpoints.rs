@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Created, Deleted, Envelope, ListedShort, ShortList, Shown};
 use super::auth::Caller;
-use super::call::Call;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
 use crate::services::webhook_endpoints;
@@ -21,8 +21,8 @@ use crate::views::webhook_endpoint::WebhookEndpoint;
     responses((status = 201, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>),
         (status = 403, description = "limit_reached"), (status = 422, description = "invalid_resource")))]
 pub async fn create_webhook_endpoint(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Created<WebhookEndpoint>, Error> {
     Ok(Created(webhook_endpoints::register(&site, &call.creates(), call.input.params()).await?))
 }
@@ -34,7 +34,7 @@ pub async fn create_webhook_endpoint(
     params(PageParameters),
     responses((status = 200, description = "A page of webhook endpoints", body = ShortList<WebhookEndpoint>), (status = 422, description = "invalid_resource")))]
 pub async fn list_webhook_endpoints(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<ListedShort<WebhookEndpoint>, Error> {
@@ -48,7 +48,7 @@ pub async fn list_webhook_endpoints(
     params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
     responses((status = 200, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>), (status = 404, description = "resource_not_found")))]
 pub async fn get_webhook_endpoint(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -63,9 +63,9 @@ pub async fn get_webhook_endpoint(
     params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
     responses((status = 204, description = "Deleted"), (status = 404, description = "resource_not_found")))]
 pub async fn delete_webhook_endpoint(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     webhook_endpoints::delete(&site, &call.deletes(), &token).await?;
     Ok(Deleted)

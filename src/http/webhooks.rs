@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 
-use super::Site;
+use super::AppState;
 use super::answer::{Envelope, ListedShort, ShortList, Shown};
 use super::auth::Caller;
-use super::call::Call;
-use super::document::PageParameters;
 use super::extract::{Input, Path};
+use super::openapi::PageParameters;
+use super::write_request::WriteRequest;
 use crate::error::Error;
 use crate::services::webhooks;
 use crate::views::webhook::Webhook;
@@ -19,7 +19,7 @@ use crate::views::webhook::Webhook;
     params(PageParameters),
     responses((status = 200, description = "A page of webhooks", body = ShortList<Webhook>), (status = 422, description = "invalid_resource")))]
 pub async fn list_webhooks(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<ListedShort<Webhook>, Error> {
@@ -33,7 +33,7 @@ pub async fn list_webhooks(
     params(("webhook_token" = String, Path, description = "Webhook token")),
     responses((status = 200, description = "The webhook", body = Envelope<Webhook>), (status = 404, description = "resource_not_found")))]
 pub async fn get_webhook(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -49,9 +49,9 @@ pub async fn get_webhook(
     responses((status = 200, description = "The webhook", body = Envelope<Webhook>),
         (status = 400, description = "cannot_replay_webhook"), (status = 404, description = "resource_not_found")))]
 pub async fn replay_webhook(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Webhook>, Error> {
     Ok(Shown(webhooks::replay(&site, &call.changes(), &token).await?))
 }

@@ -4,8 +4,9 @@
 //! and the connection goes to one that passed; so nobody gains by answering the next look-up differently. What
 //! is kept open was judged when it was opened, and serves only the host it was opened for.
 
+mod address_policy;
+pub mod api_client;
 mod lookup;
-mod reach;
 pub(crate) mod tls;
 mod unreached;
 mod zone;
@@ -22,15 +23,15 @@ use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-pub(crate) use lookup::OpenLookup;
-pub use lookup::{Lookup, SystemLookup};
-pub use reach::{Allowed, Reach};
+pub use address_policy::{AddressPolicy, Allowed};
+pub(crate) use lookup::OpenResolver;
+pub use lookup::{Resolver, SystemResolver};
 pub use tls::{Identity, NoIdentity, platform};
-pub use unreached::Unreached;
+pub use unreached::OutboundError;
 
 use crate::limits::OUTBOUND_ANSWER_BYTES_MAX;
-use crate::under_way;
-use lookup::GuardedLookup;
+use crate::runtime::request_context;
+use lookup::GuardedResolver;
 
 /// How the server introduces itself; decisions 11.
 pub(crate) const USER_AGENT: &str = concat!("card-payments/", env!("CARGO_PKG_VERSION"));
@@ -58,34 +59,34 @@ pub fn client() -> Client {
 #[derive(Clone)]
 pub struct Outbound {
     client: Client,
-    reach: Reach,
+    reach: AddressPolicy,
 }
 
 impl Outbound {
     /// A client that trusts the platform's root certificates and asks its resolver.
-    pub fn new(reach: Reach) -> Self {
+    pub fn new(reach: AddressPolicy) -> Self {
         Self::with(
             reach,
-            Arc::<SystemLookup>::default(),
+            Arc::<SystemResolver>::default(),
             tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"),
         )
     }
 
     /// A client that trusts one more root certificate, in DER.
-    pub fn trusting(reach: Reach, root: &[u8]) -> Result<Self, rustls::Error> {
+    pub fn trusting(reach: AddressPolicy, root: &[u8]) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), None)?;
-        Ok(Self::with(reach, Arc::<SystemLookup>::default(), config))
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), config))
     }
 
     /// A client that asks somebody else for the addresses of names.
-    pub fn asking(reach: Reach, lookup: Arc<dyn Lookup>) -> Self {
+    pub fn asking(reach: AddressPolicy, lookup: Arc<dyn Resolver>) -> Self {
         Self::with(reach, lookup, tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"))
     }
 
-    fn with(reach: Reach, lookup: Arc<dyn Lookup>, tls: ClientConfig) -> Self {
+    fn with(reach: AddressPolicy, lookup: Arc<dyn Resolver>, tls: ClientConfig) -> Self {
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
-            .dns_resolver(GuardedLookup { reach: reach.clone(), lookup })
+            .dns_resolver(GuardedResolver { reach: reach.clone(), lookup })
             .redirect(Policy::none())
             .no_proxy()
             .user_agent(USER_AGENT)
@@ -97,19 +98,23 @@ impl Outbound {
     }
 
     /// Which addresses may be called.
-    pub fn reach(&self) -> &Reach {
+    pub fn reach(&self) -> &AddressPolicy {
         &self.reach
     }
 
     /// The same client, presenting a certificate to whoever asks for one.
-    pub fn identified(reach: Reach, identity: Identity) -> Result<Self, rustls::Error> {
-        Ok(Self::with(reach, Arc::<SystemLookup>::default(), tls::config(None, Some(identity))?))
+    pub fn identified(reach: AddressPolicy, identity: Identity) -> Result<Self, rustls::Error> {
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), tls::config(None, Some(identity))?))
     }
 
     /// Like [`Self::identified`], trusting one more root certificate, in DER.
-    pub fn identified_trusting(reach: Reach, identity: Identity, root: &[u8]) -> Result<Self, rustls::Error> {
+    pub fn identified_trusting(
+        reach: AddressPolicy,
+        identity: Identity,
+        root: &[u8],
+    ) -> Result<Self, rustls::Error> {
         let config = tls::config(Some(root.to_vec().into()), Some(identity))?;
-        Ok(Self::with(reach, Arc::<SystemLookup>::default(), config))
+        Ok(Self::with(reach, Arc::<SystemResolver>::default(), config))
     }
 
     /// POST, and the status of the answer, or why there is none. Redirects are not followed, no proxy of the
@@ -123,7 +128,7 @@ impl Outbound {
         headers: HeaderMap,
         body: Bytes,
         within: Duration,
-    ) -> Result<u16, Unreached> {
+    ) -> Result<u16, OutboundError> {
         let end = Instant::now() + within;
         let call = self.client.post(self.callable(url)?).headers(headers).body(body);
         let mut answer = answered(call, end).await?;
@@ -133,7 +138,7 @@ impl Outbound {
     }
 
     /// GET, and the status of the answer, as [`Self::post`].
-    pub async fn get(&self, url: &str, within: Duration) -> Result<u16, Unreached> {
+    pub async fn get(&self, url: &str, within: Duration) -> Result<u16, OutboundError> {
         let end = Instant::now() + within;
         let mut answer = answered(self.client.get(self.callable(url)?), end).await?;
         let _ = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX)).await;
@@ -141,19 +146,19 @@ impl Outbound {
     }
 
     /// POST of JSON, and the status and the body of the answer, which must be whole and have at most 64 KiB.
-    pub async fn ask(&self, url: &str, body: Bytes, within: Duration) -> Result<(u16, Bytes), Unreached> {
+    pub async fn ask(&self, url: &str, body: Bytes, within: Duration) -> Result<(u16, Bytes), OutboundError> {
         let end = Instant::now() + within;
         let call = self.client.post(self.callable(url)?).header(CONTENT_TYPE, "application/json").body(body);
         let mut answer = answered(call, end).await?;
         let body = timeout_at(end, read(&mut answer, OUTBOUND_ANSWER_BYTES_MAX))
             .await
-            .map_err(|_| Unreached::Timeout)?;
-        Ok((answer.status().as_u16(), body.ok_or(Unreached::ConnectionFailed)?))
+            .map_err(|_| OutboundError::Timeout)?;
+        Ok((answer.status().as_u16(), body.ok_or(OutboundError::ConnectionFailed)?))
     }
 
-    fn callable(&self, url: &str) -> Result<Url, Unreached> {
+    fn callable(&self, url: &str) -> Result<Url, OutboundError> {
         let url = Url::parse(url).ok().filter(|url| is_callable(url) && self.reach.permits_literal(url));
-        url.ok_or(Unreached::ForbiddenAddress)
+        url.ok_or(OutboundError::ForbiddenAddress)
     }
 }
 
@@ -163,11 +168,11 @@ fn is_callable(url: &Url) -> bool {
     http && url.username().is_empty() && url.password().is_none() && url.fragment().is_none()
 }
 
-async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, Unreached> {
+async fn answered(call: RequestBuilder, end: Instant) -> Result<Response, OutboundError> {
     // A request of ours that asks a stranger waits for as long as that one likes.
-    under_way::gives_way();
-    let answer = timeout_at(end, call.send()).await.map_err(|_| Unreached::Timeout)?;
-    answer.map_err(|error| Unreached::of(&error))
+    request_context::release_permit();
+    let answer = timeout_at(end, call.send()).await.map_err(|_| OutboundError::Timeout)?;
+    answer.map_err(|error| OutboundError::of(&error))
 }
 
 /// The body of an answer; none if it breaks off or has more bytes than `most`.

@@ -6,7 +6,7 @@ use std::io;
 /// Why there is no answer; decisions 11, "Errors recorded".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", Self::description(*self))]
-pub enum Unreached {
+pub enum OutboundError {
     /// Nobody listens, or the connection broke, or what came back is no HTTP.
     ConnectionFailed,
     /// The host name has no address.
@@ -19,7 +19,7 @@ pub enum Unreached {
     ForbiddenAddress,
 }
 
-impl Unreached {
+impl OutboundError {
     /// As it is recorded.
     pub const fn code(self) -> &'static str {
         match self {

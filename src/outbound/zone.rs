@@ -6,7 +6,7 @@ use ipnet::{Ipv4Net, Ipv6Net};
 
 /// What kind of place an address is, seen from a server that strangers tell where to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Zone {
+pub enum AddressZone {
     /// Anybody's, on the internet.
     Public,
     /// This machine.
@@ -19,7 +19,7 @@ pub enum Zone {
     Forbidden,
 }
 
-impl Zone {
+impl AddressZone {
     /// The zone of an address that [`plain`] has unwrapped.
     pub fn of(address: IpAddr) -> Self {
         match address {
@@ -45,14 +45,14 @@ pub fn plain(address: IpAddr) -> IpAddr {
     Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)).into()
 }
 
-fn of_v4(address: Ipv4Addr) -> Zone {
+fn of_v4(address: Ipv4Addr) -> AddressZone {
     let found = V4.iter().find(|(network, _)| network.contains(&address));
-    found.map_or(Zone::Public, |&(_, zone)| zone)
+    found.map_or(AddressZone::Public, |&(_, zone)| zone)
 }
 
-fn of_v6(address: Ipv6Addr) -> Zone {
+fn of_v6(address: Ipv6Addr) -> AddressZone {
     let found = V6.iter().find(|(network, _)| network.contains(&address));
-    found.map_or(Zone::Reserved, |&(_, zone)| zone)
+    found.map_or(AddressZone::Reserved, |&(_, zone)| zone)
 }
 
 const fn v4(a: u8, b: u8, c: u8, d: u8, length: u8) -> Ipv4Net {
@@ -66,46 +66,46 @@ const fn v6(a: u16, b: u16, c: u16, length: u8) -> Ipv6Net {
 
 /// The first that contains an address counts; what none contains is public. Source: the IANA registry of
 /// special-purpose IPv4 addresses, and the metadata addresses that clouds document.
-const V4: &[(Ipv4Net, Zone)] = &[
-    (v4(169, 254, 0, 0, 16), Zone::Forbidden),
+const V4: &[(Ipv4Net, AddressZone)] = &[
+    (v4(169, 254, 0, 0, 16), AddressZone::Forbidden),
     // Metadata outside of link-local: Alibaba, Azure, Oracle.
-    (v4(100, 100, 100, 200, 32), Zone::Forbidden),
-    (v4(168, 63, 129, 16, 32), Zone::Forbidden),
-    (v4(192, 0, 0, 192, 32), Zone::Forbidden),
-    (v4(127, 0, 0, 0, 8), Zone::Loopback),
-    (v4(10, 0, 0, 0, 8), Zone::Private),
-    (v4(100, 64, 0, 0, 10), Zone::Private),
-    (v4(172, 16, 0, 0, 12), Zone::Private),
-    (v4(192, 168, 0, 0, 16), Zone::Private),
-    (v4(0, 0, 0, 0, 8), Zone::Reserved),
-    (v4(192, 0, 0, 0, 24), Zone::Reserved),
-    (v4(192, 0, 2, 0, 24), Zone::Reserved),
-    (v4(192, 31, 196, 0, 24), Zone::Reserved),
-    (v4(192, 52, 193, 0, 24), Zone::Reserved),
-    (v4(192, 88, 99, 0, 24), Zone::Reserved),
-    (v4(192, 175, 48, 0, 24), Zone::Reserved),
-    (v4(198, 18, 0, 0, 15), Zone::Reserved),
-    (v4(198, 51, 100, 0, 24), Zone::Reserved),
-    (v4(203, 0, 113, 0, 24), Zone::Reserved),
-    (v4(224, 0, 0, 0, 3), Zone::Reserved),
+    (v4(100, 100, 100, 200, 32), AddressZone::Forbidden),
+    (v4(168, 63, 129, 16, 32), AddressZone::Forbidden),
+    (v4(192, 0, 0, 192, 32), AddressZone::Forbidden),
+    (v4(127, 0, 0, 0, 8), AddressZone::Loopback),
+    (v4(10, 0, 0, 0, 8), AddressZone::Private),
+    (v4(100, 64, 0, 0, 10), AddressZone::Private),
+    (v4(172, 16, 0, 0, 12), AddressZone::Private),
+    (v4(192, 168, 0, 0, 16), AddressZone::Private),
+    (v4(0, 0, 0, 0, 8), AddressZone::Reserved),
+    (v4(192, 0, 0, 0, 24), AddressZone::Reserved),
+    (v4(192, 0, 2, 0, 24), AddressZone::Reserved),
+    (v4(192, 31, 196, 0, 24), AddressZone::Reserved),
+    (v4(192, 52, 193, 0, 24), AddressZone::Reserved),
+    (v4(192, 88, 99, 0, 24), AddressZone::Reserved),
+    (v4(192, 175, 48, 0, 24), AddressZone::Reserved),
+    (v4(198, 18, 0, 0, 15), AddressZone::Reserved),
+    (v4(198, 51, 100, 0, 24), AddressZone::Reserved),
+    (v4(203, 0, 113, 0, 24), AddressZone::Reserved),
+    (v4(224, 0, 0, 0, 3), AddressZone::Reserved),
 ];
 
 /// The first that contains an address counts; only 2000::/3 is handed out, so what none contains is reserved.
-const V6: &[(Ipv6Net, Zone)] = &[
-    (v6(0xfe80, 0, 0, 10), Zone::Forbidden),
+const V6: &[(Ipv6Net, AddressZone)] = &[
+    (v6(0xfe80, 0, 0, 10), AddressZone::Forbidden),
     // Metadata inside of unique local addresses: Amazon, Scaleway, Google, Oracle.
-    (v6(0xfd00, 0xec2, 0, 32), Zone::Forbidden),
-    (v6(0xfd00, 0x42, 0, 32), Zone::Forbidden),
-    (v6(0xfd20, 0xce, 0, 32), Zone::Forbidden),
-    (v6(0xfd00, 0xc1, 0, 32), Zone::Forbidden),
+    (v6(0xfd00, 0xec2, 0, 32), AddressZone::Forbidden),
+    (v6(0xfd00, 0x42, 0, 32), AddressZone::Forbidden),
+    (v6(0xfd20, 0xce, 0, 32), AddressZone::Forbidden),
+    (v6(0xfd00, 0xc1, 0, 32), AddressZone::Forbidden),
     // An IPv4 address is inside, where only the network's owner knows; Teredo.
-    (v6(0x64, 0xff9b, 1, 48), Zone::Forbidden),
-    (v6(0x2001, 0, 0, 32), Zone::Forbidden),
-    (Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128), Zone::Loopback),
-    (v6(0xfc00, 0, 0, 7), Zone::Private),
-    (v6(0x2001, 0, 0, 23), Zone::Reserved),
-    (v6(0x2001, 0xdb8, 0, 32), Zone::Reserved),
-    (v6(0x2620, 0x4f, 0x8000, 48), Zone::Reserved),
-    (v6(0x3fff, 0, 0, 20), Zone::Reserved),
-    (v6(0x2000, 0, 0, 3), Zone::Public),
+    (v6(0x64, 0xff9b, 1, 48), AddressZone::Forbidden),
+    (v6(0x2001, 0, 0, 32), AddressZone::Forbidden),
+    (Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128), AddressZone::Loopback),
+    (v6(0xfc00, 0, 0, 7), AddressZone::Private),
+    (v6(0x2001, 0, 0, 23), AddressZone::Reserved),
+    (v6(0x2001, 0xdb8, 0, 32), AddressZone::Reserved),
+    (v6(0x2620, 0x4f, 0x8000, 48), AddressZone::Reserved),
+    (v6(0x3fff, 0, 0, 20), AddressZone::Reserved),
+    (v6(0x2000, 0, 0, 3), AddressZone::Public),
 ];

@@ -6,7 +6,7 @@ use validator::Validate;
 
 use super::rules;
 use crate::limits::NAME_LENGTH_MAX;
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// A bank account as its owner gives it.
 #[derive(Deserialize, Validate, ToSchema)]

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use validator::Validate;
 
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// A card as its holder gives it.
 #[derive(Deserialize, Validate, ToSchema)]

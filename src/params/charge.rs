@@ -8,7 +8,7 @@ use validator::Validate;
 use super::card::NewCard;
 use super::{HttpUrl, rules};
 use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// A charge to be made. Exactly one of card, card_token, payment_source_token and customer_token pays.
 #[derive(Deserialize, Validate, ToSchema)]

@@ -1,12 +1,12 @@
 //! Parameters of the account's clock (decisions 12 and 13).
 
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use validator::Validate;
 
-use super::search::moment;
-use super::{Faults, Params, filled};
+use super::search::parse_time;
+use super::{FieldErrors, Params, non_blank};
 use crate::limits::CLOCK_AHEAD_MAX_MONTHS;
 
 /// How far to move the account's clock. Exactly one of advance and to is required.
@@ -33,12 +33,12 @@ pub enum Move {
 
 impl Params<MoveClock> {
     /// What was asked for.
-    pub fn spelled(self) -> Result<Move, Faults> {
+    pub fn spelled(self) -> Result<Move, FieldErrors> {
         let Self { value, mut faults } = self;
-        let given = (filled(value.advance.as_deref()), filled(value.to.as_deref()));
+        let given = (non_blank(value.advance.as_deref()), non_blank(value.to.as_deref()));
         let (param, asked) = match given {
             (Some(span), None) => ("advance", Move::by(span)),
-            (None, Some(time)) => ("to", moment(time).map(|time| Move::To(time.into()))),
+            (None, Some(time)) => ("to", parse_time(time).map(|time| Move::To(time.into()))),
             (None, None) | (Some(_), Some(_)) => {
                 if faults.is_empty() {
                     faults.add("advance", "Exactly one of advance and to is required");
@@ -76,9 +76,9 @@ impl Move {
     /// Where a clock that has come to `now` is to go; `wall` is the wall clock's now. What is due is so at whole seconds, so the
     /// answered second, sent again, leads as far as the target. A time that was asked for is one: the next, where it has a
     /// fraction.
-    pub fn target(self, now: Timestamp, wall: Timestamp) -> Result<Timestamp, Faults> {
+    pub fn target(self, now: Timestamp, wall: Timestamp) -> Result<Timestamp, FieldErrors> {
         let (param, target) = match self {
-            Self::Minutes(minutes) => ("advance", Some(now + Span::seconds(minutes.saturating_mul(60)))),
+            Self::Minutes(minutes) => ("advance", Some(now + TimeSpan::seconds(minutes.saturating_mul(60)))),
             // Where the calendar ends, so does the sum.
             Self::Months(months) => {
                 let months = u32::try_from(months).ok().filter(|months| *months <= CLOCK_AHEAD_MAX_MONTHS);
@@ -87,7 +87,7 @@ impl Move {
             Self::To(time) => ("to", Some(time.next_second())),
         };
         let latest = wall.plus_months(CLOCK_AHEAD_MAX_MONTHS);
-        let mut faults = Faults::default();
+        let mut faults = FieldErrors::default();
         match target.filter(|target| *target <= latest.next_second()) {
             Some(target) if target >= now.last_second() => return Ok(target),
             Some(_) => faults.add(param, "must not be before the clock of the account"),

@@ -7,22 +7,22 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeser
 use serde_json::{Map, Value};
 
 use super::{
-    findings::{Findings, Path},
+    findings::{DecodeReport, Path},
     http_url, patch, values,
 };
-use crate::secret::WITHHELD;
-use crate::under_way::Read;
+use crate::runtime::request_context::ReadValues;
+use crate::sensitive::secret::WITHHELD;
 
 /// Decodes the whole tree.
 ///
 /// An `Option` has to be entered before its type shows whether a blank value counts (in a text) or
 /// not (in a number). Where it does not, decoding starts again without the value; only requests
 /// that send such blanks pay for that.
-pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, Findings) {
+pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, DecodeReport) {
     let mut absent = Vec::new();
     loop {
-        let mut findings = Findings { absent, ..Findings::default() };
-        let root = Node {
+        let mut findings = DecodeReport { absent, ..DecodeReport::default() };
+        let root = ValueDeserializer {
             value: Some(tree),
             path: Path { parent: None, name: "" },
             optional: false,
@@ -32,13 +32,13 @@ pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, Findings) {
         };
         match T::deserialize(root) {
             Ok(value) => return (value, findings),
-            Err(Stop::Absent(path)) => {
+            Err(DecodeError::Absent(path)) => {
                 absent = findings.absent;
                 absent.push(path);
             }
             // Of the types that `read` allows none refuses a placeholder, so this is a mistake in a
             // request struct.
-            Err(Stop::Unreadable(why)) => {
+            Err(DecodeError::Unreadable(why)) => {
                 panic!("a request struct holds a type that cannot be collected: {why}")
             }
         }
@@ -47,29 +47,29 @@ pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, Findings) {
 
 /// Why decoding did not get to the end.
 #[derive(Debug)]
-enum Stop {
+enum DecodeError {
     /// The value at this path is blank, and its type knows no blank.
     Absent(String),
     Unreadable(String),
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for DecodeError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Absent(text) | Self::Unreadable(text)) = self;
         formatter.write_str(text)
     }
 }
 
-impl std::error::Error for Stop {}
+impl std::error::Error for DecodeError {}
 
-impl de::Error for Stop {
+impl de::Error for DecodeError {
     fn custom<M: fmt::Display>(message: M) -> Self {
         Self::Unreadable(message.to_string())
     }
 }
 
 /// One value of the tree, or the place where one is missing.
-struct Node<'n> {
+struct ValueDeserializer<'n> {
     value: Option<&'n Value>,
     path: Path<'n>,
     /// Whether an `Option` holds it.
@@ -78,10 +78,10 @@ struct Node<'n> {
     quiet: bool,
     /// Whether nothing of it may be shown.
     withheld: bool,
-    findings: &'n mut Findings,
+    findings: &'n mut DecodeReport,
 }
 
-impl<'n> Node<'n> {
+impl<'n> ValueDeserializer<'n> {
     fn say(&mut self, predicate: &'static str) {
         if !self.quiet {
             self.findings.faults.add(&self.path.to_string(), predicate);
@@ -96,14 +96,14 @@ impl<'n> Node<'n> {
 
     /// A type has read the value.
     fn reads(&mut self, value: &Value) {
-        let Read { open, withheld } = &mut self.findings.read;
+        let ReadValues { open, withheld } = &mut self.findings.read;
         if self.withheld { withheld } else { open }.push(std::ptr::from_ref(value).addr());
     }
 
     /// The value of a type that knows no blank.
-    fn present(&mut self) -> Result<Option<&'n Value>, Stop> {
+    fn present(&mut self) -> Result<Option<&'n Value>, DecodeError> {
         match self.value.filter(|value| !values::is_blank(value)) {
-            None if self.optional => Err(Stop::Absent(self.path.to_string())),
+            None if self.optional => Err(DecodeError::Absent(self.path.to_string())),
             None => {
                 self.refuse(values::BLANK);
                 Ok(None)
@@ -116,7 +116,7 @@ impl<'n> Node<'n> {
         mut self,
         placeholder: T,
         read: impl FnOnce(&Value) -> Result<T, &'static str>,
-    ) -> Result<T, Stop> {
+    ) -> Result<T, DecodeError> {
         let Some(value) = self.present()? else {
             return Ok(placeholder);
         };
@@ -152,7 +152,7 @@ impl<'n> Node<'n> {
         }
     }
 
-    fn object(&mut self) -> Result<Option<&'n Map<String, Value>>, Stop> {
+    fn object(&mut self) -> Result<Option<&'n Map<String, Value>>, DecodeError> {
         // An empty request is a request all the same; an empty object inside it is none.
         let value = if self.path.parent.is_none() { self.value } else { self.present()? };
         let object = value.and_then(Value::as_object);
@@ -163,22 +163,22 @@ impl<'n> Node<'n> {
     }
 }
 
-impl<'de> Deserializer<'de> for Node<'_> {
-    type Error = Stop;
+impl<'de> Deserializer<'de> for ValueDeserializer<'_> {
+    type Error = DecodeError;
 
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_i64(self.scalar(0, values::integer)?)
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_bool(self.scalar(false, values::boolean)?)
     }
 
-    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_string(self.text())
     }
 
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_string(self.text())
     }
 
@@ -187,13 +187,13 @@ impl<'de> Deserializer<'de> for Node<'_> {
         _: &'static str,
         names: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Stop> {
+    ) -> Result<V::Value, DecodeError> {
         let placeholder = names.first().copied().unwrap_or_default();
         visitor
             .visit_enum(self.scalar(placeholder, |value| values::choice(value, names))?.into_deserializer())
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value {
             None | Some(Value::Null) => visitor.visit_none(),
             Some(_) => visitor.visit_some(Self { optional: true, ..self }),
@@ -204,7 +204,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Stop> {
+    ) -> Result<V::Value, DecodeError> {
         match self.value {
             value if name == http_url::NAME => {
                 let withheld = self.withheld || !value.is_some_and(http_url::is_open);
@@ -223,7 +223,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Stop> {
+    ) -> Result<V::Value, DecodeError> {
         let object = self.object()?;
         self.findings.faults.declare(self.path.to_string(), fields);
         let quiet = self.quiet || object.is_none();
@@ -238,7 +238,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         })
     }
 
-    fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+    fn deserialize_map<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, DecodeError> {
         let entries = if self.value.is_some_and(values::is_unfit) {
             self.refuse(values::INVALID);
             None
@@ -255,7 +255,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
         })
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+    fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, DecodeError> {
         // Unlike other types a list has a blank of its own, the empty list.
         let items = match self.value.filter(|value| !value.is_null()) {
             Some(value) => values::items(value),
@@ -275,7 +275,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     /// Of an object that is taken as it is, whose entries callers name: no type knows what is in it, so none of it counts as
     /// read, and nothing of it is shown.
-    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Stop> {
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value {
             Some(value) if !values::is_unfit(value) => {
                 value.clone().deserialize_any(visitor).map_err(de::Error::custom)
@@ -301,13 +301,13 @@ struct Fields<'n> {
     withheld: bool,
     ahead: std::slice::Iter<'static, &'static str>,
     name: &'static str,
-    findings: &'n mut Findings,
+    findings: &'n mut DecodeReport,
 }
 
 impl<'de> de::MapAccess<'de> for Fields<'_> {
-    type Error = Stop;
+    type Error = DecodeError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Stop> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
         let Some(name) = self.ahead.next() else {
             return Ok(None);
         };
@@ -315,12 +315,19 @@ impl<'de> de::MapAccess<'de> for Fields<'_> {
         seed.deserialize(self.name.into_deserializer()).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Stop> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
         let path = Path { parent: Some(self.path), name: self.name };
         let absent = !self.findings.absent.is_empty() && self.findings.absent.contains(&path.to_string());
         let value = self.object.and_then(|object| object.get(self.name)).filter(|_| !absent);
         let (quiet, withheld) = (self.quiet, self.withheld);
-        seed.deserialize(Node { value, path, optional: false, quiet, withheld, findings: self.findings })
+        seed.deserialize(ValueDeserializer {
+            value,
+            path,
+            optional: false,
+            quiet,
+            withheld,
+            findings: self.findings,
+        })
     }
 }
 
@@ -330,13 +337,13 @@ struct Entries<'n> {
     value: Option<&'n Value>,
     path: Path<'n>,
     withheld: bool,
-    findings: &'n mut Findings,
+    findings: &'n mut DecodeReport,
 }
 
 impl<'de> de::MapAccess<'de> for Entries<'_> {
-    type Error = Stop;
+    type Error = DecodeError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Stop> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
         let Some((key, value)) = self.ahead.next() else {
             return Ok(None);
         };
@@ -344,8 +351,8 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
         seed.deserialize(key.as_str().into_deserializer()).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Stop> {
-        seed.deserialize(Node {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
+        seed.deserialize(ValueDeserializer {
             value: self.value,
             path: self.path,
             optional: true,
@@ -361,17 +368,20 @@ struct Items<'n> {
     ahead: std::vec::IntoIter<&'n Value>,
     path: Path<'n>,
     withheld: bool,
-    findings: &'n mut Findings,
+    findings: &'n mut DecodeReport,
 }
 
 impl<'de> de::SeqAccess<'de> for Items<'_> {
-    type Error = Stop;
+    type Error = DecodeError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Stop> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DecodeError> {
         let Some(value) = self.ahead.next() else {
             return Ok(None);
         };
-        let item = Node {
+        let item = ValueDeserializer {
             value: Some(value),
             path: self.path,
             optional: false,

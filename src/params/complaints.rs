@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use validator::{ValidationError, ValidationErrors, ValidationErrorsKind};
 
-use super::findings::Findings;
+use super::findings::DecodeReport;
 
 /// Where `validator` keeps the complaints of functions that look at a whole struct.
 const WHOLE_STRUCT: &str = "__all__";
@@ -13,7 +13,7 @@ const WHOLE_STRUCT: &str = "__all__";
 /// Adds the complaints about the struct at `path`, but for those about values that nobody sent.
 ///
 /// A function that looks at the whole struct names the parameter in its error's `code`.
-pub(super) fn note(errors: &ValidationErrors, path: &str, findings: &mut Findings) {
+pub(super) fn note(errors: &ValidationErrors, path: &str, findings: &mut DecodeReport) {
     // A HashMap has no order; the faults bring their own, but not for parameters they do not know.
     let mut errors: Vec<_> = errors.errors().iter().collect();
     errors.sort_by_key(|(field, _)| *field);
@@ -50,7 +50,7 @@ pub(super) fn note(errors: &ValidationErrors, path: &str, findings: &mut Finding
 
 /// `validator` knows the Rust field only: `r#type` is `type`, and `public_key_hash` may be sent as
 /// `publicKeyHash`.
-fn parameter(field: &str, path: &str, findings: &Findings) -> String {
+fn parameter(field: &str, path: &str, findings: &DecodeReport) -> String {
     let field = field.trim_start_matches("r#");
     let declared: Vec<_> = findings.faults.fields(path).collect();
     let same = |name: &&&str| name.to_ascii_lowercase() == field.replace('_', "");

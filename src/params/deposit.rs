@@ -5,8 +5,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use validator::Validate;
 
-use super::search::moment;
-use super::{Faults, Params, filled};
+use super::search::parse_time;
+use super::{FieldErrors, Params, non_blank};
 use crate::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
 
 /// Money that is to arrive.
@@ -43,10 +43,10 @@ impl Arrival {
 
 impl Params<NewDeposit> {
     /// What is to arrive.
-    pub fn spelled(self) -> Result<Arrival, Faults> {
+    pub fn spelled(self) -> Result<Arrival, FieldErrors> {
         let Self { value, mut faults } = self;
-        let available_at = filled(value.available_at.as_deref());
-        let at = available_at.and_then(moment);
+        let available_at = non_blank(value.available_at.as_deref());
+        let at = available_at.and_then(parse_time);
         if available_at.is_some() && at.is_none() {
             faults.add("available_at", "is not formatted properly");
         }

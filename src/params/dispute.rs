@@ -7,7 +7,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use validator::Validate;
 
-use super::{Faults, Params, Patch, Search, filled, read};
+use super::{FieldErrors, Params, Patch, Search, non_blank, read};
 use crate::limits::EVIDENCE_TEXT_CHARACTERS_MAX;
 
 /// A dispute that arrives.
@@ -43,7 +43,7 @@ pub struct DisputeSearch {
 }
 
 #[derive(Deserialize, Validate)]
-struct Asked {
+struct DisputeSearchParams {
     query: Option<String>,
     status: Option<DisputeStatus>,
 }
@@ -52,10 +52,10 @@ impl DisputeSearch {
     /// Reads the parameters of GET /disputes/search.
     pub fn read(tree: &Value, sorts: &'static [&'static str]) -> Params<Self> {
         // Read for its place in the order of faults.
-        let Params { value: asked, mut faults } = read::<Asked>(tree);
+        let Params { value: asked, mut faults } = read::<DisputeSearchParams>(tree);
         let Params { value: mut search, faults: others } = Search::read(tree, sorts, "received_at");
         faults.append(others);
-        search.query = filled(asked.query.as_deref()).map(str::to_owned);
+        search.query = non_blank(asked.query.as_deref()).map(str::to_owned);
         Params { value: Self { search, status: asked.status }, faults }
     }
 }
@@ -128,7 +128,7 @@ impl ChangedKind {
 
 impl Params<ChangedEvidence> {
     /// The wishes, kind by kind in the order of the parameters; with the faults found so far.
-    pub fn kinds(self) -> (Vec<ChangedKind>, Faults) {
+    pub fn kinds(self) -> (Vec<ChangedKind>, FieldErrors) {
         use EvidenceKind as Kind;
 
         let Self { value: asked, mut faults } = self;

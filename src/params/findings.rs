@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-use super::Faults;
-use crate::under_way::Read;
+use super::FieldErrors;
+use crate::runtime::request_context::ReadValues;
 
 /// What decoding found besides the value.
 #[derive(Default)]
-pub(super) struct Findings {
-    pub(super) faults: Faults,
+pub(super) struct DecodeReport {
+    pub(super) faults: FieldErrors,
     /// Where the value holds something that nobody sent, and of which no rule may complain.
     pub(super) placeholders: Vec<String>,
     /// Blank values that turned out to stand for nothing.
     pub(super) absent: Vec<String>,
     /// Where those values lie that a type has read.
-    pub(super) read: Read,
+    pub(super) read: ReadValues,
 }
 
-impl Findings {
+impl DecodeReport {
     /// Whether the value at `param`, or something that holds it, was made up.
     pub(super) fn made_up(&self, param: &str) -> bool {
         self.placeholders.iter().any(|made_up| {

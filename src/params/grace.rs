@@ -1,6 +1,6 @@
 //! How long a key works on that was replaced.
 
-use entity::Span;
+use entity::TimeSpan;
 
 /// Where nobody says otherwise.
 pub const GRACE: &str = "24h";
@@ -9,7 +9,7 @@ pub const GRACE: &str = "24h";
 const MINUTES_MAX: i64 = 100 * 365 * 24 * 60;
 
 /// A whole number and m, h, d or w; nothing else, and no more than a hundred years.
-pub fn grace(text: &str) -> Option<Span> {
+pub fn parse_grace_period(text: &str) -> Option<TimeSpan> {
     let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let number: i64 = text.strip_suffix(unit)?.parse().ok()?;
     let minutes = match unit {
@@ -20,5 +20,5 @@ pub fn grace(text: &str) -> Option<Span> {
         _ => return None,
     };
     let minutes = number.checked_mul(minutes).filter(|minutes| *minutes <= MINUTES_MAX)?;
-    Some(Span::seconds(60 * minutes))
+    Some(TimeSpan::seconds(60 * minutes))
 }

@@ -11,12 +11,12 @@ use validator::Validate;
 
 use super::bank_account::NewBankAccount;
 use super::rules::{self, calendar_date, is_abn};
-use super::{Faults, HttpUrl, Params};
+use super::{FieldErrors, HttpUrl, Params};
 use crate::limits::{
     DIRECTOR_AGE_MIN_YEARS, NAME_LENGTH_MAX, NOTES_LENGTH_MAX, REGISTRATION_NUMBER_LENGTH_MAX,
     TEXT_LENGTH_MAX,
 };
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// A merchant to be referred.
 #[derive(Deserialize, Validate, ToSchema)]
@@ -257,7 +257,7 @@ impl Director {
 
 impl Params<NewMerchant> {
     /// What was asked, with the faults that no parameter has alone: by the country, and by what day it is.
-    pub fn looked_at(self, now: Timestamp) -> (NewMerchant, Faults) {
+    pub fn looked_at(self, now: Timestamp) -> (NewMerchant, FieldErrors) {
         let Self { value, mut faults } = self;
         let number = value.entity.registration_number_fault();
         let number = number.filter(|_| !faults.has("entity") && !faults.has("entity.address_country_code"));

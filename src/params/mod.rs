@@ -12,11 +12,12 @@ mod complaints;
 pub mod customer;
 pub mod deposit;
 pub mod dispute;
-mod faults;
+mod field_errors;
 pub mod file;
 mod findings;
 mod grace;
 mod http_url;
+mod loggable;
 pub mod merchant;
 mod paging;
 mod patch;
@@ -27,7 +28,6 @@ pub mod refund;
 pub mod rules;
 pub mod sandbox;
 mod search;
-mod shown;
 pub mod subscription;
 #[cfg(test)]
 mod tests;
@@ -36,19 +36,19 @@ mod values;
 pub mod wallet;
 pub mod webhook_endpoint;
 
-pub use faults::{Faults, Message};
-pub use grace::{GRACE, grace};
+pub use field_errors::{FieldErrors, FieldMessage};
+pub use grace::{GRACE, parse_grace_period};
 pub use http_url::HttpUrl;
+pub use loggable::LoggableParams;
 pub use paging::Paging;
 pub use patch::Patch;
-pub use search::{Search, Sorting, moment};
-pub use shown::Shown;
+pub use search::{Search, Sorting, parse_time};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use validator::Validate;
 
-use crate::under_way;
+use crate::runtime::request_context;
 
 /// Decoded parameters together with every fault found so far. Services add the faults only they can
 /// see, then ask for the value.
@@ -58,12 +58,12 @@ pub struct Params<T> {
     /// before [`Params::valid`].
     pub value: T,
     /// What is wrong with it.
-    pub faults: Faults,
+    pub faults: FieldErrors,
 }
 
 impl<T> Params<T> {
     /// The value, if nothing is wrong with it.
-    pub fn valid(self) -> Result<T, Faults> {
+    pub fn valid(self) -> Result<T, FieldErrors> {
         if self.faults.is_empty() { Ok(self.value) } else { Err(self.faults) }
     }
 }
@@ -80,11 +80,11 @@ pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
     if let Err(errors) = value.validate() {
         complaints::note(&errors, "", &mut findings);
     }
-    under_way::has_read(findings.read);
+    request_context::log_read_values(findings.read);
     Params { value, faults: findings.faults }
 }
 
 /// The trimmed text, if there is any. For optional choices and tokens, where blank means absent.
-pub fn filled(text: Option<&str>) -> Option<&str> {
+pub fn non_blank(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }

@@ -17,7 +17,7 @@ pub struct Paging {
 }
 
 #[derive(Deserialize, Validate)]
-struct Asked {
+struct PagingParams {
     // 0 is taken for 1, so it is the negative ones that are refused.
     #[validate(range(min = 0, message = "must be greater than or equal to 1"))]
     page: Option<i64>,
@@ -28,7 +28,7 @@ struct Asked {
 impl Paging {
     /// Reads `page` and `per_page`.
     pub fn read(tree: &Value) -> Params<Self> {
-        let Params { value, faults } = read::<Asked>(tree);
+        let Params { value, faults } = read::<PagingParams>(tree);
         let number = |asked: Option<i64>| {
             asked.and_then(|number| u64::try_from(number).ok()).filter(|number| *number > 0)
         };

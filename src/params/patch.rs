@@ -41,13 +41,13 @@ impl<T> Patch<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(NAME, Wish(PhantomData))
+        deserializer.deserialize_newtype_struct(NAME, PatchVisitor(PhantomData))
     }
 }
 
-struct Wish<T>(PhantomData<T>);
+struct PatchVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Wish<T> {
+impl<'de, T: Deserialize<'de>> de::Visitor<'de> for PatchVisitor<T> {
     type Value = Patch<T>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 use validator::Validate;
 
 use super::card::NewCard;
-use super::{Faults, Params, read};
+use super::{FieldErrors, Params, read};
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
-use crate::secret::{Secret, Withheld};
+use crate::sensitive::secret::{Secret, Withheld};
 use crate::wallet::{WalletAToken, WalletGToken};
 
 /// What a payment source is made of.
@@ -77,7 +77,7 @@ struct Made<S: Validate> {
 
 impl NewPaymentSource {
     /// Reads what the type says. A payload that is not whole is refused as any other that cannot be used.
-    pub fn read(tree: &Value) -> Result<Self, Faults> {
+    pub fn read(tree: &Value) -> Result<Self, FieldErrors> {
         let Params { value: typed, mut faults } = read::<Typed>(tree);
         if faults.has("type") {
             if typed.source.is_none() && !faults.has("source") {
@@ -99,15 +99,15 @@ fn made<S: DeserializeOwned + Validate>(tree: &Value) -> Params<S> {
     Params { value: value.source, faults }
 }
 
-fn whole<S: DeserializeOwned + Validate>(tree: &Value) -> Result<S, Faults> {
+fn whole<S: DeserializeOwned + Validate>(tree: &Value) -> Result<S, FieldErrors> {
     let Params { value: Withheld(value), faults } = made::<Withheld<S>>(tree);
     let missing = faults.has("source");
     if faults.is_empty() { Ok(value) } else { Err(if missing { faults } else { unusable() }) }
 }
 
 /// All that is told of a payload that cannot be used (decisions 10).
-pub fn unusable() -> Faults {
-    let mut faults = Faults::default();
+pub fn unusable() -> FieldErrors {
+    let mut faults = FieldErrors::default();
     faults.add("source", super::values::INVALID);
     faults
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use validator::Validate;
 
-use super::{Faults, Params, Patch, values};
+use super::{FieldErrors, Params, Patch, values};
 
 /// A refund to be made.
 #[derive(Deserialize, Validate, ToSchema)]
@@ -17,7 +17,7 @@ pub struct NewRefund {
 
 impl Params<NewRefund> {
     /// The amount asked for; `None` asks for the full amount of the charge.
-    pub fn amount(self) -> Result<Option<i64>, Faults> {
+    pub fn amount(self) -> Result<Option<i64>, FieldErrors> {
         let Self { value, mut faults } = self;
         match value.amount {
             Some(Patch::Blank) => {

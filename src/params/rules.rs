@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use chrono::NaiveDate;
-use entity::Chance;
+use entity::Probability;
 use entity::pricing::Percentage;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -131,7 +131,7 @@ pub fn domain_name(text: &str) -> Result<(), ValidationError> {
 /// A decimal from 0 to 1. Silent on blank text.
 pub fn chance(text: &str) -> Result<(), ValidationError> {
     let text = text.trim();
-    match text.parse::<Chance>() {
+    match text.parse::<Probability>() {
         Err(why) if !text.is_empty() => {
             Err(ValidationError::new("rule").with_message(why.to_string().into()))
         }

@@ -3,16 +3,16 @@
 use entity::account::TransfersSchedule;
 use entity::failure::Decline;
 use entity::refund::RefundOutcome;
-use entity::{Chance, Span};
+use entity::{Probability, TimeSpan};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use validator::Validate;
 
-use super::{Faults, GRACE, Params, Patch, filled, grace, rules};
+use super::{FieldErrors, GRACE, Params, Patch, non_blank, parse_grace_period, rules};
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// How a pending refund is to end.
 #[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
@@ -47,8 +47,8 @@ pub struct ChangedFaults {
 }
 
 /// A chance that was checked; `None` where it is absent or blank.
-pub fn chance(text: Option<&str>) -> Option<Chance> {
-    filled(text)?.parse().ok()
+pub fn chance(text: Option<&str>) -> Option<Probability> {
+    non_blank(text)?.parse().ok()
 }
 
 /// 0 to 1.
@@ -122,9 +122,9 @@ pub struct NewWebhookKey {
 
 impl Params<NewWebhookKey> {
     /// How long the former key signs as well.
-    pub fn grace(self) -> Result<Span, Faults> {
+    pub fn grace(self) -> Result<TimeSpan, FieldErrors> {
         let Self { value, mut faults } = self;
-        let asked = grace(filled(value.grace.as_deref()).unwrap_or(GRACE));
+        let asked = parse_grace_period(non_blank(value.grace.as_deref()).unwrap_or(GRACE));
         if asked.is_none() {
             faults.add("grace", "is not formatted properly");
         }

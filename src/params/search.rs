@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use validator::Validate;
 
-use super::{Paging, Params, filled, read, values::UNLISTED};
+use super::{Paging, Params, non_blank, read, values::UNLISTED};
 use crate::limits::QUERY_CHARACTERS_MIN;
 
 /// What a search asks for. Decisions, chapter 1: order, search dates, search `query`.
@@ -26,7 +26,7 @@ pub struct Search {
 }
 
 #[derive(Deserialize, Validate)]
-struct Asked {
+struct SearchParams {
     #[validate(length(max = 1000))]
     query: Option<String>,
     start_date: Option<String>,
@@ -45,7 +45,7 @@ pub struct Sorting {
 }
 
 #[derive(Deserialize, Validate)]
-struct AskedOrder {
+struct SortingParams {
     sort: Option<String>,
     direction: Option<String>,
 }
@@ -57,17 +57,17 @@ impl Sorting {
         sorts: &'static [&'static str],
         default_sort: impl Into<Option<&'static str>>,
     ) -> Params<Self> {
-        let Params { value: asked, mut faults } = read::<AskedOrder>(tree);
+        let Params { value: asked, mut faults } = read::<SortingParams>(tree);
         let paging = Paging::read(tree);
         faults.append(paging.faults);
-        let sort = match filled(asked.sort.as_deref()) {
+        let sort = match non_blank(asked.sort.as_deref()) {
             None => default_sort.into(),
             Some(name) => sorts.iter().copied().find(|sort| *sort == name).or_else(|| {
                 faults.add("sort", UNLISTED);
                 None
             }),
         };
-        let direction = filled(asked.direction.as_deref()).unwrap_or("1");
+        let direction = non_blank(asked.direction.as_deref()).unwrap_or("1");
         if !matches!(direction, "1" | "-1") {
             faults.add("direction", UNLISTED);
         }
@@ -87,13 +87,13 @@ impl Search {
         sorts: &'static [&'static str],
         default_sort: impl Into<Option<&'static str>>,
     ) -> Params<Self> {
-        let Params { value: asked, mut faults } = read::<Asked>(tree);
+        let Params { value: asked, mut faults } = read::<SearchParams>(tree);
         let sorting = Sorting::read(tree, sorts, default_sort);
         faults.append(sorting.faults);
 
         let mut date = |param, text: &Option<String>| {
-            let text = filled(text.as_deref())?;
-            let date = moment(text);
+            let text = non_blank(text.as_deref())?;
+            let date = parse_time(text);
             if date.is_none() {
                 faults.add(param, "is not formatted properly");
             }
@@ -102,14 +102,14 @@ impl Search {
         let from = date("start_date", &asked.start_date);
         let to = date("end_date", &asked.end_date);
 
-        let query = filled(asked.query.as_deref()).map(str::to_owned);
+        let query = non_blank(asked.query.as_deref()).map(str::to_owned);
         let Sorting { sort, ascending, paging } = sorting.value;
         Params { value: Self { query, from, to, sort, ascending, paging }, faults }
     }
 }
 
 /// A day stands for its first moment, in UTC; so does a time that names no offset.
-pub fn moment(text: &str) -> Option<DateTime<Utc>> {
+pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
     let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
     // chrono reads years of fewer digits than four, too, and drops decimals beyond the ninth.
     let has_year = numbers.clone().any(|digits| digits.len() == 4);

@@ -3,8 +3,8 @@
 mod expiry;
 mod present;
 
-pub use expiry::Expiry;
-pub use present::{Digits, Presented, of_network, of_wallet, present};
+pub use expiry::CardExpiryWork;
+pub use present::{CardCredentials, ValidatedCard, of_network, of_wallet, present};
 
 use entity::card::{self, CardState, Column};
 use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer, subscription};
@@ -14,14 +14,14 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany
 use zeroize::Zeroizing;
 
 use super::context::{Account, Context};
-use super::data_keys::anew::Sealed;
+use super::data_keys::reencrypt::SealedTable;
 use super::{data_keys, idempotency};
 use crate::acquirer::NetworkProof;
 use crate::error::{Error, ErrorCode};
 use crate::limits::CARD_TOKEN_LIFETIME_MONTHS;
 use crate::params::card::NewCard;
-use crate::params::{Params, filled};
-use crate::secret::Secret;
+use crate::params::{Params, non_blank};
+use crate::sensitive::secret::Secret;
 use crate::store::Tx;
 use crate::views;
 
@@ -84,8 +84,8 @@ pub async fn primary_beside(
 }
 
 /// The row with all that it pays by encrypted.
-pub fn seal(ctx: &Context, card: Presented) -> card::Model {
-    let Presented { mut row, digits } = card;
+pub fn seal(ctx: &Context, card: ValidatedCard) -> card::Model {
+    let ValidatedCard { mut row, digits } = card;
     let data_keys = ctx.vault.data_keys();
     let sealed = |what, plain: &[u8]| data_keys.seal(&context(&row, what), plain);
     let number = sealed(Kept::Number, digits.number.expose().as_bytes());
@@ -100,7 +100,7 @@ pub fn seal(ctx: &Context, card: Presented) -> card::Model {
 
 /// A copy of a card for a payment that waits, with its digits encrypted: whatever becomes of the card itself. Nobody gets
 /// its token.
-pub fn copy(ctx: &Context, card: &card::Model, digits: Digits) -> card::Model {
+pub fn copy(ctx: &Context, card: &card::Model, digits: CardCredentials) -> card::Model {
     let row = card::Model {
         id: ctx.ids.token(),
         state: CardState::Reserved,
@@ -108,18 +108,18 @@ pub fn copy(ctx: &Context, card: &card::Model, digits: Digits) -> card::Model {
         expires_at: None,
         ..card.clone()
     };
-    seal(ctx, Presented { row, digits })
+    seal(ctx, ValidatedCard { row, digits })
 }
 
 /// The row of a token that may be used once within a month.
-pub fn single_use(ctx: &Context, account: &Account, card: Presented) -> card::Model {
+pub fn single_use(ctx: &Context, account: &Account, card: ValidatedCard) -> card::Model {
     let mut row = seal(ctx, card);
     row.expires_at = Some(account.now.plus_months(CARD_TOKEN_LIFETIME_MONTHS));
     row
 }
 
 /// What a stored card pays by; cvc and proof are there until its first use.
-pub async fn unseal(ctx: &Context, row: &card::Model) -> Result<Digits, Error> {
+pub async fn unseal(ctx: &Context, row: &card::Model) -> Result<CardCredentials, Error> {
     let open = async |sealed: &Option<Vec<u8>>, what| {
         let Some(sealed) = sealed else { return Ok(None) };
         let key = row.sealed_by.ok_or_else(|| Error::internal("a ciphertext without its key's id"))?;
@@ -128,14 +128,14 @@ pub async fn unseal(ctx: &Context, row: &card::Model) -> Result<Digits, Error> {
         text.map(Some).map_err(|_| Error::internal("digits are no text"))
     };
     let number = open(&row.number_sealed, Kept::Number).await?;
-    Ok(Digits {
+    Ok(CardCredentials {
         number: number.ok_or_else(|| Error::internal("the number of this card is erased"))?,
         cvc: open(&row.cvc_sealed, Kept::Cvc).await?,
         network: open(&row.network_sealed, Kept::Network).await?.map(|text| read(&text)),
     })
 }
 
-impl Sealed for card::Entity {
+impl SealedTable for card::Entity {
     const SEALED_BY: Column = Column::SealedBy;
     const SEALED: &'static [Column] = &[Column::NumberSealed, Column::CvcSealed, Column::NetworkSealed];
 
@@ -158,7 +158,7 @@ fn spelled(network: &NetworkProof) -> Zeroizing<Vec<u8>> {
 
 fn read(text: &Secret) -> NetworkProof {
     let (eci, cryptogram) = text.expose().split_once('\n').unwrap_or_default();
-    NetworkProof { eci: filled(Some(eci)).map(str::to_owned), cryptogram: cryptogram.into() }
+    NetworkProof { eci: non_blank(Some(eci)).map(str::to_owned), cryptogram: cryptogram.into() }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -176,19 +176,19 @@ fn context(row: &card::Model, what: Kept) -> Vec<u8> {
 /// Hold an unused token for an attempt. False where it is not unused any more, or has expired.
 pub async fn reserve(tx: &Tx, account: AccountToken, id: CardToken, now: Timestamp) -> Result<bool, Error> {
     let unused = from(account, id, CardState::Unused).filter(Column::ExpiresAt.gt(now));
-    Ok(tx.guard(unused.col_expr(Column::State, state(CardState::Reserved))).await?)
+    Ok(tx.compare_and_set(unused.col_expr(Column::State, state(CardState::Reserved))).await?)
 }
 
 /// The acquirer has answered: the token is spent and its digits go.
 pub async fn consume(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
     let spent = erased(from(account, id, CardState::Reserved));
-    Ok(tx.change(spent.col_expr(Column::State, state(CardState::Used))).await?)
+    Ok(tx.defer_update(spent.col_expr(Column::State, state(CardState::Used))).await?)
 }
 
 /// Nothing was charged: the token may be used after all.
 pub async fn release(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
     let free = from(account, id, CardState::Reserved).col_expr(Column::State, state(CardState::Unused));
-    Ok(tx.change(free).await?)
+    Ok(tx.defer_update(free).await?)
 }
 
 /// Give an unused token to a customer. It keeps its number, never its cvc nor a wallet's proof. False as for [`reserve`].
@@ -206,7 +206,7 @@ pub async fn attach(
         .col_expr(Column::CvcSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::NetworkSealed, Expr::value(None::<Vec<u8>>))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
-    Ok(tx.guard(attached).await?)
+    Ok(tx.compare_and_set(attached).await?)
 }
 
 /// Delete a customer's card, or all of them. A subscription that named one falls back to the primary card (decisions 6).
@@ -239,7 +239,7 @@ pub async fn delete_of_customer(
 /// Delete the copy of a payment that waits no more.
 pub async fn delete_copy(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
     let copy = card::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(id));
-    Ok(tx.change(copy).await?)
+    Ok(tx.defer_update(copy).await?)
 }
 
 /// A card inside a unit of work.

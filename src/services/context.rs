@@ -7,25 +7,25 @@ use std::time::Duration;
 
 use entity::api_key::KeyKind;
 use entity::pricing::Pricing;
-use entity::{AccountToken, Span, Timestamp, account};
+use entity::{AccountToken, TimeSpan, Timestamp, account};
 use moka::future::Cache;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 use super::audit::KeyUses;
-use super::claim::Claim;
+use super::idempotency::claim::IdempotencyClaim;
 use super::request_log::RequestLog;
 use super::wallets::providers::Wallets;
 use crate::acquirer::Acquirer;
-use crate::answer::Wrap;
 use crate::blobs::Blobs;
-use crate::clock::{Clock, Ids};
 use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::outbound::Outbound;
-use crate::random::Chance;
+use crate::response::ResponseKind;
+use crate::runtime::clock::{Clock, IdGenerator};
+use crate::runtime::random::RandomSource;
+use crate::runtime::request_context::{acquire_detached_permit, detach};
 use crate::store::Store;
-use crate::under_way::{goes_on, handed_on};
 use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
@@ -40,9 +40,9 @@ pub struct Context {
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// The generator of ids.
-    pub ids: Arc<Ids>,
+    pub ids: Arc<IdGenerator>,
     /// Where everything else comes from that is drawn for callers to see.
-    pub chance: Arc<Chance>,
+    pub chance: Arc<RandomSource>,
     /// Ciphers and keyed hashes.
     pub vault: Arc<Vault>,
     /// What opens the keys that another process has put into the table since.
@@ -62,7 +62,7 @@ pub struct Context {
     /// The server's address as callers know it.
     pub base_url: Arc<str>,
     /// How long events and webhooks are kept.
-    pub retention: Span,
+    pub retention: TimeSpan,
     /// Rung when a request has made something due at once that it does not wait for.
     pub due_now: Notify,
     /// Rung when a request has made a webhook due.
@@ -88,11 +88,11 @@ impl Context {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        if !goes_on() {
+        if !acquire_detached_permit() {
             metrics::counter!("card_payments_shed_total", "what" => "task").increment(1);
             return Err(ErrorCode::ServiceUnavailable.into());
         }
-        let task = self.tasks.spawn(handed_on(work));
+        let task = self.tasks.spawn(detach(work));
         task.await.unwrap_or_else(|_| Err(Error::internal("a task ended before its work did")))
     }
 }
@@ -115,7 +115,7 @@ pub struct Account {
     /// By the account's clock: what the request shows and stores as now.
     pub now: Timestamp,
     /// The Idempotency-Key that the request carries.
-    claim: Option<Claim>,
+    claim: Option<IdempotencyClaim>,
 }
 
 impl Account {
@@ -127,18 +127,18 @@ impl Account {
 
     /// The account, for a request that carries an Idempotency-Key.
     #[must_use]
-    pub fn under(self, claim: Option<Claim>) -> Self {
+    pub fn under(self, claim: Option<IdempotencyClaim>) -> Self {
         Self { claim, ..self }
     }
 
     /// The account, for a request whose answer is wrapped like this.
     #[must_use]
-    pub fn answers(&self, wrap: Wrap) -> Self {
+    pub fn answers(&self, wrap: ResponseKind) -> Self {
         Self { claim: self.claim.clone().map(|claim| claim.answers(wrap)), ..self.clone() }
     }
 
     /// The Idempotency-Key that the request carries.
-    pub fn claim(&self) -> Option<&Claim> {
+    pub fn claim(&self) -> Option<&IdempotencyClaim> {
         self.claim.as_ref()
     }
 
@@ -153,7 +153,7 @@ impl Account {
     }
 
     /// How far its clock runs ahead of the wall clock.
-    pub fn offset(&self) -> Span {
+    pub fn offset(&self) -> TimeSpan {
         self.row.clock_offset
     }
 

@@ -11,11 +11,11 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter};
 use serde_json::json;
 
-use super::audit::{self, Act};
+use super::audit::{self, OperatorAction};
 use super::context::{Account, Context};
 use super::events;
 use super::ledger::{self, Entry};
-use super::page::{List, Page};
+use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::params::deposit::Arrival;
@@ -32,7 +32,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Depos
 }
 
 /// The account's deposits, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Deposit>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Deposit>, Error> {
     let deposits = List::newest_first(account.id(), deposit::Entity::owned_by(account.id()));
     Ok(deposits.counted(ctx, Counted::Deposits, paging).await?.map(Deposit::from))
 }
@@ -44,7 +44,8 @@ pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result
             async move {
                 let row = of(account, tx.token(), arrival.clone());
                 let detail = json!({ "amount": row.amount });
-                let act = Act::about(Action::DepositCreated, row.account_id, row.id.to_string(), detail);
+                let act =
+                    OperatorAction::about(Action::DepositCreated, row.account_id, row.id.to_string(), detail);
                 audit::record(tx, &act)?;
                 make(tx, &row).await
             }

@@ -9,7 +9,7 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Serialize;
 
 use super::context::{Account, Context};
-use super::page::{List, Page};
+use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::store::Tx;
@@ -25,7 +25,7 @@ pub fn record(
     record: &impl Serialize,
 ) -> Result<(), Error> {
     let id = note(tx, account, now, what, record)?;
-    tx.announce(account, id, now);
+    tx.publish_event(account, id, now);
     Ok(())
 }
 
@@ -54,7 +54,7 @@ pub async fn list(
     ctx: &Context,
     account: &Account,
     paging: Paging,
-) -> Result<Page<views::event::Event>, Error> {
+) -> Result<ListPage<views::event::Event>, Error> {
     let events = List::newest_first(account.id(), event::Entity::owned_by(account.id()));
     Ok(events.counted(ctx, Counted::Events, paging).await?.map(views::event::Event::from))
 }

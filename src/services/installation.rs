@@ -42,7 +42,7 @@ pub enum InstallationError {
 const ENVIRONMENT: &str = "environment";
 /// Marks that it has its keys, so that it is empty no more: of two copies that start at once, one makes them.
 pub const KEYS: &str = "keys";
-/// Which seed it was begun with, as [`Chance::fingerprint`](crate::random::Chance::fingerprint) names it, and how often it was since.
+/// Which seed it was begun with, as [`Chance::fingerprint`](crate::runtime::random::RandomSource::fingerprint) names it, and how often it was since.
 const SEED: &str = "seed";
 
 /// Returns what identifies an installation on /healthz and for `check`: the hashed id of a key that no rotation replaces.

@@ -10,30 +10,26 @@
 //! that an account holds), due (the registry of all due work), sandbox (what testers may order of all these).
 
 pub mod accounts;
+mod acquirer_lookup;
 pub mod audit;
 pub mod authorisations;
 pub mod bank_accounts;
 pub mod cards;
 pub mod charges;
-pub mod claim;
-mod clocks;
 pub mod context;
 pub mod customers;
 pub mod data_keys;
 pub mod deposits;
-mod directory;
 pub mod disputes;
-pub mod due;
-mod due_work;
+pub mod due_work;
 pub mod events;
 pub mod files;
 pub mod idempotency;
 pub mod installation;
 pub mod ledger;
 pub mod merchants;
-pub mod moment;
 pub mod page;
-pub mod payment;
+pub mod payer;
 pub mod payment_sources;
 pub mod plans;
 pub mod recipients;
@@ -41,6 +37,7 @@ pub mod refunds;
 pub mod request_log;
 mod retention;
 pub mod sandbox;
+mod search_text;
 pub mod settlement;
 pub mod snapshots;
 pub mod subscriptions;
@@ -49,6 +46,5 @@ pub mod transfers;
 pub mod wallets;
 pub mod webhook_endpoints;
 pub mod webhooks;
-mod words;
 
 pub use context::{Account, Context, Ctx};

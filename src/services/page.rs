@@ -13,11 +13,11 @@ use sea_orm::{
 use super::context::Context;
 use crate::error::Error;
 use crate::params::Paging;
-use crate::store::{InOrder, Record, Worded};
+use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
 /// Records of one page, and how many there are on all of them.
 #[derive(Debug)]
-pub struct Page<T> {
+pub struct ListPage<T> {
     /// This page's.
     pub records: Vec<T>,
     /// On all pages.
@@ -26,10 +26,14 @@ pub struct Page<T> {
     pub paging: Paging,
 }
 
-impl<T> Page<T> {
+impl<T> ListPage<T> {
     /// The same page of something else.
-    pub fn map<U>(self, f: impl FnMut(T) -> U) -> Page<U> {
-        Page { records: self.records.into_iter().map(f).collect(), count: self.count, paging: self.paging }
+    pub fn map<U>(self, f: impl FnMut(T) -> U) -> ListPage<U> {
+        ListPage {
+            records: self.records.into_iter().map(f).collect(),
+            count: self.count,
+            paging: self.paging,
+        }
     }
 }
 
@@ -41,12 +45,12 @@ pub struct List<E: Listed, R = <E as EntityTrait>::Model> {
     /// Whether the rows are found by something more selective than the order's index.
     selective: bool,
     columns: Vec<E::Column>,
-    beside: Beside,
+    beside: ExtraColumns,
     record: PhantomData<fn() -> R>,
 }
 
 /// Adds to a statement what stands beside an account's records, which go by this name.
-pub type Beside = fn(&mut SelectStatement, AccountToken, &DynIden);
+pub type ExtraColumns = fn(&mut SelectStatement, AccountToken, &DynIden);
 
 impl<E: Listed> List<E> {
     /// Rows of an account, newest first.
@@ -67,13 +71,13 @@ impl<E: Listed> List<E> {
 
     /// The same list, of whose rows no more is read than these columns, the id and those of the order among them, and
     /// what stands beside.
-    pub fn reading<R>(self, columns: &[E::Column], beside: Beside) -> List<E, R> {
+    pub fn reading<R>(self, columns: &[E::Column], beside: ExtraColumns) -> List<E, R> {
         let Self { account, rows, order, selective, .. } = self;
         List { account, rows, order, selective, columns: columns.to_vec(), beside, record: PhantomData }
     }
 }
 
-impl<E: Listed, R: Record> List<E, R> {
+impl<E: Listed, R: FromColumns> List<E, R> {
     /// The same list, found first and sorted afterwards: both databases would rather walk the account in the order's
     /// index and ask of each row whether it was found, and of few they find the last one at the end.
     #[must_use]
@@ -83,7 +87,7 @@ impl<E: Listed, R: Record> List<E, R> {
     }
 
     /// A page of the whole list, whose size is kept in a counter.
-    pub async fn counted(self, ctx: &Context, what: Counted, paging: Paging) -> Result<Page<R>, Error> {
+    pub async fn counted(self, ctx: &Context, what: Counted, paging: Paging) -> Result<ListPage<R>, Error> {
         let size = counter(self.account, what);
         self.fetch(ctx, size, paging).await
     }
@@ -94,16 +98,16 @@ impl<E: Listed, R: Record> List<E, R> {
         ctx: &Context,
         (account, what): (AccountToken, Counted),
         paging: Paging,
-        (worded, values): (&'static Worded, Vec<Value>),
+        (worded, values): (&'static CachedStatement, Vec<Value>),
         list: impl Fn() -> Self,
-    ) -> Result<Page<R>, Error> {
+    ) -> Result<ListPage<R>, Error> {
         if paging.offset() == 0 {
             let mut all = vec![account.into(), what.into()];
             all.extend(values);
             all.extend([paging.per_page.into(), paging.offset().into()]);
             let word = || list().statement(counter(account, what), paging);
             let rows = ctx.store.read().records(worded.statement(ctx.store.backend(), all, word)).await?;
-            if let Some(page) = Page::of(rows, paging) {
+            if let Some(page) = ListPage::of(rows, paging) {
                 return Ok(page);
             }
         }
@@ -111,29 +115,29 @@ impl<E: Listed, R: Record> List<E, R> {
     }
 
     /// A page of a part of the list: its range of an index is counted.
-    pub async fn ranged(self, ctx: &Context, paging: Paging) -> Result<Page<R>, Error> {
+    pub async fn ranged(self, ctx: &Context, paging: Paging) -> Result<ListPage<R>, Error> {
         let size = self.rows.clone().select_only().column_as(Expr::col(Asterisk).count(), TOTAL).into_query();
         self.fetch(ctx, size, paging).await
     }
 
     /// A page of a part of the list whose size is known.
-    pub async fn of_size(self, ctx: &Context, size: u64, paging: Paging) -> Result<Page<R>, Error> {
+    pub async fn of_size(self, ctx: &Context, size: u64, paging: Paging) -> Result<ListPage<R>, Error> {
         if size <= paging.offset() {
-            return Ok(Page { records: Vec::new(), count: size, paging });
+            return Ok(ListPage { records: Vec::new(), count: size, paging });
         }
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         self.fetch(ctx, Query::select().expr_as(Expr::value(size).cast_as("BIGINT"), TOTAL).take(), paging)
             .await
     }
 
-    async fn fetch(self, ctx: &Context, size: SelectStatement, paging: Paging) -> Result<Page<R>, Error> {
+    async fn fetch(self, ctx: &Context, size: SelectStatement, paging: Paging) -> Result<ListPage<R>, Error> {
         let db = ctx.store.read();
         let statement = ctx.store.backend().build(&self.statement(size.clone(), paging));
         // Past the end there is no row that tells the size. Where it then says that there is one, somebody has been
         // quicker.
         let mut count = 0;
         for _ in 0..2 {
-            if let Some(page) = Page::of(db.records(statement.clone()).await?, paging) {
+            if let Some(page) = ListPage::of(db.records(statement.clone()).await?, paging) {
                 return Ok(page);
             }
             count = db.query_one(&size).await?.as_ref().map(total).transpose()?.unwrap_or_default();
@@ -141,7 +145,7 @@ impl<E: Listed, R: Record> List<E, R> {
                 break;
             }
         }
-        Ok(Page { records: Vec::new(), count, paging })
+        Ok(ListPage { records: Vec::new(), count, paging })
     }
 
     /// The size of the whole list, the page's rows, and what stands beside them.
@@ -186,20 +190,20 @@ fn counter(account: AccountToken, what: Counted) -> SelectStatement {
 }
 
 /// One of many: each row says how many there are on all pages, too.
-struct OneOf<R> {
+struct CountedRow<R> {
     all: i64,
     record: R,
 }
 
-impl<R: Record> Record for OneOf<R> {
-    fn read(row: &mut impl InOrder) -> Result<Self, DbErr> {
+impl<R: FromColumns> FromColumns for CountedRow<R> {
+    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
         Ok(Self { all: row.next(TOTAL)?, record: R::read(row)? })
     }
 }
 
-impl<R> Page<R> {
+impl<R> ListPage<R> {
     /// What the rows of a statement say; nothing, where there are none.
-    fn of(rows: Vec<OneOf<R>>, paging: Paging) -> Option<Self> {
+    fn of(rows: Vec<CountedRow<R>>, paging: Paging) -> Option<Self> {
         let count = u64::try_from(rows.first()?.all).unwrap_or_default();
         Some(Self { records: rows.into_iter().map(|row| row.record).collect(), count, paging })
     }

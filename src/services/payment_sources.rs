@@ -6,7 +6,7 @@ use entity::wallet_payload;
 use futures::FutureExt;
 use sea_orm::ActiveEnum;
 
-use super::cards::{self, Presented};
+use super::cards::{self, ValidatedCard};
 use super::context::{Account, Context};
 use super::idempotency;
 use super::wallets::{certificates, payloads};
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::params::payment_source::{NewPaymentSource, unusable};
 use crate::views::payment_source::PaymentSource;
-use crate::wallet::{Opened, Unreadable, WalletAToken, WalletGToken};
+use crate::wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 
 /// Store a payment source in exchange for a single-use token. A wallet's payload is verified and opened, and can be
 /// stored once.
@@ -69,7 +69,7 @@ async fn of_wallet_a(
     ctx: &Context,
     account: &Account,
     token: &WalletAToken,
-) -> Result<Result<Opened, Unreadable>, Error> {
+) -> Result<Result<DecryptedPayload, Unreadable>, Error> {
     let Some(merchant) = certificates::merchant(ctx, account, &token.header.public_key_hash).await? else {
         return Ok(Err(Unreadable));
     };
@@ -77,7 +77,11 @@ async fn of_wallet_a(
 }
 
 /// The gateway's key is everybody's, so the payload says for which account its holder meant it.
-fn of_wallet_g(ctx: &Context, account: &Account, token: &WalletGToken) -> Result<Opened, Unreadable> {
+fn of_wallet_g(
+    ctx: &Context,
+    account: &Account,
+    token: &WalletGToken,
+) -> Result<DecryptedPayload, Unreadable> {
     let gateway = ctx.wallets.gateway.as_ref().ok_or(Unreadable)?;
     let opened = token.open(gateway, &ctx.wallets.roots, ctx.clock.now())?;
     let meant = opened.merchant.as_deref() == Some(account.id().to_string().as_str());
@@ -88,9 +92,9 @@ async fn of_wallet(
     ctx: &Context,
     account: &Account,
     wallet: SourceType,
-    opened: Result<Opened, Unreadable>,
-) -> Result<(Presented, Option<wallet_payload::Model>), Error> {
-    let Opened { card, payment, until, merchant: _ } = opened.map_err(|Unreadable| unusable())?;
+    opened: Result<DecryptedPayload, Unreadable>,
+) -> Result<(ValidatedCard, Option<wallet_payload::Model>), Error> {
+    let DecryptedPayload { card, payment, until, merchant: _ } = opened.map_err(|Unreadable| unusable())?;
     let card = cards::of_wallet(ctx, account, wallet, card).await?.ok_or_else(unusable)?;
     Ok((card, Some(payloads::used(account.id(), &wallet.to_value(), &payment, until))))
 }

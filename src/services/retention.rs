@@ -4,15 +4,15 @@
 
 use entity::account::Column;
 use entity::counter::Counted;
-use entity::{Listed, Owned, Span, Timestamp, account, event, logged_request, webhook};
+use entity::{Listed, Owned, TimeSpan, Timestamp, account, event, logged_request, webhook};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
 
-use super::clocks;
 use super::context::Context;
-use super::due_work::{DueWork, Ran, Reach, Subject};
-use super::moment::{Mark, Moment};
+use super::due_work::clocks;
+use super::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use super::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::error::Error;
 use crate::limits::PURGE_BATCH;
 use crate::store::Tx;
@@ -31,19 +31,19 @@ impl DueWork for Purge {
         clocks::accounts(Column::PurgeAt, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<account::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<account::Entity> {
         account::Entity::find_by_id(reach.account)
     }
 
-    fn subject(row: &account::Model) -> Subject {
-        Subject { account: row.id, at: row.purge_at, token: row.id.to_string(), held_until: None }
+    fn subject(row: &account::Model) -> DueRow {
+        DueRow { account: row.id, at: row.purge_at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: account::Model) -> Result<Ran, Error> {
+    async fn work(ctx: &Context, moment: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
         let (now, wall) = (moment.now(ctx), ctx.clock.now());
-        let batch = Batch { account: row, now, wall, kept: ctx.retention, mark: moment.mark() };
+        let batch = Batch { account: row, now, wall, kept: ctx.retention, mark: moment.clock_update() };
         let gone = ctx.store.write(batch, |tx, batch| batch.record(tx).boxed()).await?;
-        Ok(if gone > 0 { Ran::Quietly } else { Ran::Nothing })
+        Ok(if gone > 0 { WorkResult::Silent } else { WorkResult::Skipped })
     }
 }
 
@@ -51,15 +51,15 @@ struct Batch {
     account: account::Model,
     now: Timestamp,
     wall: Timestamp,
-    kept: Span,
-    mark: Mark,
+    kept: TimeSpan,
+    mark: OptionalClockUpdate,
 }
 
 impl Batch {
     /// How many rows are gone.
     async fn record(&self, tx: &Tx) -> Result<u64, Error> {
         // Two copies that purge together would each take what it cannot delete for gone.
-        tx.hold_account(self.account.id).await?;
+        tx.lock_account(self.account.id).await?;
         // Webhooks first: none outlives its event.
         let webhooks = self.delete_oldest::<webhook::Entity>(tx, webhook::Column::CreatedAt).await?;
         tx.uncount(self.account.id, Counted::Webhooks, webhooks);

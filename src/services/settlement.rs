@@ -13,22 +13,23 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use super::accounts::settings;
 use super::context::{Account, Context};
-use super::due_work::{DueWork, Ran, Reach, Subject};
-use super::ledger::lines::{self, Lines};
-use super::ledger::{self, Draws, Entry, NotCovered};
-use super::moment::{Mark, Moment};
-use super::{bank_accounts, clocks, transfers, words};
-use crate::crash;
+use super::due_work::clocks;
+use super::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use super::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use super::ledger::lines::{self, SettlementLines};
+use super::ledger::{self, BalanceTooLow, Entry, FundsSource};
+use super::{bank_accounts, search_text, transfers};
 use crate::error::Error;
+use crate::runtime::crash_points;
 use crate::store::Tx;
 
 /// What a settlement shows as its description.
 const DESCRIPTION: &str = "Settlement";
 
 /// Accounts whose day of settlement has come.
-pub struct Settlement;
+pub struct SettlementWork;
 
-impl DueWork for Settlement {
+impl DueWork for SettlementWork {
     type Entity = account::Entity;
     const NAME: &'static str = "settlement";
     const AT: Column = Column::SettlesAt;
@@ -38,21 +39,26 @@ impl DueWork for Settlement {
         clocks::accounts(Column::SettlesAt, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<account::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<account::Entity> {
         account::Entity::find_by_id(reach.account)
     }
 
-    fn subject(row: &account::Model) -> Subject {
+    fn subject(row: &account::Model) -> DueRow {
         let at = row.settles_at.unwrap_or(row.created_at);
-        Subject { account: row.id, at, token: row.id.to_string(), held_until: None }
+        DueRow { account: row.id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: account::Model) -> Result<Ran, Error> {
-        let Some(due) = row.settles_at else { return Ok(Ran::Nothing) };
-        let run =
-            Run { account: row.id, due, id: ctx.ids.token(), now: moment.now(ctx), mark: moment.mark() };
+    async fn work(ctx: &Context, moment: &WorkTime, row: account::Model) -> Result<WorkResult, Error> {
+        let Some(due) = row.settles_at else { return Ok(WorkResult::Skipped) };
+        let run = Run {
+            account: row.id,
+            due,
+            id: ctx.ids.token(),
+            now: moment.now(ctx),
+            mark: moment.clock_update(),
+        };
         let ran = ctx.store.write(run, |tx, run| run.record(tx).boxed()).await;
-        crash::point("settlement", "outcome.after");
+        crash_points::point("settlement", "outcome.after");
         ran
     }
 }
@@ -63,26 +69,26 @@ struct Run {
     due: Timestamp,
     id: TransferToken,
     now: Timestamp,
-    mark: Mark,
+    mark: OptionalClockUpdate,
 }
 
 impl Run {
     /// Of two workers one settles the day: the other waits for the account's row, and finds its next day there.
-    async fn record(&self, tx: &Tx) -> Result<Ran, Error> {
+    async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
         let row = settings::held(tx, self.account).await?;
         if row.settles_at != Some(self.due) {
-            return Ok(Ran::Nothing);
+            return Ok(WorkResult::Skipped);
         }
         let next = row.transfers_schedule.next_after(self.due).map(Timestamp::millis);
         let settled = settings::of(self.account).col_expr(Column::SettlesAt, Expr::value(next));
         settled.filter(Column::SettlesAt.eq(self.due)).exec(tx).await?;
         let mut account = Account::new(row, self.now);
         account.now = self.now;
-        tx.take_time().await?;
+        tx.disable_timeouts().await?;
         let paid = self.pay(tx, &account).await?;
         self.mark.set(tx).await?;
-        crash::point("settlement", "outcome.before");
-        Ok(if paid { Ran::Event(EventType::TransferCreated) } else { Ran::Nothing })
+        crash_points::point("settlement", "outcome.before");
+        Ok(if paid { WorkResult::Event(EventType::TransferCreated) } else { WorkResult::Skipped })
     }
 
     /// Pay out what waits, if it can be paid: otherwise it waits on.
@@ -105,8 +111,9 @@ impl Run {
             source: self.id.into(),
             now: self.now,
         };
-        let taken = ledger::debit(tx, &entry, Draws::Available, claimed.amount(), Book::Transfers).await?;
-        if taken == Err(NotCovered) {
+        let taken =
+            ledger::debit(tx, &entry, FundsSource::Available, claimed.amount(), Book::Transfers).await?;
+        if taken == Err(BalanceTooLow) {
             return self.let_go(tx).await;
         }
         let own = bank_accounts::in_unit(tx, self.account, own).await?;
@@ -115,7 +122,7 @@ impl Run {
             tx,
             transfer::Model {
                 description: DESCRIPTION.into(),
-                search_text: words::kept([DESCRIPTION]),
+                search_text: search_text::kept([DESCRIPTION]),
                 total_credits: claimed.credits,
                 total_debits: claimed.debits,
                 line_items_count: claimed.count,
@@ -131,8 +138,8 @@ impl Run {
         Ok(false)
     }
 
-    async fn can_pay(&self, tx: &Tx, lines: Lines) -> Result<bool, Error> {
+    async fn can_pay(&self, tx: &Tx, lines: SettlementLines) -> Result<bool, Error> {
         let amount = lines.amount();
-        Ok(amount > 0 && ledger::covers(tx, self.account, self.now, Draws::Available, amount).await?)
+        Ok(amount > 0 && ledger::covers(tx, self.account, self.now, FundsSource::Available, amount).await?)
     }
 }

@@ -12,7 +12,7 @@ use url::Url;
 
 use super::context::{Account, Context};
 use super::idempotency;
-use super::page::{List, Page};
+use super::page::{List, ListPage};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{PURGE_BATCH, WEBHOOK_ENDPOINTS_MAX};
 use crate::params::webhook_endpoint::NewWebhookEndpoint;
@@ -80,11 +80,16 @@ async fn record(tx: &Tx, row: &webhook_endpoint::Model) -> Result<webhook_endpoi
 }
 
 /// The account's endpoints, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<WebhookEndpoint>, Error> {
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    paging: Paging,
+) -> Result<ListPage<WebhookEndpoint>, Error> {
     let rows = webhook_endpoint::Entity::owned_by(account.id());
-    let Page { records, count, paging } = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
+    let ListPage { records, count, paging } =
+        List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
     let records = try_join_all(records.into_iter().map(|row| shown(ctx, row))).await?;
-    Ok(Page { records, count, paging })
+    Ok(ListPage { records, count, paging })
 }
 
 /// One endpoint.

@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 
 use super::connect::{ConnectError, Location, refuse_foreign_file};
 use super::sqlite::{Connection, DatabaseFile};
-use crate::progress::Progress;
+use crate::runtime::progress::Progress;
 
 /// Why there is no copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]

@@ -11,14 +11,14 @@ use sea_orm::{
     Statement, sqlx,
 };
 
-use super::connections::Connections;
 use super::either::{Either, Origin, Reading};
+use super::postgres_pool::PostgresPool;
 use super::probe::probe;
-use super::sqlite::{self, Connection, DatabaseFile, Door, FileLock, Readers, Writing};
-use super::watched::watched;
-use crate::folder::{self, NoFolder};
+use super::sqlite::{self, Connection, DatabaseFile, FileLock, Readers, SqliteAdapter, WriteConnection};
+use super::statement_observer::watched;
 use crate::limits::PROVING_BYTES;
-use crate::progress::Progress;
+use crate::runtime::durable_fs::{self, NoFolder};
+use crate::runtime::progress::Progress;
 
 /// Where the data is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,7 +182,7 @@ pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec
 async fn prepared_file(
     file: &Arc<DatabaseFile>,
     on_step: OnStep<'_>,
-) -> Result<(Writing, Option<String>), ConnectError> {
+) -> Result<(WriteConnection, Option<String>), ConnectError> {
     let path = file.path();
     refuse_foreign_file(path)?;
     // It turns on the write-ahead log.
@@ -194,7 +194,7 @@ async fn prepared_file(
         Err(error) if is_full(&error) => Some(lacks_room(path).unwrap_or_else(|| "the disk is full".into())),
         done => done.map(|_| lacks_room(path))?,
     };
-    let writing = Writing::on(connection);
+    let writing = WriteConnection::on(connection);
     sqlite::migrate(&writing, on_step).await?;
     Ok((writing, full))
 }
@@ -208,12 +208,16 @@ pub(super) async fn open(
         Location::Sqlite { path } => {
             let file = Arc::new(DatabaseFile::open(path, lock)?);
             let (writing, full) = prepared_file(&file, &|_, _| ()).await?;
-            Ok((Either::Sqlite(Door(Readers::new(&file))), Either::Sqlite(Door(writing)), full))
+            Ok((
+                Either::Sqlite(SqliteAdapter(Readers::new(&file))),
+                Either::Sqlite(SqliteAdapter(writing)),
+                full,
+            ))
         }
         Location::Postgres { url } => {
             let pool = postgres(url).await?;
             prepare(&pool, &|_, _| ()).await?;
-            let both = Connections::new(watched(pool), POSTGRES_STATEMENTS);
+            let both = PostgresPool::new(watched(pool), POSTGRES_STATEMENTS);
             Ok((Either::Postgres(both.clone()), Either::Postgres(both), None))
         }
     }
@@ -315,7 +319,7 @@ pub(super) fn refuse_unusable(path: &Path) -> Result<(), ConnectError> {
         return Err(ConnectError::NoFile(path.into()));
     }
     if let Some(folder) = path.parent() {
-        folder::refuse_other(folder)?;
+        durable_fs::refuse_other(folder)?;
     }
     if path.exists() {
         // To open it for writing changes nothing.
@@ -334,8 +338,8 @@ pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
 }
 
 /// A connection to a file that is there, which turns nothing on.
-pub(super) fn looker(path: &Path) -> Result<Door<Writing>, ConnectError> {
-    Ok(Door(Writing::on(Connection::to_look_at(path)?)))
+pub(super) fn looker(path: &Path) -> Result<SqliteAdapter<WriteConnection>, ConnectError> {
+    Ok(SqliteAdapter(WriteConnection::on(Connection::to_look_at(path)?)))
 }
 
 /// A database with tables, none of them our record of migrations, is somebody else's.

@@ -4,7 +4,7 @@
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 use super::connect::{self, ConnectError, Location};
-use crate::progress::Progress;
+use crate::runtime::progress::Progress;
 
 /// Where the rows of a table are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,29 +6,29 @@ use sea_orm::{
     ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, Statement, StreamTrait,
 };
 
-use super::connections::Connections;
-use super::record::{PostgresRow, Record};
-use super::sqlite::{Door, Look, Readers, Writing};
+use super::columns::{FromColumns, PostgresRow};
+use super::postgres_pool::PostgresPool;
+use super::sqlite::{Look, Readers, SqliteAdapter, WriteConnection};
 
 /// One of both.
 #[derive(Clone)]
 pub enum Either<S, P> {
     /// SQLite's.
-    Sqlite(Door<S>),
+    Sqlite(SqliteAdapter<S>),
     /// PostgreSQL's.
     Postgres(P),
 }
 
 /// What reads run on.
-pub(super) type Reading = Either<Readers, Connections>;
+pub(super) type Reading = Either<Readers, PostgresPool>;
 /// Where transactions begin.
-pub(super) type Origin = Either<Writing, Connections>;
+pub(super) type Origin = Either<WriteConnection, PostgresPool>;
 /// A transaction that reads: all queries on it see the same committed state.
 pub type Snapshot = Either<Look, DatabaseTransaction>;
 
 impl Reading {
     /// What is read of all rows that a statement finds.
-    pub async fn records<R: Record>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
+    pub async fn records<R: FromColumns>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
         match self {
             Self::Sqlite(readers) => readers.records(statement).await,
             Self::Postgres(connections) => {
@@ -65,7 +65,7 @@ impl Snapshot {
 impl<S, P> ConnectionTrait for Either<S, P>
 where
     S: Send + Sync,
-    Door<S>: ConnectionTrait,
+    SqliteAdapter<S>: ConnectionTrait,
     P: ConnectionTrait,
 {
     fn get_database_backend(&self) -> DbBackend {

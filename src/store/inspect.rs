@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 use migration::Migrator;
 use sea_orm::{
     AccessMode, ConnectionTrait, DbBackend, DbErr, FromQueryResult, IsolationLevel, Statement,
@@ -12,15 +12,15 @@ use sea_orm::{
 };
 
 use super::connect::{self, ConnectError, Location, POSTGRES_CONNECTIONS};
-use super::look::{Found, found, is_installed, statement};
-use super::sqlite::{self, Connection, Door, Writing};
-use crate::clock::Clock;
+use super::installation_info::{InstallationInfo, found, is_installed, statement};
+use super::sqlite::{self, Connection, SqliteAdapter, WriteConnection};
+use crate::runtime::clock::Clock;
 
 /// A database.
 #[derive(Debug)]
 pub struct Inspection {
     /// What it says of itself.
-    pub found: Found,
+    pub found: InstallationInfo,
     /// Steps of the schema that it has not seen.
     pub missing: Vec<String>,
     /// Steps that it has seen and this program does not know.
@@ -63,9 +63,9 @@ pub struct PostgresServer {
     /// What it says.
     pub said: PostgresSaid,
     /// How far its clock is ahead of ours.
-    pub ahead: Span,
+    pub ahead: TimeSpan,
     /// By how much that may be wrong: half of the time that the question took.
-    pub give_or_take: Span,
+    pub give_or_take: TimeSpan,
     /// How many connections a copy of the server opens.
     pub wanted: i64,
 }
@@ -149,7 +149,7 @@ pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspectio
             let said = said.ok_or_else(|| DbErr::RecordNotFound("pg_database".into()))?;
             let (said, took) =
                 (PostgresSaid::from_query_result(&said, "")?, clock.elapsed().saturating_sub(asked));
-            let give_or_take = Span::from_millis(i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX));
+            let give_or_take = TimeSpan::from_millis(i64::try_from(took.as_millis() / 2).unwrap_or(i64::MAX));
             let ahead = Timestamp::from_millis(said.now) - (clock.now() - give_or_take);
             let wanted = POSTGRES_CONNECTIONS.into();
             let kind = DatabaseKind::Postgres(Box::new(PostgresServer { said, ahead, give_or_take, wanted }));
@@ -178,7 +178,7 @@ async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
     if bytes.is_none_or(|bytes| bytes == 0) {
         let missing = Migrator::names();
         return Ok(Inspection {
-            found: Found::default(),
+            found: InstallationInfo::default(),
             missing,
             unknown: Vec::new(),
             youngest_key: None,
@@ -186,7 +186,7 @@ async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
             kind,
         });
     }
-    with_contents(&Door(Writing::on(Connection::to_read(path)?)), kind).await
+    with_contents(&SqliteAdapter(WriteConnection::on(Connection::to_read(path)?)), kind).await
 }
 
 async fn with_contents(

@@ -6,7 +6,7 @@ use std::path::Path;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, QueryResult, Statement, TryGetable};
 
 use super::connect::{self, ConnectError, Location, answered};
-use super::look::statement;
+use super::installation_info::statement;
 use super::sqlite::Connection;
 
 /// The most problems that are reported.

@@ -1,30 +1,30 @@
 //! The store: one door to the database. [`Store::read`] reads the last committed state; [`Store::write`]
 //! runs a unit of work. Nobody else begins, commits or retries a transaction.
 
-mod announced;
-mod appended;
 mod backup;
-mod begun;
+mod cached_statement;
+mod columns;
 mod condition;
 mod connect;
-mod connections;
+mod deferred_updates;
 mod distributed;
 mod either;
-mod guards;
 mod inspect;
+mod installation_info;
 mod integrity;
-mod look;
+mod open_transaction;
+mod outbox;
 mod postgres;
+mod postgres_pool;
 mod probe;
-mod record;
 mod room;
 mod rows;
 mod sqlite;
+mod statement_observer;
 mod statements;
 mod tx;
 mod unit;
-mod watched;
-mod worded;
+mod write_buffer;
 
 use std::sync::{Arc, OnceLock};
 
@@ -33,35 +33,35 @@ use futures::future::BoxFuture;
 use sea_orm::{AccessMode, ConnectionTrait, DbBackend, DbErr, IsolationLevel, TransactionTrait};
 use tokio::sync::mpsc;
 
-pub use announced::Announcement;
-pub use appended::WordTable;
 pub use backup::{BackupError, backup};
+pub use cached_statement::CachedStatement;
+pub(crate) use columns::record;
+pub use columns::{ColumnReader, FromColumns};
 pub use connect::{ConnectError, Location, migrate};
 pub use distributed::{NotDistributed, Place, distribute};
 pub use either::Snapshot;
 pub use inspect::{DatabaseKind, Inspection, PostgresSaid, PostgresServer, SqliteFile, inspect};
+pub use installation_info::{FoundKey, InstallationInfo, read_installation};
 pub use integrity::{Integrity, check_integrity};
-pub use look::{Found, FoundKey, look};
-pub(crate) use record::record;
-pub use record::{InOrder, Record};
+pub use outbox::OutboxEvent;
 pub use rows::about;
 pub use sqlite::FileLock;
+pub use statement_observer::watch;
 pub use statements::{Counts, Statements};
 pub use tx::Tx;
-pub use watched::watch;
-pub use worded::Worded;
+pub use write_buffer::WordTable;
 
-use crate::clock::{Clock, Ids};
 use crate::error::{Error, ErrorCode};
-use crate::trace::{self, Kind, Span};
-use crate::under_way::{Wait, waiting};
-use announced::HandOff;
+use crate::runtime::clock::{Clock, IdGenerator};
+use crate::runtime::request_context::{Wait, waiting};
+use crate::trace::{self, Span, SpanKind};
 use condition::Condition;
 use either::{Either, Reading};
+use outbox::DispatcherChannel;
 use sqlite::Look;
 use statements::Counting;
-use tx::Begin;
-use unit::{Answer, Unit, typed};
+use tx::TransactionFactory;
+use unit::{UnitOfWork, UnitResult, typed};
 
 /// How many steps the schema has come.
 pub fn schema_steps() -> i32 {
@@ -76,7 +76,7 @@ pub struct Store {
     reader: Reader,
     writer: Writer,
     statements: Arc<Statements>,
-    hand_off: HandOff,
+    hand_off: DispatcherChannel,
     operator: Arc<OnceLock<Operator>>,
     condition: Condition,
 }
@@ -92,8 +92,11 @@ pub struct Operator {
 
 /// What waits for the database, for whoever traces it.
 fn span(name: &'static str, database: DbBackend) -> Span {
-    let mut span = Span::part(name, Kind::Client);
-    span.tell("db.system.name", if database == DbBackend::Postgres { "postgresql" } else { "sqlite" });
+    let mut span = Span::part(name, SpanKind::Client);
+    span.set_attribute(
+        "db.system.name",
+        if database == DbBackend::Postgres { "postgresql" } else { "sqlite" },
+    );
     span
 }
 
@@ -103,12 +106,12 @@ const AS_LONG_AS_IT_TAKES: &str = "SELECT set_config('statement_timeout', '0', t
 /// SQLite has one writer, which groups what waits; PostgreSQL has as many as its pool.
 enum Writer {
     Sqlite(sqlite::Writer),
-    Postgres(Begin),
+    Postgres(TransactionFactory),
 }
 
 impl Store {
     /// Open the database at `location` and bring its schema up to date.
-    pub async fn open(location: &Location, ids: Arc<Ids>) -> Result<Self, ConnectError> {
+    pub async fn open(location: &Location, ids: Arc<IdGenerator>) -> Result<Self, ConnectError> {
         Self::open_locked(location, None, ids).await
     }
 
@@ -116,7 +119,7 @@ impl Store {
     pub async fn open_locked(
         location: &Location,
         lock: Option<&FileLock>,
-        ids: Arc<Ids>,
+        ids: Arc<IdGenerator>,
     ) -> Result<Self, ConnectError> {
         let (reading, origin, full) = connect::open(location, lock).await?;
         let condition = Condition::default();
@@ -129,10 +132,10 @@ impl Store {
         };
         let statements = Arc::new(Statements::default());
         let reader = Counting::new(reading, Arc::clone(&statements));
-        let hand_off = HandOff::default();
+        let hand_off = DispatcherChannel::default();
         let operator = Arc::default();
         let (counted, told) = (Arc::clone(&statements), hand_off.clone());
-        let begin = Begin::new((origin, together), ids, counted, told, Arc::clone(&operator));
+        let begin = TransactionFactory::new((origin, together), ids, counted, told, Arc::clone(&operator));
         let writer = match reader.inner() {
             Either::Sqlite(readers) => {
                 let file = Arc::clone(readers.0.file());
@@ -182,10 +185,10 @@ impl Store {
         T: Send + 'static,
         F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
     {
-        typed(self.run(Unit::new(data, unit, trace::current())).await)
+        typed(self.run(UnitOfWork::new(data, unit, trace::current())).await)
     }
 
-    async fn run(&self, unit: Unit) -> Answer {
+    async fn run(&self, unit: UnitOfWork) -> UnitResult {
         let mut span = span("database write", self.backend());
         let written = waiting(Wait::Database, async {
             match &self.writer {
@@ -221,7 +224,7 @@ impl Store {
 
     /// Hear of the events that this process commits from now on and that some endpoint is told of, at once and while there is
     /// room. Their webhooks are born leased to whoever listens.
-    pub fn listen(&self, clock: Arc<dyn Clock>) -> mpsc::Receiver<Announcement> {
+    pub fn listen(&self, clock: Arc<dyn Clock>) -> mpsc::Receiver<OutboxEvent> {
         self.hand_off.listen(clock)
     }
 

@@ -6,27 +6,27 @@ use std::time::Duration;
 use futures::FutureExt;
 use sea_orm::DbErr;
 
-use super::begun::Uncommitted;
 use super::connect::answered;
-use super::guards::has_lost;
-use super::tx::{Begin, Tx};
-use super::unit::{Answer, Done, Unit, in_doubt, uncommitted};
+use super::deferred_updates::has_lost;
+use super::open_transaction::CommitError;
+use super::tx::{TransactionFactory, Tx};
+use super::unit::{Done, UnitOfWork, UnitResult, in_doubt, uncommitted};
 use crate::error::{Error, ErrorCode};
-use crate::under_way::{handed_on, is_handed_on};
+use crate::runtime::request_context::{detach, is_detached};
 
 const TRIES_MAX: u32 = 10;
 
 /// Run a unit in a task of its own, unless its caller is one: whoever goes away does not stop it half-way.
-pub(super) async fn run(begin: Begin, unit: Unit) -> Answer {
+pub(super) async fn run(begin: TransactionFactory, unit: UnitOfWork) -> UnitResult {
     let work = async move { repeated(&begin, &unit).await }.boxed();
-    if is_handed_on() {
+    if is_detached() {
         return work.await;
     }
-    let task = tokio::spawn(handed_on(work));
+    let task = tokio::spawn(detach(work));
     task.await.unwrap_or_else(|_| Err(Error::internal("a unit's task ended")))
 }
 
-async fn repeated(begin: &Begin, unit: &Unit) -> Answer {
+async fn repeated(begin: &TransactionFactory, unit: &UnitOfWork) -> UnitResult {
     let mut guesses = true;
     for attempt in 1..=TRIES_MAX {
         let tx = if guesses { begin.guessing() } else { begin.tx() };
@@ -57,14 +57,14 @@ impl From<DbErr> for Failed {
     }
 }
 
-async fn once(tx: Tx, unit: &Unit) -> Result<Done, Failed> {
+async fn once(tx: Tx, unit: &UnitOfWork) -> Result<Done, Failed> {
     match unit.run(&tx).await {
         Ok(answer) => {
             tx.keep_unit();
             match tx.commit().await {
                 Ok(()) => Ok(answer),
-                Err(Uncommitted::Failed(error)) => Err(error.into()),
-                Err(Uncommitted::InDoubt(error)) => Err(Failed::Error(in_doubt(&error))),
+                Err(CommitError::Failed(error)) => Err(error.into()),
+                Err(CommitError::InDoubt(error)) => Err(Failed::Error(in_doubt(&error))),
             }
         }
         Err(error) => {

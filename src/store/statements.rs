@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use sea_orm::sea_query::SelectStatement;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
 
+use super::columns::FromColumns;
 use super::either::Reading;
-use super::record::Record;
 use super::span;
-use crate::under_way::{Wait, waiting};
+use crate::runtime::request_context::{Wait, waiting};
 
 /// Running totals.
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ impl<C: ConnectionTrait> Counting<C> {
 
 impl Counting<Reading> {
     /// What is read of all rows that a statement finds.
-    pub async fn records<R: Record>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
+    pub async fn records<R: FromColumns>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
         self.answered(self.counted().records(statement)).await
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use entity::counter::Counted;
-use entity::token::Kind;
+use entity::token::TokenKind;
 use entity::{
     AccountToken, Day, EventToken, Timestamp, Token, WebhookEndpointToken, account, idempotency_key,
     webhook_endpoint,
@@ -22,35 +22,35 @@ use uuid::Uuid;
 
 use super::AS_LONG_AS_IT_TAKES;
 use super::Operator;
-use super::announced::{Announcement, HandOff};
-use super::appended::{Appended, WordTable, Writes};
-use super::begun::{Begun, Uncommitted, uncommitted};
+use super::deferred_updates::{Change, DeferredUpdates};
 use super::either::Origin;
-use super::guards::{Change, Held};
+use super::open_transaction::{CommitError, OpenTransaction, uncommitted};
+use super::outbox::{DispatcherChannel, OutboxEvent};
 use super::statements::Statements;
-use crate::clock::Ids;
+use super::write_buffer::{WordTable, WriteBuffer, WriteStatement};
 use crate::error::{Error, ErrorCode};
 use crate::limits::DEBIT_SLOT;
-use crate::trace::Context;
+use crate::runtime::clock::IdGenerator;
+use crate::trace::TraceContext;
 
 /// What it takes to begin a transaction.
 #[derive(Clone)]
-pub(super) struct Begin {
+pub(super) struct TransactionFactory {
     origin: Origin,
-    ids: Arc<Ids>,
+    ids: Arc<IdGenerator>,
     statements: Arc<Statements>,
-    hand_off: HandOff,
+    hand_off: DispatcherChannel,
     operator: Arc<OnceLock<Operator>>,
     /// Whether what a unit writes may be one statement.
     together: bool,
 }
 
-impl Begin {
+impl TransactionFactory {
     pub fn new(
         (origin, together): (Origin, bool),
-        ids: Arc<Ids>,
+        ids: Arc<IdGenerator>,
         statements: Arc<Statements>,
-        hand_off: HandOff,
+        hand_off: DispatcherChannel,
         operator: Arc<OnceLock<Operator>>,
     ) -> Self {
         Self { origin, ids, statements, hand_off, operator, together }
@@ -79,18 +79,18 @@ impl Begin {
 ///
 /// It begins with its first statement, so a unit that only appends is one statement on PostgreSQL.
 pub struct Tx {
-    begin: Begin,
-    begun: OnceCell<Begun>,
+    begin: TransactionFactory,
+    begun: OnceCell<OpenTransaction>,
     /// Appended by the unit that runs now.
-    unit: Mutex<Appended>,
+    unit: Mutex<WriteBuffer>,
     /// Appended by the units of this batch that are done.
-    batch: Mutex<Appended>,
+    batch: Mutex<WriteBuffer>,
     /// Guards that wait; where there is no place for any, they are sent at once.
-    held: Option<Mutex<Held>>,
+    held: Option<Mutex<DeferredUpdates>>,
     /// Whether the unit that runs now has sent a statement that writes.
     wrote: AtomicBool,
     /// For what it runs.
-    cause: Mutex<Option<Context>>,
+    cause: Mutex<Option<TraceContext>>,
 }
 
 impl Tx {
@@ -130,7 +130,7 @@ impl Tx {
     /// Add a row that another unit of the same batch may look at: one that can be named before this unit has
     /// answered.
     pub async fn insert<M: ModelTrait>(&self, row: &M) -> Result<(), DbErr> {
-        let mut alone = Appended::default();
+        let mut alone = WriteBuffer::default();
         alone.row(row);
         self.write_at_once(alone, 0).await
     }
@@ -139,7 +139,7 @@ impl Tx {
     ///
     /// On PostgreSQL it may be held and answered with yes; where the answer turns out to be wrong, nothing was written and
     /// the unit runs again. So several guards, and what is appended after them, are one statement.
-    pub async fn guard<E: EntityTrait>(&self, update: UpdateMany<E>) -> Result<bool, DbErr> {
+    pub async fn compare_and_set<E: EntityTrait>(&self, update: UpdateMany<E>) -> Result<bool, DbErr> {
         let update = update.into_query();
         if self.hold(Change::Decides, &update) {
             return Ok(true);
@@ -148,7 +148,7 @@ impl Tx {
     }
 
     /// Change what is there, if anything is: nobody looks at it before the commit.
-    pub async fn change<Q: QueryTrait>(&self, change: Q) -> Result<(), DbErr>
+    pub async fn defer_update<Q: QueryTrait>(&self, change: Q) -> Result<(), DbErr>
     where
         Q::QueryStatement: StatementBuilder + QueryStatementBuilder,
     {
@@ -170,9 +170,9 @@ impl Tx {
         self.held.as_ref().is_some_and(|held| !self.begun.initialized() && lock(held).has_guessed())
     }
 
-    async fn write_at_once(&self, rows: Appended, slot: i32) -> Result<(), DbErr> {
+    async fn write_at_once(&self, rows: WriteBuffer, slot: i32) -> Result<(), DbErr> {
         for writes in rows.into_statements(self.get_database_backend(), None, slot, None) {
-            let (Writes::Rows(statement) | Writes::Told(statement)) = writes;
+            let (WriteStatement::Rows(statement) | WriteStatement::Told(statement)) = writes;
             self.execute_raw(statement).await?;
         }
         Ok(())
@@ -202,7 +202,7 @@ impl Tx {
 
     /// Let nobody else do before this commit what one at a time may do for an account: take from its balance (look,
     /// then [`Tx::debit`]), purge what is old. SQLite's writer is alone as it is.
-    pub async fn hold_account(&self, account: AccountToken) -> Result<(), DbErr> {
+    pub async fn lock_account(&self, account: AccountToken) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
             let held = account::Entity::find_by_id(account).select_only().column(account::Column::Id);
             held.lock(LockType::NoKeyUpdate).into_tuple::<AccountToken>().one(self).await?;
@@ -213,7 +213,7 @@ impl Tx {
     /// Let this unit be the only one at work, before its first statement: for what replaces rows of many tables. On SQLite
     /// that is the case, but for what its batch has appended before, so it is run again by itself then; on PostgreSQL it
     /// sees one state of everything, and is run again where somebody else changes what it changes.
-    pub async fn alone(&self) -> Result<(), DbErr> {
+    pub async fn require_exclusive(&self) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
             self.execute_unprepared("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
         } else if !self.batch().is_empty() {
@@ -223,7 +223,7 @@ impl Tx {
     }
 
     /// Let this unit take as long as it takes: it is about everything that waits for an account, however much that is.
-    pub async fn take_time(&self) -> Result<(), DbErr> {
+    pub async fn disable_timeouts(&self) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
             self.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
         }
@@ -232,7 +232,7 @@ impl Tx {
 
     /// Take money from the account's balance of a day, at once, so that the next look sees it.
     pub async fn debit(&self, account: AccountToken, available_on: Day, amount: i64) -> Result<(), DbErr> {
-        let mut alone = Appended::default();
+        let mut alone = WriteBuffer::default();
         alone.credit(account, available_on, -amount);
         self.write_at_once(alone, DEBIT_SLOT).await
     }
@@ -245,20 +245,20 @@ impl Tx {
     }
 
     /// Let an event be told to the account's webhook endpoints, with the commit.
-    pub fn announce(&self, account: AccountToken, event: EventToken, at: Timestamp) {
+    pub fn publish_event(&self, account: AccountToken, event: EventToken, at: Timestamp) {
         let webhooks = std::array::from_fn(|_| self.token());
         let trace = lock(&self.cause).as_ref().map(ToString::to_string);
-        self.unit().announce(Announcement { account, event, at, webhooks, trace });
+        self.unit().publish_event(OutboxEvent { account, event, at, webhooks, trace });
     }
 
     /// The unit that runs next has this cause.
-    pub(super) fn because_of(&self, cause: Option<Context>) -> &Self {
+    pub(super) fn because_of(&self, cause: Option<TraceContext>) -> &Self {
         *lock(&self.cause) = cause;
         self
     }
 
     /// A fresh token.
-    pub fn token<K: Kind>(&self) -> Token<K> {
+    pub fn token<K: TokenKind>(&self) -> Token<K> {
         self.begin.ids.token()
     }
 
@@ -272,18 +272,18 @@ impl Tx {
         self.begin.operator.get()
     }
 
-    fn unit(&self) -> MutexGuard<'_, Appended> {
+    fn unit(&self) -> MutexGuard<'_, WriteBuffer> {
         lock(&self.unit)
     }
 
-    fn batch(&self) -> MutexGuard<'_, Appended> {
+    fn batch(&self) -> MutexGuard<'_, WriteBuffer> {
         lock(&self.batch)
     }
 
     /// What is held goes before the first statement.
-    async fn begun(&self) -> Result<&Begun, DbErr> {
+    async fn begun(&self) -> Result<&OpenTransaction, DbErr> {
         let begin = async || {
-            let begun = Begun::begin(&self.begin.origin).await?;
+            let begun = OpenTransaction::begin(&self.begin.origin).await?;
             let held = self.held.as_ref().map(|held| lock(held).clone()).filter(|held| !held.is_empty());
             let Some(held) = held else { return Ok(begun) };
             self.begin.statements.wrote();
@@ -300,13 +300,13 @@ impl Tx {
     }
 
     /// Where a statement that may write runs.
-    async fn writing(&self) -> Result<&Begun, DbErr> {
+    async fn writing(&self) -> Result<&OpenTransaction, DbErr> {
         self.begin.statements.wrote();
         self.begun().await
     }
 
     /// Where a query runs. INSERT, UPDATE and DELETE with RETURNING come as queries.
-    async fn reading(&self, sql: &str) -> Result<&Begun, DbErr> {
+    async fn reading(&self, sql: &str) -> Result<&OpenTransaction, DbErr> {
         if !sql.starts_with("SELECT") {
             self.wrote.store(true, Ordering::Relaxed);
         }
@@ -322,12 +322,12 @@ impl Tx {
 
     /// The unit that ran refused: what it appended goes. False if it has written, so that only a rollback helps.
     pub(super) fn drop_unit(&self) -> bool {
-        *self.unit() = Appended::default();
+        *self.unit() = WriteBuffer::default();
         !self.wrote.load(Ordering::Relaxed)
     }
 
     /// Write what the units appended, and commit.
-    pub(super) async fn commit(self) -> Result<(), Uncommitted> {
+    pub(super) async fn commit(self) -> Result<(), CommitError> {
         let mut appended = std::mem::take(&mut *self.batch());
         // Once something was sent, what was held has been sent before it.
         let held = self.held.as_ref().filter(|_| !self.begun.initialized());
@@ -336,17 +336,17 @@ impl Tx {
         if appended.is_empty() && held.is_empty() && !self.begun.initialized() {
             return Ok(());
         }
-        let mut announced = appended.announced().to_vec();
+        let mut announced = appended.events().to_vec();
         let places = self.begin.hand_off.places(announced.len());
         let leased_until = places.as_ref().map(|places| places.leased_until);
         let together = self.begin.together.then_some(held);
         let addressed = backend == DbBackend::Postgres && together.is_none();
         if addressed {
-            announced = self.address(&mut appended, leased_until).await.map_err(Uncommitted::Failed)?;
+            announced = self.address(&mut appended, leased_until).await.map_err(CommitError::Failed)?;
         }
         let begun = match self.begun.into_inner() {
             Some(begun) => begun,
-            None => Begun::alone(&self.begin.origin).await.map_err(uncommitted)?,
+            None => OpenTransaction::alone(&self.begin.origin).await.map_err(uncommitted)?,
         };
         let appended = appended.into_statements(backend, together, begun.slot(), leased_until);
         if !appended.is_empty() {
@@ -365,11 +365,11 @@ impl Tx {
     /// deletes these webhooks as well. What somebody is told.
     async fn address(
         &self,
-        appended: &mut Appended,
+        appended: &mut WriteBuffer,
         leased_until: Option<Timestamp>,
-    ) -> Result<Vec<Announcement>, DbErr> {
+    ) -> Result<Vec<OutboxEvent>, DbErr> {
         let (mut told, mut known) = (Vec::new(), HashMap::new());
-        for announcement in appended.take_announced() {
+        for announcement in appended.take_events() {
             let account = announcement.account;
             let endpoints: &Vec<(WebhookEndpointToken, i32)> = match known.entry(account) {
                 Entry::Occupied(known) => known.into_mut(),

@@ -13,22 +13,22 @@ use sea_orm::{DbErr, EntityName, RuntimeErr};
 use super::connect::taken;
 use super::tx::Tx;
 use crate::error::{Error, ErrorCode};
-use crate::trace::Context;
+use crate::trace::TraceContext;
 
 /// A unit of work.
-pub(super) struct Unit {
+pub(super) struct UnitOfWork {
     work: Box<dyn Work>,
     /// For what it runs.
-    cause: Option<Context>,
+    cause: Option<TraceContext>,
 }
 
 /// What a unit returns.
 pub(super) type Done = Box<dyn Any + Send>;
 /// What came of a unit.
-pub(super) type Answer = Result<Done, Error>;
+pub(super) type UnitResult = Result<Done, Error>;
 
 trait Work: Send + Sync {
-    fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Answer>;
+    fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, UnitResult>;
 }
 
 struct Typed<D, T, F> {
@@ -43,13 +43,13 @@ where
     T: Send + 'static,
     F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync,
 {
-    fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Answer> {
+    fn run<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, UnitResult> {
         (self.unit)(tx, &self.data).map(|answer| answer.map(|it| Box::new(it) as Done)).boxed()
     }
 }
 
-impl Unit {
-    pub fn new<D, T, F>(data: D, unit: F, cause: Option<Context>) -> Self
+impl UnitOfWork {
+    pub fn new<D, T, F>(data: D, unit: F, cause: Option<TraceContext>) -> Self
     where
         D: Send + Sync + 'static,
         T: Send + 'static,
@@ -59,7 +59,7 @@ impl Unit {
     }
 
     /// One run of it, of which there may be several; a panic of its is an error like any other.
-    pub async fn run(&self, tx: &Tx) -> Answer {
+    pub async fn run(&self, tx: &Tx) -> UnitResult {
         let run = async { self.work.run(tx.because_of(self.cause)).await };
         // It only holds its own data, which is not looked at again after a panic.
         match AssertUnwindSafe(run).catch_unwind().await {
@@ -70,7 +70,7 @@ impl Unit {
 }
 
 /// An answer with its type again.
-pub(super) fn typed<T: 'static>(answer: Answer) -> Result<T, Error> {
+pub(super) fn typed<T: 'static>(answer: UnitResult) -> Result<T, Error> {
     let answer = answer?.downcast::<T>();
     answer.map(|it| *it).map_err(|_| Error::internal("another unit's answer"))
 }

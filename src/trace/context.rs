@@ -7,20 +7,20 @@ use std::str::FromStr;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::random::random;
+use crate::runtime::random::random;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const SAMPLED: u128 = 1;
 
 /// A span of a trace. As text it is the `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Context {
+pub struct TraceContext {
     trace: u128,
     span: u64,
     sampled: bool,
 }
 
-impl Context {
+impl TraceContext {
     /// The first span of a trace.
     pub(super) fn new(trace: u128, sampled: bool) -> Self {
         Self { trace, span: new_span(), sampled }
@@ -70,14 +70,14 @@ fn new_span() -> u64 {
 }
 
 /// `VERSION-TRACE-SPAN-FLAGS`.
-fn parent_of(text: &str) -> Option<Context> {
+fn parent_of(text: &str) -> Option<TraceContext> {
     let mut parts = text.splitn(5, '-');
     let mut number = |digits| hexadecimal(parts.next()?, digits);
     let (version, trace, span, flags) = (number(2)?, number(32)?, number(16)?, number(2)?);
     // A later version may say more behind another hyphen.
     let known = version < 0xff && (version > 0 || parts.next().is_none());
     let span = u64::try_from(span).ok()?;
-    (known && trace != 0 && span != 0).then_some(Context { trace, span, sampled: flags & SAMPLED != 0 })
+    (known && trace != 0 && span != 0).then_some(TraceContext { trace, span, sampled: flags & SAMPLED != 0 })
 }
 
 fn hexadecimal(text: &str, digits: usize) -> Option<u128> {
@@ -85,7 +85,7 @@ fn hexadecimal(text: &str, digits: usize) -> Option<u128> {
     (text.len() == digits && text.bytes().all(small)).then(|| u128::from_str_radix(text, 16).ok()).flatten()
 }
 
-impl fmt::Display for Context {
+impl fmt::Display for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "00-{}-{:016x}-{:02x}", self.trace_id(), self.span, u8::from(self.sampled))
     }
@@ -94,15 +94,15 @@ impl fmt::Display for Context {
 /// The text is no context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no trace context")]
-pub struct NoContext;
+pub struct MalformedTraceContext;
 
-impl FromStr for Context {
-    type Err = NoContext;
+impl FromStr for TraceContext {
+    type Err = MalformedTraceContext;
 
-    fn from_str(text: &str) -> Result<Self, NoContext> {
+    fn from_str(text: &str) -> Result<Self, MalformedTraceContext> {
         // Rows of former releases have a `tracestate` behind a space.
         let parent = text.split_once(' ').map_or(text, |(parent, _)| parent);
-        parent_of(parent).ok_or(NoContext)
+        parent_of(parent).ok_or(MalformedTraceContext)
     }
 }
 
@@ -112,16 +112,16 @@ mod tests {
 
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-    fn given(lines: &[(&'static str, &str)]) -> Option<Context> {
+    fn given(lines: &[(&'static str, &str)]) -> Option<TraceContext> {
         let lines = lines.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(name, value);
         }
-        Context::of_headers(&headers)
+        TraceContext::of_headers(&headers)
     }
 
-    fn told(context: Context) -> String {
+    fn told(context: TraceContext) -> String {
         let headers = context.headers();
         assert_eq!(headers.len(), 1, "{headers:?}");
         headers["traceparent"].to_str().unwrap().to_owned()

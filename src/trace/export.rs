@@ -51,12 +51,12 @@ fn lose(spans: usize) {
 }
 
 /// A collector that is told.
-pub struct Exporting {
+pub struct ExporterHandle {
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
-impl Exporting {
+impl ExporterHandle {
     /// Tell what is not told yet, within a few seconds.
     pub async fn stop(self) {
         let _ = self.stop.send(());
@@ -67,13 +67,13 @@ impl Exporting {
 }
 
 /// Record from now on, once a process, and tell the collector.
-pub fn install(settings: Settings) -> Exporting {
+pub fn install(settings: Settings) -> ExporterHandle {
     let (queue, spans) = mpsc::channel(SPANS_WAITING_MAX);
     let (stop, stopped) = oneshot::channel();
     let tracer = Tracer { sampler: settings.sampler, queue };
     assert!(TRACER.set(tracer).is_ok(), "a process has one collector");
     tracing::info!(collector = settings.url.host_str(), "traces are exported");
-    Exporting { stop, task: tokio::spawn(export(Collector::new(settings), spans, stopped)) }
+    ExporterHandle { stop, task: tokio::spawn(export(Collector::new(settings), spans, stopped)) }
 }
 
 async fn export(collector: Collector, mut spans: mpsc::Receiver<Ended>, mut stopped: oneshot::Receiver<()>) {

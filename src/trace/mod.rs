@@ -18,36 +18,36 @@ use std::time::Instant;
 
 use http::HeaderMap;
 
-pub use context::Context;
-pub use export::{Exporting, LOST, install};
+pub use context::TraceContext;
+pub use export::{ExporterHandle, LOST, install};
 pub use settings::{Settings, SettingsError};
 
-use crate::clock::SystemClock;
-use crate::random::random;
+use crate::runtime::clock::SystemClock;
+use crate::runtime::random::random;
 use export::tracer;
 
 tokio::task_local! {
-    static CURRENT: Option<Context>;
+    static CURRENT: Option<TraceContext>;
 }
 
 /// Where what is done now belongs.
-pub fn current() -> Option<Context> {
+pub fn current() -> Option<TraceContext> {
     CURRENT.try_with(|context| *context).ok().flatten()
 }
 
 /// Do something where it belongs.
-pub fn within<F: Future>(context: Option<Context>, work: F) -> impl Future<Output = F::Output> {
+pub fn within<F: Future>(context: Option<TraceContext>, work: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(context, work)
 }
 
 /// The headers by which a call that is made now tells where it belongs: `traceparent`, or none.
 pub fn headers() -> HeaderMap {
-    current().map(Context::headers).unwrap_or_default()
+    current().map(TraceContext::headers).unwrap_or_default()
 }
 
 /// Who is at the other end of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanKind {
     /// Nobody.
     Internal,
     /// Who asked.
@@ -59,7 +59,7 @@ pub enum Kind {
 /// Something that takes time. It begins when it is made and ends when it is dropped.
 #[derive(Debug, Default)]
 pub struct Span {
-    context: Option<Context>,
+    context: Option<TraceContext>,
     /// Where somebody wants to hear of it.
     open: Option<Box<Open>>,
 }
@@ -68,7 +68,7 @@ pub struct Span {
 struct Open {
     parent: Option<u64>,
     name: Cow<'static, str>,
-    kind: Kind,
+    kind: SpanKind,
     began_at: u64,
     began: Instant,
     attributes: Vec<(&'static str, Attribute)>,
@@ -84,7 +84,7 @@ enum Attribute {
 /// A span that is over. Times are nanoseconds since 1970.
 #[derive(Debug)]
 struct Ended {
-    context: Context,
+    context: TraceContext,
     open: Box<Open>,
     at: u64,
 }
@@ -92,26 +92,26 @@ struct Ended {
 impl Span {
     /// A request, in the trace that its headers name, or in one of its own.
     pub fn of_request(headers: &HeaderMap) -> Self {
-        let caller = Context::of_headers(headers);
-        let sampled = caller.map(Context::is_sampled);
-        Self::open("request", Kind::Server, caller, |trace| {
+        let caller = TraceContext::of_headers(headers);
+        let sampled = caller.map(TraceContext::is_sampled);
+        Self::open("request", SpanKind::Server, caller, |trace| {
             tracer().is_some_and(|tracer| tracer.sampler.samples(trace, sampled))
         })
     }
 
     /// What is done by itself, or for what is under way.
-    pub fn begin(name: &'static str, kind: Kind) -> Self {
+    pub fn begin(name: &'static str, kind: SpanKind) -> Self {
         Self::after(name, kind, current())
     }
 
     /// What is done for what is under way; where that is nothing, nobody wants to hear of it.
-    pub fn part(name: &'static str, kind: Kind) -> Self {
+    pub fn part(name: &'static str, kind: SpanKind) -> Self {
         current().map_or_else(Self::default, |current| Self::after(name, kind, Some(current)))
     }
 
     /// What is done because of something that may be long over.
-    pub fn after(name: &'static str, kind: Kind, cause: Option<Context>) -> Self {
-        let decided = cause.map(Context::is_sampled);
+    pub fn after(name: &'static str, kind: SpanKind, cause: Option<TraceContext>) -> Self {
+        let decided = cause.map(TraceContext::is_sampled);
         Self::open(name, kind, cause, |trace| {
             decided.unwrap_or_else(|| tracer().is_some_and(|tracer| tracer.sampler.samples(trace, None)))
         })
@@ -119,23 +119,23 @@ impl Span {
 
     fn open(
         name: &'static str,
-        kind: Kind,
-        parent: Option<Context>,
+        kind: SpanKind,
+        parent: Option<TraceContext>,
         decide: impl FnOnce(u128) -> bool,
     ) -> Self {
         // Who exports nothing is no station on the way.
         if tracer().is_none() {
             return Self { context: parent, open: None };
         }
-        let trace = parent.map_or_else(|| u128::from_be_bytes(random()), Context::trace);
+        let trace = parent.map_or_else(|| u128::from_be_bytes(random()), TraceContext::trace);
         let sampled = decide(trace);
         let context = match parent {
             Some(parent) => parent.child(sampled),
-            None => Context::new(trace, sampled),
+            None => TraceContext::new(trace, sampled),
         };
         let open = sampled.then(|| {
             Box::new(Open {
-                parent: parent.map(Context::span),
+                parent: parent.map(TraceContext::span),
                 name: name.into(),
                 kind,
                 began_at: SystemClock::unix_nanos(),
@@ -148,7 +148,7 @@ impl Span {
     }
 
     /// Where what is done within it belongs.
-    pub fn context(&self) -> Option<Context> {
+    pub fn context(&self) -> Option<TraceContext> {
         self.context
     }
 
@@ -165,18 +165,18 @@ impl Span {
     }
 
     /// A text about it: never one that somebody has sent.
-    pub fn tell(&mut self, key: &'static str, value: impl Display) {
+    pub fn set_attribute(&mut self, key: &'static str, value: impl Display) {
         self.attribute(key, || Attribute::Text(value.to_string()));
     }
 
     /// A number about it.
-    pub fn tell_number(&mut self, key: &'static str, value: i64) {
+    pub fn set_number(&mut self, key: &'static str, value: i64) {
         self.attribute(key, || Attribute::Number(value));
     }
 
     /// It has come to nothing; why, as a word of a small vocabulary.
     pub fn fail(&mut self, why: impl Display) {
-        self.tell("error.type", why);
+        self.set_attribute("error.type", why);
         if let Some(open) = &mut self.open {
             open.failed = true;
         }

@@ -1,6 +1,6 @@
 //! Spans in the words of OTLP: an `ExportTraceServiceRequest`, in the binary encoding of Protocol Buffers.
 
-use super::{Attribute, Ended, Kind};
+use super::{Attribute, Ended, SpanKind};
 
 /// Numbers of fields, as `opentelemetry/proto` has them.
 mod field {
@@ -48,11 +48,11 @@ mod field {
 
 const STATUS_ERROR: u64 = 2;
 
-const fn kind_number(kind: Kind) -> u64 {
+const fn kind_number(kind: SpanKind) -> u64 {
     match kind {
-        Kind::Internal => 1,
-        Kind::Server => 2,
-        Kind::Client => 3,
+        SpanKind::Internal => 1,
+        SpanKind::Server => 2,
+        SpanKind::Client => 3,
     }
 }
 
@@ -162,16 +162,17 @@ impl Message {
 pub(super) mod tests {
     use std::time::Instant;
 
-    use super::super::{Context, Open};
+    use super::super::{Open, TraceContext};
     use super::*;
 
     /// A span of a known trace.
     pub fn ended() -> Ended {
-        let context: Context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().unwrap();
+        let context: TraceContext =
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().unwrap();
         let open = Open {
             parent: Some(0x00f0_67aa_0ba9_02b7),
             name: "POST /1/charges".into(),
-            kind: Kind::Server,
+            kind: SpanKind::Server,
             began_at: 1_795_287_642_000_000_001,
             began: Instant::now(),
             attributes: vec![

@@ -5,7 +5,7 @@ use aes_gcm::{Aes256Gcm, KeyInit as _, Nonce};
 use zeroize::Zeroizing;
 
 use super::{Key, VaultError};
-use crate::random::random;
+use crate::runtime::random::random;
 
 const NONCE_BYTES: usize = 12;
 

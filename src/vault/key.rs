@@ -4,7 +4,7 @@ use std::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::random::random;
+use crate::runtime::random::random;
 
 /// 256 bits that wipe themselves and print nothing.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]

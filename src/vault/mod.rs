@@ -86,7 +86,7 @@ impl HashKeys {
 
 /// Sealed bytes and the data key that opens them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sealed {
+pub struct SealedBytes {
     /// The data key's id.
     pub key: Uuid,
     /// Nonce, ciphertext, tag.
@@ -126,10 +126,10 @@ impl DataKeys {
 
     /// Seals under the current data key. `context` says what it is and whose: opening needs the same one,
     /// so sealed bytes that were copied into another row stay closed.
-    pub fn seal(&self, context: &[u8], plain: &[u8]) -> Sealed {
+    pub fn seal(&self, context: &[u8], plain: &[u8]) -> SealedBytes {
         let bytes = cipher::seal(&self.keys[&self.current], context, plain);
         self.seals.add(self.current, 1);
-        Sealed { key: self.current, bytes }
+        SealedBytes { key: self.current, bytes }
     }
 
     /// Opens what [`Self::seal`] made of the same context.
@@ -163,7 +163,7 @@ impl Vault {
     }
 
     /// [`DataKeys::seal`], by the data keys as they are now.
-    pub fn seal(&self, context: &[u8], plain: &[u8]) -> Sealed {
+    pub fn seal(&self, context: &[u8], plain: &[u8]) -> SealedBytes {
         self.data_keys().seal(context, plain)
     }
 
@@ -204,7 +204,7 @@ mod tests {
         vault
     }
 
-    fn opened(vault: &Vault, context: &[u8], sealed: &Sealed) -> Result<Vec<u8>, VaultError> {
+    fn opened(vault: &Vault, context: &[u8], sealed: &SealedBytes) -> Result<Vec<u8>, VaultError> {
         vault.data_keys().open(context, sealed.key, &sealed.bytes).map(|plain| plain.to_vec())
     }
 
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn bytes_too_short_to_be_sealed_stay_closed() {
         for length in 0..28 {
-            let short = Sealed { key: id(1), bytes: vec![0; length] };
+            let short = SealedBytes { key: id(1), bytes: vec![0; length] };
             assert_eq!(opened(&vault(), CARD, &short), Err(VaultError::NotAuthentic), "{length} bytes");
         }
     }
@@ -286,7 +286,7 @@ mod tests {
         let bytes = b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\
             \x2c\xb3\xd9\x40\x2d\x39\xe9\x79\x47\x82\xd5\xac\xd2\x68\x5c\xca\
             \xac\x6a\x62\x1b\x98\xce\x85\x9f\x56\x09\x6c\x83\x72\xc7\x25\x5d";
-        let sealed = Sealed { key: id(1), bytes: bytes.to_vec() };
+        let sealed = SealedBytes { key: id(1), bytes: bytes.to_vec() };
         assert_eq!(opened(&vault(), CARD, &sealed), Ok(NUMBER.to_vec()));
         let hash = vault().keyed_hash(Purpose::Link, &[b"ab", b"c"]);
         assert_eq!(hash[..8], [0x35, 0x6d, 0xfb, 0x69, 0x6e, 0x4e, 0x76, 0x79]);

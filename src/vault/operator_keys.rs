@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
 use super::{Key, VaultError, cipher};
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 const ID_CHARACTERS_MAX: usize = 32;
 

@@ -1,6 +1,6 @@
 //! The account's clock (decisions 12).
 
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -57,7 +57,7 @@ pub struct RanItem {
 
 impl Clock {
     /// A clock that shows `now`.
-    pub fn new(now: Timestamp, offset: Span) -> Self {
+    pub fn new(now: Timestamp, offset: TimeSpan) -> Self {
         Self { now, offset_seconds: offset.whole_seconds() }
     }
 }

@@ -2,7 +2,7 @@
 
 use entity::account::{self, TransfersSchedule};
 use entity::failure::Decline;
-use entity::{AccountToken, AcquirerFaults, Chance};
+use entity::{AccountToken, AcquirerFaults, Probability};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -20,10 +20,10 @@ pub struct Faults {
     decline: Option<Decline>,
     /// How many of the calls fail before anything happens.
     #[schema(schema_with = chance_schema)]
-    gateway_error_rate: Chance,
+    gateway_error_rate: Probability,
     /// How many of the calls are done, and their answers lost.
     #[schema(schema_with = chance_schema)]
-    drop_rate: Chance,
+    drop_rate: Probability,
     /// The same seed gives the same run.
     #[schema(example = 42)]
     seed: i64,

@@ -6,7 +6,7 @@ use entity::{Timestamp, WebhookEndpointToken, webhook_endpoint};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// Where the account's events are sent.
 #[derive(Clone, Serialize, ToSchema)]

@@ -19,7 +19,7 @@ use x509_cert::time::Time;
 use zeroize::Zeroizing;
 
 use super::{Unreadable, encoded};
-use crate::random::{Chance, Draw};
+use crate::runtime::random::{RandomSource, RandomStream};
 
 /// A merchant's private key on the curve P-256.
 #[derive(Debug, Clone)]
@@ -27,10 +27,10 @@ pub struct MerchantKey(SecretKey);
 
 impl MerchantKey {
     /// A new one.
-    pub fn generate(chance: &Chance) -> Self {
+    pub fn generate(chance: &RandomSource) -> Self {
         loop {
             // All but one in four billion numbers are keys.
-            let number = Zeroizing::new(chance.bytes::<32>(Draw::MerchantKey));
+            let number = Zeroizing::new(chance.bytes::<32>(RandomStream::MerchantKey));
             if let Ok(key) = SecretKey::from_slice(number.as_slice()) {
                 return Self(key);
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use der::Encode as _;
 use der::asn1::{ObjectIdentifier, OctetString};
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 use p256::SecretKey;
 use p256::ecdsa::{DerSignature, SigningKey};
 use p256::pkcs8::EncodePrivateKey as _;
@@ -28,7 +28,7 @@ use super::message::AuthMethod;
 use super::trust::RootKey;
 use super::wallet_g::Protocol;
 use super::{Gateway, Roots, WalletAToken, WalletGSigningKey, WalletGToken, encoded, wallet_a};
-use crate::random::{Chance, Draw};
+use crate::runtime::random::{RandomSource, RandomStream};
 
 /// A card on somebody's device.
 #[derive(Debug, Clone, Copy)]
@@ -51,11 +51,11 @@ pub struct Issuer {
     root_g: SigningKey,
     intermediate_g: SigningKey,
     gateway: SecretKey,
-    chance: Arc<Chance>,
+    chance: Arc<RandomSource>,
 }
 
 /// How long walletG's payloads and signing keys are good.
-const MESSAGE_LIFETIME: Span = Span::days(7);
+const MESSAGE_LIFETIME: TimeSpan = TimeSpan::days(7);
 /// What test gateways are called.
 const RECIPIENT: &str = "gateway:cardpayments";
 
@@ -99,7 +99,7 @@ impl Issuer {
 
     /// The same devices, whose payloads are drawn from `chance`.
     #[must_use]
-    pub fn drawing_from(self, chance: Arc<Chance>) -> Self {
+    pub fn drawing_from(self, chance: Arc<RandomSource>) -> Self {
         Self { chance, ..self }
     }
 
@@ -225,7 +225,7 @@ impl Issuer {
     }
 
     fn draw<const N: usize>(&self) -> [u8; N] {
-        self.chance.bytes(Draw::WalletPayload)
+        self.chance.bytes(RandomStream::WalletPayload)
     }
 }
 

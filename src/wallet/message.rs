@@ -3,8 +3,8 @@
 use entity::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Opened, Unreadable, WalletCard};
-use crate::secret::Secret;
+use super::{DecryptedPayload, Unreadable, WalletCard};
+use crate::sensitive::secret::Secret;
 
 /// walletA's payment data. The amount that the holder saw is not compared: a payment source is made before its charge.
 #[derive(Deserialize)]
@@ -79,7 +79,7 @@ pub(super) enum AuthMethod {
 }
 
 impl Message {
-    pub fn opened(self, now: Timestamp) -> Result<Opened, Unreadable> {
+    pub fn opened(self, now: Timestamp) -> Result<DecryptedPayload, Unreadable> {
         let until = milliseconds(&self.until)?;
         if until <= now || self.id.is_empty() {
             return Err(Unreadable);
@@ -97,7 +97,7 @@ impl Message {
             cryptogram,
         };
         let payment = self.id.into_bytes();
-        Ok(Opened { card, payment, until, merchant: self.gateway_merchant_id })
+        Ok(DecryptedPayload { card, payment, until, merchant: self.gateway_merchant_id })
     }
 }
 

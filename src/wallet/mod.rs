@@ -18,7 +18,7 @@ pub use trust::{Roots, RootsError};
 pub use wallet_a::{Merchant, WalletAHeader, WalletAToken};
 pub use wallet_g::{Gateway, GatewayError, WalletGSigningKey, WalletGToken};
 
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// The payload cannot be read, is not genuine, is too old, or is for somebody else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,7 @@ pub struct Unreadable;
 
 /// A payload that was sealed for us by a wallet that we believe, and is young enough.
 #[derive(Debug)]
-pub struct Opened {
+pub struct DecryptedPayload {
     /// What it pays with.
     pub card: WalletCard,
     /// The wallet's own name of this payment, by which a second use is known.

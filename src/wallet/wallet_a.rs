@@ -7,7 +7,7 @@ mod signature;
 use aes_gcm::aead::{Aead as _, consts::U16};
 use aes_gcm::aes::Aes256;
 use aes_gcm::{AesGcm, KeyInit as _, Nonce};
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 use p256::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 use p256::{PublicKey, SecretKey};
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,10 @@ pub(super) use signature::{INTERMEDIATE, LEAF, sign};
 
 use super::certificate::MerchantKey;
 use super::message::PaymentData;
-use super::{Opened, Plain, Roots, Unreadable, decoded, encoded, hexadecimal_of};
+use super::{DecryptedPayload, Plain, Roots, Unreadable, decoded, encoded, hexadecimal_of};
 
 /// Decisions 10: "signed at most 5 minutes ago".
-const AGE_MAX: Span = Span::seconds(5 * 60);
+const AGE_MAX: TimeSpan = TimeSpan::seconds(5 * 60);
 const VERSION: &str = "EC_v1";
 /// No name of a payment is longer; the provider's have 32 bytes.
 const PAYMENT_BYTES_MAX: usize = 128;
@@ -69,7 +69,12 @@ pub struct Merchant {
 
 impl WalletAToken {
     /// Verify and open it.
-    pub fn open(&self, merchant: &Merchant, roots: &Roots, now: Timestamp) -> Result<Opened, Unreadable> {
+    pub fn open(
+        &self,
+        merchant: &Merchant,
+        roots: &Roots,
+        now: Timestamp,
+    ) -> Result<DecryptedPayload, Unreadable> {
         if self.version != VERSION {
             return Err(Unreadable);
         }
@@ -89,7 +94,7 @@ impl WalletAToken {
         let key = symmetric_key(merchant.key.secret(), &ephemeral, &merchant.merchant_id);
         let plain: Plain = cipher(&key).decrypt(&nonce(), data.as_slice())?.into();
         let card = serde_json::from_slice::<PaymentData>(&plain)?.card()?;
-        Ok(Opened { card, payment, until, merchant: None })
+        Ok(DecryptedPayload { card, payment, until, merchant: None })
     }
 
     /// Seal payment data for the holder of a public key, and have it signed.

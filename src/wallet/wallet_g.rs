@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 
 use super::message::{Message, milliseconds};
 use super::trust::RootKey;
-use super::{Opened, Plain, Roots, TEXT_BYTES_MAX, Unreadable, decoded, encoded};
+use super::{DecryptedPayload, Plain, Roots, TEXT_BYTES_MAX, Unreadable, decoded, encoded};
 
 /// Who signs.
 const SENDER: &str = "Google";
@@ -147,7 +147,12 @@ struct Sealed {
 
 impl WalletGToken {
     /// Verify and open it.
-    pub fn open(&self, gateway: &Gateway, roots: &Roots, now: Timestamp) -> Result<Opened, Unreadable> {
+    pub fn open(
+        &self,
+        gateway: &Gateway,
+        roots: &Roots,
+        now: Timestamp,
+    ) -> Result<DecryptedPayload, Unreadable> {
         let plain = self.unseal(&gateway.key, &gateway.recipient, &roots.wallet_g, now)?;
         serde_json::from_slice::<Message>(&plain)?.opened(now)
     }

@@ -1,25 +1,26 @@
 //! Workers are loops: pick what is due, call a service. Running twice does no harm, any number of copies may
 //! run, and what a killed one left is due for the others.
 
-mod courier;
+mod webhook_dispatcher;
 
-pub use courier::Working;
+pub use webhook_dispatcher::WorkerHandles;
 
 use std::time::{Duration, Instant};
 
 use crate::limits::{DATA_KEYS_READ_AGAIN, DATA_KEYS_UNREAD_MAX, KEY_USES_WRITTEN};
 use crate::services::audit::key_uses;
-use crate::services::{Ctx, data_keys, due, request_log};
+use crate::services::due_work::registry;
+use crate::services::{Ctx, data_keys, request_log};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Start a loop for each kind of due work, one that learns of new data keys, one that writes down how often keys were used,
 /// one that logs requests, one that sees whether SQLite's file is still there, and the courier; they end with the process,
 /// and what they leave is due again.
-pub fn start(ctx: &Ctx) -> Working {
-    for kind in due::KINDS {
+pub fn start(ctx: &Ctx) -> WorkerHandles {
+    for kind in registry::KINDS {
         // The courier delivers them, each endpoint at its own pace.
-        if kind.name == due::WEBHOOKS.name {
+        if kind.name == registry::WEBHOOKS.name {
             continue;
         }
         // Where a seed decides, nothing happens by itself: a clock that is moved does it, in its order.
@@ -51,7 +52,7 @@ pub fn start(ctx: &Ctx) -> Working {
     tokio::spawn(count(Ctx::clone(ctx)));
     tokio::spawn(watch_file(Ctx::clone(ctx)));
     tokio::spawn(log_requests(Ctx::clone(ctx)));
-    courier::start(ctx)
+    webhook_dispatcher::start(ctx)
 }
 
 /// Write down what was asked for. What cannot be written is lost. The more it is, the longer it rests afterwards, while there is

@@ -47,7 +47,7 @@ impl Order {
 
 /// What of the writes that were not flushed is on the disk when the power is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Survives {
+pub enum PowerCutMode {
     /// Not a byte, and no name.
     Nothing,
     /// Of each file any of its sectors, of each folder its names or those it had.
@@ -98,7 +98,7 @@ impl Disk {
     }
 
     /// Cut the power. Nobody uses the disk by now; afterwards its files are those that were left, and all flushed.
-    pub fn cut(&self, survives: Survives, chance: &mut Chance) {
+    pub fn cut(&self, survives: PowerCutMode, chance: &mut Chance) {
         self.order(Order::Work);
         let live = Found::below(&self.path("data"));
         let left = self.path("left");
@@ -113,8 +113,8 @@ impl Disk {
     }
 
     /// What is left of a folder.
-    fn leave(&self, folder: &str, left: &Path, live: &Found, survives: Survives, chance: &mut Chance) {
-        let mut torn = || survives == Survives::Anything && chance.below(2) == 0;
+    fn leave(&self, folder: &str, left: &Path, live: &Found, survives: PowerCutMode, chance: &mut Chance) {
+        let mut torn = || survives == PowerCutMode::Anything && chance.below(2) == 0;
         let names = match live.names.get(folder).filter(|_| torn()) {
             Some(names) => names.clone(),
             None => fs::read_to_string(self.path("durable/names").join(folder)).unwrap_or_default(),
@@ -127,7 +127,7 @@ impl Disk {
                 self.leave(id, &left, live, survives, chance);
             } else {
                 let flushed = fs::read(self.path("durable/content").join(id)).unwrap_or_default();
-                let written = live.files.get(id).filter(|_| survives == Survives::Anything);
+                let written = live.files.get(id).filter(|_| survives == PowerCutMode::Anything);
                 let content =
                     written.map_or(flushed.clone(), |file| mixed(&flushed, &fs::read(file).unwrap(), chance));
                 fs::write(&left, content).unwrap();

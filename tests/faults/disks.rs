@@ -1,7 +1,7 @@
 //! A disk that is full, fails, or has become read-only, under load: 503 and nothing else, /readyz says no, the log says why;
 //! when it works again, so does the server, and what it has acknowledged outlives a cut of the power.
 
-use crate::disk::{Order, Survives};
+use crate::disk::{Order, PowerCutMode};
 use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::report::Report;
@@ -18,7 +18,7 @@ pub fn run(options: &Options, _on: Database) -> Option<Report> {
             suffers(&mut trial, trouble);
             let log = trial.kill();
             assert!(log.contains("disk") || log.contains("readonly"), "{trouble:?} is not told: {log}");
-            trial.installation.disk().cut(Survives::Nothing, &mut trial.chance);
+            trial.installation.disk().cut(PowerCutMode::Nothing, &mut trial.chance);
             trial.start();
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::harness::chance::Chance;
-use crate::harness::process::{Heard, PAYMENT, pause, repeatable_request, try_to_ask};
+use crate::harness::process::{PAYMENT, RawResponse, pause, repeatable_request, try_to_ask};
 
 /// What a loaded machine may take to notice a fault, and to recover.
 pub const PATIENCE: Duration = Duration::from_mins(1);
@@ -29,13 +29,13 @@ pub struct Server {
 
 impl Server {
     /// One request to wherever it is; only a whole answer is one.
-    pub fn ask(&self, request: &str) -> std::io::Result<Heard> {
+    pub fn ask(&self, request: &str) -> std::io::Result<RawResponse> {
         let address = *self.address.read().unwrap();
         try_to_ask(address, request)
     }
 
     /// The answer of a path, once there is one: what was killed takes a moment to come back.
-    pub fn shows(&self, path: &str) -> Heard {
+    pub fn shows(&self, path: &str) -> RawResponse {
         let request = repeatable_request("GET", path, Some(&self.secret), None, "");
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -313,7 +313,7 @@ impl Client {
         }
     }
 
-    fn ask(&self, asked: &Asked) -> Option<Heard> {
+    fn ask(&self, asked: &Asked) -> Option<RawResponse> {
         let heard = self.server.ask(&asked.text(&self.server.secret)).ok()?;
         if heard.status >= 500 {
             self.memory.server_errors.fetch_add(1, Ordering::Relaxed);
@@ -324,7 +324,7 @@ impl Client {
 }
 
 /// Of all 5xx a fault may make two: a call of the acquirer that was lost, and a database that cannot be asked.
-fn is_documented(heard: &Heard) {
+fn is_documented(heard: &RawResponse) {
     let error = heard.json()["error"].clone();
     match heard.status {
         502 => assert_eq!(error, "gateway_error", "{}", heard.body),

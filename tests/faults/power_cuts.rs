@@ -3,9 +3,9 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::disk::{Order, Survives};
+use crate::disk::{Order, PowerCutMode};
 use crate::harness::chance::Chance;
-use crate::harness::process::{Heard, pause, repeatable_request, try_to_ask};
+use crate::harness::process::{RawResponse, pause, repeatable_request, try_to_ask};
 use crate::installation::Installation;
 use crate::load::CUSTOMER;
 use crate::options::{Database, Options};
@@ -21,7 +21,7 @@ pub fn run(options: &Options, _on: Database) -> Option<Report> {
     for round in 0..options.number("rounds", 4) {
         trial.go_on();
         trial.kill();
-        let survives = if round % 2 == 0 { Survives::Nothing } else { Survives::Anything };
+        let survives = if round % 2 == 0 { PowerCutMode::Nothing } else { PowerCutMode::Anything };
         trial.installation.disk().cut(survives, &mut trial.chance);
         trial.start();
     }
@@ -36,11 +36,11 @@ fn first_starts(times: u64, chance: &mut Chance) -> Option<()> {
         pause(Duration::from_millis(chance.below(500)));
         starting.kill().unwrap();
         starting.wait().unwrap();
-        installation.disk().cut(Survives::Anything, chance);
+        installation.disk().cut(PowerCutMode::Anything, chance);
         let server = installation.start();
         let keys = server.keys();
         drop(server);
-        installation.disk().cut(Survives::Nothing, chance);
+        installation.disk().cut(PowerCutMode::Nothing, chance);
         assert_eq!(installation.start().keys(), keys);
     }
     Some(())
@@ -67,10 +67,10 @@ fn what_was_seen_is_kept(chance: &mut Chance) -> Option<()> {
     let server = installation.start();
     let told = try_to_ask(server.address, &customer).unwrap();
     assert_eq!(told.status, 201, "{}", told.body);
-    let replayed = |heard: &Heard| heard.headers.contains_key("idempotent-replayed");
+    let replayed = |heard: &RawResponse| heard.headers.contains_key("idempotent-replayed");
     assert!(replayed(&told), "it was seen");
     drop(server);
-    installation.disk().cut(Survives::Nothing, chance);
+    installation.disk().cut(PowerCutMode::Nothing, chance);
     let server = installation.start();
     let again = try_to_ask(server.address, &customer).unwrap();
     assert!(replayed(&again) && again.body == told.body, "{} {}", told.body, again.body);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::harness::process::{Heard, PAYMENT, pause, repeatable_request};
+use crate::harness::process::{PAYMENT, RawResponse, pause, repeatable_request};
 use crate::harness::small_disk::SmallDisk;
 use crate::installation::Installation;
 use crate::options::{Database, Options};
@@ -63,6 +63,6 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     Some(Report { besides, ..report })
 }
 
-fn asks(trial: &Trial, key: &str, path: &str, form: &str) -> Heard {
+fn asks(trial: &Trial, key: &str, path: &str, form: &str) -> RawResponse {
     trial.server.ask(&repeatable_request("POST", path, Some(key), None, form)).unwrap()
 }

@@ -17,7 +17,7 @@ use crate::harness::process::pause;
 
 /// How an endpoint answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manners {
+pub enum ReceiverBehaviour {
     /// 200, always.
     Well,
     /// Three of ten are refused: by status, reset, half an answer, or none at all; some of the others are slow.
@@ -39,7 +39,7 @@ pub struct Received {
 
 struct Shared {
     /// By the path of the endpoint: its manners and its key.
-    endpoints: Mutex<HashMap<String, (Manners, Vec<u8>)>>,
+    endpoints: Mutex<HashMap<String, (ReceiverBehaviour, Vec<u8>)>>,
     received: Mutex<Vec<Received>>,
     chance: Mutex<Chance>,
     runtime: Runtime,
@@ -77,7 +77,7 @@ impl Receiving {
     }
 
     /// The endpoint at this path has this key, and from now on these manners.
-    pub fn behave(&self, path: &str, manners: Manners, key: &str) {
+    pub fn behave(&self, path: &str, manners: ReceiverBehaviour, key: &str) {
         let key = STANDARD.decode(key.strip_prefix("whsec_").unwrap()).unwrap();
         self.shared.endpoints.lock().unwrap().insert(path.to_owned(), (manners, key));
     }
@@ -101,9 +101,9 @@ impl Shared {
                 signed: is_signed(&key, &headers, &body) == Some(true),
             };
             let mood = match manners {
-                Manners::Well => 999,
-                Manners::Moody => self.chance.lock().unwrap().below(1_000),
-                Manners::Dead => 0,
+                ReceiverBehaviour::Well => 999,
+                ReceiverBehaviour::Moody => self.chance.lock().unwrap().below(1_000),
+                ReceiverBehaviour::Dead => 0,
             };
             // Noted before it is told: the server may act on the answer at once.
             received.accepted = mood >= 300;

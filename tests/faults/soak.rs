@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
-use crate::harness::process::{Heard, PAYMENT, pause, request, try_to_ask};
+use crate::harness::process::{PAYMENT, RawResponse, pause, request, try_to_ask};
 use crate::installation::Installation;
 use crate::options::{Database, Options};
-use crate::receiving::{Manners, Receiving};
+use crate::receiving::{ReceiverBehaviour, Receiving};
 use crate::report::Report;
 
 /// Clients that share the rate.
@@ -67,7 +67,7 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    fn ask(&self, method: &str, path: &str, form: &str) -> Heard {
+    fn ask(&self, method: &str, path: &str, form: &str) -> RawResponse {
         let heard = try_to_ask(self.address, &request(method, path, Some(self.secret), form)).unwrap();
         self.answers[usize::from(heard.status / 100).min(5)].fetch_add(1, Ordering::Relaxed);
         heard
@@ -115,7 +115,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let (secret, _) = process.keys();
     let url = format!("url={}", receiving.url("/well"));
     let endpoint = process.ask("POST", "/1/webhook_endpoints", Some(&secret), &url).ok(201);
-    receiving.behave("/well", Manners::Well, endpoint["key"].as_str().unwrap());
+    receiving.behave("/well", ReceiverBehaviour::Well, endpoint["key"].as_str().unwrap());
     let answers: [AtomicU64; 6] = Default::default();
     let until = Instant::now() + Duration::from_secs(seconds);
     let mut samples = Vec::new();

@@ -13,10 +13,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::harness::chance::Chance;
-use crate::harness::process::{Heard, PAYMENT, Process, pause, repeatable_request, try_to_ask};
+use crate::harness::process::{PAYMENT, Process, RawResponse, pause, repeatable_request, try_to_ask};
 use crate::installation::Installation;
 use crate::options::{Database, Options};
-use crate::receiving::{Manners, Receiving};
+use crate::receiving::{ReceiverBehaviour, Receiving};
 use crate::report::Report;
 
 /// Clients that pay at the same time.
@@ -57,7 +57,7 @@ impl Server {
         self.kills.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Option<Heard> {
+    fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Option<RawResponse> {
         let address = *self.address.read().unwrap();
         let request = repeatable_request(method, path, Some(&self.secret), key, form);
         let heard = try_to_ask(address, &request).ok()?;
@@ -95,7 +95,7 @@ impl Server {
     }
 
     /// An endpoint with these manners, and its token.
-    fn tells(&self, receiving: &Receiving, path: &str, manners: Manners) -> (String, String) {
+    fn tells(&self, receiving: &Receiving, path: &str, manners: ReceiverBehaviour) -> (String, String) {
         let url = format!("url={}", receiving.url(path));
         let endpoint = self.insists("POST", "/1/webhook_endpoints", Some(path), &url, 201);
         receiving.behave(path, manners, endpoint["key"].as_str().unwrap());
@@ -153,9 +153,9 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     let receiving = Receiving::start(options.seed());
     let server = Server::start(Installation::on(on)?);
     let mut endpoints = vec![
-        server.tells(&receiving, "/well", Manners::Well),
-        server.tells(&receiving, "/moody", Manners::Moody),
-        server.tells(&receiving, "/moodier", Manners::Moody),
+        server.tells(&receiving, "/well", ReceiverBehaviour::Well),
+        server.tells(&receiving, "/moody", ReceiverBehaviour::Moody),
+        server.tells(&receiving, "/moodier", ReceiverBehaviour::Moody),
     ];
     // The dead one hears of the last few only: each is tried nine times.
     let most = events - events.div_ceil(20);
@@ -168,7 +168,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
         }
         paid = paying.join().unwrap();
     });
-    endpoints.push(server.tells(&receiving, "/dead", Manners::Dead));
+    endpoints.push(server.tells(&receiving, "/dead", ReceiverBehaviour::Dead));
     let before_the_dead = server.all("events").len();
     paid.extend(server.is_paid(most..events));
     let webhooks = server.delivers(kills, &mut chance);

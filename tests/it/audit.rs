@@ -1,13 +1,13 @@
 //! What operators do is recorded with what it changes, and from where keys are used is counted (decisions 14).
 
-use card_payments::clock::Clock;
 use card_payments::config::Environment;
 use card_payments::limits::KEY_USES_BATCH;
 use card_payments::params::deposit::Arrival;
 use card_payments::params::{self, Paging};
-use card_payments::random::Chance;
-use card_payments::services::accounts::{Keys, create, keys, named, operator};
-use card_payments::services::audit::{self, Asked, key_uses};
+use card_payments::runtime::clock::Clock;
+use card_payments::runtime::random::RandomSource;
+use card_payments::services::accounts::{ApiKeyPair, create, keys, named, operator};
+use card_payments::services::audit::{self, AuditFilter, key_uses};
 use card_payments::services::data_keys::rotate::rotate;
 use card_payments::services::events::ping::ping;
 use card_payments::services::merchants::decide_as_operator;
@@ -18,7 +18,7 @@ use card_payments::store::Operator;
 use card_payments::vault::OperatorKeys;
 use entity::dispute::{DisputeCategory, DisputeStatus};
 use entity::merchant::MerchantStatus;
-use entity::{AccountToken, Span};
+use entity::{AccountToken, TimeSpan};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ async fn named_account(app: &App, token: AccountToken) -> Account {
 
 /// The trail, newest first.
 async fn trail(app: &App, account: Option<AccountToken>) -> Vec<Value> {
-    let asked = Asked { account, since: None, until: None, paging: Paging { page: 1, per_page: 500 } };
+    let asked = AuditFilter { account, since: None, until: None, paging: Paging { page: 1, per_page: 500 } };
     let records = audit::list(&app.ctx().store, asked).await.unwrap();
     records.iter().map(|record| serde_json::to_value(record).unwrap()).collect()
 }
@@ -82,14 +82,14 @@ rules! {
         let named = named_account(app, account).await;
         operator::change(&ctx.store, &named, "wallet", "false").await.unwrap();
         operator::change(&ctx.store, &named, "maximum_charge_cents", "5").await.err().unwrap();
-        let fresh = keys::rotate(ctx, account, Span::days(1)).await.unwrap();
+        let fresh = keys::rotate(ctx, account, TimeSpan::days(1)).await.unwrap();
         let rotation = rotate(ctx).await.unwrap();
         let merchant = second.parse().unwrap();
         decide_as_operator(&ctx.store, now, merchant, MerchantStatus::Declined).await.unwrap();
         decide_as_operator(&ctx.store, now, merchant, MerchantStatus::Active).await.err().unwrap();
         export(ctx, first.parse().unwrap()).await.unwrap();
         let endpoint = token_of(&client.endpoint("http://127.0.0.1:9/").await);
-        signing_keys::rotate(ctx, &named, endpoint.parse().unwrap(), Span::days(1)).await.unwrap();
+        signing_keys::rotate(ctx, &named, endpoint.parse().unwrap(), TimeSpan::days(1)).await.unwrap();
         let pinged = serde_json::to_value(ping(ctx, &named, &endpoint).await.unwrap()).unwrap();
         let arrival = Arrival { amount: 7, narration: "x".into(), available_at: None };
         let deposit = deposits::arrive(&ctx.store, named, arrival).await.unwrap();
@@ -109,13 +109,13 @@ rules! {
             ("dispute.opened", json!(account), charge, json!({ "amount": 9, "category": "general" })),
             ("deposit.created", json!(account), deposit.token.to_string(), json!({ "amount": 7 })),
             ("webhook.pinged", json!(account), endpoint.clone(), json!({ "webhook": pinged["token"] })),
-            ("webhook.key_rotated", json!(account), endpoint, json!({ "former_key_until": now + Span::days(1) })),
+            ("webhook.key_rotated", json!(account), endpoint, json!({ "former_key_until": now + TimeSpan::days(1) })),
             ("merchant.exported", json!(account), first, json!({ "to": "live" })),
             ("merchant.decided", json!(account), second, json!({ "status": "declined" })),
             ("vault.rotated", json!(null), rotation.data_key.to_string(), json!({ "wrapped_by": "test" })),
             ("account.keys_rotated", json!(account), account.to_string(), json!({
                 "secret_key": end(fresh.secret.expose()), "publishable_key": end(fresh.publishable.expose()),
-                "former_keys_end": now + Span::days(1),
+                "former_keys_end": now + TimeSpan::days(1),
             })),
             ("account.changed", json!(account), account.to_string(), json!({ "wallet": "false" })),
         ];
@@ -138,7 +138,7 @@ rules! {
             let asked = json!({ "business_name": "Shop", "email": email, "partner": false, "bank_account": null });
             create::checked(params::read(&asked)).unwrap()
         };
-        let keys = Keys::mint(&Chance::default());
+        let keys = ApiKeyPair::mint(&RandomSource::default());
         let environment = Environment::Test;
         create::create(app.ctx(), environment, &keys, asked("a@example.com")).await.unwrap();
         create::create(app.ctx(), environment, &keys, asked("b@example.com")).await.err().unwrap();
@@ -167,12 +167,12 @@ rules! {
         assert_eq!((&secret["by"], &secret["account"]), (&json!("127.0.0.1"), &json!(app.account().await)));
         let began = secret["at"].clone();
         assert_eq!(secret["detail"], json!({ "times": 3, "first_at": began, "day": "2026-03-02" }));
-        app.clock.advance(Span::seconds(60));
+        app.clock.advance(TimeSpan::seconds(60));
         ask(&client, 2).await;
         let found = uses(app).await;
         assert_eq!((times(&found), &found[0]["detail"]["first_at"]), (vec![5, 1], &began));
         assert_ne!(found[0]["at"], began, "the last one was later");
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         ask(&client, 1).await;
         assert_eq!(times(&uses(app).await), [1, 5, 1], "each day by itself");
         assert_eq!(times(&uses(app).await), [1, 5, 1], "nothing is counted twice");
@@ -236,12 +236,12 @@ rules! {
         acts(app);
         ask(&app.client(), 1).await;
         let account = app.account().await;
-        keys::rotate(app.ctx(), account, Span::days(1000)).await.unwrap();
+        keys::rotate(app.ctx(), account, TimeSpan::days(1000)).await.unwrap();
         uses(app).await;
-        app.clock.advance(Span::from_millis(Span::days(400).millis() - 1));
+        app.clock.advance(TimeSpan::from_millis(TimeSpan::days(400).millis() - 1));
         app.do_due_work().await;
         assert_eq!(trail(app, Some(account)).await.len(), 2);
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
         assert_eq!(trail(app, None).await, [] as [Value; 0]);
     }

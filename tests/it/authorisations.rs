@@ -1,9 +1,9 @@
 //! Authorisations (specification, Authorisation and its states; decisions 6).
 
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::{Value, json};
 
-use crate::harness::line::Carries;
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::sending::post_with;
 use crate::harness::{
     Answer, App, Client, at_once, card, charge, charge_with, fields, rounds, rules, token_of, with,
@@ -149,7 +149,7 @@ rules! {
         let (available, pending) = client.balance().await;
         let authorised = client.post("/1/authorisations", &charge_with(400, json!({ "metadata": { "a": "b" } }))).await.ok(201);
         let token = token_of(&authorised);
-        app.clock.advance(Span::seconds(3_600));
+        app.clock.advance(TimeSpan::seconds(3_600));
         let answer = client.capture_of(&token, 400).await;
         let charge = answer.ok(200);
         for (field, value) in [
@@ -171,7 +171,7 @@ rules! {
         assert!(client.get("/1/events").await.text.contains(answer.record()), "the event shows the charge");
         assert_eq!((client.listed().await, client.count_of("authorisations").await), (1, 1));
         refused(app, &token, "already_captured", ALREADY_CAPTURED).await;
-        app.clock.advance(Span::days(7));
+        app.clock.advance(TimeSpan::days(7));
         refused(app, &token, "already_captured", ALREADY_CAPTURED).await;
         assert_eq!(client.authorisation_at(&token).await["expired"], false);
     }
@@ -225,7 +225,7 @@ rules! {
         let money = client.balance().await;
         let authorised = client.post("/1/authorisations", &charge(400)).await.ok(201);
         let token = token_of(&authorised);
-        app.clock.advance(Span::seconds(60));
+        app.clock.advance(TimeSpan::seconds(60));
         let answer = client.void_of(&token).await;
         let voided = json!({
             "voided": true, "voided_at": "2026-03-02T10:01:00Z", "capturable": false, "amount_remaining": 0,
@@ -236,18 +236,18 @@ rules! {
         assert_eq!((app.events().await, client.balance().await), (vec!["charge.authorised", "charge.voided"], money));
         assert!(client.get("/1/events").await.text.contains(answer.record()));
         refused(app, &token, "already_voided", ALREADY_VOIDED).await;
-        app.clock.advance(Span::days(8));
+        app.clock.advance(TimeSpan::days(8));
         refused(app, &token, "already_voided", ALREADY_VOIDED).await;
     }
 
     async fn an_authorisation_expires_after_seven_days(app) {
         let client = app.client();
         let (one, other) = (client.authorisation(400).await, client.authorisation(400).await);
-        app.clock.advance(Span::days(7));
-        app.clock.advance(Span::seconds(-1));
+        app.clock.advance(TimeSpan::days(7));
+        app.clock.advance(TimeSpan::seconds(-1));
         client.capture_of(&one, 400).await.ok(200);
         let before = client.authorisation_at(&other).await;
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         let expired = json!({ "expired": true, "capturable": false, "amount_remaining": 0 });
         assert_eq!(client.authorisation_at(&other).await, with(before.clone(), &expired), "its status_message stays Success");
         refused(app, &other, "authorisation_expired", EXPIRED).await;
@@ -421,7 +421,7 @@ rules! {
         assert_eq!(client.count_of("authorisations").await, 0);
         refused(app, token, "bad_authorisation", BAD).await;
         line.settle(true);
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(client.authorisation_at(token).await["error_message"], body["error_description"]);
         assert_eq!((client.count_of("authorisations").await, app.events().await), (1, vec!["charge.failed"]));
@@ -439,12 +439,12 @@ rules! {
         assert_eq!(body["authorisation_token"], token.as_str());
         assert_eq!(client.authorisation_at(&token).await, before, "in flight shows as before");
         refused(app, &token, "already_captured", ALREADY_CAPTURED).await;
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!((client.authorisation_at(&token).await, client.listed().await), (before, 0));
         line.carry(Carries::Call);
         client.capture_of(&token, 300).await.refused(502, "gateway_error");
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(client.authorisation_at(&token).await["amount_captured"], 300);
         let charge = client.get("/1/charges").await.ok(200)[0].clone();
@@ -458,13 +458,13 @@ rules! {
         let token = client.authorisation(400).await;
         line.carry(Carries::Nothing);
         client.capture_of(&token, 200).await.refused(502, "gateway_error");
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         line.carry(Carries::Call);
         let body = client.void_of(&token).await.refused(502, "gateway_error");
         assert_eq!(body["authorisation_token"], token.as_str());
         refused(app, &token, "already_voided", ALREADY_VOIDED).await;
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         let voided = client.authorisation_at(&token).await;
         assert_eq!((&voided["voided"], &voided["amount_captured"]), (&json!(true), &json!(0)));

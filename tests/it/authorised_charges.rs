@@ -1,7 +1,7 @@
 //! Charges with capture=false: capture, void, expiry (specification, States and transitions; decisions 5).
 
 use axum::body::Body;
-use entity::Span;
+use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ rules! {
         let (available, pending) = client.balance().await;
         let charge = client.authorised(400).await;
         let authorised = client.charge(&charge).await;
-        app.clock.advance(Span::seconds(3_600));
+        app.clock.advance(TimeSpan::seconds(3_600));
         let answer = client.put_charge(&charge, "capture").await;
         let mut expected = authorised;
         for (field, value) in [
@@ -119,7 +119,7 @@ rules! {
         let money = client.balance().await;
         let charge = client.authorised(400).await;
         let mut expected = client.charge(&charge).await;
-        app.clock.advance(Span::seconds(60));
+        app.clock.advance(TimeSpan::seconds(60));
         let answer = client.put_charge(&charge, "void").await;
         expected["authorisation_voided"] = json!(true);
         expected["status_message"] = json!("Authorisation Voided");
@@ -133,7 +133,7 @@ rules! {
     async fn a_charge_that_is_not_authorised_any_more_refuses_both_verbs(app) {
         let client = app.client();
         let expired = client.authorised(400).await;
-        app.clock.advance(Span::days(7));
+        app.clock.advance(TimeSpan::days(7));
         let captured = client.authorised(400).await;
         client.put_charge(&captured, "capture").await.ok(200);
         let at_once = token_of(&client.captured(400).await);
@@ -159,18 +159,18 @@ rules! {
         client.put_charge(&charge, "void").await.ok(200);
         capture(&client, &charge, json!("abc")).await.refused(400, "already_voided");
         let charge = client.authorised(400).await;
-        app.clock.advance(Span::days(7));
+        app.clock.advance(TimeSpan::days(7));
         capture(&client, &charge, json!(1)).await.refused(400, "authorisation_expired");
     }
 
     async fn an_authorisation_expires_after_seven_days(app) {
         let client = app.client();
         let (one, other) = (client.authorised(400).await, client.authorised(400).await);
-        app.clock.advance(Span::days(7));
-        app.clock.advance(Span::seconds(-1));
+        app.clock.advance(TimeSpan::days(7));
+        app.clock.advance(TimeSpan::seconds(-1));
         assert_eq!(client.charge(&one).await["authorisation_expired"], false);
         client.put_charge(&one, "capture").await.ok(200);
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         let expired = client.charge(&other).await;
         assert_eq!(expired["authorisation_expired"], true);
         assert_eq!((&expired["success"], &expired["status_message"]), (&json!(true), &json!("Success")));

@@ -1,6 +1,6 @@
 //! POST /bank_accounts, and what is asked of a bank account wherever one is given (decisions 8).
 
-use entity::Span;
+use entity::TimeSpan;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ rules! {
         app.invalid(RECIPIENTS, &recipient(token(&once)), &used).await;
         let late = accepts(app, json!({})).await;
         // From the second of March to the second of April.
-        app.clock.advance(Span::days(31));
+        app.clock.advance(TimeSpan::days(31));
         let expired = [("bank_account_token", "Bank account token is not valid")];
         app.invalid(RECIPIENTS, &recipient(token(&late)), &expired).await;
         app.do_due_work().await;

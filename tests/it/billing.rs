@@ -1,9 +1,9 @@
 //! The billing run, through the account's clock (decisions 7 and 11).
 
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::{Value, json};
 
-use crate::harness::line::Carries;
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{App, Client, card, rules, token_of};
 
 const CARD: &str = "4200000000000000";
@@ -237,7 +237,7 @@ rules! {
         let plan = client.plan(&json!({ "intervals": 5 })).await;
         let subscription = client.subscribed(&plan, &customer).await;
         // The wall clock goes on while nobody works.
-        app.clock.advance(Span::days(100));
+        app.clock.advance(TimeSpan::days(100));
         app.do_due_work().await;
         let charged = client.charged(&customer).await;
         assert_eq!(days(&charged), ["2026-03-02", "2026-06-10", "2026-06-10", "2026-06-10"]);
@@ -245,7 +245,7 @@ rules! {
         assert_eq!(record["active_interval_started_at"], "2026-06-02T10:00:00Z");
         assert_eq!(record["next_billing_date"], "2026-07-02T10:00:00Z");
         assert_eq!(client.entries(&subscription).await.len(), 8);
-        app.clock.advance(Span::days(100));
+        app.clock.advance(TimeSpan::days(100));
         app.do_due_work().await;
         assert_eq!(client.subscription(&subscription).await["state"], "cancelled");
         assert_eq!(client.charged(&customer).await.len(), 5);
@@ -256,7 +256,7 @@ rules! {
         let customer = customer(&client).await;
         let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
         client.unsubscribes(&subscription).await.ok(200);
-        app.clock.advance(Span::days(40));
+        app.clock.advance(TimeSpan::days(40));
         app.do_due_work().await;
         let record = client.subscription(&subscription).await;
         assert_eq!((&record["state"], &record["cancelled_at"]), (&json!("cancelled"), &json!("2026-04-11T10:00:00Z")));
@@ -285,7 +285,7 @@ rules! {
         let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
         line.carry(Carries::Call);
         line.settle(false);
-        app.clock.advance(Span::days(31));
+        app.clock.advance(TimeSpan::days(31));
         app.do_due_work().await;
         let record = client.subscription(&subscription).await;
         assert_eq!(record["next_billing_date"], "2026-04-02T10:00:00Z");
@@ -293,7 +293,7 @@ rules! {
         app.do_due_work().await;
         assert_eq!((line.calls().len(), line.settlings()), (2, 1));
         line.settle(true);
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2026-05-02T10:00:00Z");
         assert_eq!(client.charged(&customer).await.len(), 2);
@@ -306,13 +306,13 @@ rules! {
         let customer = customer(&client).await;
         let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
         line.carry(Carries::Nothing);
-        app.clock.advance(Span::days(31));
+        app.clock.advance(TimeSpan::days(31));
         app.do_due_work().await;
         let record = client.subscription(&subscription).await;
         assert_eq!((&record["state"], &record["next_billing_date"]), (&json!("active"), &json!("2026-04-03T10:00:00Z")));
         assert_eq!(app.events().await[4..], ["charge.failed", "subscription.renewal_failed"]);
         line.carry(Carries::Both);
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2026-05-02T10:00:00Z");
     }
@@ -325,7 +325,7 @@ rules! {
             let subscription = client.subscribed(&plan, &customer).await;
             line.carry(Carries::AnswerLate);
             let (calls, from) = (line.calls().len(), app.events().await.len());
-            app.clock.advance(Span::days(8));
+            app.clock.advance(TimeSpan::days(8));
             let work = async {
                 line.called(calls + 1).await;
                 match ends {
@@ -377,7 +377,7 @@ rules! {
         let plan = client.plan(&json!({})).await;
         let subscription = client.subscribed(&plan, &customer).await;
         client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
-        app.clock.advance(Span::days(60));
+        app.clock.advance(TimeSpan::days(60));
         line.carry(Carries::AnswerLate);
         let (answer, ()) = futures::future::join(client.put_subscription(&subscription, "reactivate"), async {
             line.called(2).await;
@@ -398,14 +398,14 @@ rules! {
         let plan = client.plan(&json!({})).await;
         let paid = client.subscribed(&plan, &customer).await;
         client.delete(&format!("/1/subscriptions/{paid}")).await.ok(200);
-        app.clock.advance(Span::days(60));
+        app.clock.advance(TimeSpan::days(60));
         line.carry(Carries::Call);
         line.settle(false);
         client.subscribing(&plan, &customer, &json!({})).await.refused(502, "gateway_error");
         client.put_subscription(&paid, "reactivate").await.refused(502, "gateway_error");
         client.delete(&format!("/1/plans/{plan}")).await.refused(400, "cannot_delete_plan");
         line.settle(true);
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(client.listed().await, 1);
         assert_eq!(client.get("/1/subscriptions").await.json()["pagination"]["count"], 1);
@@ -420,12 +420,12 @@ rules! {
         let plan = client.plan(&json!({})).await;
         let slow = client.subscribed(&plan, &customer(&client).await).await;
         line.carry(Carries::AnswerLate);
-        app.clock.advance(Span::days(31));
+        app.clock.advance(TimeSpan::days(31));
         futures::future::join(app.do_due_work(), async {
             line.called(2).await;
             line.carry(Carries::Both);
             let other = client.subscribed(&client.plan(&json!({ "interval": 1, "interval_unit": "day" })).await, &customer(&client).await).await;
-            app.clock.advance(Span::days(1));
+            app.clock.advance(TimeSpan::days(1));
             crate::harness::eventually(async || client.entries(&other).await.len() == 4).await;
             assert_eq!(client.entries(&slow).await.len(), 2);
             line.release();

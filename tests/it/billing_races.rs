@@ -1,6 +1,6 @@
 //! Whoever races a bill, there is one (decisions 7). `CARD_PAYMENTS_RACE_ROUNDS` says how often each race is run.
 
-use entity::Span;
+use entity::TimeSpan;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ rules! {
             for _ in 0..4 {
                 subscriptions.push(client.subscribed(&plan, &customer).await);
             }
-            app.clock.advance(Span::days(1));
+            app.clock.advance(TimeSpan::days(1));
             join_all((0..6).map(|_| app.do_due_work())).await;
             assert_eq!(client.listed().await, round * 2 * 4);
             for subscription in subscriptions {
@@ -66,7 +66,7 @@ rules! {
         for _ in 0..rounds() {
             let subscription = client.subscribed(&client.plan(&daily()).await, &customer).await;
             client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
-            app.clock.advance(Span::days(2));
+            app.clock.advance(TimeSpan::days(2));
             app.do_due_work().await;
             let before = client.listed().await;
             let racers = (0..16).map(|_| {
@@ -87,7 +87,7 @@ rules! {
             let customer = customer(&client).await;
             let card = token_of(&client.post(&format!("/1/customers/{customer}/cards"), &crate::harness::card(CARD)).await.ok(201));
             client.subscribed(&plan, &customer).await;
-            app.clock.advance(Span::days(1));
+            app.clock.advance(TimeSpan::days(1));
             let racers = (0..12).map(|n| {
                 let (client, plan, customer, card) = (client.clone(), plan.clone(), customer.clone(), card.clone());
                 async move {
@@ -120,9 +120,9 @@ async fn two_copies_bill_an_interval_once() {
         client.subscribed(&plan, &customer).await;
     }
     let copy = app.copy().await;
-    app.clock.advance(Span::days(31));
+    app.clock.advance(TimeSpan::days(31));
     let by_copy = async {
-        for kind in card_payments::services::due::KINDS {
+        for kind in card_payments::services::due_work::registry::KINDS {
             while kind.run(&copy.ctx).await.unwrap() > 0 {}
         }
     };

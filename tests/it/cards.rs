@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use entity::{Span, account};
+use entity::{TimeSpan, account};
 use futures::FutureExt;
 use http::Method;
 use sea_orm::EntityTrait;
@@ -237,7 +237,7 @@ rules! {
         assert_eq!((&good["expiry_month"], &good["expiry_year"]), (&json!(3), &json!(2026)));
         let far = accepts(app, json!({ "expiry_month": 1, "expiry_year": 2099 })).await;
         assert_eq!(far["expiry_year"], 2099);
-        app.clock.advance(Span::days(30));
+        app.clock.advance(TimeSpan::days(30));
         refuses(app, json!({ "expiry_month": 3, "expiry_year": 2026 }), &expired).await;
     }
 
@@ -328,13 +328,13 @@ rules! {
     async fn an_unused_card_lives_until_the_same_day_of_the_next_month(app) {
         let client = app.client();
         // 31 March: April has no such day, its last one counts.
-        app.clock.advance(Span::days(29));
+        app.clock.advance(TimeSpan::days(29));
         let stored = store(&client, &card("4200000000000000")).await;
         let path = format!("/1/cards/{}", token(&stored));
-        app.clock.advance(Span::from_millis(Span::days(30).millis() - 1));
+        app.clock.advance(TimeSpan::from_millis(TimeSpan::days(30).millis() - 1));
         app.do_due_work().await;
         client.get(&path).await.ok(200);
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         client.get(&path).await.not_found();
         assert_eq!(app.number("SELECT COUNT(*) FROM cards").await, 1, "no worker has passed yet");
         app.do_due_work().await;
@@ -351,7 +351,7 @@ rules! {
             .store
             .write((), |tx, ()| {
                 async move {
-                    let month = Expr::value(Span::days(31).millis());
+                    let month = Expr::value(TimeSpan::days(31).millis());
                     let all = account::Entity::update_many().col_expr(account::Column::ClockOffset, month);
                     Ok(all.exec(tx).await?)
                 }
@@ -374,7 +374,7 @@ rules! {
             .ok(201);
         let owner = format!("/1/customers/{}", token(&owner));
         let expired = store(&client, &card("4200000000000000")).await;
-        app.clock.advance(Span::days(31));
+        app.clock.advance(TimeSpan::days(31));
         let named = json!({ "card_token": token(&expired) });
         let fault = [("card_token", "Card token is not valid")];
         let mut payment = charge(400);
@@ -396,7 +396,7 @@ rules! {
         let mut payment = with(charge(400), &json!({ "card_token": token(&stored) }));
         payment["card"] = Value::Null;
         client.post("/1/charges", &payment).await.ok(201);
-        app.clock.advance(Span::days(40));
+        app.clock.advance(TimeSpan::days(40));
         app.do_due_work().await;
         assert_eq!(client.get(&format!("/1/cards/{}", token(&stored))).await.ok(200), stored);
         let again = app.unchanged(client.post("/1/charges", &payment)).await;

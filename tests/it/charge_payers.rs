@@ -1,6 +1,6 @@
 //! Which card pays a charge, and the one use of its token (specification, Charges, Card; decisions 4 and 5).
 
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::{Value, json};
 
 use crate::harness::{App, card, charge_with, rules, token_of};
@@ -76,10 +76,10 @@ rules! {
         let client = app.client();
         let (one, other) = (client.card_token(ACCEPTED).await, client.card_token(ACCEPTED).await);
         // From 2 March, 10:00, to 2 April, 09:59:59.
-        app.clock.advance(Span::days(31));
-        app.clock.advance(Span::seconds(-1));
+        app.clock.advance(TimeSpan::days(31));
+        app.clock.advance(TimeSpan::seconds(-1));
         client.charge_by(&one).await.ok(201);
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         app.invalid("/1/charges", &paid_by("card_token", &other), &[("card_token", "Card token is not valid")]).await;
         app.do_due_work().await;
         app.invalid("/1/charges", &paid_by("card_token", &other), &[("card_token", "Card token is not valid")]).await;

@@ -1,6 +1,6 @@
 //! GET /charges/search (specification, Charges; decisions 1).
 
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
@@ -150,9 +150,9 @@ rules! {
         let client = app.client();
         // Made on 2 March at 10:00, 3 March at 00:00 and 4 March at 00:00.
         let first = described(app, "one").await;
-        app.clock.advance(Span::seconds(14 * 3_600));
+        app.clock.advance(TimeSpan::seconds(14 * 3_600));
         let second = described(app, "two").await;
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         let third = described(app, "three").await;
         for day in ["2026/03/03", "2026-03-03", "Mar 3, 2026", "Mar 03, 2026", "2026-03-03T00:00:00Z", "2026-03-03T11:00:00+11:00",
             "2026-03-03T00:00:00.000000000Z", "+002026-03-03T00:00:00.000000000Z", " 2026/03/03 "] {
@@ -183,7 +183,7 @@ rules! {
         let mut made_so_far = Vec::new();
         for amount in [500, 300, 500, 400] {
             made_so_far.push(made(&client, amount, json!({})).await);
-            app.clock.advance(Span::seconds(1));
+            app.clock.advance(TimeSpan::seconds(1));
         }
         // Two of the same moment.
         made_so_far.push(made(&client, 300, json!({})).await);

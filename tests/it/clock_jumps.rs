@@ -1,16 +1,16 @@
 //! The machine's clock is set: back, as by an hour, or forward, as by a day. Nothing is done twice, and nothing is lost.
 
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::json;
 
 use crate::harness::sending::post_with;
 use crate::harness::{App, Client, charge, rules, token, token_of};
 
-const HOUR: Span = Span::seconds(3600);
-const DAY: Span = Span::days(1);
+const HOUR: TimeSpan = TimeSpan::seconds(3600);
+const DAY: TimeSpan = TimeSpan::days(1);
 
-fn back(span: Span) -> Span {
-    Span::from_millis(-span.millis())
+fn back(span: TimeSpan) -> TimeSpan {
+    TimeSpan::from_millis(-span.millis())
 }
 
 async fn newest(client: &Client) -> String {
@@ -34,7 +34,7 @@ rules! {
         client.refund(&charge, 100).await.ok(201);
         // Its submission, and its outcome ten seconds later.
         assert_eq!(happens(app).await, [""; 0]);
-        app.clock.advance(Span::seconds(11));
+        app.clock.advance(TimeSpan::seconds(11));
         assert_eq!(happens(app).await, ["refund.succeeded"]);
         app.clock.advance(DAY);
         assert!(happens(app).await.contains(&"subscription.renewed"));
@@ -55,7 +55,7 @@ rules! {
         app.clock.advance(back(HOUR));
         assert_eq!(happens(app).await, [""; 0]);
         app.clock.advance(HOUR);
-        app.clock.advance(Span::seconds(11));
+        app.clock.advance(TimeSpan::seconds(11));
         assert_eq!(happens(app).await, ["refund.succeeded"]);
         assert_eq!(happens(app).await, [""; 0]);
     }

@@ -139,7 +139,7 @@ fn what_may_break_clients_is_listed_in_the_changelog() {
     let current = card_payments::http::openapi();
     let released = file("docs/released.yaml");
     if std::env::var_os("UPDATE_RELEASED").is_some() {
-        std::fs::write(&released, card_payments::http::document::yaml(&current)).unwrap();
+        std::fs::write(&released, card_payments::http::openapi::yaml(&current)).unwrap();
     }
     let versions =
         changelog.lines().filter(|line| line.starts_with("## [") && *line != "## [Unreleased]").count();

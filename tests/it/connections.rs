@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use card_payments::http::listen::raise_file_limit;
+use card_payments::http::server::raise_file_limit;
 
 use crate::harness::process::{PAYMENT, Process, heard, heard_first, program, request};
 

@@ -33,7 +33,7 @@ async fn unusable(app: &App, client: &Client) -> Vec<(String, &'static str)> {
     let used = stored_card(client).await;
     client.post("/1/charges", &charge_by("card_token", &used)).await.ok(201);
     let expired = stored_card(client).await;
-    app.clock.advance(entity::Span::days(31));
+    app.clock.advance(entity::TimeSpan::days(31));
     let foreign = stored_card(&app.stranger().await).await;
     vec![
         (used, "has already been used"),

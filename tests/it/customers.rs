@@ -94,7 +94,7 @@ rules! {
         );
         assert_eq!(app.number("SELECT COUNT(*) FROM cards").await, 1);
         // What is not used up cannot expire either.
-        app.clock.advance(entity::Span::days(400));
+        app.clock.advance(entity::TimeSpan::days(400));
         app.do_due_work().await;
         client.get(&path(&customer)).await.ok(200);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use entity::Span;
+use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
@@ -94,16 +94,16 @@ rules! {
             refused(&answer, 429, "Too many requests. Please try again in a moment.");
             assert!(answer.headers.contains_key("retry-after") && browser.cookie.is_none());
         }
-        app.clock.advance(Span::seconds(6));
+        app.clock.advance(TimeSpan::seconds(6));
         led(&browser.sign_in(app.secret_key()).await, "/dashboard");
         assert_eq!(browser.sign_in(app.secret_key()).await.status, 429, "one in six seconds");
     }
 
     async fn a_session_ends_by_itself_by_its_visitor_and_with_its_account(app) {
         let mut browser = Browser::with(app, app.secret_key()).await;
-        app.clock.advance(Span::seconds(12 * 3600 - 1));
+        app.clock.advance(TimeSpan::seconds(12 * 3600 - 1));
         browser.page("").await;
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         asks_for_a_key(&browser.get("/dashboard").await);
 
         let mut browser = Browser::with(app, app.secret_key()).await;

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use card_payments::clock::Clock;
+use card_payments::runtime::clock::Clock;
 use card_payments::workers;
-use entity::Span;
+use entity::TimeSpan;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -153,10 +153,10 @@ rules! {
         client.captured(400).await;
         drop(killed);
         assert_eq!(app.number("SELECT attempt FROM webhooks").await, 1);
-        app.clock.advance(Span::seconds(59));
+        app.clock.advance(TimeSpan::seconds(59));
         app.do_due_work().await;
         assert!(receiver.received().is_empty(), "the lease still holds");
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         app.do_due_work().await;
         assert_eq!(receiver.received().len(), 1);
         assert_eq!(with_status(app, "completed").await, 1);
@@ -232,7 +232,7 @@ async fn a_copy_takes_over_what_a_killed_one_held() {
     drop((held, killed));
     let copy = app.copy().await;
     workers::start(&copy.ctx);
-    app.clock.advance(Span::seconds(61));
+    app.clock.advance(TimeSpan::seconds(61));
     receiver.receives(1).await;
     all_are(&app, "completed").await;
     assert_eq!(told(&[&receiver]), (1, 1));

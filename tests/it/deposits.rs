@@ -1,6 +1,6 @@
 //! Deposits (specification, Deposit and Deposits; decisions 8, 12 and 14).
 
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::{Value, json};
 
 use crate::harness::process::{Process, output, program};
@@ -57,11 +57,11 @@ rules! {
         assert_eq!(client.balance().await, (200, 300));
         app.unchanged(client.transfer(201, "self")).await;
         client.transfer(200, "self").await.ok(201);
-        let hour = |hours: i64| Span::seconds(hours * 3_600);
-        app.clock.advance(Span::seconds(5 * 3_600 - 1));
+        let hour = |hours: i64| TimeSpan::seconds(hours * 3_600);
+        app.clock.advance(TimeSpan::seconds(5 * 3_600 - 1));
         assert_eq!(client.balance().await, (0, 300));
         assert_eq!(client.transfer(1, "self").await.status, 402);
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         assert_eq!(client.balance().await, (100, 200));
         client.transfer(100, "self").await.ok(201);
         app.clock.advance(hour(9));
@@ -87,10 +87,10 @@ rules! {
         client.refund(&charge, entitled).await.ok(201);
         assert_eq!(client.balance().await, (-entitled, entitled + 40_000));
         assert_eq!(app.unchanged(client.refund(&charge, 1)).await.status, 402);
-        app.clock.advance(Span::seconds(5 * 3_600 - 1));
+        app.clock.advance(TimeSpan::seconds(5 * 3_600 - 1));
         assert_eq!(app.unchanged(client.refund(&charge, 1)).await.status, 402);
         // The second in which it arrives.
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         client.refund(&charge, 205).await.ok(201);
         let other = crate::harness::token_of(&client.captured(30_000).await);
         let now_has = 20_000 - 205 + 30_000 - 555;
@@ -100,7 +100,7 @@ rules! {
         let left = 19_240 + 100_000 - 1_780;
         assert!(left > 100_000, "one deposit is there, the other is not");
         client.refund(&last, 100_000).await.ok(201);
-        app.clock.advance(Span::days(2));
+        app.clock.advance(TimeSpan::days(2));
         let (available, pending) = client.balance().await;
         assert_eq!(available + pending, left - 100_000 + 20_000);
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use axum::body::Body;
-use entity::Span;
+use entity::TimeSpan;
 use entity::dispute::DisputeStatus;
 use http::Method;
 use serde_json::{Value, json};
@@ -236,9 +236,9 @@ rules! {
     async fn the_feed_tells_everything_newest_first(app) {
         let client = app.client();
         let charge = client.captured(400).await;
-        app.clock.advance(Span::seconds(60));
+        app.clock.advance(TimeSpan::seconds(60));
         let dispute = token_of(&client.dispute(token(&charge)).await);
-        app.clock.advance(Span::seconds(60));
+        app.clock.advance(TimeSpan::seconds(60));
         for status in ["evidence_under_review", "won", "arbitration_under_review", "arbitration_lost"] {
             client.decide(&dispute, status).await.ok(200);
         }
@@ -282,10 +282,10 @@ rules! {
         };
         let before = owned().await;
         // To one millisecond before the midnight of 22 March.
-        app.clock.advance(Span::from_millis((19 * 24 + 14) * 3_600_000 - 1));
+        app.clock.advance(TimeSpan::from_millis((19 * 24 + 14) * 3_600_000 - 1));
         app.do_due_work().await;
         assert_eq!(shown(&client, &dispute).await["status"], "evidence_required");
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         // Too late, whether or not a worker has come by.
         for verb in ["evidence", "accept"] {
             app.unchanged(answer(&client, &dispute, verb)).await.refused(400, "dispute_already_resolved");
@@ -297,7 +297,7 @@ rules! {
         assert_eq!(owned().await, before);
         let reviewed = token_of(&client.disputed(400).await);
         answer(&client, &reviewed, "evidence").await.ok(200);
-        app.clock.advance(Span::days(60));
+        app.clock.advance(TimeSpan::days(60));
         app.do_due_work().await;
         assert_eq!(shown(&client, &reviewed).await["status"], "evidence_under_review");
     }
@@ -330,7 +330,7 @@ rules! {
     async fn several_workers_expire_once(app) {
         let client = app.client();
         client.disputed(400).await;
-        app.clock.advance(Span::days(21));
+        app.clock.advance(TimeSpan::days(21));
         futures::future::join_all((0..8).map(|_| app.do_due_work())).await;
         let events = app.events().await;
         assert_eq!(events.iter().filter(|event| **event == "dispute.expired").count(), 1);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::pin::pin;
 
 use axum::body::Body;
-use entity::Span;
+use entity::TimeSpan;
 use futures::FutureExt;
 use http::Method;
 use serde_json::{Value, json};
@@ -258,7 +258,7 @@ rules! {
         let (client, stranger) = (app.client(), app.stranger().await);
         for amount in [300, 100, 200] {
             client.disputed(amount).await;
-            app.clock.advance(Span::days(1));
+            app.clock.advance(TimeSpan::days(1));
         }
         stranger.disputed(700).await;
         for (query, expected) in [
@@ -291,10 +291,10 @@ rules! {
         for status in ["evidence_under_review", "won"] {
             client.decide(token(&won), status).await.ok(200);
         }
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         let reviewed = client.disputed(300).await;
         client.decide(token(&reviewed), "evidence_under_review").await.ok(200);
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         let open = client.disputed(200).await;
         let charge = token(&open["charge"]);
         for (query, expected) in [

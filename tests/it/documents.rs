@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
-use card_payments::outbound::Unreached;
+use card_payments::outbound::OutboundError;
 use card_payments::services::{
     charges, disputes, merchants, refunds, subscriptions, three_d_secure, transfers, webhooks,
 };
@@ -24,7 +24,7 @@ use crate::site::{committed, footer};
 
 #[test]
 fn the_committed_openapi_document_is_current() {
-    committed("openapi.yaml", &card_payments::http::document::yaml(&card_payments::http::openapi()));
+    committed("openapi.yaml", &card_payments::http::openapi::yaml(&card_payments::http::openapi()));
 }
 
 #[test]
@@ -154,13 +154,13 @@ fn the_guide_to_webhooks_tells_every_pause_state_and_error() {
     assert!(guide.contains(&format!("| after | {} |", pauses.join(" | "))), "{pauses:?}");
     let states = WebhookState::ALL.iter().map(|state| state.code());
     let errors = [
-        Unreached::ConnectionFailed,
-        Unreached::DnsFailed,
-        Unreached::TlsFailed,
-        Unreached::Timeout,
-        Unreached::ForbiddenAddress,
+        OutboundError::ConnectionFailed,
+        OutboundError::DnsFailed,
+        OutboundError::TlsFailed,
+        OutboundError::Timeout,
+        OutboundError::ForbiddenAddress,
     ];
-    for code in states.chain(errors.map(Unreached::code)).chain(["unexpected_http_code"]) {
+    for code in states.chain(errors.map(OutboundError::code)).chain(["unexpected_http_code"]) {
         assert!(guide.contains(&format!("| `{code}` |")), "{code}");
     }
 }
@@ -253,7 +253,7 @@ fn a_refused_authorisation_is_named_and_no_charge() {
 #[test]
 fn every_reader_of_yaml_reads_the_document_alike() {
     let document = card_payments::http::openapi();
-    let text = card_payments::http::document::yaml(&document);
+    let text = card_payments::http::openapi::yaml(&document);
     let read: Value = yaml_serde::from_str(&text).unwrap();
     assert!(read == document);
     // YAML 1.1 has a type of its own for them.
@@ -347,7 +347,7 @@ fn what_makes_a_record_leads_to_what_takes_its_token() {
 #[test]
 fn the_collection_has_every_operation_once() {
     let document = card_payments::http::openapi();
-    let collection = card_payments::http::document::postman::collection(&document);
+    let collection = card_payments::http::openapi::postman::collection(&document);
     let mut requests: Vec<String> = Vec::new();
     for folder in collection["item"].as_array().unwrap() {
         for item in folder["item"].as_array().unwrap() {

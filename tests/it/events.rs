@@ -71,7 +71,7 @@ rules! {
         for (verb, what) in [("capture", "charge.captured"), ("void", "charge.voided")] {
             let made = client.post("/1/charges", &with(charge(400), &json!({ "capture": false }))).await;
             watch.sees("charge.authorised", made.record()).await;
-            app.clock.advance(entity::Span::seconds(1));
+            app.clock.advance(entity::TimeSpan::seconds(1));
             let moved = client.put(&format!("/1/charges/{}/{verb}", token(&made.ok(201))), &json!({})).await;
             watch.sees(what, moved.record()).await;
         }
@@ -84,7 +84,7 @@ rules! {
             let refused =
                 client.post("/1/charges", &with(charge(400), &json!({ "card": card(number) }))).await;
             let failed = refused.json()["charge_token"].as_str().unwrap().to_owned();
-            app.clock.advance(entity::Span::seconds(60));
+            app.clock.advance(entity::TimeSpan::seconds(60));
             app.do_due_work().await;
             let failed = record_at(&client, &format!("/1/charges/{failed}")).await;
             watch.sees("charge.failed", failed.record()).await;
@@ -105,7 +105,7 @@ rules! {
             json!({ "primary_card_token": unused }),
             json!({ "card_token": unused }),
         ] {
-            app.clock.advance(entity::Span::seconds(1));
+            app.clock.advance(entity::TimeSpan::seconds(1));
             let updated = client.put(&path, &change).await;
             updated.ok(200);
             watch.sees("customer.updated", updated.record()).await;
@@ -125,7 +125,7 @@ rules! {
         client.post(&cards, &json!({ "card_token": unused })).await.ok(201);
         client.delete(&format!("{cards}/{}", token(&added))).await.ok(204);
         stored_card(&client).await;
-        app.clock.advance(entity::Span::days(31));
+        app.clock.advance(entity::TimeSpan::days(31));
         app.do_due_work().await;
         for read in ["/1/customers", "/1/charges", "/1/events", &cards, &path(&owner)] {
             client.get(read).await.ok(200);
@@ -146,7 +146,7 @@ rules! {
             .await
             .ok(200);
         client.delete(&path(&made.ok(201))).await.ok(204);
-        app.clock.advance(entity::Span::days(29));
+        app.clock.advance(entity::TimeSpan::days(29));
         app.do_due_work().await;
         assert_eq!(client.get(&format!("/1/events/{event}")).await.text, before.text);
     }
@@ -189,7 +189,7 @@ rules! {
         assert_eq!(empty.text, r#"{"response":[],"pagination":{"count":0,"per_page":25,"current":1}}"#);
         let mut customers = Vec::new();
         for _ in 0..3 {
-            app.clock.advance(entity::Span::seconds(1));
+            app.clock.advance(entity::TimeSpan::seconds(1));
             customers.insert(0, created(&client).await);
         }
         let list = client.get("/1/events").await;

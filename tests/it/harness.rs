@@ -3,22 +3,22 @@
 
 pub mod app;
 pub mod browser;
-pub mod cable;
 pub mod chance;
 pub mod client;
 #[expect(dead_code, reason = "shared with the benches, which want more of it")]
 pub mod cluster;
 pub mod collector;
 pub mod contract;
-pub mod elsewhere;
-pub mod given;
+pub mod fault_proxy;
+pub mod fixtures;
+pub mod flaky_acquirer;
 pub mod installed;
-pub mod line;
 pub mod outside;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
 pub mod records;
+pub mod remote_acquirer;
 pub mod sending;
 pub mod skipped;
 pub mod small_disk;
@@ -28,13 +28,13 @@ pub mod wallets;
 
 pub use app::{App, Database};
 pub use client::{Answer, Client, card, charge};
-pub use given::{
+pub use fixtures::{
     PASSWORD, PDF, application, at_once, bank_account, charge_with, eventually, multipart, rounds, token_of,
 };
+pub use flaky_acquirer::{FlakyAcquirer, Proof};
 pub use installed::Installed;
 pub(crate) use installed::operated;
-pub use line::{Line, Proof};
-pub use outside::Outside;
+pub use outside::RawDatabase;
 pub use receiver::{Behaviour, Received, Receiver};
 pub use stored::{fields, token, with};
 
@@ -46,11 +46,11 @@ pub use stored::{fields, token, with};
 /// `line: &Line`.
 macro_rules! rules {
     ($(async fn $name:ident($app:ident, $line:ident) $body:block)*) => {$(
-        async fn $name($app: &mut $crate::harness::App, $line: &$crate::harness::Line) $body
+        async fn $name($app: &mut $crate::harness::App, $line: &$crate::harness::FlakyAcquirer) $body
 
         mod $name {
             async fn on(database: $crate::harness::Database) {
-                let line = std::sync::Arc::new($crate::harness::Line::default());
+                let line = std::sync::Arc::new($crate::harness::FlakyAcquirer::default());
                 let Some(mut app) = line.clone().start(database).await else { return };
                 super::$name(&mut app, &line).await;
                 app.check_books().await;

@@ -1,12 +1,12 @@
 //! One effect for each Idempotency-Key (decisions 2, Idempotency-Key).
 
 use axum::body::Body;
-use entity::Span;
+use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::answers::operations;
-use crate::harness::line::Carries;
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{Answer, App, Client, at_once, card, charge, charge_with, rounds, rules, token_of};
 
 /// A request under a key.
@@ -244,16 +244,16 @@ rules! {
         let first = request.by(&client).await;
         // The account's clock has nothing to do with it.
         app.execute("UPDATE accounts SET clock_offset = 864000000").await;
-        app.clock.advance(Span::days(1));
-        app.clock.advance(Span::from_millis(-1));
+        app.clock.advance(TimeSpan::days(1));
+        app.clock.advance(TimeSpan::from_millis(-1));
         app.do_due_work().await;
         repeats(app, &client, &request, &first).await;
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         let second = request.by(&client).await;
         assert!(!is_replay(&second));
         assert_ne!(first.ok(201)["token"], second.ok(201)["token"]);
         repeats(app, &client, &request, &second).await;
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         for table in ["idempotency_keys", "idempotency_answers"] {
             assert_eq!(app.number(&format!("SELECT COUNT(*) FROM {table}")).await, 0, "{table}");
@@ -306,7 +306,7 @@ rules! {
         request.by(&client).await.refused(502, "gateway_error");
         is_in_use(&app.unchanged(request.by(&client)).await);
         // However old: it is not settled.
-        app.clock.advance(Span::days(2));
+        app.clock.advance(TimeSpan::days(2));
         is_in_use(&app.unchanged(request.by(&client)).await);
         line.settle(true);
         app.do_due_work().await;
@@ -325,7 +325,7 @@ rules! {
             line.carry(Carries::Call);
             request.by(&client).await.refused(502, "gateway_error");
             is_in_use(&app.unchanged(request.by(&client)).await);
-            app.clock.advance(Span::seconds(30));
+            app.clock.advance(TimeSpan::seconds(30));
             app.do_due_work().await;
             line.carry(Carries::Both);
             let answer = app.unchanged(request.by(&client)).await;
@@ -344,7 +344,7 @@ rules! {
         line.carry(Carries::Nothing);
         request.by(&client).await.refused(502, "gateway_error");
         is_in_use(&app.unchanged(request.by(&client)).await);
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         line.carry(Carries::Both);
         let first = request.by(&client).await;
@@ -359,7 +359,7 @@ rules! {
         let charge = token_of(&first.ok(201));
         line.carry(Carries::Call);
         client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(client.charge(&charge).await["captured"], true);
         repeats(app, &client, &created, &first).await;

@@ -1,13 +1,13 @@
 //! A fresh pair of keys, and how long the former ones work on (decisions 2).
 
-use card_payments::services::accounts::{self, Keys, keys};
-use entity::{AccountToken, Span, account};
+use card_payments::services::accounts::{self, ApiKeyPair, keys};
+use entity::{AccountToken, TimeSpan, account};
 use futures::future::join_all;
 use sea_orm::{EntityTrait, QueryOrder};
 
 use crate::harness::{Answer, App, card, operated, rounds, rules};
 
-const DAY: Span = Span::days(1);
+const DAY: TimeSpan = TimeSpan::days(1);
 const PATH: &str = "/1/charges";
 
 /// The first account.
@@ -17,7 +17,7 @@ async fn account(app: &App) -> AccountToken {
 }
 
 /// Give it a fresh pair.
-async fn rotate(app: &App, grace: Span) -> Keys {
+async fn rotate(app: &App, grace: TimeSpan) -> ApiKeyPair {
     keys::rotate(app.ctx(), account(app).await, grace).await.unwrap()
 }
 
@@ -43,10 +43,10 @@ rules! {
         assert!(works(app, fresh.secret.expose()).await && works(app, app.secret_key()).await);
         store(app, app.publishable_key()).await.ok(201);
         let account = app.client().get("/1/sandbox/account").await.ok(200);
-        app.clock.advance(Span::from_millis(86_399_999));
+        app.clock.advance(TimeSpan::from_millis(86_399_999));
         // Remembered from now on, with its end.
         assert!(works(app, app.secret_key()).await);
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.client().get(PATH).await.refused(401, "unauthorized");
         store(app, app.publishable_key()).await.refused(401, "unauthorized");
         let fresh_client = app.with_key(fresh.secret.expose());
@@ -55,17 +55,17 @@ rules! {
     }
 
     async fn without_grace_the_former_pair_ends_at_once(app) {
-        let fresh = rotate(app, Span::ZERO).await;
+        let fresh = rotate(app, TimeSpan::ZERO).await;
         assert!(!works(app, app.secret_key()).await && works(app, fresh.secret.expose()).await);
     }
 
     async fn no_rotation_prolongs_a_key_whose_end_is_set(app) {
         let second = rotate(app, DAY).await;
-        let third = rotate(app, Span::days(9)).await;
+        let third = rotate(app, TimeSpan::days(9)).await;
         app.clock.advance(DAY);
         assert!(!works(app, app.secret_key()).await, "a day was said first");
         assert!(works(app, second.secret.expose()).await && works(app, third.secret.expose()).await);
-        let fourth = rotate(app, Span::ZERO).await;
+        let fourth = rotate(app, TimeSpan::ZERO).await;
         assert!(!works(app, second.secret.expose()).await && !works(app, third.secret.expose()).await, "now, before the ninth day");
         assert!(works(app, fourth.secret.expose()).await);
     }
@@ -76,14 +76,14 @@ rules! {
             let rotated = join_all((0..4).map(|_| keys::rotate(app.ctx(), first, DAY))).await;
             assert!(rotated.into_iter().all(|keys| keys.is_ok()));
             assert_eq!(app.number("SELECT COUNT(*) FROM api_keys WHERE valid_until IS NULL").await, 2);
-            app.clock.advance(Span::seconds(1));
+            app.clock.advance(TimeSpan::seconds(1));
         }
     }
 
     async fn a_server_that_starts_shows_the_youngest_pair(app) {
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         let fresh = rotate(app, DAY).await;
-        let shown = accounts::first(app.ctx(), None, None).await.unwrap();
+        let shown = accounts::ensure_first_account(app.ctx(), None, None).await.unwrap();
         assert!(shown.secret == fresh.secret && shown.publishable == fresh.publishable);
         // A start adds none, nor does it give a key back whose end is set.
         assert_eq!(app.number("SELECT COUNT(*) FROM api_keys").await, 4);
@@ -100,25 +100,25 @@ rules! {
         assert_eq!(keys().await, 2);
         assert!(!works(app, app.secret_key()).await && works(app, second.secret.expose()).await);
         // What is configured once more is as if it were new.
-        accounts::first(app.ctx(), Some(app.secret_key().into()), None).await.unwrap();
+        accounts::ensure_first_account(app.ctx(), Some(app.secret_key().into()), None).await.unwrap();
         app.do_due_work().await;
         assert!(works(app, app.secret_key()).await && keys().await == 3);
     }
 
     async fn a_key_that_is_configured_again_works_again(app) {
         let (secret, publishable) = (app.secret_key().to_owned(), app.publishable_key().to_owned());
-        app.clock.advance(Span::seconds(1));
-        let fresh = rotate(app, Span::ZERO).await;
+        app.clock.advance(TimeSpan::seconds(1));
+        let fresh = rotate(app, TimeSpan::ZERO).await;
         assert!(!works(app, &secret).await);
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         let configure = |secret: &str| {
-            accounts::first(app.ctx(), Some(secret.into()), None)
+            accounts::ensure_first_account(app.ctx(), Some(secret.into()), None)
         };
         let shown = configure(&secret).await.unwrap();
         assert!(shown.secret.expose() == secret && shown.publishable == fresh.publishable);
         assert!(works(app, &secret).await && works(app, fresh.secret.expose()).await);
         store(app, &publishable).await.refused(401, "unauthorized");
-        let again = accounts::first(app.ctx(), None, None).await.unwrap();
+        let again = accounts::ensure_first_account(app.ctx(), None, None).await.unwrap();
         assert!(again.secret.expose() == secret, "it is the youngest now");
     }
 }

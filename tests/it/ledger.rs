@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, program};
-use crate::harness::{App, Outside, card, charge_with, rules, token, token_of};
+use crate::harness::{App, RawDatabase, card, charge_with, rules, token, token_of};
 
 /// A payment of each kind that the books know.
 async fn trade(app: &App) -> String {
@@ -19,14 +19,14 @@ async fn trade(app: &App) -> String {
     client.refund(&fails, 400).await.ok(201);
     client.authorised(400).await;
     app.do_due_work().await;
-    app.clock.advance(entity::Span::seconds(10));
+    app.clock.advance(entity::TimeSpan::seconds(10));
     app.do_due_work().await;
     let (recipient, returns) = (client.recipient("987654321").await, client.recipient("999").await);
     client.transfer(1_000, token(&recipient)).await.ok(201);
     client.transfer(2_000, token(&returns)).await.ok(201);
     client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
     client.captured(50_000).await;
-    app.clock.advance(entity::Span::days(1));
+    app.clock.advance(entity::TimeSpan::days(1));
     app.do_due_work().await;
     client.refund(&charge, 50).await.ok(201);
     client.disputed(500).await;
@@ -248,7 +248,7 @@ async fn proves_the_books_beside_a_server(data: &Path, url: Option<&str>, databa
     assert_eq!(verify(data, url, &[]), right);
     assert_eq!(verify(data, url, &["--json"]), (Some(0), String::new(), String::new()));
 
-    let outside = Outside::connect(database).await;
+    let outside = RawDatabase::connect(database).await;
     outside.execute("UPDATE postings SET amount = 36 WHERE book = 'fees'").await;
     let (code, stdout, stderr) = verify(data, url, &["--json"]);
     assert_eq!((code, stderr.as_str()), (Some(1), "error: the books do not balance: 3 differences\n"));

@@ -1,6 +1,6 @@
 //! How often an account may ask (decisions 2 and 3: `rate_limited`).
 
-use entity::Span;
+use entity::TimeSpan;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -32,12 +32,12 @@ rules! {
         app.takes_on(Some(2), 128).await;
         assert_eq!(exhaust(app).await, 4, "those of two seconds at once");
         told_to_wait(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
-        app.clock.advance(Span::from_millis(499));
+        app.clock.advance(TimeSpan::from_millis(499));
         told_to_wait(&app.client().get("/1/balance").await);
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.client().get("/1/balance").await.ok(200);
         told_to_wait(&app.client().get("/1/balance").await);
-        app.clock.advance(Span::seconds(3600));
+        app.clock.advance(TimeSpan::seconds(3600));
         assert_eq!(exhaust(app).await, 4, "what was not asked for is not saved up");
     }
 
@@ -49,7 +49,7 @@ rules! {
         let mut card = card("4200000000000000");
         card["publishable_api_key"] = app.publishable_key().into();
         told_to_wait(&app.unchanged(app.anonymous().post("/1/cards", &card)).await);
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         app.anonymous().post("/1/cards", &card).await.ok(201);
         told_to_wait(&app.client().get("/1/balance").await);
     }
@@ -101,12 +101,12 @@ rules! {
         let key = [("idempotency-key", "order-1")];
         let pay = async || post_with(&app.client(), "/1/charges", &key, &charge(400)).await;
         told_to_wait(&app.unchanged(pay()).await);
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         let charge = pay().await;
         charge.ok(201);
         // A repetition is a request as any other.
         told_to_wait(&pay().await);
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         let replayed = pay().await;
         assert_eq!((&replayed.text, &replayed.headers["idempotent-replayed"]), (&charge.text, &"true".parse().unwrap()));
     }

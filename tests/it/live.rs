@@ -6,7 +6,7 @@ use card_payments::vault::OperatorKeys;
 use card_payments::wallet::Issuer;
 use serde_json::{Value, json};
 
-use crate::harness::process::{Heard, PAYMENT, Process, ask};
+use crate::harness::process::{PAYMENT, Process, RawResponse, ask};
 use crate::harness::{App, Database, Installed, card, operated};
 
 /// A number of a known scheme that is in no table of test numbers.
@@ -22,7 +22,7 @@ fn live(installed: &mut Installed) -> String {
     key
 }
 
-fn pay(server: &Process, key: &str, number: &str) -> Heard {
+fn pay(server: &Process, key: &str, number: &str) -> RawResponse {
     server.ask("POST", "/1/charges", Some(key), &PAYMENT.replace("4200000000000000", number))
 }
 

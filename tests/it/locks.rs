@@ -5,7 +5,7 @@ use std::time::Duration;
 use sea_orm::{ConnectionTrait, TransactionTrait};
 
 use crate::harness::process::{PAYMENT, output};
-use crate::harness::{Database, Installed, Outside, eventually};
+use crate::harness::{Database, Installed, RawDatabase, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_table_that_somebody_else_has_locked_costs_each_caller_a_503_and_the_server_nothing() {
@@ -13,7 +13,7 @@ async fn a_table_that_somebody_else_has_locked_costs_each_caller_a_503_and_the_s
     let server = installed.serve();
     let (key, _) = server.keys();
     server.pay(&key).ok(201);
-    let Outside::Postgres(somebody) = installed.outside().await else { return };
+    let RawDatabase::Postgres(somebody) = installed.outside().await else { return };
     let lock = somebody.begin().await.unwrap();
     lock.execute_unprepared("LOCK TABLE charges IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let ask = |method, form| server.ask(method, "/1/charges", Some(&key), form);
@@ -41,7 +41,7 @@ async fn a_table_that_somebody_else_has_locked_costs_each_caller_a_503_and_the_s
 async fn a_check_tells_of_a_table_that_somebody_else_has_locked_and_of_all_else() {
     let Some(installed) = Installed::on(Database::Postgres).await else { return };
     installed.serve().stopped();
-    let Outside::Postgres(somebody) = installed.outside().await else { return };
+    let RawDatabase::Postgres(somebody) = installed.outside().await else { return };
     let lock = somebody.begin().await.unwrap();
     lock.execute_unprepared("LOCK TABLE vault_keys IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let mut check = installed.program();

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use entity::charge::{ChargeState, Origin};
-use entity::{Span, charge, refund};
+use entity::{TimeSpan, charge, refund};
 use http::{Method, header};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
-use crate::harness::line::Carries;
-use crate::harness::{Answer, App, Client, Line, charge_with, rules, token_of};
+use crate::harness::flaky_acquirer::Carries;
+use crate::harness::{Answer, App, Client, FlakyAcquirer, charge_with, rules, token_of};
 use crate::three_d_secure::{pending, press};
 
 const CARD: &str = "4200000000000000";
@@ -35,8 +35,8 @@ pub enum Site {
 /// The files that call the acquirer, and what they want of it. [`sites`] has a site for each who comes there.
 const CALLS: [(&str, &str); 4] = [
     ("charges/create.rs", "authorise"),
-    ("charges/follow.rs", "capture"),
-    ("charges/follow.rs", "void"),
+    ("charges/capture_void.rs", "capture"),
+    ("charges/capture_void.rs", "void"),
     ("refunds/submit.rs", "refund"),
 ];
 
@@ -89,7 +89,7 @@ impl Keyed<'_> {
 }
 
 /// Let one answer be lost there, and see what was asked come about.
-pub async fn loses(app: &App, line: &Line, site: Site, round: usize) {
+pub async fn loses(app: &App, line: &FlakyAcquirer, site: Site, round: usize) {
     let client = &app.client();
     let keyed = |method: Method, path: &str, body: Value| Keyed {
         client,
@@ -129,7 +129,7 @@ pub async fn loses(app: &App, line: &Line, site: Site, round: usize) {
             let (plan, customer) = subscriber(client).await;
             client.subscribed(&plan, &customer).await;
             line.carry(Carries::Call);
-            app.clock.advance(Span::days(31));
+            app.clock.advance(TimeSpan::days(31));
             app.do_due_work().await;
             line.carry(Carries::Both);
             assert_eq!(client.charged(&customer).await.len(), 2);
@@ -139,7 +139,7 @@ pub async fn loses(app: &App, line: &Line, site: Site, round: usize) {
             let (plan, customer) = subscriber(client).await;
             let path = format!("/1/subscriptions/{}", client.subscribed(&plan, &customer).await);
             client.delete(&path).await.ok(200);
-            app.clock.advance(Span::days(40));
+            app.clock.advance(TimeSpan::days(40));
             creation(line, keyed(Method::PUT, &format!("{path}/reactivate"), json!({}))).await;
             assert_eq!(client.charged(&customer).await.len(), 2);
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
@@ -169,7 +169,7 @@ pub async fn loses(app: &App, line: &Line, site: Site, round: usize) {
             line.carry(Carries::Both);
             // It is asked again under the acquirer's same key; ten seconds later it has succeeded.
             for _ in 0..2 {
-                app.clock.advance(Span::seconds(40));
+                app.clock.advance(TimeSpan::seconds(40));
                 app.do_due_work().await;
             }
             assert_eq!(
@@ -181,7 +181,7 @@ pub async fn loses(app: &App, line: &Line, site: Site, round: usize) {
 }
 
 /// Nothing was charged, and the next attempt under the key is another call.
-async fn creation(line: &Line, asked: Keyed<'_>) {
+async fn creation(line: &FlakyAcquirer, asked: Keyed<'_>) {
     line.carry(Carries::Call);
     asked.sent().await.refused(502, "gateway_error");
     line.carry(Carries::Both);
@@ -189,12 +189,12 @@ async fn creation(line: &Line, asked: Keyed<'_>) {
 }
 
 /// It is not known until a worker has asked, and then it was done.
-async fn follow_up(app: &App, line: &Line, asked: Keyed<'_>) {
+async fn follow_up(app: &App, line: &FlakyAcquirer, asked: Keyed<'_>) {
     line.carry(Carries::Call);
     asked.sent().await.refused(502, "gateway_error");
     line.carry(Carries::Both);
     asked.sent().await.refused(409, "idempotency_key_in_use");
-    app.clock.advance(Span::seconds(31));
+    app.clock.advance(TimeSpan::seconds(31));
     app.do_due_work().await;
     asked.is_done().await;
 }
@@ -208,7 +208,7 @@ async fn subscriber(client: &Client) -> (String, String) {
 const ROUNDS_OF_A_SERVER: usize = 15;
 
 /// An answer of every site is lost in each round. What is lost or doubled at the end.
-async fn live(app: &App, line: &Line, rounds: Range<usize>) -> (usize, usize) {
+async fn live(app: &App, line: &FlakyAcquirer, rounds: Range<usize>) -> (usize, usize) {
     for round in rounds {
         for site in sites() {
             loses(app, line, site, round).await;
@@ -222,7 +222,7 @@ rules! {
         let rounds = std::env::var("CARD_PAYMENTS_LOST_ANSWERS").map_or(3, |rounds| rounds.parse().unwrap());
         let (mut lost, mut doubled) = live(app, line, 0..rounds.min(ROUNDS_OF_A_SERVER)).await;
         for first in (ROUNDS_OF_A_SERVER..rounds).step_by(ROUNDS_OF_A_SERVER) {
-            let line = Arc::new(Line::default());
+            let line = Arc::new(FlakyAcquirer::default());
             let next = Arc::clone(&line).start(app.database).await.unwrap();
             let more = live(&next, &line, first..rounds.min(first + ROUNDS_OF_A_SERVER)).await;
             (lost, doubled) = (lost + more.0, doubled + more.1);
@@ -238,7 +238,7 @@ rules! {
 }
 
 /// What stands at the acquirer and in none of our books, and the other way round.
-pub async fn compared(app: &App, line: &Line) -> (usize, usize) {
+pub async fn compared(app: &App, line: &FlakyAcquirer) -> (usize, usize) {
     let db = app.ctx().store.read();
     let charges =
         charge::Entity::find().filter(charge::Column::Origin.ne(Origin::Capture)).all(db).await.unwrap();

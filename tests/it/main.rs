@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod answers;
+mod architecture;
 mod audit;
 mod authentication;
 mod authorisations;
@@ -48,7 +49,6 @@ mod files;
 mod full_disks;
 mod guides;
 mod harness;
-mod house;
 mod idempotency;
 mod installations;
 mod isolation;

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use card_payments::config::Environment;
-use card_payments::services::accounts::standing::{Access, access};
+use card_payments::services::accounts::access::{Access, access};
 use card_payments::vault::OperatorKeys;
 use entity::merchant::MerchantStatus;
-use entity::{AccountToken, Span};
+use entity::{AccountToken, TimeSpan};
 use serde_json::{Value, json};
 
 use crate::harness::process::{Process, output, program};
@@ -56,7 +56,7 @@ rules! {
             let merchant = client.merchant().await;
             let mut activated_at = Value::Null;
             for status in *way {
-                app.clock.advance(Span::seconds(60));
+                app.clock.advance(TimeSpan::seconds(60));
                 let decided = client.decide_merchant(&merchant, status).await.ok(200);
                 assert_eq!(decided, client.merchant_of(&merchant).await);
                 if *status == "active" && activated_at.is_null() {
@@ -164,7 +164,7 @@ rules! {
         // A worker's looks: a generation each, and the last of each account two minutes later.
         for _ in 0..4 {
             app.do_due_work().await;
-            app.clock.advance(Span::seconds(121));
+            app.clock.advance(TimeSpan::seconds(121));
         }
         for gone in [&partner, &own, &further] {
             gone.get("/1/charges").await.refused(401, "unauthorized");
@@ -193,7 +193,7 @@ async fn keys_do_what_the_status_says(database: Database) {
         .await
         .refused(401, "unauthorized");
     let decide = async |status: MerchantStatus| {
-        let wall = card_payments::clock::Clock::now(&*app.clock);
+        let wall = card_payments::runtime::clock::Clock::now(&*app.clock);
         let id = merchant.parse().unwrap();
         card_payments::services::merchants::decide_as_operator(&app.ctx().store, wall, id, status)
             .await

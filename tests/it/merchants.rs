@@ -1,6 +1,6 @@
 //! Merchants that a partner refers (specification, Merchants; decisions 10).
 
-use entity::Span;
+use entity::TimeSpan;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -314,10 +314,10 @@ rules! {
         assert_eq!((own.listed().await, own.get("/1/events").await.json()["pagination"]["count"].clone()), (0, json!(0)));
         let switches = own.get("/1/sandbox/account").await.ok(200);
         assert_eq!((&switches["partner"], &switches["disputes"], &switches["wallet"]), (&json!(false), &json!(true), &json!(true)));
-        app.clock.advance(Span::seconds(90));
+        app.clock.advance(TimeSpan::seconds(90));
         let charge = own.captured(400).await;
         assert_eq!(charge["created_at"], "2026-03-02T10:01:30Z");
-        app.clock.advance(Span::seconds(90));
+        app.clock.advance(TimeSpan::seconds(90));
         own.post("/1/charges", &with(crate::harness::charge(400), &json!({ "card": card("4100000000000001") }))).await;
         let other = client.merchant().await;
         for shown in [client.merchant_of(&merchant).await, client.get(PATH).await.ok(200)[1].clone()] {
@@ -464,7 +464,7 @@ rules! {
         {
             named(&client, first, last, email, name).await;
             if n < 2 {
-                app.clock.advance(Span::days(1));
+                app.clock.advance(TimeSpan::days(1));
             }
         }
         for (asked, names) in [

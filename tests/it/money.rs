@@ -1,6 +1,6 @@
 //! Fees, rates, the ledger and the balance (decisions 5 and 8).
 
-use entity::Span;
+use entity::TimeSpan;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -181,23 +181,23 @@ rules! {
         client.captured(400).await;
         assert_eq!(client.balance().await, (OPENING, 363));
         // From Monday, 10:00, to Saturday, 00:00.
-        app.clock.advance(Span::seconds(4 * 86_400 + 14 * 3_600 - 1));
+        app.clock.advance(TimeSpan::seconds(4 * 86_400 + 14 * 3_600 - 1));
         client.captured(1_000).await;
         assert_eq!(client.balance().await, (OPENING, 363 + 952));
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         assert_eq!(client.balance().await, (OPENING + 363, 952));
-        app.clock.advance(Span::days(4));
+        app.clock.advance(TimeSpan::days(4));
         assert_eq!(client.balance().await, (OPENING + 363 + 952, 0));
     }
 
     async fn the_days_count_from_the_capture(app) {
         let client = app.client();
         let charge = client.authorised(400).await;
-        app.clock.advance(Span::days(6));
+        app.clock.advance(TimeSpan::days(6));
         client.put_charge(&charge, "capture").await.ok(200);
-        app.clock.advance(Span::days(4));
+        app.clock.advance(TimeSpan::days(4));
         assert_eq!(client.balance().await, (OPENING, 363));
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         assert_eq!(client.balance().await, (OPENING + 363, 0));
     }
 
@@ -209,7 +209,7 @@ rules! {
         app.execute("UPDATE accounts SET settlement_delay_days = 1").await;
         client.captured(400).await;
         assert_eq!(client.balance().await, (OPENING + 363, 363));
-        app.clock.advance(Span::seconds(14 * 3_600));
+        app.clock.advance(TimeSpan::seconds(14 * 3_600));
         assert_eq!(client.balance().await, (OPENING + 2 * 363, 0));
     }
 

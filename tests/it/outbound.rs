@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use card_payments::outbound::{Outbound, Reach, Unreached};
+use card_payments::outbound::{AddressPolicy, Outbound, OutboundError};
 use http::HeaderMap;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -18,12 +18,12 @@ const SOON: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(10);
 
 /// POST of nothing in particular.
-async fn call(outbound: &Outbound, url: &str) -> Result<u16, Unreached> {
+async fn call(outbound: &Outbound, url: &str) -> Result<u16, OutboundError> {
     outbound.post(url, HeaderMap::new(), Bytes::from_static(b"{}"), LONG).await
 }
 
 fn test() -> Outbound {
-    Outbound::new(Reach::test())
+    Outbound::new(AddressPolicy::test())
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_receiver_that_hangs_costs_the_time_given_and_no_more() {
         receiver.behave(behaviour);
         let begun = Instant::now();
         let answer = test().post(&receiver.url(), HeaderMap::new(), Bytes::new(), SOON).await;
-        assert_eq!(answer, Err(Unreached::Timeout));
+        assert_eq!(answer, Err(OutboundError::Timeout));
         assert!((SOON..SOON * 4).contains(&begun.elapsed()), "{:?}", begun.elapsed());
     }
 }
@@ -91,7 +91,7 @@ async fn a_slow_answer_in_time_is_an_answer() {
 async fn a_connection_that_breaks_is_a_failed_one() {
     let receiver = Receiver::start().await;
     receiver.behave(Behaviour::Reset);
-    assert_eq!(call(&test(), &receiver.url()).await, Err(Unreached::ConnectionFailed));
+    assert_eq!(call(&test(), &receiver.url()).await, Err(OutboundError::ConnectionFailed));
 }
 
 #[tokio::test]
@@ -108,14 +108,14 @@ async fn what_is_no_http_is_a_failed_connection_and_no_handshake() {
             }
         }
     });
-    assert_eq!(call(&test(), &format!("http://{address}/")).await, Err(Unreached::ConnectionFailed));
-    assert_eq!(call(&test(), &format!("https://{address}/")).await, Err(Unreached::TlsFailed));
+    assert_eq!(call(&test(), &format!("http://{address}/")).await, Err(OutboundError::ConnectionFailed));
+    assert_eq!(call(&test(), &format!("https://{address}/")).await, Err(OutboundError::TlsFailed));
 }
 
 #[tokio::test]
 async fn where_nobody_listens_the_connection_fails() {
     let url = Receiver::start().await.url();
-    assert_eq!(call(&test(), &url).await, Err(Unreached::ConnectionFailed));
+    assert_eq!(call(&test(), &url).await, Err(OutboundError::ConnectionFailed));
 }
 
 #[tokio::test]

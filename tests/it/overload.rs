@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use bytes::Bytes;
 use card_payments::limits::BODY_PATIENCE;
-use card_payments::permits::Permit;
+use card_payments::runtime::permits::Permit;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use http::{Method, header};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use self::open_loop::{Heard, OpenLoop, Shot};
-use crate::harness::line::Carries;
+use self::open_loop::{OpenLoop, RawResponse, Shot};
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::process::{PAYMENT, Process, heard, heard_first, pause, program, request};
 use crate::harness::sending::{ask, form};
 use crate::harness::{Answer, App, Client, card, charge, charge_with, eventually, rules};
@@ -351,7 +351,7 @@ async fn ten_times_the_load_it_can_carry_costs_a_server_neither_its_memory_nor_a
     accepted.sort_by_key(|shot| shot.took);
     let p99 = accepted[accepted.len() * 99 / 100].took;
     let refused = shots.iter().filter(|shot| shot.is_refused()).count();
-    let unsent = shots.iter().filter(|shot| matches!(shot.heard, Heard::Unsent)).count();
+    let unsent = shots.iter().filter(|shot| matches!(shot.heard, RawResponse::Unsent)).count();
     let memory = peak_memory(&server) / 1024;
     let list = server.ask("GET", "/1/charges?per_page=1", Some(&secret), "").json();
     let (listed, paid) =

@@ -1,6 +1,6 @@
 //! Payment sources (specification, Payment source and Payment sources; decisions 4 and 10).
 
-use entity::Span;
+use entity::TimeSpan;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -291,12 +291,12 @@ rules! {
     async fn a_sources_token_is_free_again_where_nothing_was_charged(app, line) {
         let client = app.client();
         let source = client.payment_source(&client.wallet_payload("walletApay", "4200000000000000").await).await;
-        line.carry(crate::harness::line::Carries::Call);
+        line.carry(crate::harness::flaky_acquirer::Carries::Call);
         client.post("/1/charges", &by_source(&source["token"])).await.refused(502, "gateway_error");
-        line.carry(crate::harness::line::Carries::Both);
+        line.carry(crate::harness::flaky_acquirer::Carries::Both);
         client.post("/1/charges", &by_source(&source["token"])).await.ok(201);
         let proofs = line.proofs();
         assert_eq!(proofs[0], proofs[1], "the same payment, so the same proof");
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::harness::postgres::Template;
 use crate::harness::process::{PAYMENT, Process, ask, heard, output, pause, program, request, try_to_ask};
-use crate::harness::{Outside, elsewhere};
+use crate::harness::{RawDatabase, remote_acquirer};
 
 /// A data directory of its own.
 fn folder() -> tempfile::TempDir {
@@ -45,7 +45,7 @@ fn vault_key() -> String {
 
 /// A SQLite file with a table of somebody else's.
 async fn foreign(path: &Path) {
-    let theirs = Outside::connect(&format!("sqlite:{}", path.display())).await;
+    let theirs = RawDatabase::connect(&format!("sqlite:{}", path.display())).await;
     theirs.execute("CREATE TABLE theirs (id INTEGER)").await;
 }
 
@@ -167,7 +167,9 @@ fn a_server_that_is_told_to_stop_while_it_starts_ends_well() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let data = folder();
     let mut server = program(data.path());
-    elsewhere::asks(&mut server, silent.local_addr().unwrap()).stdout(Stdio::null()).stderr(Stdio::null());
+    remote_acquirer::asks(&mut server, silent.local_addr().unwrap())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut server = server.spawn().unwrap();
     let _call = silent.accept().unwrap();
     let id = server.id().to_string();

@@ -2,7 +2,7 @@
 //! `CARD_PAYMENTS_RACE_ROUNDS` says how often each race is run.
 
 use card_payments::error::Error;
-use card_payments::services::ledger::{self, Draws, Entry};
+use card_payments::services::ledger::{self, Entry, FundsSource};
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::{AccountToken, Day, Timestamp};
@@ -101,7 +101,7 @@ rules! {
             let charge = token_of(&client.post("/1/charges", &fails).await.ok(201));
             race(&client, (0..10).map(|_| (charge.clone(), Some(100)))).await;
             app.do_due_work().await;
-            app.clock.advance(entity::Span::seconds(10));
+            app.clock.advance(entity::TimeSpan::seconds(10));
             let (answers, ()) = join(race(&client, (0..RACERS).map(|_| (charge.clone(), Some(50)))), app.do_due_work()).await;
             let won = answers.iter().filter(|(_, answer)| answer.status == 201).count();
             for (_, answer) in answers.iter().filter(|(_, answer)| answer.status != 201) {
@@ -117,13 +117,13 @@ rules! {
         let today = account.created_at.day();
         app.opens_with(100).await;
         let debit = |draws, amount| Ask::Debit(account.id, draws, amount);
-        let moved = in_one_batch(app, vec![debit(Draws::Available, 60), debit(Draws::Available, 60)]).await;
+        let moved = in_one_batch(app, vec![debit(FundsSource::Available, 60), debit(FundsSource::Available, 60)]).await;
         assert_eq!(moved.iter().filter(|moved| **moved).count(), 1);
         assert_eq!(app.client().balance().await, (40, 0));
         // Pending money is there for refunds only.
         in_one_batch(app, vec![Ask::Credit(account.id, today.plus(1), 30)]).await;
-        assert_eq!(in_one_batch(app, vec![debit(Draws::Available, 41)]).await, [false]);
-        let draws = Draws::AvailableAndPending;
+        assert_eq!(in_one_batch(app, vec![debit(FundsSource::Available, 41)]).await, [false]);
+        let draws = FundsSource::AvailableAndPending;
         let moved = in_one_batch(app, vec![debit(draws, 50), debit(draws, 50), debit(draws, 50)]).await;
         assert_eq!(moved.iter().filter(|moved| **moved).count(), 1);
         assert_eq!(app.client().balance().await, (-10, 30));
@@ -140,7 +140,7 @@ rules! {
         app.opens_with(0).await;
         let asks = vec![
             Ask::Credit(account.id, today, 60), Ask::Credit(account.id, today.plus(1), 60),
-            Ask::Debit(account.id, Draws::Available, 61), Ask::Debit(account.id, Draws::AvailableAndPending, 120),
+            Ask::Debit(account.id, FundsSource::Available, 61), Ask::Debit(account.id, FundsSource::AvailableAndPending, 120),
         ];
         let moved = in_one_batch(app, asks).await;
         // On PostgreSQL each is a transaction of its own, in any order.
@@ -155,7 +155,7 @@ rules! {
 /// A movement of money.
 enum Ask {
     Credit(AccountToken, Day, i64),
-    Debit(AccountToken, Draws, i64),
+    Debit(AccountToken, FundsSource, i64),
 }
 
 /// Units that share a batch on SQLite, as tests/it/store.rs puts them together.

@@ -1,18 +1,18 @@
 //! Refunds (specification, Refund and Refunds; decisions 5 and 6).
 
 use card_payments::services::refunds;
-use entity::Span;
+use entity::TimeSpan;
 use entity::refund::{self, RefundOutcome};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::{Value, json};
 
-use crate::harness::line::Carries;
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{Answer, App, Client, Database, card, charge_with, fields, rules, token, token_of};
 
 const REFUNDS_FAIL: &str = "4200700000000013";
 const DECLINED: &str = "The refund was declined";
 /// Decisions 6, by the account's clock.
-const SETTLES_AFTER: Span = Span::seconds(10);
+const SETTLES_AFTER: TimeSpan = TimeSpan::seconds(10);
 
 fn path(charge: &str) -> String {
     format!("/1/charges/{charge}/refunds")
@@ -94,11 +94,11 @@ rules! {
         let charge = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&charge, 400).await.ok(201));
         app.do_due_work().await;
-        app.clock.advance(Span::from_millis(9_999));
+        app.clock.advance(TimeSpan::from_millis(9_999));
         app.do_due_work().await;
         assert_eq!(ending(&shown(&client, &refund).await), pending());
         assert_eq!(refunded(&client, &charge).await, (400, true));
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
         assert_eq!(ending(&shown(&client, &refund).await), succeeded());
         assert_eq!(refunded(&client, &charge).await, (400, false));
@@ -212,13 +212,13 @@ rules! {
         let client = app.client();
         let charge = token_of(&client.captured(1_000).await);
         client.refund(&charge, 100).await.ok(201);
-        app.clock.advance(Span::seconds(5));
+        app.clock.advance(TimeSpan::seconds(5));
         client.refund(&charge, 200).await.ok(201);
         app.do_due_work().await;
-        app.clock.advance(Span::seconds(5));
+        app.clock.advance(TimeSpan::seconds(5));
         app.do_due_work().await;
         assert_eq!(refunded(&client, &charge).await, (300, true));
-        app.clock.advance(Span::seconds(5));
+        app.clock.advance(TimeSpan::seconds(5));
         app.do_due_work().await;
         assert_eq!(refunded(&client, &charge).await, (300, false));
     }
@@ -231,7 +231,7 @@ rules! {
         client.refund(&charge, 1_000).await.ok(201);
         assert_eq!(client.balance().await, (-900, 952));
         // Days later it is one sum.
-        app.clock.advance(Span::days(5));
+        app.clock.advance(TimeSpan::days(5));
         assert_eq!(client.balance().await, (52, 0));
     }
 
@@ -388,7 +388,7 @@ rules! {
         }
         assert_eq!(refunds[1]["created_at"], "2026-03-03T10:00:00Z");
         app.do_due_work().await;
-        app.clock.advance(Span::from_millis(9_999));
+        app.clock.advance(TimeSpan::from_millis(9_999));
         app.do_due_work().await;
         assert_eq!(ending(&shown(&stranger, token(&refunds[1])).await), pending());
         // Its clock moves on alone.
@@ -398,7 +398,7 @@ rules! {
         assert_eq!(ending(&shown(&client, token(&refunds[0])).await), pending());
         let event = &stranger.get("/1/events").await.ok(200)[0];
         assert_eq!((&event["type"], &event["created_at"]), (&json!("refund.succeeded"), &json!("2026-03-03T10:00:10Z")));
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
         assert_eq!(ending(&shown(&client, token(&refunds[0])).await), succeeded());
     }
@@ -459,14 +459,14 @@ rules! {
             for _ in 0..40 {
                 app.do_due_work().await;
                 asked.push(line.calls().len() - before);
-                app.clock.advance(Span::seconds(30));
+                app.clock.advance(TimeSpan::seconds(30));
             }
             assert_eq!(ending(&shown(&client, &refund).await), pending());
             // At once, after 30 s, and then after twice as long each time.
             assert_eq!((asked[0], asked[1], asked[2], asked[3], asked[7], asked[15], asked[31], asked[39]), (1, 2, 2, 3, 4, 5, 6, 6));
             assert_eq!(line.calls()[before..], vec![format!("{refund}:refund"); 6]);
             line.carry(Carries::Both);
-            app.clock.advance(Span::days(1));
+            app.clock.advance(TimeSpan::days(1));
             app.do_due_work().await;
             assert_eq!(ending(&shown(&client, &refund).await), succeeded());
             assert_eq!(refunded(&client, &charge).await, (400, false));
@@ -495,7 +495,7 @@ rules! {
         let slow = tokio::spawn(async move { refunds::submit(&ctx, &moment, row).await });
         line.called(calls + 1).await;
         // Its claim has run out, and the next attempt is answered and settles.
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         line.carry(Carries::Both);
         app.do_due_work().await;
         assert_eq!(ending(&shown(&client, &refund).await), succeeded());
@@ -532,7 +532,7 @@ rules! {
         // On a SQLite file the new process is alone; on PostgreSQL the attempt may be a living neighbour's.
         assert_eq!(line.calls().len() - calls, usize::from(app.database == Database::Sqlite));
         assert_eq!(ending(&shown(&client, &refund).await), pending());
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(ending(&shown(&client, &refund).await), succeeded());
         assert_eq!(app.events().await, ["charge.captured", "refund.created", "refund.succeeded"]);

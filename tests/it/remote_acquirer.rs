@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use card_payments::config::Environment;
 
-use crate::harness::cable::Cable;
-use crate::harness::{App, Database, Line, elsewhere};
+use crate::harness::fault_proxy::FaultProxy;
+use crate::harness::{App, Database, FlakyAcquirer, remote_acquirer};
 
 /// A server, and the acquirer that it asks over a cable.
 struct Apart {
     app: App,
     /// At the acquirer's end.
-    line: Arc<Line>,
-    cable: Cable,
+    line: Arc<FlakyAcquirer>,
+    cable: FaultProxy,
 }
 
 impl Apart {
@@ -31,9 +31,9 @@ impl Apart {
 
     /// A server that waits for answers no longer than this.
     async fn waiting(database: Database, answer: Duration) -> Option<Self> {
-        let line = Arc::new(Line::default());
-        let cable = Cable::to(elsewhere::served(line.clone(), Environment::Test).await).await;
-        let client = elsewhere::client(cable.address, Environment::Test);
+        let line = Arc::new(FlakyAcquirer::default());
+        let cable = FaultProxy::to(remote_acquirer::served(line.clone(), Environment::Test).await).await;
+        let client = remote_acquirer::client(cable.address, Environment::Test);
         let app = App::start_with(database, client, answer).await?;
         Some(Self { app, line, cable })
     }

@@ -1,6 +1,6 @@
 //! The log of an account's requests (decisions 12).
 
-use entity::{AccountToken, JsonText, Span, Timestamp, logged_request};
+use entity::{AccountToken, JsonText, TimeSpan, Timestamp, logged_request};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -228,12 +228,12 @@ rules! {
             assert_eq!(ids(&client, "").await.last().unwrap(), id(&asked), "{by}");
         }
         assert_eq!(logged(&client, &asked).await["created_at"], "2026-03-02T10:00:00Z");
-        app.clock.advance(Span::days(89));
+        app.clock.advance(TimeSpan::days(89));
         client.move_clock("1d").await;
         app.do_due_work().await;
         assert_eq!(ids(&client, "").await.len(), 5);
         // Ninety days of the wall clock, and then the account's next midnight.
-        app.clock.advance(Span::days(2));
+        app.clock.advance(TimeSpan::days(2));
         app.do_due_work().await;
         assert_eq!(ids(&client, "").await.len(), 1, "what was asked for two days ago");
     }
@@ -249,10 +249,10 @@ rules! {
         app.do_due_work().await;
         assert_eq!(app.number("SELECT COUNT(*) FROM logged_requests").await, 0);
         assert_eq!(ids(&client, "").await.len(), 2);
-        app.clock.advance(Span::days(89));
+        app.clock.advance(TimeSpan::days(89));
         app.do_due_work().await;
         assert_eq!(ids(&client, "").await.len(), 2);
-        app.clock.advance(Span::days(92));
+        app.clock.advance(TimeSpan::days(92));
         app.do_due_work().await;
         assert_eq!(ids(&client, "").await, [""; 0]);
     }

@@ -7,7 +7,7 @@ use card_payments::services::accounts::wipe;
 use card_payments::services::audit::key_uses;
 use card_payments::services::request_log;
 use card_payments::store::WordTable;
-use entity::{AccountToken, Span, account};
+use entity::{AccountToken, TimeSpan, account};
 use futures::future::{join, join_all};
 use http::{Method, header};
 use sea_orm::EntityTrait;
@@ -21,7 +21,7 @@ use crate::harness::{
 const ACCOUNTS: &str = "/1/sandbox/accounts";
 const ACCOUNT: &str = "/1/sandbox/account";
 /// After this, no request that began before a deletion is under way.
-const QUIET: Span = Span::seconds(121);
+const QUIET: TimeSpan = TimeSpan::seconds(121);
 
 /// An account of its own: its token, and a caller with its key.
 pub async fn made(app: &App) -> (String, Client) {
@@ -183,7 +183,7 @@ rules! {
         }
         app.do_due_work().await;
         // What is pending is settled, so that nothing of the other account's moves with the clock.
-        app.clock.advance(Span::seconds(60));
+        app.clock.advance(TimeSpan::seconds(60));
         app.do_due_work().await;
         // What workers would take away at once.
         let disputes = fresh.customer("4200300000000012").await;

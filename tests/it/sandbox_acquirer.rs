@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use entity::Span;
+use entity::TimeSpan;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -149,11 +149,11 @@ rules! {
             let path = format!("/1/refunds/{}", token(&refund));
             for _ in 0..2 {
                 app.do_due_work().await;
-                app.clock.advance(Span::seconds(31));
+                app.clock.advance(TimeSpan::seconds(31));
             }
             assert_eq!(client.get(&path).await.ok(200)["success"], Value::Null);
             order(&client, json!({ fault: 0 })).await;
-            app.clock.advance(Span::seconds(120));
+            app.clock.advance(TimeSpan::seconds(120));
             app.do_due_work().await;
             assert_eq!(client.get(&path).await.ok(200)["success"], true);
         }
@@ -197,7 +197,7 @@ rules! {
         // It was done, and nobody knows it until it is settled.
         client.put_charge(&authorised, "capture").await.refused(502, "gateway_error");
         assert_eq!(client.charge(&authorised).await["captured"], false);
-        app.clock.advance(Span::seconds(31));
+        app.clock.advance(TimeSpan::seconds(31));
         app.do_due_work().await;
         assert_eq!(client.charge(&authorised).await["captured"], true);
     }

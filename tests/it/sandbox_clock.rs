@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use entity::{Span, Timestamp, card, refund};
+use entity::{TimeSpan, Timestamp, card, refund};
 use futures::future::join_all;
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
 
 use crate::harness::app::another_account;
-use crate::harness::line::Carries;
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{
     Answer, App, Client, Database, card as parameters_of_card, charge_with, eventually, fields, rules, token,
     token_of,
@@ -63,7 +63,7 @@ rules! {
         let clock = app.client().clock().await;
         assert_eq!(fields(&clock), ["now", "offset_seconds"]);
         assert_eq!(clock, json!({ "now": START, "offset_seconds": 0 }));
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         assert_eq!(app.client().clock().await, json!({ "now": "2026-03-03T10:00:00Z", "offset_seconds": 0 }));
     }
 
@@ -89,7 +89,7 @@ rules! {
             assert_eq!(client.move_clock(span).await["now"], now, "{span}");
         }
         // The wall clock goes on underneath.
-        app.clock.advance(Span::seconds(5));
+        app.clock.advance(TimeSpan::seconds(5));
         assert_eq!(client.clock().await["now"], "2027-05-07T12:30:05Z");
     }
 
@@ -250,7 +250,7 @@ rules! {
     async fn what_was_overdue_runs_now_and_not_in_the_past(app) {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
-        app.clock.advance(Span::days(40));
+        app.clock.advance(TimeSpan::days(40));
         assert_eq!(ran(&client.move_clock("1m").await), [at("2026-04-11T10:00:00Z", "expired_card", &card)]);
     }
 
@@ -277,7 +277,7 @@ rules! {
         let charge = token_of(&client.captured(400).await);
         client.refund(&charge, 400).await.ok(201);
         app.do_due_work().await;
-        app.clock.advance(Span::seconds(10));
+        app.clock.advance(TimeSpan::seconds(10));
         app.do_due_work().await;
         let last = ("refund.succeeded".to_owned(), "2026-03-03T10:00:10Z".to_owned());
         assert_eq!(events(&client).await.last(), Some(&last));
@@ -433,7 +433,7 @@ rules! {
         let moved = client.move_clock("2month").await;
         assert_eq!(ran(&moved), [at("2026-04-02T10:00:00Z", "expired_card", &card)]);
         line.carry(Carries::Both);
-        app.clock.advance(Span::seconds(30 * 256));
+        app.clock.advance(TimeSpan::seconds(30 * 256));
         app.do_due_work().await;
         app.do_due_work().await;
         for refund in &refunds {
@@ -457,7 +457,7 @@ rules! {
         line.carry(Carries::Call);
         client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
         line.carry(Carries::Both);
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         let moved = client.move_clock("7d").await;
         assert_eq!(ran(&moved), [at("2026-03-02T10:00:30Z", "charge.captured", &charge)]);
         assert_eq!(client.charge(&charge).await["captured"], true);
@@ -530,7 +530,7 @@ rules! {
         worker.abort();
         line.carry(Carries::Both);
         // Nobody can have it in hand any more.
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         app.moves_clocks_for(Duration::from_secs(50));
         app.restart().await;
         let moved = app.client().move_clock("1d").await;
@@ -554,7 +554,7 @@ rules! {
         assert_eq!(client.clock().await["now"], START);
         client.get(&format!("/1/cards/{card}")).await.ok(200);
         // Its call may still be under way.
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         let moved = client.move_clock("2month").await;
         assert_eq!(moved["complete"], true);
         client.get(&format!("/1/cards/{card}")).await.not_found();
@@ -563,7 +563,7 @@ rules! {
     async fn who_died_while_moving_a_clock_is_waited_for_a_few_seconds_at_most(app, line) {
         let client = app.client();
         line.carry(Carries::Both);
-        let until = Timestamp::from_millis(1_772_445_600_000) + Span::seconds(5);
+        let until = Timestamp::from_millis(1_772_445_600_000) + TimeSpan::seconds(5);
         let sql = format!("UPDATE accounts SET clock_moves = 1, moving_until = {}", until.millis());
         app.execute(sql.leak()).await;
         client.put(PATH, &json!({ "advance": "1d" })).await.refused(409, "clock_moving");
@@ -571,7 +571,7 @@ rules! {
             // Alone on its file, the next process knows that nobody moves it.
             app.restart().await;
         } else {
-            app.clock.advance(Span::seconds(5));
+            app.clock.advance(TimeSpan::seconds(5));
         }
         assert_eq!(app.client().move_clock("1d").await["complete"], true);
     }

@@ -64,7 +64,7 @@ rules! {
         let refund = pending(&client).await;
         app.do_due_work().await;
         client.put(&path(&refund), &json!({ "outcome": "failed" })).await.ok(200);
-        app.clock.advance(entity::Span::seconds(60));
+        app.clock.advance(entity::TimeSpan::seconds(60));
         app.do_due_work().await;
         assert_eq!(stands(&client, &refund).await["success"], false);
     }
@@ -73,7 +73,7 @@ rules! {
         let client = app.client();
         let refund = pending(&client).await;
         app.do_due_work().await;
-        app.clock.advance(entity::Span::seconds(60));
+        app.clock.advance(entity::TimeSpan::seconds(60));
         app.do_due_work().await;
         assert_eq!(stands(&client, &refund).await["success"], true);
         decided_again_is_refused(app, &refund).await;

@@ -5,10 +5,10 @@ mod whole_run;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use card_payments::card_number::CardNumber;
-use card_payments::random::Chance;
-use card_payments::secret::Secret;
-use card_payments::services::accounts::Keys;
+use card_payments::runtime::random::RandomSource;
+use card_payments::sensitive::card_number::CardNumber;
+use card_payments::sensitive::secret::Secret;
+use card_payments::services::accounts::ApiKeyPair;
 use serde_json::{Value, json};
 
 use crate::customers::{charge_by, path};
@@ -113,7 +113,7 @@ rules! {
         assert!(everything.windows(known.len()).any(|window| window == known), "this is where the data is");
         assert_eq!(secrets_in(app, &everything), [""; 0]);
         // Erasing leaves none behind either.
-        app.clock.advance(entity::Span::days(40));
+        app.clock.advance(entity::TimeSpan::days(40));
         app.do_due_work().await;
         assert_eq!(secrets_in(app, &app.everything().await), [""; 0]);
     }
@@ -182,7 +182,7 @@ rules! {
 #[test]
 fn a_debug_print_tells_nothing() {
     let number = CardNumber::parse(&Secret::from(NUMBERS[0])).unwrap();
-    let keys = Keys::mint(&Chance::default());
+    let keys = ApiKeyPair::mint(&RandomSource::default());
     let printed = format!("{number:?} {:?} {keys:?}", Secret::from(CVC));
     for secret in [NUMBERS[0], CVC, keys.secret.expose(), keys.publishable.expose()] {
         assert!(!printed.contains(secret), "{printed}");

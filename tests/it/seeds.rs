@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::harness::process::{Heard, Process, try_to_ask};
+use crate::harness::process::{Process, RawResponse, try_to_ask};
 use crate::harness::{
     Database, Installed, PDF, Receiver, application, bank_account, card, charge_with, eventually, multipart,
     operated, token_of,
@@ -40,7 +40,7 @@ impl<'a> Run<'a> {
         Self { installed, server, key, said }
     }
 
-    fn ask(&mut self, method: &str, path: &str, kind: &str, body: &str) -> Heard {
+    fn ask(&mut self, method: &str, path: &str, kind: &str, body: &str) -> RawResponse {
         let credentials = STANDARD.encode(format!("{}:", self.key));
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Basic {credentials}\r\n\

@@ -1,6 +1,6 @@
 //! Settlement (decisions 8): what has become available is paid out on the days of the account's schedule.
 
-use entity::Span;
+use entity::TimeSpan;
 use futures::future::{join_all, join3};
 use sea_orm::EntityTrait;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::harness::{App, Client, Database, card, charge_with, rounds, rules, to
 const OPENING: i64 = 100_000_000;
 
 /// From Monday, 10:00, to the end of the day.
-const REST_OF_MONDAY: Span = Span::seconds(14 * 3_600);
+const REST_OF_MONDAY: TimeSpan = TimeSpan::seconds(14 * 3_600);
 
 async fn transfers(client: &Client) -> Vec<Value> {
     client.get("/1/transfers?per_page=500").await.ok(200).as_array().unwrap().clone()
@@ -36,7 +36,7 @@ fn adjustment(amount: i64) -> (String, i64, String) {
 }
 
 /// Wait, and do what is due by then.
-async fn pass(app: &App, span: Span) {
+async fn pass(app: &App, span: TimeSpan) {
     app.clock.advance(span);
     app.do_due_work().await;
 }
@@ -48,10 +48,10 @@ rules! {
         let (one, two) = (token_of(&client.captured(400).await), token_of(&client.captured(1_000).await));
         pass(app, REST_OF_MONDAY).await;
         let later = token_of(&client.captured(2_000).await);
-        pass(app, Span::seconds(4 * 86_400 - 1)).await;
+        pass(app, TimeSpan::seconds(4 * 86_400 - 1)).await;
         assert!(transfers(&client).await.is_empty());
         assert_eq!(client.charge(&one).await["transfer"], json!([]));
-        pass(app, Span::seconds(1)).await;
+        pass(app, TimeSpan::seconds(1)).await;
         let paid = transfers(&client).await;
         let expected = json!({
             "token": token(&paid[0]), "status": "succeeded", "currency": "AUD", "description": "Settlement",
@@ -76,7 +76,7 @@ rules! {
         let event = client.get("/1/events").await.ok(200)[0].clone();
         assert_eq!((&event["type"], &event["data"]), (&json!("transfer.created"), &paid[0]));
         assert_eq!(client.balance().await, (OPENING, 1_935));
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         assert_eq!((transfers(&client).await.len(), client.balance().await), (2, (OPENING, 0)));
     }
 
@@ -108,8 +108,8 @@ rules! {
         client.transfer(0, "self").await.ok(201);
         client.post("/1/sandbox/deposits", &json!({ "amount": 7_777 })).await.ok(201);
         app.do_due_work().await;
-        pass(app, Span::seconds(10)).await;
-        pass(app, Span::seconds(14 * 3_600 - 10)).await;
+        pass(app, TimeSpan::seconds(10)).await;
+        pass(app, TimeSpan::seconds(14 * 3_600 - 10)).await;
         let paid = transfers(&client).await.remove(0);
         let mut expected = vec![
             entitlement(9_795, &charge), entitlement(9_795, &fails), adjustment(-1_000), adjustment(-500), adjustment(500),
@@ -121,7 +121,7 @@ rules! {
         assert_eq!(paid["line_items_count"], 10);
         assert_eq!(client.balance().await, (OPENING + 7_777, 0));
         // What the bank sends back belongs to a later day.
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         let paid = transfers(&client).await.remove(0);
         assert_eq!(lines(&client, &paid).await, [adjustment(30), adjustment(200)]);
         assert_eq!(client.balance().await, (OPENING + 7_777, 0));
@@ -133,12 +133,12 @@ rules! {
         client.transfer(500, "self").await.ok(201);
         let charge = token_of(&client.captured(400).await);
         pass(app, REST_OF_MONDAY).await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         assert_eq!(transfers(&client).await.len(), 1, "500 out of 363");
         assert_eq!(client.charge(&charge).await["transfer"], json!([]));
         client.set(json!({ "settlement_delay_days": 0 })).await;
         client.captured(1_000).await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         let paid = transfers(&client).await.remove(0);
         assert_eq!((&paid["amount"], &paid["total_debits"], &paid["line_items_count"]), (&json!(815), &json!(500), &json!(3)));
         assert_eq!(client.charge(&charge).await["transfer"][0]["token"], paid["token"]);
@@ -153,7 +153,7 @@ rules! {
         pass(app, REST_OF_MONDAY).await;
         assert!(transfers(&client).await.is_empty());
         app.execute("UPDATE balances SET amount = amount + 100000001 WHERE slot < 32 AND amount < 952").await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         assert_eq!(transfers(&client).await[0]["amount"], 952);
     }
 
@@ -161,28 +161,28 @@ rules! {
         let client = app.client();
         client.set(json!({ "settlement_delay_days": 0 })).await;
         client.captured(400).await;
-        pass(app, Span::days(8)).await;
+        pass(app, TimeSpan::days(8)).await;
         assert!(transfers(&client).await.is_empty(), "manual is never");
         // It is Tuesday, 10:00, and stays so for those who set what is set.
         for _ in 0..2 {
             client.set(json!({ "transfers_schedule": "weekly" })).await;
         }
-        pass(app, Span::days(5)).await;
+        pass(app, TimeSpan::days(5)).await;
         assert!(transfers(&client).await.is_empty());
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         assert_eq!(transfers(&client).await.len(), 1, "on Monday");
         client.captured(400).await;
-        pass(app, Span::days(6)).await;
+        pass(app, TimeSpan::days(6)).await;
         assert_eq!(transfers(&client).await.len(), 1);
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         assert_eq!(transfers(&client).await.len(), 2, "on the next one");
         client.set(json!({ "transfers_schedule": "daily" })).await;
         client.captured(400).await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         assert_eq!(transfers(&client).await.len(), 3);
         client.captured(400).await;
         client.set(json!({ "transfers_schedule": "manual" })).await;
-        pass(app, Span::days(9)).await;
+        pass(app, TimeSpan::days(9)).await;
         assert_eq!(transfers(&client).await.len(), 3);
     }
 
@@ -190,10 +190,10 @@ rules! {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0, "transfers_enabled": false })).await;
         client.captured(400).await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         client.set(json!({ "transfers_enabled": true })).await;
         app.execute("UPDATE accounts SET bank_account_id = NULL").await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         assert!(transfers(&client).await.is_empty());
         assert_eq!(client.balance().await, (OPENING + 363, 0));
     }
@@ -206,7 +206,7 @@ rules! {
         pass(app, REST_OF_MONDAY).await;
         let first = transfers(&client).await.remove(0);
         app.execute("UPDATE bank_accounts SET number = '321'").await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         let paid = transfers(&client).await;
         assert_eq!((&paid[1]["status"], &paid[1]["token"], paid.len()), (&json!("failed"), &first["token"], 2));
         assert_eq!(lines(&client, &paid[0]).await, [adjustment(363)]);
@@ -238,9 +238,9 @@ rules! {
         let client = app.client();
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 1 })).await;
         client.captured(400).await;
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         client.captured(1_000).await;
-        pass(app, Span::days(5)).await;
+        pass(app, TimeSpan::days(5)).await;
         let paid = transfers(&client).await;
         assert_eq!(paid.iter().map(|transfer| &transfer["amount"]).collect::<Vec<_>>(), [&json!(952), &json!(363)]);
     }
@@ -252,8 +252,8 @@ rules! {
         own.captured(400).await;
         own.recipient("987654321").await;
         own.delete(&format!("/1/sandbox/accounts/{}", token(&made))).await.ok(204);
-        pass(app, Span::days(1)).await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         for table in ["transfers", "recipients"] {
             assert_eq!(app.number(&format!("SELECT COUNT(*) FROM {table}")).await, 0, "{table}");
         }
@@ -265,11 +265,11 @@ rules! {
         client.set(json!({ "transfers_schedule": "daily", "settlement_delay_days": 0 })).await;
         for round in 1..=rounds() {
             let charges = join_all((0..8).map(|_| client.captured(400))).await;
-            app.clock.advance(Span::days(1));
+            app.clock.advance(TimeSpan::days(1));
             let copies = if app.database == Database::Postgres { vec![app.copy().await] } else { Vec::new() };
             let contexts: Vec<_> = copies.iter().map(|copy| &copy.ctx).chain([app.ctx(), app.ctx()]).collect();
             let looks = contexts.into_iter().map(async |ctx| {
-                for kind in card_payments::services::due::KINDS {
+                for kind in card_payments::services::due_work::registry::KINDS {
                     kind.run(ctx).await.unwrap();
                 }
             });
@@ -282,7 +282,7 @@ rules! {
         }
         // Refunds that are all that waits wait on.
         client.captured(400).await;
-        pass(app, Span::days(1)).await;
+        pass(app, TimeSpan::days(1)).await;
         assert_eq!(client.balance().await, (OPENING, 0));
         let settled = entity::transfer::Entity::find().all(app.ctx().store.read()).await.unwrap();
         let count: i64 = settled.iter().map(|transfer| transfer.line_items_count).sum();

@@ -2,10 +2,10 @@
 
 mod under_way;
 
-use card_payments::services::accounts::copies::Copied;
+use card_payments::services::accounts::snapshot_rows::Copied;
 use card_payments::services::accounts::wipe;
 use card_payments::services::data_keys::rotate::rotate;
-use entity::Span;
+use entity::TimeSpan;
 use futures::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ fn equal(before: &[String], after: &[String]) {
 /// Let nothing be due that has happened so far.
 async fn settled(app: &App) {
     app.do_due_work().await;
-    app.clock.advance(Span::seconds(60));
+    app.clock.advance(TimeSpan::seconds(60));
     app.do_due_work().await;
 }
 
@@ -193,7 +193,7 @@ rules! {
         client.delete(&format!("/1/customers/{}", token(&customer))).await.ok(204);
         client.delete(&format!("/1/webhook_endpoints/{}", token(&endpoint))).await.ok(204);
         rotate(app.ctx()).await.unwrap();
-        app.clock.advance(Span::seconds(3_600));
+        app.clock.advance(TimeSpan::seconds(3_600));
         app.do_due_work().await;
         assert_eq!(app.number("SELECT COUNT(*) FROM vault_keys WHERE purpose = 'data'").await, 1, "the former key is gone");
         restore(&client, &snapshot).await;
@@ -301,9 +301,9 @@ rules! {
         );
         let listed = client.get(&format!("{SNAPSHOTS}?per_page=4&page=3")).await.json();
         assert_eq!((listed["count"].as_i64(), listed["pagination"]["count"].as_i64()), (Some(2), Some(10)));
-        app.clock.advance(Span::days(29));
+        app.clock.advance(TimeSpan::days(29));
         let young = snapshot_after_one_went(&client).await;
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         let left = client.get(SNAPSHOTS).await.ok(200);
         assert_eq!(left.as_array().unwrap().iter().map(token).collect::<Vec<_>>(), [young]);
@@ -380,7 +380,7 @@ rules! {
             for answer in join_all(requests.collect::<Vec<_>>()).await.into_iter().map(Result::unwrap) {
                 assert!(answer.status < 500 || [502, 503].contains(&answer.status), "{}: {}", answer.status, answer.text);
             }
-            app.clock.advance(Span::seconds(60));
+            app.clock.advance(TimeSpan::seconds(60));
             app.do_due_work().await;
             app.check_books().await;
             restore(&client, &snapshot).await;

@@ -119,7 +119,7 @@ async fn take(tx: &Tx, who: &str) -> Result<String, Error> {
         .filter(installation::Column::Name.eq("prize"))
         .filter(installation::Column::Value.eq("free"))
         .col_expr(installation::Column::Value, Expr::value(who));
-    if tx.guard(free).await? {
+    if tx.compare_and_set(free).await? {
         tx.append(&installation::Model { name: who.into(), value: "unit".into() });
         return Ok(who.to_owned());
     }
@@ -335,8 +335,8 @@ rules! {
             let is = |name: &'static str| installation::Entity::update_many()
                 .filter(installation::Column::Name.eq(name))
                 .col_expr(installation::Column::Value, Expr::value("both"));
-            let won = tx.guard(is(first)).await? && tx.guard(is("nobody")).await?;
-            tx.change(installation::Entity::delete_many().filter(installation::Column::Name.eq("prize"))).await?;
+            let won = tx.compare_and_set(is(first)).await? && tx.compare_and_set(is("nobody")).await?;
+            tx.defer_update(installation::Entity::delete_many().filter(installation::Column::Name.eq("prize"))).await?;
             if won { Ok(()) } else { Err(ErrorCode::BadRequest.into()) }
         }.boxed());
         assert_eq!(both("prize").await.unwrap_err().code(), ErrorCode::BadRequest);

@@ -1,11 +1,11 @@
 //! 3-D Secure (specification, POST /charges and GET /charges/verify; decisions 5).
 
 use axum::body::Body;
-use entity::Span;
+use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::harness::line::Carries;
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::sending::post_with;
 use crate::harness::{
     Answer, App, Client, at_once, card, charge_with, fields, rounds, rules, token_of, with,
@@ -129,7 +129,7 @@ rules! {
         assert_eq!((client.listed().await, app.events().await), (1, vec!["charge.captured"]));
         assert_eq!(app.number("SELECT COUNT(*) FROM cards WHERE number_sealed IS NOT NULL").await, 0);
         // It answers the same for ever, and is a charge like any other.
-        app.clock.advance(Span::days(400));
+        app.clock.advance(TimeSpan::days(400));
         assert_eq!(client.verify(&session).await.ok(200), shown);
         assert_eq!(session_of(&open(app, &page).await), session);
         client.refund(&charge, 400).await.ok(201);
@@ -176,7 +176,7 @@ rules! {
         is_failed(app, &charge).await;
         app.unchanged(client.charge_by(&token)).await.refused(400, "token_already_used");
         assert_eq!(app.number("SELECT COUNT(*) FROM cards WHERE number_sealed IS NOT NULL").await, 0);
-        app.clock.advance(Span::days(400));
+        app.clock.advance(TimeSpan::days(400));
         client.verify(&session).await.refused(403, "transaction_forbidden");
         assert_eq!(session_of(&open(app, &page).await), session);
     }
@@ -224,11 +224,11 @@ rules! {
         let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
         let session = app.number("SELECT COUNT(*) FROM three_d_secure_sessions").await;
         assert_eq!(session, 1);
-        app.clock.advance(Span::seconds(30 * 60 - 1));
+        app.clock.advance(TimeSpan::seconds(30 * 60 - 1));
         assert_eq!(open(app, &page).await.status, 200);
         app.do_due_work().await;
         assert_eq!(client.charge(&charge).await["status_message"], "Pending");
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         // Nobody has noticed yet, and all the same it is over.
         assert_eq!(app.unchanged(open(app, &page)).await.status, 404);
         assert_eq!(app.unchanged(press(&client, &page, "decision=approve")).await.status, 404);
@@ -278,7 +278,7 @@ rules! {
         let id = uuid::Uuid::parse_str(&app.text(sql).await).unwrap();
         let session = entity::SessionToken::new(id).to_string();
         app.unchanged(client.verify(&session)).await.refused(403, "transaction_forbidden");
-        app.clock.advance(Span::seconds(30 * 60));
+        app.clock.advance(TimeSpan::seconds(30 * 60));
         app.unchanged(client.verify(&session)).await.not_found();
         app.do_due_work().await;
         app.unchanged(client.verify(&session)).await.not_found();
@@ -505,10 +505,10 @@ rules! {
             let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
             let events = app.events().await.len();
             let (client_of_post, page_of_post) = (client.clone(), page.clone());
-            app.clock.advance(Span::seconds(30 * 60));
-            app.clock.advance(Span::from_millis(-1));
+            app.clock.advance(TimeSpan::seconds(30 * 60));
+            app.clock.advance(TimeSpan::from_millis(-1));
             let post = tokio::spawn(async move { press(&client_of_post, &page_of_post, "decision=approve").await });
-            app.clock.advance(Span::from_millis(1));
+            app.clock.advance(TimeSpan::from_millis(1));
             app.do_due_work().await;
             let answer = post.await.unwrap();
             assert_eq!(app.events().await.len(), events + 1);
@@ -527,7 +527,7 @@ rules! {
         let session = approve(app, &page).await;
         app.unchanged(client.verify(&session)).await.refused(403, "transaction_forbidden");
         assert_eq!(client.charge(&charge).await["status_message"], "Pending");
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         line.settle(true);
         app.do_due_work().await;
         let verified = client.verify(&session).await.ok(200);

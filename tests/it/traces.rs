@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::body::Body;
-use card_payments::trace::Context;
-use entity::Span;
+use card_payments::trace::TraceContext;
+use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::Value;
 
 use crate::harness::collector::{Collector, Told};
-use crate::harness::process::{Heard, PAYMENT, Process, output, request, try_to_ask};
+use crate::harness::process::{PAYMENT, Process, RawResponse, output, request, try_to_ask};
 use crate::harness::{
     App, Behaviour, Client, Database, Receiver, charge, eventually, operated, rules, token,
 };
@@ -22,13 +22,13 @@ fn traceparent(flags: &str) -> String {
 }
 
 /// A request with further headers.
-fn ask(server: &Process, request: &str, headers: &[(&str, &str)]) -> Heard {
+fn ask(server: &Process, request: &str, headers: &[(&str, &str)]) -> RawResponse {
     let lines: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     try_to_ask(server.address, &request.replacen("Host:", &format!("{}Host:", lines.concat()), 1)).unwrap()
 }
 
 /// A payment with further headers.
-fn pay(server: &Process, headers: &[(&str, &str)]) -> Heard {
+fn pay(server: &Process, headers: &[(&str, &str)]) -> RawResponse {
     ask(server, &request("POST", "/1/charges", Some(&server.keys().0), PAYMENT), headers)
 }
 
@@ -264,7 +264,7 @@ rules! {
         charged(&client, &[("traceparent", &given), ("tracestate", "shop=4200000000000000")]).await;
         let first = deliver(app, &receiver).await;
         let webhook = token(&client.newest_webhook().await).to_owned();
-        app.clock.advance(Span::seconds(120));
+        app.clock.advance(TimeSpan::seconds(120));
         let retried = deliver(app, &receiver).await;
         client.put(&format!("/1/webhooks/{webhook}/replay"), &Value::Object(serde_json::Map::default())).await.ok(200);
         let replayed = deliver(app, &receiver).await;
@@ -323,7 +323,7 @@ fn every_variable_of_opentelemetry_is_in_the_operators_guide() {
 
 #[test]
 fn a_call_names_what_it_is_made_for() {
-    let context: Context = traceparent("01").parse().unwrap();
+    let context: TraceContext = traceparent("01").parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let inside = runtime
         .block_on(card_payments::trace::within(Some(context), async { card_payments::trace::headers() }));

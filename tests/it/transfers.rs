@@ -1,6 +1,6 @@
 //! Transfers (specification, Transfer and Transfers; decisions 8).
 
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
@@ -104,7 +104,7 @@ rules! {
         client.transfer(970, token(&recipient)).await.ok(201);
         over_the_balance(&app.unchanged(client.transfer(1, "self")).await);
         assert_eq!(client.balance().await, (0, 9_795));
-        app.clock.advance(Span::days(5));
+        app.clock.advance(TimeSpan::days(5));
         client.transfer(9_795, "self").await.ok(201);
         assert_eq!(client.balance().await, (0, 0));
     }
@@ -156,10 +156,10 @@ rules! {
         let zero = client.transfer(0, token(&recipient)).await.ok(201);
         assert_eq!(made["status"], "succeeded");
         assert_eq!(client.balance().await, (OPENING - 560, 0));
-        app.clock.advance(Span::from_millis(86_399_999));
+        app.clock.advance(TimeSpan::from_millis(86_399_999));
         app.do_due_work().await;
         assert_eq!(client.balance().await, (OPENING - 560, 0));
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
         assert_eq!(client.balance().await, (OPENING, 0));
         assert_eq!(books(app).await, [OPENING, 0, 0]);
@@ -230,7 +230,7 @@ rules! {
         let mut all = Vec::new();
         for _ in 0..3 {
             all.push(client.transfer(1, "self").await.ok(201));
-            app.clock.advance(Span::days(1));
+            app.clock.advance(TimeSpan::days(1));
         }
         for (query, expected) in [
             ("", vec![0, 1, 2]), ("direction=-1", vec![2, 1, 0]), ("sort=paid_at&direction=1&per_page=2&page=2", vec![2]),

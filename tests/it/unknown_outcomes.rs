@@ -1,15 +1,15 @@
 //! Calls whose outcome nobody learnt (decisions 5, "Unknown outcome").
 
-use card_payments::services::due;
-use entity::Span;
+use card_payments::services::due_work::registry;
+use entity::TimeSpan;
 use serde_json::{Value, json};
 
-use crate::harness::line::Carries;
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{Answer, App, Client, Database, card, charge, charge_with, eventually, rules};
 
 const SENTENCE: &str = "An upstream error occurred while processing the transaction. Please try again.";
 /// Decisions 5: a worker settles a call once thirty seconds of wall clock have passed since its intent.
-const SETTLE_AFTER: Span = Span::seconds(30);
+const SETTLE_AFTER: TimeSpan = TimeSpan::seconds(30);
 
 /// The token of a charge of which nobody knows what became.
 fn unknown(answer: &Answer) -> String {
@@ -57,11 +57,11 @@ async fn is_authorised(client: &Client, charge: &str) {
 /// The last moment at which no worker may settle, and then the first at which one does.
 async fn settled_when_due(app: &App) {
     app.clock.advance(SETTLE_AFTER);
-    app.clock.advance(Span::from_millis(-1));
+    app.clock.advance(TimeSpan::from_millis(-1));
     let before = app.rows().await;
     app.do_due_work().await;
     assert_eq!(app.rows().await, before, "settled before its time");
-    app.clock.advance(Span::from_millis(1));
+    app.clock.advance(TimeSpan::from_millis(1));
     app.do_due_work().await;
 }
 
@@ -121,7 +121,7 @@ rules! {
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
         let mut asked = Vec::new();
         for _ in 0..40 {
-            app.clock.advance(Span::seconds(30));
+            app.clock.advance(TimeSpan::seconds(30));
             app.do_due_work().await;
             asked.push(line.settlings());
         }
@@ -129,7 +129,7 @@ rules! {
         let (first, second) = (asked[19] - 1, asked[39] - asked[19]);
         assert!((3..20).contains(&first) && second >= 1 && second < first, "pauses grow: {asked:?}");
         line.settle(true);
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         is_failed(&client, &charge).await;
         assert_eq!(app.events().await, ["charge.failed"]);
@@ -142,7 +142,7 @@ rules! {
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
         line.settle(true);
         app.clock.advance(SETTLE_AFTER);
-        let workers = (0..4).map(|_| due::UNSETTLED_CHARGES.run(app.ctx()));
+        let workers = (0..4).map(|_| registry::UNSETTLED_CHARGES.run(app.ctx()));
         for settled in futures::future::join_all(workers).await {
             settled.unwrap();
         }
@@ -213,8 +213,8 @@ rules! {
     async fn an_authorisation_that_runs_out_during_its_capture_is_captured_or_expired(app, line) {
         let client = app.client();
         let (done, not_done) = (client.authorised(400).await, client.authorised(400).await);
-        app.clock.advance(Span::days(7));
-        app.clock.advance(Span::seconds(-1));
+        app.clock.advance(TimeSpan::days(7));
+        app.clock.advance(TimeSpan::seconds(-1));
         line.carry(Carries::Call);
         unknown(&client.put_charge(&done, "capture").await);
         line.carry(Carries::Nothing);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::harness::process::{Heard, PAYMENT, Process, heard, heard_first, pause, program, request};
+use crate::harness::process::{PAYMENT, Process, RawResponse, heard, heard_first, pause, program, request};
 
 const MIB: usize = 1024 * 1024;
 
@@ -84,7 +84,7 @@ fn a_body_without_a_length_that_becomes_too_long_can_be_sent_to_its_end() {
 }
 
 /// What is answered to a head alone, and the connection.
-fn early(server: &Process, bytes: usize, more: &[&str]) -> (Heard, TcpStream) {
+fn early(server: &Process, bytes: usize, more: &[&str]) -> (RawResponse, TcpStream) {
     let mut stream = connect(server);
     let form = "Content-Type: application/x-www-form-urlencoded";
     let length = length(bytes);

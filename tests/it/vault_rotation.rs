@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use card_payments::services::data_keys::anew::{TABLES, Table};
+use card_payments::services::data_keys::reencrypt::{TABLES, Table};
 use card_payments::services::data_keys::rotate::{Rotation, rotate};
 use card_payments::vault::OperatorKeys;
-use entity::{Span, vault_key};
+use entity::{TimeSpan, vault_key};
 use futures::future::{join, join_all};
 use http::Method;
 use sea_orm::EntityTrait;
@@ -19,7 +19,7 @@ use crate::harness::wallets::network_token;
 use crate::harness::{Answer, App, Client, Database, bank_account, charge_with, operated, rules, token_of};
 use crate::three_d_secure::{pending, press};
 
-const HOUR: Span = Span::seconds(3_600);
+const HOUR: TimeSpan = TimeSpan::seconds(3_600);
 
 /// The rows of each table with sealed columns, by the data key that they name.
 async fn sealed_by(app: &App) -> BTreeMap<Uuid, Vec<&'static str>> {
@@ -179,11 +179,11 @@ rules! {
         let late = client.card_token("4200000000000000").await;
         let customer = token_of(&client.customer("4200000000000000").await);
         assert!(sealed_by(app).await.contains_key(&before.current()));
-        app.clock.advance(Span::from_millis(3_599_999));
+        app.clock.advance(TimeSpan::from_millis(3_599_999));
         app.do_due_work().await;
         assert_eq!(data_keys(app).await, 2);
         assert!(sealed_by(app).await.contains_key(&before.current()));
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
         assert_eq!(data_keys(app).await, 1);
         let named = sealed_by(app).await;
@@ -236,10 +236,10 @@ rules! {
         assert_eq!(data_keys(app).await, 2, "needed still");
         client.charge_by(&filled.card).await.ok(201);
         client.delete(&format!("/1/webhook_endpoints/{}", filled.endpoint)).await;
-        app.clock.advance(Span::from_millis(3_599_999));
+        app.clock.advance(TimeSpan::from_millis(3_599_999));
         app.do_due_work().await;
         assert_eq!(data_keys(app).await, 2);
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
         assert_eq!(data_keys(app).await, 1);
     }

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use bytes::Bytes;
-use card_payments::clock::{Clock, SystemClock};
-use card_payments::outbound::{Outbound, Reach};
+use card_payments::outbound::{AddressPolicy, Outbound};
+use card_payments::runtime::clock::{Clock, SystemClock};
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 
@@ -53,7 +53,7 @@ async fn answer(verifier: &Process, headers: &HeaderMap, body: &[u8]) -> u16 {
     let signed = headers.iter().filter(|(name, _)| SIGNED.contains(&name.as_str()));
     let signed = signed.map(|(name, value)| (name.clone(), value.clone())).collect();
     let body = Bytes::copy_from_slice(body);
-    Outbound::new(Reach::test()).post(&url, signed, body, Duration::from_secs(10)).await.unwrap()
+    Outbound::new(AddressPolicy::test()).post(&url, signed, body, Duration::from_secs(10)).await.unwrap()
 }
 
 /// What the server sends for a customer whose name is hard to spell.

@@ -4,9 +4,9 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use card_payments::clock::{Clock, SystemClock};
+use card_payments::runtime::clock::{Clock, SystemClock};
 use card_payments::services::wallets::certificates;
-use entity::Span;
+use entity::TimeSpan;
 use p256::SecretKey;
 use p256::pkcs8::{EncodePrivateKey, LineEnding};
 use serde_json::{Value, json};
@@ -97,7 +97,7 @@ rules! {
         assert_eq!(opened["paymentMethodDetails"]["authMethod"], "CRYPTOGRAM_3DS");
         let account = opened["gatewayMerchantId"].clone();
 
-        let until = (app.ctx().clock.now() + Span::days(1)).millis().to_string();
+        let until = (app.ctx().clock.now() + TimeSpan::days(1)).millis().to_string();
         let details = json!({
             "pan": "372000000000000", "expirationMonth": 12, "expirationYear": 2099, "authMethod": "CRYPTOGRAM_3DS",
             "cryptogram": "AgAAAAAABk4DWZ4C28yUQAAAAAA=", "eciIndicator": "05",

@@ -5,9 +5,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::random::{Chance, random};
+use card_payments::runtime::random::{RandomSource, random};
 use card_payments::wallet::certificate::{Certified, MerchantKey};
-use card_payments::wallet::{DeviceCard, Merchant, Opened, Roots, WalletAToken, WalletGToken};
+use card_payments::wallet::{DecryptedPayload, DeviceCard, Merchant, Roots, WalletAToken, WalletGToken};
 use entity::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -66,7 +66,10 @@ pub fn rounds() -> usize {
 }
 
 /// Spoil a token in every way, and open what is left.
-fn opens_nothing_else<T: Serialize + DeserializeOwned>(good: &T, open: impl Fn(&T) -> Option<Opened>) {
+fn opens_nothing_else<T: Serialize + DeserializeOwned>(
+    good: &T,
+    open: impl Fn(&T) -> Option<DecryptedPayload>,
+) {
     let genuine = open(good).expect("the payload is good");
     let good = serde_json::to_value(good).unwrap();
     let mut paths = Vec::new();
@@ -101,7 +104,7 @@ fn opens_nothing_else<T: Serialize + DeserializeOwned>(good: &T, open: impl Fn(&
 
 #[test]
 fn wallet_a_payloads() {
-    let key = MerchantKey::generate(&Chance::default());
+    let key = MerchantKey::generate(&RandomSource::default());
     let token = DEVICE.wallet_a(CARD, (&key.public_pem().unwrap(), MERCHANT), NOW).unwrap();
     let (merchant, roots) = (Merchant { key, merchant_id: MERCHANT.into() }, DEVICE.roots());
     opens_nothing_else(&token, |token: &WalletAToken| token.open(&merchant, &roots, NOW).ok());
@@ -121,7 +124,7 @@ fn wallet_g_payloads() {
 
 #[test]
 fn certificates_and_roots() {
-    let key = MerchantKey::generate(&Chance::default());
+    let key = MerchantKey::generate(&RandomSource::default());
     let pem = certify(&key.public_pem().unwrap(), &format!("UID={MERCHANT}"), VALID);
     assert_eq!(Certified::read(&pem).unwrap().merchant_id, MERCHANT);
     let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();

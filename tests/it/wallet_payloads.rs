@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use card_payments::services::wallets::Wallets;
 use card_payments::wallet::{DeviceCard, Issuer, Roots};
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 use serde_json::{Value, json};
 
 use crate::harness::wallets::{DEVICE, MERCHANT, VALID, certify, texts};
@@ -137,7 +137,7 @@ rules! {
         let certificate = client.wallet_certificate().await;
         let now = wall(app);
         for (age, good) in [(0, true), (299, true), (301, false), (3_600, false), (-299, true), (-301, false)] {
-            let payload = wallet_a(&DEVICE, &certificate, now - Span::seconds(age));
+            let payload = wallet_a(&DEVICE, &certificate, now - TimeSpan::seconds(age));
             if good {
                 client.post(PATH, &payload).await.ok(201);
             } else {
@@ -147,7 +147,7 @@ rules! {
         // The account's own clock has nothing to do with it.
         client.move_clock("7d").await;
         client.post(PATH, &wallet_a(&DEVICE, &certificate, now)).await.ok(201);
-        refused(app, &client, &wallet_a(&DEVICE, &certificate, now + Span::days(7))).await;
+        refused(app, &client, &wallet_a(&DEVICE, &certificate, now + TimeSpan::days(7))).await;
     }
 
     async fn a_wallet_g_payload_is_good_until_it_says(app) {
@@ -155,7 +155,7 @@ rules! {
         let account = account_of(app).await;
         let gateway = DEVICE.gateway();
         let now = wall(app);
-        for (age, good) in [(Span::seconds(604_799), true), (Span::days(7), false), (Span::days(8), false)] {
+        for (age, good) in [(TimeSpan::seconds(604_799), true), (TimeSpan::days(7), false), (TimeSpan::days(8), false)] {
             for source in [DEVICE.wallet_g(CARD, (&gateway, &account), now - age), DEVICE.wallet_g_v1(CARD, (&gateway, &account), now - age)] {
                 let payload = payload("walletGpay", &source.unwrap());
                 if good {
@@ -172,11 +172,11 @@ rules! {
         let used = "SELECT COUNT(*) FROM wallet_payloads";
         let payload = client.wallet_payload("walletApay", "4200000000000000").await;
         client.post(PATH, &payload).await.ok(201);
-        app.clock.advance(Span::seconds(300));
+        app.clock.advance(TimeSpan::seconds(300));
         app.do_due_work().await;
         assert_eq!(app.number(used).await, 1);
         refused(app, &client, &payload).await;
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         app.do_due_work().await;
         assert_eq!(app.number(used).await, 0);
         refused(app, &client, &payload).await;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::random::Chance;
+use card_payments::runtime::random::RandomSource;
 use card_payments::wallet::certificate::MerchantKey;
 use card_payments::wallet::{DeviceCard, Merchant, WalletAToken};
 use entity::Timestamp;
@@ -119,7 +119,7 @@ fn signed(merchant: &Merchant) -> WalletAToken {
 }
 
 fn merchant() -> Merchant {
-    Merchant { key: MerchantKey::generate(&Chance::default()), merchant_id: MERCHANT.into() }
+    Merchant { key: MerchantKey::generate(&RandomSource::default()), merchant_id: MERCHANT.into() }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use card_payments::app::Parts;
 use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
-use card_payments::outbound::Reach;
-use card_payments::random::Chance;
+use card_payments::outbound::AddressPolicy;
+use card_payments::runtime::random::RandomSource;
 use card_payments::services::wallets::{Provider, Wallets};
 use card_payments::vault::OperatorKeys;
 use card_payments::wallet::Issuer;
@@ -182,7 +182,7 @@ rules! {
         let subject = format!("UID={MERCHANT}");
         let good = certify(key, &subject, VALID);
         let stranger = app.stranger().await.post(CERTIFICATES, &json!({})).await.ok(201);
-        let another = MerchantKey::generate(&Chance::default()).public_pem().unwrap();
+        let another = MerchantKey::generate(&RandomSource::default()).public_pem().unwrap();
         let rsa = rcgen_certificate(&rcgen::PKCS_ED25519);
         let long = format!("{good}{}", "x".repeat(10_000));
         for (pem, said) in [
@@ -298,7 +298,7 @@ async fn live(database: Database) {
         let identity = format!("{certificate}{}", pem("PRIVATE KEY", key.serialize_der()));
         // Nobody is there.
         let hosts = ["wallet.invalid".to_owned()];
-        let provider = Provider::new(&identity.into(), &hosts, Reach::test()).unwrap();
+        let provider = Provider::new(&identity.into(), &hosts, AddressPolicy::test()).unwrap();
         Wallets { provider: Some(provider), ..Wallets::default() }
     })
     .await;

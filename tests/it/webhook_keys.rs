@@ -1,12 +1,12 @@
 //! A fresh key for a webhook endpoint, and how long the former one signs beside it (decisions 11 and 12).
 
 use card_payments::services::data_keys::rotate::rotate;
-use entity::Span;
+use entity::TimeSpan;
 use serde_json::{Value, json};
 
 use crate::harness::{App, Behaviour, Client, Receiver, at_once, fields, operated, rules, token, token_of};
 
-const DAY: Span = Span::days(1);
+const DAY: TimeSpan = TimeSpan::days(1);
 
 fn key(endpoint: &Value) -> &str {
     endpoint["key"].as_str().unwrap()
@@ -36,7 +36,7 @@ rules! {
     async fn both_keys_sign_until_the_grace_ends_by_the_accounts_clock(app) {
         let (client, receiver, endpoint) = endpoint(app).await;
         sign(app, &receiver, &[key(&endpoint)]).await;
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         let rotated = client.rotate_key(token(&endpoint), "1d").await.ok(200);
         assert_eq!(fields(&rotated), ["token", "key", "former_key_until"]);
         assert_eq!((&rotated["token"], &rotated["former_key_until"]), (&endpoint["token"], &json!("2026-03-03T10:00:01Z")));
@@ -45,9 +45,9 @@ rules! {
         assert_eq!((&shown["key"], &shown["updated_at"]), (&rotated["key"], &json!("2026-03-02T10:00:01Z")));
         assert!(key(&rotated).starts_with("whsec_") && rotated["key"] != endpoint["key"]);
         sign(app, &receiver, &[key(&rotated), key(&endpoint)]).await;
-        app.clock.advance(Span::from_millis(86_399_999));
+        app.clock.advance(TimeSpan::from_millis(86_399_999));
         sign(app, &receiver, &[key(&rotated), key(&endpoint)]).await;
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         sign(app, &receiver, &[key(&rotated)]).await;
     }
 
@@ -87,10 +87,10 @@ rules! {
         client.rotate_key(token(&endpoint), "1d").await.ok(200);
         client.rotate_key(token(&other), "1w").await.ok(200);
         let shown = client.get("/1/webhook_endpoints").await.ok(200);
-        app.clock.advance(Span::from_millis(86_399_999));
+        app.clock.advance(TimeSpan::from_millis(86_399_999));
         app.do_due_work().await;
         assert_eq!(former_keys(app).await, 2);
-        app.clock.advance(Span::from_millis(1));
+        app.clock.advance(TimeSpan::from_millis(1));
         app.do_due_work().await;
         assert_eq!(former_keys(app).await, 1);
         assert_eq!(client.get("/1/webhook_endpoints").await.ok(200), shown);
@@ -124,7 +124,7 @@ rules! {
         app.do_due_work().await;
         let rotated = client.rotate_key(token(&endpoint), "1h").await.ok(200);
         for (minutes, keys) in [(2, &[key(&rotated), key(&endpoint)][..]), (120, &[key(&rotated)])] {
-            app.clock.advance(Span::seconds(60 * minutes));
+            app.clock.advance(TimeSpan::seconds(60 * minutes));
             app.do_due_work().await;
             let request = receiver.received().last().unwrap().clone();
             let signatures: Vec<_> = keys.iter().map(|key| request.signature_under(key)).collect();

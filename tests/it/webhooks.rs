@@ -1,10 +1,10 @@
 //! Webhooks: what is sent, what is recorded, and when it is sent again (specification, Webhooks and Events;
 //! decisions 11).
 
-use card_payments::services::due::KINDS;
+use card_payments::services::due_work::registry::KINDS;
 use card_payments::services::events;
 use entity::event::EventType;
-use entity::{Span, account};
+use entity::{TimeSpan, account};
 use futures::FutureExt;
 use futures::future::join;
 use sea_orm::EntityTrait;
@@ -53,7 +53,7 @@ async fn replay(client: &Client, path: &str) -> crate::harness::Answer {
 
 /// Seconds from the clock of the tests to a time that is shown.
 fn seconds_until(app: &App, time: &Value) -> i64 {
-    use card_payments::clock::Clock;
+    use card_payments::runtime::clock::Clock;
     let time = chrono::DateTime::parse_from_rfc3339(time.as_str().unwrap()).unwrap();
     time.timestamp() - app.clock.now().seconds()
 }
@@ -136,7 +136,7 @@ rules! {
             let webhook = client.get(&path).await.ok(200);
             assert_eq!((&webhook["status"], &webhook["retries"], &webhook["errors"]), (&json!("completed"), &json!(0), &json!({})));
             assert_eq!((&webhook["accepted_at"], &webhook["next_run"]), (&webhook["created_at"], &Value::Null));
-            app.clock.advance(Span::days(3));
+            app.clock.advance(TimeSpan::days(3));
             app.do_due_work().await;
             assert_eq!(receiver.received().len(), 1, "{status}");
             client.delete(&format!("/1/webhook_endpoints/{}", webhook["webhook_endpoint_token"].as_str().unwrap())).await.ok(204);
@@ -157,16 +157,16 @@ rules! {
             let pause = seconds_until(app, &webhook["next_run"]);
             assert!((minutes * 60..=minutes * 66).contains(&pause), "{pause} s for {minutes} min");
             // Not a second earlier than it says.
-            app.clock.advance(Span::seconds(pause - 1));
+            app.clock.advance(TimeSpan::seconds(pause - 1));
             app.do_due_work().await;
             assert_eq!(receiver.received().len(), n + 1);
-            app.clock.advance(Span::seconds(2));
+            app.clock.advance(TimeSpan::seconds(2));
         }
         app.do_due_work().await;
         let webhook = client.get(&path).await.ok(200);
         assert_eq!((&webhook["status"], &webhook["retries"], &webhook["next_run"]), (&json!("failed"), &json!(8), &Value::Null));
         assert_eq!(webhook["errors"].as_object().unwrap().len(), 9);
-        app.clock.advance(Span::days(10));
+        app.clock.advance(TimeSpan::days(10));
         app.do_due_work().await;
         assert_eq!(receiver.received().len(), 9);
         let ids: Vec<_> = receiver.received().iter().map(|it| it.headers["webhook-id"].clone()).collect();
@@ -182,7 +182,7 @@ rules! {
         let (client, path) = webhook_to(app, &receiver).await;
         app.do_due_work().await;
         receiver.behave(Behaviour::Status(200));
-        app.clock.advance(Span::seconds(66));
+        app.clock.advance(TimeSpan::seconds(66));
         app.do_due_work().await;
         let webhook = client.get(&path).await.ok(200);
         assert_eq!((&webhook["status"], &webhook["retries"], &webhook["next_run"]), (&json!("completed"), &json!(1), &Value::Null));
@@ -226,7 +226,7 @@ rules! {
         for status in ["retrying", "completed", "failed"] {
             while client.get(&path).await.ok(200)["status"] != status {
                 receiver.behave(Behaviour::Status(if status == "completed" { 200 } else { 500 }));
-                app.clock.advance(Span::days(2));
+                app.clock.advance(TimeSpan::days(2));
                 app.do_due_work().await;
             }
             let before = client.get(&path).await.ok(200);
@@ -338,31 +338,31 @@ rules! {
         let client = app.client();
         client.endpoint("http://127.0.0.1:1/").await;
         client.captured(400).await;
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         client.captured(400).await;
         // Made on 2 March at 10:00: due on 31 May at 10:00, gone on 1 June.
-        app.clock.advance(Span::days(89));
+        app.clock.advance(TimeSpan::days(89));
         app.do_due_work().await;
-        app.clock.advance(Span::seconds(14 * 3600 - 1));
+        app.clock.advance(TimeSpan::seconds(14 * 3600 - 1));
         app.do_due_work().await;
         assert_eq!(client.get("/1/events").await.json()["pagination"]["count"], 2);
         let old = client.get("/1/webhooks").await.ok(200)[1].clone();
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         app.do_due_work().await;
         for list in ["/1/events", "/1/webhooks"] {
             let left = client.get(list).await.json();
             assert_eq!((left["pagination"]["count"].as_u64(), left["response"].as_array().map(Vec::len)), (Some(1), Some(1)));
         }
         client.get(&format!("/1/webhooks/{}", token(&old))).await.refused(404, "resource_not_found");
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         assert_eq!(client.get("/1/events").await.json()["pagination"]["count"], 0);
-        app.clock.advance(Span::seconds(1));
+        app.clock.advance(TimeSpan::seconds(1));
         client.captured(400).await;
-        app.clock.advance(Span::days(90));
+        app.clock.advance(TimeSpan::days(90));
         app.do_due_work().await;
         assert_eq!(client.get("/1/events").await.json()["pagination"]["count"], 1);
-        app.clock.advance(Span::days(1));
+        app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         assert_eq!(client.get("/1/events").await.json()["pagination"]["count"], 0);
     }
@@ -383,7 +383,7 @@ rules! {
         }
         happens(app, 900).await;
         assert_eq!(client.get("/1/webhooks").await.json()["pagination"]["count"], 4500);
-        app.clock.advance(Span::days(91));
+        app.clock.advance(TimeSpan::days(91));
         let purge = KINDS.iter().find(|kind| kind.name == "retention").unwrap();
         for _ in 0..8 {
             let (one, other) = join(purge.run(app.ctx()), purge.run(app.ctx())).await;

@@ -15,8 +15,8 @@ use serde::de::DeserializeOwned;
 use sha2::Sha256;
 use tokio::time::timeout;
 
-use super::line::{Line, Silence};
 use super::signature::Secrets;
+use super::signed_client::{AcquirerClientError, SignedClient};
 use super::wire::{
     Accepted, Answer, Approved, Authorisation, CardLookup, CardLookupAnswer, Completed, FollowUp, Greeting,
     OriginalCall, Rates, Settled as ToldSettled, is_name, spelled,
@@ -24,20 +24,21 @@ use super::wire::{
 use super::{Address, Call};
 use crate::acquirer::simulator::foretells_dispute;
 use crate::acquirer::{
-    Acquirer, Approval, Authorise, CallKey, CardInfo, Failure, Follow, NoAnswer, RefundAnswer, Settled,
+    Acquirer, Approval, AuthoriseCall, CallKey, CardInfo, Failure, FollowUpCall, NoAnswer, RefundAnswer,
+    Settled,
 };
-use crate::card_number::CardNumber;
-use crate::clock::Clock;
 use crate::config::Environment;
 use crate::limits::{ACQUIRER_QUESTION, CARDS_LIFETIME, CARDS_REMEMBERED_MAX, RATES_LIFETIME};
-use crate::outbound::Unreached;
-use crate::random::random;
-use crate::under_way::{Wait, waiting};
+use crate::outbound::OutboundError;
+use crate::runtime::clock::Clock;
+use crate::runtime::random::random;
+use crate::runtime::request_context::{Wait, waiting};
+use crate::sensitive::card_number::CardNumber;
 
 /// An acquirer at the other end of a line. What its cards and rates are is remembered for a while; of a card's number a keyed
 /// hash is kept, under a key that no other process has.
-pub struct Remote {
-    line: Line,
+pub struct HttpAcquirer {
+    line: SignedClient,
     /// Said when it was first heard of.
     name: OnceLock<String>,
     rates: Cache<(), Arc<BTreeMap<Currency, Rate>>>,
@@ -45,11 +46,11 @@ pub struct Remote {
     number_key: [u8; 32],
 }
 
-impl Remote {
+impl HttpAcquirer {
     /// The one at an address. Nobody is asked yet. Requests are signed at the time of `clock`.
     pub fn new(address: Address, secrets: Secrets, environment: Environment, clock: Arc<dyn Clock>) -> Self {
         Self {
-            line: Line::to(address, secrets, environment, clock),
+            line: SignedClient::to(address, secrets, environment, clock),
             name: OnceLock::new(),
             rates: remembered(1, RATES_LIFETIME),
             cards: remembered(CARDS_REMEMBERED_MAX, CARDS_LIFETIME),
@@ -58,15 +59,15 @@ impl Remote {
     }
 
     /// Hear of it, once: it is there, and each of its answers says that we know each other and speak of the same money.
-    pub async fn greet(&self) -> Result<(), Silence> {
+    pub async fn greet(&self) -> Result<(), AcquirerClientError> {
         if self.name.get().is_some() {
             return Ok(());
         }
         let asked = timeout(ACQUIRER_QUESTION, self.line.ask(Call::Greet, "", Bytes::new()));
-        let late = |_| Err(Silence::Broken(Unreached::Timeout));
+        let late = |_| Err(AcquirerClientError::Broken(OutboundError::Timeout));
         let Greeting { name } = asked.await.unwrap_or_else(late)?;
         if !is_name(&name, 100) {
-            return Err(Silence::Nonsense);
+            return Err(AcquirerClientError::Nonsense);
         }
         tracing::info!(name, address = %self.line.address(), "the acquirer is known");
         // Another request may have heard of it as well.
@@ -82,20 +83,20 @@ impl Remote {
     async fn ask<A: DeserializeOwned>(&self, call: Call, key: &CallKey, body: Bytes) -> Result<A, Failure> {
         self.line.ask(call, key.as_str(), body).await.map_err(|silence| match silence {
             // It was not sent, or not looked at, so nothing was done.
-            Silence::Unreached(_) | Silence::Refused(_) => Failure::GatewayError,
-            Silence::Broken(_)
-            | Silence::OutOfOrder(_)
-            | Silence::Stranger
-            | Silence::Version(_)
-            | Silence::Unknown
-            | Silence::Clocks
-            | Silence::Forged
-            | Silence::Nonsense
-            | Silence::Environment(_) => Failure::NoAnswer,
+            AcquirerClientError::Unreached(_) | AcquirerClientError::Refused(_) => Failure::GatewayError,
+            AcquirerClientError::Broken(_)
+            | AcquirerClientError::OutOfOrder(_)
+            | AcquirerClientError::Stranger
+            | AcquirerClientError::Version(_)
+            | AcquirerClientError::Unknown
+            | AcquirerClientError::Clocks
+            | AcquirerClientError::Forged
+            | AcquirerClientError::Nonsense
+            | AcquirerClientError::Environment(_) => Failure::NoAnswer,
         })
     }
 
-    async fn follow<A: DeserializeOwned>(&self, call: Call, follow: Follow) -> Result<A, Failure> {
+    async fn follow<A: DeserializeOwned>(&self, call: Call, follow: FollowUpCall) -> Result<A, Failure> {
         // A reference that no acquirer of this kind gave names nothing there, so nothing can happen.
         let said = FollowUp::of(&follow, self.is_sandbox()).ok_or(Failure::GatewayError)?;
         self.ask::<Answer<A>>(call, &follow.key, spelled(&said)).await?.outcome()
@@ -132,7 +133,7 @@ impl Remote {
 
 /// Signed, in the protocol's form, and impossible.
 fn nonsense(call: Call) -> NoAnswer {
-    tracing::warn!(path = call.path(), why = %Silence::Nonsense, "the acquirer gave no answer");
+    tracing::warn!(path = call.path(), why = %AcquirerClientError::Nonsense, "the acquirer gave no answer");
     NoAnswer
 }
 
@@ -160,7 +161,7 @@ where
     waiting(Wait::Acquirer, cache.try_get_with(key, found_out)).await.map_err(|_| NoAnswer)
 }
 
-impl Acquirer for Remote {
+impl Acquirer for HttpAcquirer {
     fn name(&self) -> &str {
         self.name.get().map_or_else(|| self.line.address().host(), String::as_str)
     }
@@ -178,7 +179,7 @@ impl Acquirer for Remote {
         rates.map(move |rates| rates.map(|rates| rates.get(&currency).copied())).boxed()
     }
 
-    fn authorise(&self, call: Authorise) -> BoxFuture<'_, Result<Approval, Failure>> {
+    fn authorise(&self, call: AuthoriseCall) -> BoxFuture<'_, Result<Approval, Failure>> {
         async move {
             let said = spelled(&Authorisation::of(&call, self.is_sandbox()));
             let answer: Answer<Approved> = self.ask(Call::Authorise, &call.key, said).await?;
@@ -187,15 +188,15 @@ impl Acquirer for Remote {
         .boxed()
     }
 
-    fn capture(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+    fn capture(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>> {
         self.follow(Call::Capture, call).map(|done| done.map(|Completed {}| ())).boxed()
     }
 
-    fn void(&self, call: Follow) -> BoxFuture<'_, Result<(), Failure>> {
+    fn void(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>> {
         self.follow(Call::Void, call).map(|done| done.map(|Completed {}| ())).boxed()
     }
 
-    fn refund(&self, call: Follow) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
+    fn refund(&self, call: FollowUpCall) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
         let accepted = self.follow::<Accepted>(Call::Refund, call);
         accepted.map(|accepted| accepted.map(|accepted| accepted.answer())).boxed()
     }

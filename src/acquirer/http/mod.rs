@@ -9,16 +9,16 @@ mod address;
 mod call;
 mod client;
 pub mod document;
-mod line;
 mod serve;
 mod signature;
+mod signed_client;
 pub mod wire;
 
 pub use address::{Address, WrongAddress};
-pub use client::Remote;
-pub use line::Silence;
+pub use client::HttpAcquirer;
 pub use serve::router;
 pub use signature::{Secrets, WrongSecrets};
+pub use signed_client::AcquirerClientError;
 
 use call::Call;
 

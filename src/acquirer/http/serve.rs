@@ -15,18 +15,18 @@ use tokio::time::timeout;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::line::text;
 use super::signature::{self, Secrets, Signed as _};
+use super::signed_client::text;
 use super::wire::{
     self, Accepted, Answer, Approved, Authorisation, CardLookup, CardLookupAnswer, Completed, FollowUp,
     Greeting, OriginalCall, Rates, Refused, Settled,
 };
 use super::{ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
 use crate::acquirer::{Acquirer, CallKey};
-use crate::clock::Clock;
 use crate::config::Environment;
 use crate::limits::{ACQUIRER_BODY, ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, ACQUIRER_SILENCE};
-use crate::secret::Secret;
+use crate::runtime::clock::Clock;
+use crate::sensitive::secret::Secret;
 
 /// What the routes share.
 pub(super) struct Served {

@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use crate::config::Environment;
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// The secrets of one side: the first signs its requests, and of whoever asks it either is believed.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// More than the longest request takes: what has to grow leaves copies of itself where it was.
 const REQUEST_BYTES: usize = 8 * 1024;

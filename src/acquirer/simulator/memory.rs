@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::super::{CallKey, Failure, Fault, Outcome, Settled};
+use super::super::{CallKey, Failure, Fault, Settled, SimulatedOutcome};
 
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -39,26 +39,27 @@ impl Memory {
         now: Instant,
         key: &CallKey,
         reference: &str,
-        outcome: Outcome,
+        outcome: SimulatedOutcome,
     ) -> Option<Result<String, Failure>> {
         self.forget(now);
         let reference = match (self.fate(key), outcome) {
             (Some(Fate::Closed | Fate::Reversed { .. }), _) => return Some(Err(Failure::Closed)),
             // A repeated call whose first answer was lost: "nothing happened" would be a lie.
             (Some(Fate::Done { reference }), _) => reference.clone(),
-            (None, Outcome::Declined(decline)) => return Some(Err(Failure::Declined(decline))),
-            (None, Outcome::Fault(Fault::GatewayError)) => return Some(Err(Failure::GatewayError)),
-            (None, Outcome::Approved(_) | Outcome::Fault(Fault::NoAnswer | Fault::AnswerLost)) => {
-                reference.to_owned()
-            }
+            (None, SimulatedOutcome::Declined(decline)) => return Some(Err(Failure::Declined(decline))),
+            (None, SimulatedOutcome::Fault(Fault::GatewayError)) => return Some(Err(Failure::GatewayError)),
+            (
+                None,
+                SimulatedOutcome::Approved(_) | SimulatedOutcome::Fault(Fault::NoAnswer | Fault::AnswerLost),
+            ) => reference.to_owned(),
         };
         self.remember(now, key, Fate::Done { reference: reference.clone() });
         match outcome {
-            Outcome::Fault(Fault::NoAnswer) => None,
-            Outcome::Fault(Fault::AnswerLost) => Some(Err(Failure::NoAnswer)),
-            Outcome::Approved(_) | Outcome::Declined(_) | Outcome::Fault(Fault::GatewayError) => {
-                Some(Ok(reference))
-            }
+            SimulatedOutcome::Fault(Fault::NoAnswer) => None,
+            SimulatedOutcome::Fault(Fault::AnswerLost) => Some(Err(Failure::NoAnswer)),
+            SimulatedOutcome::Approved(_)
+            | SimulatedOutcome::Declined(_)
+            | SimulatedOutcome::Fault(Fault::GatewayError) => Some(Ok(reference)),
         }
     }
 
@@ -126,10 +127,10 @@ mod tests {
     const KEPT: Duration = Duration::from_mins(2);
     const JUST_KEPT: Duration = Duration::from_millis(119_999);
     const REFERENCE: &str = "simulator:ordinary:ch_1:authorise";
-    const APPROVED: Outcome = Outcome::Approved(Aftermath::Ordinary);
-    const LOST: Outcome = Outcome::Fault(Fault::AnswerLost);
-    const FAILED: Outcome = Outcome::Fault(Fault::GatewayError);
-    const DECLINED: Outcome = Outcome::Declined(Decline::LostCard);
+    const APPROVED: SimulatedOutcome = SimulatedOutcome::Approved(Aftermath::Ordinary);
+    const LOST: SimulatedOutcome = SimulatedOutcome::Fault(Fault::AnswerLost);
+    const FAILED: SimulatedOutcome = SimulatedOutcome::Fault(Fault::GatewayError);
+    const DECLINED: SimulatedOutcome = SimulatedOutcome::Declined(Decline::LostCard);
 
     fn memory() -> Memory {
         Memory::of(100, KEPT)
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_key_stays_closed_for_as_long_from_its_closing() {
         let (mut memory, start) = (memory(), Instant::now());
-        assert_eq!(memory.act(start, &key(), REFERENCE, Outcome::Fault(Fault::NoAnswer)), None);
+        assert_eq!(memory.act(start, &key(), REFERENCE, SimulatedOutcome::Fault(Fault::NoAnswer)), None);
         let closing = start + Duration::from_secs(100);
         assert_eq!(memory.reverse(closing, &key()), done());
         let late = closing + JUST_KEPT;

@@ -1,7 +1,7 @@
 use super::super::test_cards::TABLE;
 use super::*;
 use crate::acquirer::Fault;
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 const GOOD: &str = "4200000000000000";
 const NEVER_ANSWERS: &str = "4200800000000011";
@@ -22,8 +22,8 @@ fn key() -> CallKey {
     CallKey::new("ch_1", "authorise")
 }
 
-fn purchase(number: &str) -> Authorise {
-    Authorise {
+fn purchase(number: &str) -> AuthoriseCall {
+    AuthoriseCall {
         key: key(),
         number: Secret::from(number),
         cvc: Some(Secret::from("123")),
@@ -39,17 +39,17 @@ fn purchase(number: &str) -> Authorise {
     }
 }
 
-fn forced(outcome: Outcome) -> Authorise {
-    Authorise { forced: Some(outcome), ..purchase(GOOD) }
+fn forced(outcome: SimulatedOutcome) -> AuthoriseCall {
+    AuthoriseCall { forced: Some(outcome), ..purchase(GOOD) }
 }
 
-fn lost() -> Authorise {
-    forced(Outcome::Fault(Fault::AnswerLost))
+fn lost() -> AuthoriseCall {
+    forced(SimulatedOutcome::Fault(Fault::AnswerLost))
 }
 
-fn follow(reference: &str, fault: Option<Fault>) -> Follow {
+fn follow(reference: &str, fault: Option<Fault>) -> FollowUpCall {
     let key = CallKey::new("ch_1", "capture");
-    Follow { key, reference: reference.to_owned(), amount: 400, currency: Currency::Aud, fault }
+    FollowUpCall { key, reference: reference.to_owned(), amount: 400, currency: Currency::Aud, fault }
 }
 
 /// `None` is a call that never answers: the simulator answers at the first poll or never.
@@ -57,7 +57,7 @@ fn answer<T>(call: BoxFuture<'_, T>) -> Option<T> {
     call.now_or_never()
 }
 
-fn authorised(simulator: &Simulator, call: Authorise) -> Option<Result<String, Failure>> {
+fn authorised(simulator: &Simulator, call: AuthoriseCall) -> Option<Result<String, Failure>> {
     answer(simulator.authorise(call)).map(|answer| answer.map(|approval| approval.reference))
 }
 
@@ -78,11 +78,11 @@ fn rate(currency: Currency) -> Option<Rate> {
 fn every_card_of_the_table_has_its_outcome() {
     for (row, number) in TABLE.iter().flat_map(|row| row.numbers().map(move |number| (row, number))) {
         let expected = match row.outcome {
-            Outcome::Approved(aftermath) => Some(Ok(reference(aftermath, &key()))),
-            Outcome::Declined(decline) => Some(Err(Failure::Declined(decline))),
-            Outcome::Fault(Fault::GatewayError) => Some(Err(Failure::GatewayError)),
-            Outcome::Fault(Fault::NoAnswer) => None,
-            Outcome::Fault(Fault::AnswerLost) => Some(Err(Failure::NoAnswer)),
+            SimulatedOutcome::Approved(aftermath) => Some(Ok(reference(aftermath, &key()))),
+            SimulatedOutcome::Declined(decline) => Some(Err(Failure::Declined(decline))),
+            SimulatedOutcome::Fault(Fault::GatewayError) => Some(Err(Failure::GatewayError)),
+            SimulatedOutcome::Fault(Fault::NoAnswer) => None,
+            SimulatedOutcome::Fault(Fault::AnswerLost) => Some(Err(Failure::NoAnswer)),
         };
         assert_eq!(authorised(&test(), purchase(number)), expected, "{number}");
     }
@@ -109,9 +109,9 @@ fn only_live_takes_a_number_that_the_table_does_not_know() {
 
 #[test]
 fn the_sandbox_orders_an_outcome_over_the_card() {
-    let decline = Outcome::Declined(Decline::LostCard);
+    let decline = SimulatedOutcome::Declined(Decline::LostCard);
     assert_eq!(authorised(&test(), forced(decline)), Some(Err(Failure::Declined(Decline::LostCard))));
-    let disputed = authorised(&test(), forced(Outcome::Approved(Aftermath::Disputed)));
+    let disputed = authorised(&test(), forced(SimulatedOutcome::Approved(Aftermath::Disputed)));
     assert_eq!(disputed, Some(Ok("simulator:disputed:ch_1:authorise".to_owned())));
 }
 

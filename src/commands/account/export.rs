@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use card_payments::config::{DatabaseOptions, Secrets};
-use card_payments::secret::{self, Secret};
+use card_payments::sensitive::secret::{self, Secret};
 use card_payments::services::merchants::export::export;
 use clap::Args;
 use serde_json::json;
@@ -44,6 +44,6 @@ pub async fn run(
         if is_line { serde_json::to_string(&document) } else { serde_json::to_string_pretty(&document) };
     let text = Secret::from(text? + "\n");
     let Some(file) = out else { return Ok(terminal::stdout().write_all(text.expose().as_bytes())?) };
-    secret::keep(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
+    secret::write_secret_file(&file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
     if json { commands::tell(&json!({ "merchant": merchant, "file": file }), &"", true) } else { Ok(()) }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use card_payments::remote::{Server, ServerError};
+use card_payments::outbound::api_client::{ApiClient, ApiClientError};
 use entity::EventToken;
 
 use crate::commands::events::{Event, Page, page};
@@ -15,12 +15,12 @@ const PAGE: usize = 200;
 const KNOWN_MAX: usize = 5 * PAGE;
 
 /// The events that are known.
-pub struct Tail {
+pub struct EventCursor {
     known: BTreeSet<EventToken>,
     /// This one and all before it are known.
     floor: Option<EventToken>,
     /// The newest event and their number, as the last look found them.
-    mark: Mark,
+    mark: ListPosition,
     /// A look that was cut off.
     begun: Option<Look>,
 }
@@ -28,21 +28,21 @@ pub struct Tail {
 /// A look at what is new, as far as it came.
 struct Look {
     /// What it was begun for.
-    found: Mark,
+    found: ListPosition,
     /// The page that it reads next. What joins the list meanwhile only shows it events that it knows.
     page: usize,
     new: BTreeMap<EventToken, Event>,
 }
 
-type Mark = (Option<EventToken>, u64);
+type ListPosition = (Option<EventToken>, u64);
 
-fn mark(page: &Page) -> Mark {
+fn mark(page: &Page) -> ListPosition {
     (page.events.first().map(|event| event.head.token), page.count)
 }
 
-impl Tail {
+impl EventCursor {
     /// From now on: what there is is known.
-    pub async fn begin(server: &Server) -> Result<Self, ServerError> {
+    pub async fn begin(server: &ApiClient) -> Result<Self, ApiClientError> {
         let last = page(server, 1, PAGE).await?;
         let known: BTreeSet<_> = last.events.iter().map(|event| event.head.token).collect();
         let floor = known.first().copied().filter(|_| known.len() == PAGE);
@@ -50,7 +50,7 @@ impl Tail {
     }
 
     /// What is new, oldest first. A look that fails is gone on with by the next one.
-    pub async fn look(&mut self, server: &Server) -> Result<Vec<Event>, ServerError> {
+    pub async fn look(&mut self, server: &ApiClient) -> Result<Vec<Event>, ApiClientError> {
         let mut look = if let Some(look) = self.begun.take() {
             look
         } else {
@@ -73,7 +73,7 @@ impl Tail {
     }
 
     /// Read pages until one holds nothing new.
-    async fn read(&self, server: &Server, look: &mut Look) -> Result<(), ServerError> {
+    async fn read(&self, server: &ApiClient, look: &mut Look) -> Result<(), ApiClientError> {
         loop {
             let Page { events, .. } = page(server, look.page, PAGE).await?;
             let is_last = events.len() < PAGE;

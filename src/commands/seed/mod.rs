@@ -2,8 +2,8 @@
 
 mod faults;
 mod nouns;
-mod play;
-mod story;
+mod plan;
+mod runner;
 mod times;
 mod yaml;
 
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use card_payments::remote::Server;
+use card_payments::outbound::api_client::ApiClient;
 use clap::Args;
 use http::Method;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use self::faults::{Fault, Faults};
-use self::play::{Home, Made, Play};
+use self::runner::{Made, SeedRunner, SeedTarget};
 use super::progress_bar::{Bar, Unit};
 use super::server::{ServerOptions, refuse_live};
 use super::tell;
@@ -77,14 +77,14 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
         None => ("sample".to_owned(), "sample".to_owned(), SAMPLE.to_owned()),
     };
     let mut faults = Faults::default();
-    let story = story::read(&text, &mut faults);
+    let story = plan::read(&text, &mut faults);
     if !faults.is_empty() {
         return Err(told(&faults.told(), &name, json)?.into());
     }
     let server = server.open().await?;
     refuse_live(&server, "nothing is made up").await?;
-    let home = if new_account { made(server, json).await? } else { Home { server, made: None } };
-    let played = Play::begin(&home, &story_key, anyway).await?;
+    let home = if new_account { made(server, json).await? } else { SeedTarget { server, made: None } };
+    let played = SeedRunner::begin(&home, &story_key, anyway).await?;
     let bar = Bar::new("Seeding", Unit::Things);
     // All of it is made, though nobody reads on.
     let said = |made: &Made| bar.suspend(|| drop(tell(made, made, json)));
@@ -94,13 +94,13 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
 }
 
 /// An account for the story, whose keys are told.
-async fn made(server: Server, json: bool) -> Result<Home, Box<dyn Error>> {
+async fn made(server: ApiClient, json: bool) -> Result<SeedTarget, Box<dyn Error>> {
     let made = server.answer_to(Method::POST, "/1/sandbox/accounts", Some(&json!({})), &[]).await?;
     let account = made.record()?;
     let text = |field: &str| account[field].as_str().unwrap_or_default();
     tell(account, &format!("{:<40} {}", "secret key", text("secret_key")), json)?;
     let token = text("token").to_owned();
-    Ok(Home { server: server.with_key(text("secret_key")), made: Some((server, token)) })
+    Ok(SeedTarget { server: server.with_key(text("secret_key")), made: Some((server, token)) })
 }
 
 /// What a story goes by in Idempotency-Keys: its file's name, and where that lies, for other files may be called the same.

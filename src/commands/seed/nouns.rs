@@ -16,7 +16,7 @@ use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::story::{Act, Entry};
+use super::plan::{Entry, SeedRequest};
 use super::times::{Length, Unit};
 
 /// A section.
@@ -26,7 +26,7 @@ pub struct Section {
     /// The fields of its things.
     pub fields: &'static [&'static str],
     /// The requests that make one of them, that which makes it first.
-    pub acts: fn(&mut Entry<'_>) -> Vec<Act>,
+    pub acts: fn(&mut Entry<'_>) -> Vec<SeedRequest>,
 }
 
 /// In the order in which things are made at the same time, so that each comes after what it names.
@@ -138,14 +138,14 @@ fn least(entry: &mut Entry<'_>, fields: &[&'static str]) {
     }
 }
 
-fn webhook_endpoint(entry: &mut Entry<'_>) -> Vec<Act> {
+fn webhook_endpoint(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let parameters = entry.parameters(&["url"]);
     entry.check::<NewWebhookEndpoint>(&parameters, &[]);
     let when = entry.when(None, &[]);
     vec![entry.creation("/1/webhook_endpoints", parameters, when)]
 }
 
-fn recipient(entry: &mut Entry<'_>) -> Vec<Act> {
+fn recipient(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let parameters = entry.parameters(&["name", "email", "bank_account"]);
     entry.check::<NewRecipient>(&parameters, &[]);
     if entry.field("bank_account").is_none() {
@@ -155,14 +155,14 @@ fn recipient(entry: &mut Entry<'_>) -> Vec<Act> {
     vec![entry.creation("/1/recipients", parameters, when)]
 }
 
-fn deposit(entry: &mut Entry<'_>) -> Vec<Act> {
+fn deposit(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let parameters = entry.parameters(&["amount", "narration"]);
     entry.check::<NewDeposit>(&parameters, &[]);
     let when = entry.when(None, &[]);
     vec![entry.creation("/1/sandbox/deposits", parameters, when)]
 }
 
-fn plan(entry: &mut Entry<'_>) -> Vec<Act> {
+fn plan(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let names =
         ["name", "amount", "currency", "intervals", "trial_amount", "setup_amount", "customer_permissions"];
     let mut parameters = entry.parameters(&names);
@@ -202,7 +202,7 @@ fn interval(entry: &mut Entry<'_>, field: &'static str) -> Option<Length> {
     Some(length)
 }
 
-fn customer(entry: &mut Entry<'_>) -> Vec<Act> {
+fn customer(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let names = ["email", "first_name", "last_name", "phone_number", "company", "notes"];
     let mut parameters = entry.parameters(&names);
     let (first, last) = (entry.words("first_name"), entry.words("last_name"));
@@ -214,7 +214,7 @@ fn customer(entry: &mut Entry<'_>) -> Vec<Act> {
     vec![entry.creation("/1/customers", parameters, when)]
 }
 
-fn subscription(entry: &mut Entry<'_>) -> Vec<Act> {
+fn subscription(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let mut parameters = entry.parameters(&["include_setup_fee"]);
     let (customer, plan) = (entry.named("customer", "customers"), entry.named("plan", "plans"));
     parameters["customer_token"] = CustomerToken::new(NOT_YET).to_string().into();
@@ -223,16 +223,16 @@ fn subscription(entry: &mut Entry<'_>) -> Vec<Act> {
     let (Some(customer), Some(plan)) = (customer, plan) else { return Vec::new() };
     let when = entry.when(None, &[&customer, &plan]);
     let tokens = vec![("customer_token", customer), ("plan_token", plan)];
-    vec![Act { tokens, ..entry.creation("/1/subscriptions", parameters, when) }]
+    vec![SeedRequest { tokens, ..entry.creation("/1/subscriptions", parameters, when) }]
 }
 
-fn cancellation(entry: &mut Entry<'_>) -> Vec<Act> {
+fn cancellation(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let Some(of) = entry.named("of", "subscriptions") else { return Vec::new() };
     let when = entry.when(Some(&of), &[]);
     vec![entry.follow(Method::DELETE, "/1/subscriptions/{}", &of, when)]
 }
 
-fn charge(entry: &mut Entry<'_>) -> Vec<Act> {
+fn charge(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let names = ["email", "amount", "currency", "description", "capture", "reference", "metadata"];
     let mut parameters = entry.parameters(&names);
     if entry.field("description").is_none() {
@@ -264,7 +264,7 @@ fn charge(entry: &mut Entry<'_>) -> Vec<Act> {
     let needs: Vec<_> = tokens.iter().map(|(_, what)| what.as_str()).collect();
     let when = entry.when(None, &needs);
     let makes = declined.is_none();
-    vec![Act { tokens, declined, makes, ..entry.creation("/1/charges", parameters, when) }]
+    vec![SeedRequest { tokens, declined, makes, ..entry.creation("/1/charges", parameters, when) }]
 }
 
 /// As it stands in the file; who is not there has a fault of its own.
@@ -274,19 +274,23 @@ fn email_of_customer(entry: &Entry<'_>) -> Value {
     email.map_or_else(|| "nobody@example.com".into(), |email| email.node.json())
 }
 
-fn refund(entry: &mut Entry<'_>) -> Vec<Act> {
+fn refund(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let parameters = entry.parameters(&["amount"]);
     entry.check::<NewRefund>(&parameters, &[]);
     let Some(of) = entry.named("of", "charges") else { return Vec::new() };
     let when = entry.when(Some(&of), &[]);
-    vec![Act { parameters, makes: true, ..entry.follow(Method::POST, "/1/charges/{}/refunds", &of, when) }]
+    vec![SeedRequest {
+        parameters,
+        makes: true,
+        ..entry.follow(Method::POST, "/1/charges/{}/refunds", &of, when)
+    }]
 }
 
 /// How a dispute may be decided, and whether the network must have looked at the evidence before.
 const DECISIONS: [(&str, bool); 5] =
     [("won", true), ("lost", true), ("accepted", false), ("cancelled", false), ("resolved", false)];
 
-fn dispute(entry: &mut Entry<'_>) -> Vec<Act> {
+fn dispute(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let mut parameters = entry.parameters(&["amount", "category"]);
     parameters["charge_token"] = entity::ChargeToken::new(NOT_YET).to_string().into();
     entry.check::<NewDispute>(&parameters, &[("charge_token", "of")]);
@@ -300,12 +304,13 @@ fn dispute(entry: &mut Entry<'_>) -> Vec<Act> {
     let Some(of) = entry.named("of", "charges") else { return Vec::new() };
     let when = entry.when(Some(&of), &[]);
     let (itself, decided_at) = (entry.what.clone(), when.later(later));
-    let follow = |method, path: &str, parameters: Value, when| Act {
+    let follow = |method, path: &str, parameters: Value, when| SeedRequest {
         parameters,
         ..entry.follow(method, path, &itself, when)
     };
     let tokens = vec![("charge_token", of)];
-    let mut acts = vec![Act { tokens, ..entry.creation("/1/sandbox/disputes", parameters, when.clone()) }];
+    let mut acts =
+        vec![SeedRequest { tokens, ..entry.creation("/1/sandbox/disputes", parameters, when.clone()) }];
     if let Some((status, reviewed)) = decision {
         if *reviewed {
             let path = "/1/disputes/{}/evidence";
@@ -318,7 +323,7 @@ fn dispute(entry: &mut Entry<'_>) -> Vec<Act> {
     acts
 }
 
-fn transfer(entry: &mut Entry<'_>) -> Vec<Act> {
+fn transfer(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     let mut parameters = entry.parameters(&["amount", "description"]);
     if entry.field("description").is_none() {
         parameters["description"] = entry.name.into();
@@ -332,5 +337,5 @@ fn transfer(entry: &mut Entry<'_>) -> Vec<Act> {
     let tokens: Vec<_> = recipient.into_iter().map(|recipient| ("recipient", recipient)).collect();
     let needs: Vec<_> = tokens.iter().map(|(_, what)| what.as_str()).collect();
     let when = entry.when(None, &needs);
-    vec![Act { tokens, ..entry.creation("/1/transfers", parameters, when) }]
+    vec![SeedRequest { tokens, ..entry.creation("/1/transfers", parameters, when) }]
 }

@@ -1,14 +1,14 @@
 //! When things happen: lengths of time from the beginning of a story.
 
 use card_payments::limits::CLOCK_AHEAD_MAX_MONTHS;
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 
 /// How a length of time is written.
 pub const LENGTHS: &str = "such as 3 days, 1 month or 2 hours, of at most a hundred years";
 
 /// Lengths of time, one after the other: months go by the calendar.
 #[derive(Debug, Clone, Default)]
-pub struct When(Vec<Length>);
+pub struct TimeOffset(Vec<Length>);
 
 /// A length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Length {
     }
 
     fn after(self, time: Timestamp) -> Timestamp {
-        let minutes = |minutes: i64| time + Span::seconds(60 * minutes * i64::from(self.number));
+        let minutes = |minutes: i64| time + TimeSpan::seconds(60 * minutes * i64::from(self.number));
         match self.unit {
             Unit::Minute => minutes(1),
             Unit::Hour => minutes(60),
@@ -82,7 +82,7 @@ impl Length {
     }
 }
 
-impl When {
+impl TimeOffset {
     /// The instant, where the story begins at `start`.
     pub fn at(&self, start: Timestamp) -> Timestamp {
         self.0.iter().fold(start, |time, length| length.after(time))
@@ -128,7 +128,7 @@ mod tests {
         let when = |texts: &[&str]| {
             texts
                 .iter()
-                .fold(When::default(), |when, text| when.later(Length::parse(text)))
+                .fold(TimeOffset::default(), |when, text| when.later(Length::parse(text)))
                 .at(start)
                 .to_string()
         };

@@ -7,12 +7,12 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use validator::Validate;
 
-use super::door::{self, Guest, carried};
-use super::frame::{self, Problem, Sheet};
+use super::auth::{self, Viewer, has_csrf_token};
+use super::layout::{self, ErrorPage, PageContent};
 use super::session::Session;
 use super::{ACCOUNTS, SIGN_IN};
 use crate::error::ErrorCode;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::auth::ip_address;
 use crate::http::extract::Input;
 use crate::params;
@@ -29,20 +29,22 @@ struct Asked {
 }
 
 /// The accounts, the oldest first.
-pub async fn list(State(site): State<Site>, request: Request) -> Response {
+pub async fn list(State(site): State<AppState>, request: Request) -> Response {
     let listed = listed(&site, request).await;
-    listed.unwrap_or_else(|problem| frame::alone(&site, problem.into_response()))
+    listed.unwrap_or_else(|problem| layout::alone(&site, problem.into_response()))
 }
 
-async fn listed(site: &Site, request: Request) -> Result<Response, Problem> {
-    let Some(session) = Guest::of(site, request.headers()).await?.session() else { return Ok(to_the_door()) };
+async fn listed(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
+    let Some(session) = Viewer::of(site, request.headers()).await?.session() else {
+        return Ok(to_the_door());
+    };
     let input = Input::from_request(request, site).await?;
     let after = params::read::<Asked>(input.tree()).value.after.and_then(|after| after.parse().ok());
     let accounts = operator::after(&site.store, after, LISTED).await?;
     let more = accounts.last().filter(|_| accounts.len() as u64 == LISTED).map(|last| last.token);
     let rows = accounts.iter().map(|account| (account.token, account.business_name.as_str()));
-    let sheet = Sheet::bare("Accounts", choice(&session, rows, more));
-    Ok(frame::alone_with(site, sheet.into_response(), Some(&session)))
+    let sheet = PageContent::bare("Accounts", choice(&session, rows, more));
+    Ok(layout::alone_with(site, sheet.into_response(), Some(&session)))
 }
 
 fn choice<'a>(
@@ -52,7 +54,7 @@ fn choice<'a>(
 ) -> Markup {
     html! {
         form method="post" action=(ACCOUNTS) {
-            (frame::carried(session))
+            (layout::carried(session))
             ul.choice {
                 @for (token, name) in accounts {
                     li { button.other name="account" value=(token.to_string()) { (name) " " code { (token.to_string()) } } }
@@ -62,7 +64,7 @@ fn choice<'a>(
         @if let Some(more) = more { p { a rel="next" href={ (ACCOUNTS) "?after=" (more.to_string()) } { "Younger accounts" } } }
         h2 { "By its token" }
         form.narrow method="post" action=(ACCOUNTS) {
-            (frame::carried(session))
+            (layout::carried(session))
             label for="account" { "Token of an account" }
             input #account name="account" required autocomplete="off" placeholder="acct_...";
             button { "Look at it" }
@@ -71,26 +73,28 @@ fn choice<'a>(
 }
 
 /// Look at an account from now on.
-pub async fn choose(State(site): State<Site>, request: Request) -> Response {
+pub async fn choose(State(site): State<AppState>, request: Request) -> Response {
     let chosen = chosen(&site, request).await;
-    chosen.unwrap_or_else(|problem| frame::alone(&site, problem.into_response()))
+    chosen.unwrap_or_else(|problem| layout::alone(&site, problem.into_response()))
 }
 
-async fn chosen(site: &Site, request: Request) -> Result<Response, Problem> {
-    let Some(session) = Guest::of(site, request.headers()).await?.session() else { return Ok(to_the_door()) };
+async fn chosen(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
+    let Some(session) = Viewer::of(site, request.headers()).await?.session() else {
+        return Ok(to_the_door());
+    };
     let address = ip_address(&request, site);
     let input = Input::from_request(request, site).await?;
-    if !carried(&session, &input) {
-        return Err(Problem::foreign());
+    if !has_csrf_token(&session, &input) {
+        return Err(ErrorPage::foreign());
     }
     let asked = params::read::<Asked>(input.tree()).value.account.unwrap_or_default();
     let token: AccountToken = asked.trim().parse().map_err(|_| ErrorCode::NotFound)?;
     accounts::named(&site.store, token, site.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
     audit::viewed(site, token, address).await?;
-    Ok(door::turned_to(site, session, token))
+    Ok(auth::select_account(site, session, token))
 }
 
 /// Nobody but the operator comes in.
 fn to_the_door() -> Response {
-    frame::guarded(Redirect::to(SIGN_IN).into_response())
+    layout::guarded(Redirect::to(SIGN_IN).into_response())
 }

@@ -5,11 +5,11 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::door::{Deed, Visit};
-use super::frame::{Page, Problem, Sheet};
+use super::auth::{AccountSession, VerifiedForm};
+use super::layout::{ErrorPage, PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, longest_page, token, words};
-use super::{frame, is_test};
-use crate::http::Site;
+use super::{is_test, layout};
+use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::charge::Capture;
 use crate::params::dispute::DisputeSearch;
@@ -53,7 +53,7 @@ fn standing(charge: &Record) -> Markup {
 }
 
 /// The charges, or those that a search finds; the newest first.
-pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let query = input.tree()["query"].as_str().map(str::trim).unwrap_or_default();
     let here = Address::of("/dashboard/charges").with("query", query);
     let (page, same) = if query.is_empty() {
@@ -75,7 +75,7 @@ pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page 
         }
         (record::list("Charges, newest first", &COLUMNS, page, &here)?)
     };
-    Ok(Sheet::of(same.to_string(), "Charges", content))
+    Ok(PageContent::of(same.to_string(), "Charges", content))
 }
 
 /// The same parameters, of a search that begins with what is new.
@@ -84,7 +84,7 @@ fn newest_first(tree: &Value) -> Value {
 }
 
 /// One charge.
-pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let charge = Record::of(&charges::show(&site, account, &id).await?)?;
     let refunds = refunds::of_charge(&site, account, &id, longest_page()).await?.records;
@@ -119,7 +119,7 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         }
         (charge.whole())
     };
-    Ok(Sheet::of(format!("/1/charges/{id}"), format!("Charge {id}"), content))
+    Ok(PageContent::of(format!("/1/charges/{id}"), format!("Charge {id}"), content))
 }
 
 /// What happened, in the order of time.
@@ -150,9 +150,9 @@ fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(Str
 }
 
 /// What can be done now.
-fn buttons(visit: &Visit, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
+fn buttons(visit: &AccountSession, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
     let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
-    let carried = frame::carried(&visit.session);
+    let carried = layout::carried(&visit.session);
     let pending: Vec<_> =
         refunds.iter().filter(|refund| refund.text("/status_message") == "Pending").collect();
     if possible.is_empty() && pending.is_empty() {
@@ -208,27 +208,31 @@ fn to_charge(id: &str) -> Redirect {
 
 /// Capture it.
 pub async fn capture(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     let asked = params::read::<Capture>(&json!({}));
     charges::capture(&site.ctx, &deed.visit.account, &id, asked).await?;
     Ok(to_charge(&id))
 }
 
 /// Void it.
-pub async fn void(State(site): State<Site>, Path(id): Path<String>, deed: Deed) -> Result<Redirect, Problem> {
+pub async fn void(
+    State(site): State<AppState>,
+    Path(id): Path<String>,
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     charges::void(&site.ctx, &deed.visit.account, &id).await?;
     Ok(to_charge(&id))
 }
 
 /// Refund it.
 pub async fn refund(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     let asked = params::read::<NewRefund>(&json!({ "amount": amount(deed.input.tree()) }));
     refunds::create(&site, &deed.visit.account, &id, asked).await?;
     Ok(to_charge(&id))
@@ -236,10 +240,10 @@ pub async fn refund(
 
 /// Let its cardholder dispute it.
 pub async fn dispute(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     let asked = params::read(&json!({ "charge_token": id, "amount": amount(deed.input.tree()) }));
     let dispute = disputes::open::open(&site, &deed.visit.account, asked).await?;
     let dispute = Record::of(&dispute)?;
@@ -248,10 +252,10 @@ pub async fn dispute(
 
 /// Let a refund end.
 pub async fn decide_refund(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     let asked = deed.input.params::<DecidedRefund>();
     let refund = Record::of(&sandbox::decide(&site, &deed.visit.account, &id, asked).await?)?;
     Ok(to_charge(refund.text("/charge")))

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use serde_json::json;
 
 use super::CLOCK;
-use super::door::{Deed, Visit};
-use super::frame::{self, Page, Sheet};
+use super::auth::{AccountSession, VerifiedForm};
+use super::layout::{self, PageContent, PageResult};
 use super::record::{Column, Record, facts, table, words};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::params;
 use crate::services::sandbox::clock;
 
@@ -22,10 +22,10 @@ const RAN: [Column; 3] = [
 ];
 
 /// What the clock shows.
-pub async fn show(visit: Visit) -> Page {
+pub async fn show(visit: AccountSession) -> PageResult {
     let clock = Record::of(&clock::show(&visit.account))?;
     let content = html! { (shown(&clock)) (ways(&visit, clock.text("/now"))) };
-    Ok(Sheet::of("/1/sandbox/clock", "Clock", content))
+    Ok(PageContent::of("/1/sandbox/clock", "Clock", content))
 }
 
 fn shown(clock: &Record) -> Markup {
@@ -38,8 +38,8 @@ fn shown(clock: &Record) -> Markup {
 }
 
 /// Forms that move it from now on.
-fn ways(visit: &Visit, now: &str) -> Markup {
-    let carried = frame::carried(&visit.session);
+fn ways(visit: &AccountSession, now: &str) -> Markup {
+    let carried = layout::carried(&visit.session);
     html! {
         p { "On the way everything happens that is due: renewals, refunds, settlements, disputes that expire." }
         section.deeds aria-label="Move the clock ahead" {
@@ -69,7 +69,7 @@ fn ways(visit: &Visit, now: &str) -> Markup {
 }
 
 /// Move it: what was due on the way is told.
-pub async fn advance(State(site): State<Site>, deed: Deed) -> Page {
+pub async fn advance(State(site): State<AppState>, deed: VerifiedForm) -> PageResult {
     let sent = deed.input.tree();
     let advance = match sent["days"].as_str().map(str::trim) {
         Some(days) => json!(format!("{days}d")),
@@ -87,5 +87,5 @@ pub async fn advance(State(site): State<Site>, deed: Deed) -> Page {
         (ways(&deed.visit, moved.text("/now")))
         (table("What was due on the way", &RAN, &moved.all("/ran")))
     };
-    Ok(Sheet::of("/1/sandbox/clock", "Clock", content))
+    Ok(PageContent::of("/1/sandbox/clock", "Clock", content))
 }

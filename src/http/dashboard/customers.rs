@@ -3,11 +3,11 @@
 use axum::extract::State;
 use maud::html;
 
-use super::door::Visit;
-use super::frame::{Page, Sheet};
+use super::auth::AccountSession;
+use super::layout::{PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, first_page, table, words};
 use super::{charges, subscriptions};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::customers;
 use crate::services::{charges as all_charges, subscriptions as all_subscriptions};
@@ -29,16 +29,16 @@ const CARDS: [Column; 4] = [
 ];
 
 /// The customers, newest first.
-pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let page = customers::list(&site, &visit.account, paging).await?;
     let here = Address::of("/dashboard/customers");
     let content = record::list("Customers, newest first", &COLUMNS, page, &here)?;
-    Ok(Sheet::of(Address::of("/1/customers").page(paging).to_string(), "Customers", content))
+    Ok(PageContent::of(Address::of("/1/customers").page(paging).to_string(), "Customers", content))
 }
 
 /// One customer.
-pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let customer = Record::of(&customers::show(&site, account, &id).await?)?;
     let cards = customers::list_cards(&site, account, &id, first_page()).await?.records;
@@ -60,5 +60,5 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         (table("Subscriptions", &subscriptions::COLUMNS, &subscribed))
         (customer.whole())
     };
-    Ok(Sheet::of(format!("/1/customers/{id}"), format!("Customer {id}"), content))
+    Ok(PageContent::of(format!("/1/customers/{id}"), format!("Customer {id}"), content))
 }

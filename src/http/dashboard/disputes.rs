@@ -5,11 +5,11 @@ use axum::response::Redirect;
 use entity::dispute::DisputeStatus;
 use maud::{Markup, html};
 
-use super::door::{Deed, Visit};
-use super::frame::{self, Page, Problem, Sheet};
+use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
+use super::layout::{self, ErrorPage, PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, table, words};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::params::dispute::DecidedDispute;
 use crate::services::disputes::{self, find, state};
@@ -30,15 +30,15 @@ const ACTIVITY: [Column; 4] = [
 ];
 
 /// The disputes, newest first.
-pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let page = disputes::list(&site, &visit.account, input.sorting(find::SORTS)).await?;
     let same = Address::of("/1/disputes").page(page.paging).to_string();
     let here = Address::of("/dashboard/disputes");
-    Ok(Sheet::of(same, "Disputes", record::list("Disputes, newest first", &COLUMNS, page, &here)?))
+    Ok(PageContent::of(same, "Disputes", record::list("Disputes, newest first", &COLUMNS, page, &here)?))
 }
 
 /// One dispute.
-pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let dispute = Record::of(&disputes::show(&site, account, &id).await?)?;
     let activity = disputes::activity(&site, account, &id).await?;
@@ -56,18 +56,18 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         (table("Activity, newest first", &ACTIVITY, &activity))
         (dispute.whole())
     };
-    Ok(Sheet::of(format!("/1/disputes/{id}"), format!("Dispute {id}"), content))
+    Ok(PageContent::of(format!("/1/disputes/{id}"), format!("Dispute {id}"), content))
 }
 
 /// What may follow its status.
-fn decisions(visit: &Visit, id: &str, status: &str) -> Markup {
+fn decisions(visit: &AccountSession, id: &str, status: &str) -> Markup {
     let next = |from| DisputeStatus::ALL.iter().filter(move |to| state::next(from, **to).is_some());
     let next: Vec<_> = DisputeStatus::from_code(status).into_iter().flat_map(next).collect();
     html! {
         @if !next.is_empty() {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/disputes/" (id) "/decide" } {
-                    (frame::carried(&visit.session))
+                    (layout::carried(&visit.session))
                     span { "Let the network decide:" }
                     @for status in next {
                         button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }
@@ -80,10 +80,10 @@ fn decisions(visit: &Visit, id: &str, status: &str) -> Markup {
 
 /// Decide it, as the network would.
 pub async fn decide(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     let asked = deed.input.params::<DecidedDispute>();
     disputes::decide(&site, &deed.visit.account, &id, asked).await?;
     Ok(Redirect::to(&format!("/dashboard/disputes/{id}")))

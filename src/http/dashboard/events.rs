@@ -3,10 +3,10 @@
 use axum::extract::State;
 use maud::html;
 
-use super::door::Visit;
-use super::frame::{Page, Sheet};
+use super::auth::AccountSession;
+use super::layout::{PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, words};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::events;
 
@@ -18,15 +18,15 @@ const COLUMNS: [Column; 4] = [
 ];
 
 /// The events, newest first.
-pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let page = events::list(&site, &visit.account, paging).await?;
     let content = record::list("Events, newest first", &COLUMNS, page, &Address::of("/dashboard/events"))?;
-    Ok(Sheet::of(Address::of("/1/events").page(paging).to_string(), "Events", content))
+    Ok(PageContent::of(Address::of("/1/events").page(paging).to_string(), "Events", content))
 }
 
 /// One event.
-pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let event = Record::of(&events::show(&site, &visit.account, &id).await?)?;
     let content = html! {
         (facts(&[
@@ -36,5 +36,5 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         ]))
         (event.whole())
     };
-    Ok(Sheet::of(format!("/1/events/{id}"), format!("Event {id}"), content))
+    Ok(PageContent::of(format!("/1/events/{id}"), format!("Event {id}"), content))
 }

@@ -2,13 +2,13 @@
 //! calls, takes the record as answers show it, and says in HTML what is in it. Forms are calls that change something.
 
 mod accounts;
+mod auth;
 mod charges;
 mod clock;
 mod customers;
 mod disputes;
-mod door;
 mod events;
-mod frame;
+mod layout;
 mod overview;
 mod plot;
 mod record;
@@ -25,8 +25,8 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 
-pub use self::door::Door;
-use super::Site;
+pub use self::auth::DashboardAuth;
+use super::AppState;
 use crate::config::Environment;
 
 const HOME: &str = "/dashboard";
@@ -58,35 +58,35 @@ fn is_of_tests(path: &str) -> bool {
     [REQUESTS, CLOCK, SANDBOX].contains(&path)
 }
 
-fn is_test(site: &Site) -> bool {
+fn is_test(site: &AppState) -> bool {
     site.index.environment == Environment::Test
 }
 
 /// The routes beside /1, where somebody may look.
-pub fn routes(site: &Site) -> Router<Site> {
+pub fn routes(site: &AppState) -> Router<AppState> {
     if site.door.is_none() {
         return Router::new();
     }
     let door = Router::new()
-        .route(SIGN_IN, get(door::ask).post(door::sign_in))
-        .route(SIGN_OUT, post(door::sign_out))
+        .route(SIGN_IN, get(auth::ask).post(auth::sign_in))
+        .route(SIGN_OUT, post(auth::sign_out))
         .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
     let (pages, door) = match site.index.environment {
         Environment::Test => (shown().merge(tests()), door),
         Environment::Live => (shown(), door.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
     };
     pages
-        .route_layer(from_fn_with_state(site.clone(), door::admit))
+        .route_layer(from_fn_with_state(site.clone(), auth::require_session))
         .merge(door)
-        .route_layer(from_fn_with_state(site.clone(), door::refuse_foreign_forms))
-        .route("/dashboard/dashboard.css", get(async || frame::STYLE.answer()))
-        .route("/dashboard/dashboard.js", get(async || frame::SCRIPT.answer()))
+        .route_layer(from_fn_with_state(site.clone(), auth::refuse_foreign_forms))
+        .route("/dashboard/dashboard.css", get(async || layout::STYLE.answer()))
+        .route("/dashboard/dashboard.js", get(async || layout::SCRIPT.answer()))
 }
 
 const HOME_SLASH: &str = "/dashboard/";
 
 /// What is only looked at.
-fn shown() -> Router<Site> {
+fn shown() -> Router<AppState> {
     Router::new()
         .route(HOME, get(overview::show))
         .route("/dashboard/charges", get(charges::list))
@@ -106,7 +106,7 @@ fn shown() -> Router<Site> {
 }
 
 /// What the sandbox can do.
-fn tests() -> Router<Site> {
+fn tests() -> Router<AppState> {
     Router::new()
         .route("/dashboard/charges/{token}/capture", post(charges::capture))
         .route("/dashboard/charges/{token}/void", post(charges::void))

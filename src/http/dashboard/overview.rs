@@ -3,11 +3,11 @@
 use axum::extract::State;
 use maud::html;
 
-use super::door::Visit;
-use super::frame::{Page, Sheet};
+use super::auth::AccountSession;
+use super::layout::{PageContent, PageResult};
 use super::record::{Record, facts, table};
 use super::{charges, plot};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::params::Paging;
 use crate::services::{charges as all_charges, ledger};
 
@@ -15,7 +15,7 @@ use crate::services::{charges as all_charges, ledger};
 const LATEST: u64 = 6;
 
 /// What the account owns.
-pub async fn show(State(site): State<Site>, visit: Visit) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession) -> PageResult {
     let account = &visit.account;
     let balance = Record::of(&ledger::balance(&site, account).await?)?;
     let days = ledger::history(&site, account).await?;
@@ -32,5 +32,5 @@ pub async fn show(State(site): State<Site>, visit: Visit) -> Page {
         (table("Latest charges", &charges::COLUMNS, &latest))
         p { a href="/dashboard/charges" { "All charges" } }
     };
-    Ok(Sheet::of("/1/balance", "Overview", content))
+    Ok(PageContent::of("/1/balance", "Overview", content))
 }

@@ -10,7 +10,7 @@ use url::form_urlencoded;
 use crate::error::Error;
 use crate::limits::PER_PAGE_MAX;
 use crate::params::{Paging, Params};
-use crate::services::page::Page;
+use crate::services::page::ListPage;
 
 /// A record.
 pub struct Record(Value);
@@ -183,10 +183,10 @@ pub fn table(caption: &str, columns: &[Column], records: &[Record]) -> Markup {
 pub fn list<T: Serialize>(
     caption: &str,
     columns: &[Column],
-    page: Page<T>,
+    page: ListPage<T>,
     here: &Address,
 ) -> Result<Markup, Error> {
-    let Page { records, count, paging } = page;
+    let ListPage { records, count, paging } = page;
     let records = records.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
     let last = count.div_ceil(paging.per_page).max(1);
     let at = |page: u64| here.clone().with("page", &page.to_string()).to_string();

@@ -3,10 +3,10 @@
 use axum::extract::State;
 use maud::{Markup, html};
 
-use super::door::Visit;
-use super::frame::{Page, Sheet};
+use super::auth::AccountSession;
+use super::layout::{PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, words};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::sandbox::requests;
 
@@ -26,15 +26,15 @@ fn request(request: &Record) -> Markup {
 }
 
 /// The requests, newest first.
-pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let page = requests::list(&site, &visit.account, input.paging()).await?;
     let same = Address::of("/1/sandbox/requests").page(page.paging).to_string();
     let here = Address::of("/dashboard/requests");
-    Ok(Sheet::of(same, "Requests", record::list("Requests, newest first", &COLUMNS, page, &here)?))
+    Ok(PageContent::of(same, "Requests", record::list("Requests, newest first", &COLUMNS, page, &here)?))
 }
 
 /// One request.
-pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let request = Record::of(&requests::show(&site, &visit.account, &id).await?)?;
     let content = html! {
         (facts(&[
@@ -48,5 +48,5 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         ]))
         (request.whole())
     };
-    Ok(Sheet::of(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
+    Ok(PageContent::of(format!("/1/sandbox/requests/{id}"), format!("Request {id}"), content))
 }

@@ -9,18 +9,18 @@ use serde::Deserialize;
 use serde_json::json;
 use validator::Validate;
 
-use super::door::{self, Deed, Visit};
-use super::frame::{self, Page, Problem, Sheet};
+use super::auth::{self, AccountSession, VerifiedForm};
+use super::layout::{self, ErrorPage, PageContent, PageResult};
 use super::record::{Record, facts};
 use super::{SANDBOX, snapshots};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::params::sandbox::ChangedFaults;
 use crate::params::{self, Params};
 use crate::services::sandbox::{account, accounts, acquirer};
 
 /// The faults that are ordered, the account's switches, and its snapshots.
-pub async fn show(State(site): State<Site>, visit: Visit) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession) -> PageResult {
     let faults = Record::of(&acquirer::show(&visit.account)?)?;
     let settings = Record::of(&account::show(&visit.account))?;
     let content = html! {
@@ -30,10 +30,10 @@ pub async fn show(State(site): State<Site>, visit: Visit) -> Page {
         (another(&visit))
         @if visit.account.settings().made_by.is_some() { (end(&visit)) }
     };
-    Ok(Sheet::of("/1/sandbox/acquirer", "Sandbox", content))
+    Ok(PageContent::of("/1/sandbox/acquirer", "Sandbox", content))
 }
 
-fn orders(visit: &Visit, faults: &Record) -> Markup {
+fn orders(visit: &AccountSession, faults: &Record) -> Markup {
     let ordered = faults.text("/decline");
     let chance = |name: &str| faults.at(name).word();
     html! {
@@ -41,7 +41,7 @@ fn orders(visit: &Visit, faults: &Record) -> Markup {
         p { "From now on every attempt to charge a card meets these, until you reset them." }
         section.deeds aria-label="Faults of the acquirer" {
             form.narrow method="post" action=(SANDBOX) {
-                (frame::carried(&visit.session))
+                (layout::carried(&visit.session))
                 label for="decline" { "Fail charges with" }
                 select #decline name="decline" {
                     option value="" selected[ordered.is_empty()] { "nothing" }
@@ -61,7 +61,7 @@ fn orders(visit: &Visit, faults: &Record) -> Markup {
                 button { "Order these faults" }
             }
             form method="post" action=(SANDBOX) {
-                (frame::carried(&visit.session))
+                (layout::carried(&visit.session))
                 button.other name="reset" value="true" { "Reset: no faults" }
             }
         }
@@ -69,7 +69,7 @@ fn orders(visit: &Visit, faults: &Record) -> Markup {
 }
 
 /// The settings that can be changed, as they stand.
-fn switches(visit: &Visit, settings: &Record) -> Markup {
+fn switches(visit: &AccountSession, settings: &Record) -> Markup {
     const SWITCHES: [(&str, &str); 4] = [
         ("disputes", "Disputes API"),
         ("wallet", "Wallet API"),
@@ -82,7 +82,7 @@ fn switches(visit: &Visit, settings: &Record) -> Markup {
         h2 { "Switches" }
         section.deeds aria-label="Switches" {
             form.narrow method="post" action="/dashboard/sandbox/switches" {
-                (frame::carried(&visit.session))
+                (layout::carried(&visit.session))
                 @for (name, words) in SWITCHES {
                     label for=(name) { (words) }
                     select id=(name) name=(name) {
@@ -105,13 +105,13 @@ fn switches(visit: &Visit, settings: &Record) -> Markup {
     }
 }
 
-fn another(visit: &Visit) -> Markup {
+fn another(visit: &AccountSession) -> Markup {
     html! {
         h2 { "Another account" }
         section.deeds aria-label="Another account" {
             p { "Of its own keys, clock and money, beside this one." }
             form method="post" action="/dashboard/sandbox/accounts" {
-                (frame::carried(&visit.session))
+                (layout::carried(&visit.session))
                 button { "Make an account" }
             }
         }
@@ -119,12 +119,12 @@ fn another(visit: &Visit) -> Markup {
 }
 
 /// An account that was made in the sandbox may end in it.
-fn end(visit: &Visit) -> Markup {
+fn end(visit: &AccountSession) -> Markup {
     html! {
         h2 { "End" }
         section.deeds aria-label="End of the account" {
             form method="post" action="/dashboard/sandbox/delete" {
-                (frame::carried(&visit.session))
+                (layout::carried(&visit.session))
                 label { input type="checkbox" name="sure" value="true" required; " Everything in this account goes, and its keys" }
                 button.grave { "Delete this account" }
             }
@@ -133,7 +133,7 @@ fn end(visit: &Visit) -> Markup {
 }
 
 /// Order faults, or none.
-pub async fn order(State(site): State<Site>, deed: Deed) -> Result<Redirect, Problem> {
+pub async fn order(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
     let none =
         json!({ "latency_ms": 0, "decline": "", "gateway_error_rate": "0", "drop_rate": "0", "seed": 0 });
     let sent = deed.input.tree();
@@ -143,13 +143,13 @@ pub async fn order(State(site): State<Site>, deed: Deed) -> Result<Redirect, Pro
 }
 
 /// Change the account's switches.
-pub async fn change(State(site): State<Site>, deed: Deed) -> Result<Redirect, Problem> {
+pub async fn change(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
     account::change(&site, &deed.visit.account, deed.input.params()).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Make another account, whose keys are shown this once.
-pub async fn create(State(site): State<Site>, deed: Deed) -> Page {
+pub async fn create(State(site): State<AppState>, deed: VerifiedForm) -> PageResult {
     let made = Record::of(&accounts::create(&site, &deed.visit.account, deed.input.params()).await?)?;
     let content = html! {
         (facts(&[
@@ -160,7 +160,7 @@ pub async fn create(State(site): State<Site>, deed: Deed) -> Page {
         p { "The keys are shown this once. To look at the account, sign out and in again with its secret key." }
         p { a href=(SANDBOX) { "Back to the sandbox" } }
     };
-    Ok(Sheet::bare("A new account", content))
+    Ok(PageContent::bare("A new account", content))
 }
 
 /// What deleting asks for.
@@ -170,7 +170,7 @@ struct Meant {
 }
 
 /// Delete the account that is looked at, and with it the session.
-pub async fn delete(State(site): State<Site>, deed: Deed) -> Result<Response, Problem> {
+pub async fn delete(State(site): State<AppState>, deed: VerifiedForm) -> Result<Response, ErrorPage> {
     let Params { value: Meant { sure }, mut faults } = deed.input.params();
     if sure != Some(true) {
         faults.add("sure", "must be checked");
@@ -178,5 +178,5 @@ pub async fn delete(State(site): State<Site>, deed: Deed) -> Result<Response, Pr
     }
     let account = &deed.visit.account;
     accounts::delete(&site, account, &account.id().to_string()).await?;
-    Ok(door::leaving(&site))
+    Ok(auth::leaving(&site))
 }

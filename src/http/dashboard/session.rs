@@ -4,14 +4,14 @@
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use entity::{AccountToken, Span, Timestamp};
+use entity::{AccountToken, TimeSpan, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::http::Site;
+use crate::http::AppState;
 use crate::limits::DASHBOARD_SESSION;
-use crate::random::random;
-use crate::secret::Secret;
+use crate::runtime::random::random;
+use crate::sensitive::secret::Secret;
 use crate::vault::{Purpose, Vault};
 
 /// What the sealed bytes are bound to.
@@ -32,20 +32,20 @@ pub struct Session {
 
 impl Session {
     /// A session of whoever has this key.
-    pub fn begin(site: &Site, key: [u8; 32]) -> Self {
+    pub fn begin(site: &AppState, key: [u8; 32]) -> Self {
         let until = site.clock.now() + lifetime();
         Self { key, chosen: None, form: URL_SAFE_NO_PAD.encode(random::<16>()), until: until.millis() }
     }
 
     /// The same session of an operator who looks at this account.
     #[must_use]
-    pub fn turned_to(self, account: AccountToken) -> Self {
+    pub fn with_account(self, account: AccountToken) -> Self {
         Self { chosen: Some(account), ..self }
     }
 
     /// The session that a request brings, unless its time is over. A data key that is not known is not looked for: anybody may
     /// have made its id up, and a server reads the table of keys again every few seconds.
-    pub fn of(site: &Site, headers: &HeaderMap) -> Option<Self> {
+    pub fn of(site: &AppState, headers: &HeaderMap) -> Option<Self> {
         let sealed = URL_SAFE_NO_PAD.decode(cookie(&site.vault, headers)?).ok()?;
         let (key, bytes) = sealed.split_first_chunk::<16>()?;
         let plain = site.vault.data_keys().open(CONTEXT, Uuid::from_bytes(*key), bytes).ok()?;
@@ -54,12 +54,12 @@ impl Session {
     }
 
     /// Whether a request brings one, over or not.
-    pub fn is_brought(site: &Site, headers: &HeaderMap) -> bool {
+    pub fn is_brought(site: &AppState, headers: &HeaderMap) -> bool {
         cookie(&site.vault, headers).is_some()
     }
 
     /// What the browser is told to keep.
-    pub fn kept(&self, site: &Site) -> Option<HeaderValue> {
+    pub fn kept(&self, site: &AppState) -> Option<HeaderValue> {
         let sealed = site.vault.seal(CONTEXT, &serde_json::to_vec(self).ok()?);
         let value = URL_SAFE_NO_PAD.encode([&sealed.key.as_bytes()[..], &sealed.bytes].concat());
         let seconds = (Timestamp::from_millis(self.until) - site.clock.now()).whole_seconds();
@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// What it is told to forget.
-    pub fn forgotten(site: &Site) -> Option<HeaderValue> {
+    pub fn forgotten(site: &AppState) -> Option<HeaderValue> {
         set_cookie(site, "", 0)
     }
 
@@ -77,12 +77,12 @@ impl Session {
     }
 }
 
-fn lifetime() -> Span {
-    Span::from_millis(i64::try_from(DASHBOARD_SESSION.as_millis()).unwrap_or(i64::MAX))
+fn lifetime() -> TimeSpan {
+    TimeSpan::from_millis(i64::try_from(DASHBOARD_SESSION.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// For scripts it is not there, and no other site's request carries it. Over HTTPS it travels only so.
-fn set_cookie(site: &Site, value: &str, seconds: i64) -> Option<HeaderValue> {
+fn set_cookie(site: &AppState, value: &str, seconds: i64) -> Option<HeaderValue> {
     let secure = if site.index.base_url.starts_with("https://") { "; Secure" } else { "" };
     let name = name(&site.vault);
     let cookie =

@@ -4,20 +4,20 @@ use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 
-use super::door::{Deed, Visit};
-use super::frame::{self, Problem};
+use super::auth::{AccountSession, VerifiedForm};
+use super::layout::{self, ErrorPage};
 use super::record::{Record, first_page};
 use super::{SANDBOX, SNAPSHOTS};
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::extract::Path;
 use crate::services::snapshots;
 
 /// The account's snapshots, and what can be done with them.
-pub async fn of_account(site: &Site, visit: &Visit) -> Result<Markup, Error> {
+pub async fn of_account(site: &AppState, visit: &AccountSession) -> Result<Markup, Error> {
     let kept = snapshots::list(site, &visit.account, first_page().valid()?).await?.records;
     let kept = kept.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
-    let carried = frame::carried(&visit.session);
+    let carried = layout::carried(&visit.session);
     let action = |token: &str, verb: &str| format!("{SNAPSHOTS}/{token}/{verb}");
     Ok(html! {
         h2 { "Snapshots" }
@@ -37,27 +37,27 @@ pub async fn of_account(site: &Site, visit: &Visit) -> Result<Markup, Error> {
 }
 
 /// Keep what the account holds.
-pub async fn create(State(site): State<Site>, deed: Deed) -> Result<Redirect, Problem> {
+pub async fn create(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
     snapshots::create(&site, &deed.visit.account).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Put it back.
 pub async fn restore(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     snapshots::restore(&site, &deed.visit.account, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
 /// Forget it.
 pub async fn delete(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     snapshots::remove(&site, &deed.visit.account, &id).await?;
     Ok(Redirect::to(SANDBOX))
 }

@@ -5,13 +5,13 @@ use axum::response::Redirect;
 use entity::subscription::SubscriptionState;
 use maud::html;
 
-use super::door::{Deed, Visit};
-use super::frame::{self, Page, Problem, Sheet};
+use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
+use super::layout::{self, ErrorPage, PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, first_page, table, words};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::extract::{Input, Path};
-use crate::services::subscriptions::state::{Action, next};
+use crate::services::subscriptions::state::{SubscriptionAction, next};
 use crate::services::{plans, subscriptions};
 
 /// As lists of subscriptions show them.
@@ -31,23 +31,23 @@ const ENTRIES: [Column; 4] = [
 ];
 
 /// The subscriptions, newest first.
-pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let page = subscriptions::list(&site, &visit.account, paging).await?;
     let here = Address::of("/dashboard/subscriptions");
     let content = record::list("Subscriptions, newest first", &COLUMNS, page, &here)?;
-    Ok(Sheet::of(Address::of("/1/subscriptions").page(paging).to_string(), "Subscriptions", content))
+    Ok(PageContent::of(Address::of("/1/subscriptions").page(paging).to_string(), "Subscriptions", content))
 }
 
 /// One subscription.
-pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let subscription = Record::of(&subscriptions::show(&site, account, &id).await?)?;
     let plan = Record::of(&plans::show(&site, account, subscription.text("/plan_token")).await?)?;
     let entries = subscriptions::ledger(&site, account, &id, first_page()).await?.records;
     let entries = entries.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
     let state = SubscriptionState::from_code(subscription.text("/state"));
-    let is_open = state.is_some_and(|state| next(state, Action::Unsubscribe).is_ok());
+    let is_open = state.is_some_and(|state| next(state, SubscriptionAction::Unsubscribe).is_ok());
     let may_cancel = !plan.all("/customer_permissions").is_empty();
     let content = html! {
         (facts(&[
@@ -65,7 +65,7 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         @if is_test(&site) && is_open && may_cancel {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/subscriptions/" (id) "/unsubscribe" } {
-                    (frame::carried(&visit.session))
+                    (layout::carried(&visit.session))
                     button { "Unsubscribe as the customer" }
                 }
             }
@@ -73,15 +73,15 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         (table("Ledger, newest first", &ENTRIES, &entries))
         (subscription.whole())
     };
-    Ok(Sheet::of(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
+    Ok(PageContent::of(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
 }
 
 /// What its customer may do.
 pub async fn unsubscribe(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     subscriptions::unsubscribe(&site, &deed.visit.account, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/subscriptions/{id}")))
 }

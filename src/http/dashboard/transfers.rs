@@ -3,10 +3,10 @@
 use axum::extract::State;
 use maud::html;
 
-use super::door::Visit;
-use super::frame::{Page, Sheet};
+use super::auth::AccountSession;
+use super::layout::{PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, words};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::transfers;
 
@@ -26,16 +26,21 @@ const LINES: [Column; 4] = [
 ];
 
 /// The transfers, newest first.
-pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let page = transfers::list(&site, &visit.account, paging).await?;
     let here = Address::of("/dashboard/transfers");
     let content = record::list("Transfers, newest first", &COLUMNS, page, &here)?;
-    Ok(Sheet::of(Address::of("/1/transfers").page(paging).to_string(), "Transfers", content))
+    Ok(PageContent::of(Address::of("/1/transfers").page(paging).to_string(), "Transfers", content))
 }
 
 /// One transfer.
-pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>, input: Input) -> Page {
+pub async fn show(
+    State(site): State<AppState>,
+    visit: AccountSession,
+    Path(id): Path<String>,
+    input: Input,
+) -> PageResult {
     let account = &visit.account;
     let transfer = Record::of(&transfers::show(&site, account, &id).await?)?;
     let lines = transfers::line_items(&site, account, &id, input.paging()).await?;
@@ -55,5 +60,5 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         (record::list("What it pays out", &LINES, lines, &here)?)
         (transfer.whole())
     };
-    Ok(Sheet::of(format!("/1/transfers/{id}"), format!("Transfer {id}"), content))
+    Ok(PageContent::of(format!("/1/transfers/{id}"), format!("Transfer {id}"), content))
 }

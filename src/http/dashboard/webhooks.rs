@@ -5,11 +5,11 @@ use axum::response::Redirect;
 use entity::webhook::WebhookState;
 use maud::{Markup, html};
 
-use super::door::{Deed, Visit};
-use super::frame::{self, Page, Problem, Sheet};
+use super::auth::{AccountSession, VerifiedForm};
 use super::is_test;
+use super::layout::{self, ErrorPage, PageContent, PageResult};
 use super::record::{self, Address, Column, Record, facts, first_page, table, words};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::extract::{Input, Path};
 use crate::services::events::ping;
 use crate::services::webhooks::state::{Action, next};
@@ -31,7 +31,7 @@ const ENDPOINTS: [Column; 3] = [
 ];
 
 /// The endpoints, and the webhooks, newest first.
-pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page {
+pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let endpoints = webhook_endpoints::list(&site, &visit.account, first_page().valid()?).await?.records;
     let endpoints = endpoints.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
@@ -41,15 +41,15 @@ pub async fn list(State(site): State<Site>, visit: Visit, input: Input) -> Page 
         @if is_test(&site) && !endpoints.is_empty() { (pings(&visit, &endpoints)) }
         (record::list("Webhooks, newest first", &COLUMNS, page, &Address::of("/dashboard/webhooks"))?)
     };
-    Ok(Sheet::of(Address::of("/1/webhooks").page(paging).to_string(), "Webhooks", content))
+    Ok(PageContent::of(Address::of("/1/webhooks").page(paging).to_string(), "Webhooks", content))
 }
 
-fn pings(visit: &Visit, endpoints: &[Record]) -> Markup {
+fn pings(visit: &AccountSession, endpoints: &[Record]) -> Markup {
     html! {
         section.deeds aria-label="What you can do" {
             @for endpoint in endpoints {
                 form method="post" action={ "/dashboard/webhook_endpoints/" (endpoint.text("/token")) "/ping" } {
-                    (frame::carried(&visit.session))
+                    (layout::carried(&visit.session))
                     span { (endpoint.text("/url")) }
                     button.other { "Ping it" }
                 }
@@ -59,7 +59,7 @@ fn pings(visit: &Visit, endpoints: &[Record]) -> Markup {
 }
 
 /// One webhook.
-pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>) -> Page {
+pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let webhook = Record::of(&webhooks::show(&site, &visit.account, &id).await?)?;
     let failed = webhook.entries("/errors");
     let state = WebhookState::from_code(webhook.text("/status"));
@@ -77,7 +77,7 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         @if is_test(&site) && is_replayed {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/webhooks/" (id) "/replay" } {
-                    (frame::carried(&visit.session))
+                    (layout::carried(&visit.session))
                     button { "Replay it" }
                 }
             }
@@ -95,21 +95,25 @@ pub async fn show(State(site): State<Site>, visit: Visit, Path(id): Path<String>
         }
         (webhook.whole())
     };
-    Ok(Sheet::of(format!("/1/webhooks/{id}"), format!("Webhook {id}"), content))
+    Ok(PageContent::of(format!("/1/webhooks/{id}"), format!("Webhook {id}"), content))
 }
 
 /// Send an endpoint a webhook of its own.
-pub async fn ping(State(site): State<Site>, Path(id): Path<String>, deed: Deed) -> Result<Redirect, Problem> {
+pub async fn ping(
+    State(site): State<AppState>,
+    Path(id): Path<String>,
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     let webhook = Record::of(&ping::ping(&site, &deed.visit.account, &id).await?)?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
 /// Send it again.
 pub async fn replay(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(id): Path<String>,
-    deed: Deed,
-) -> Result<Redirect, Problem> {
+    deed: VerifiedForm,
+) -> Result<Redirect, ErrorPage> {
     webhooks::replay(&site, &deed.visit.account, &id).await?;
     Ok(Redirect::to(&format!("/dashboard/webhooks/{id}")))
 }

@@ -22,20 +22,20 @@ use tokio::time::timeout;
 use validator::Validate;
 
 use self::unreadable::Unreadable;
-use super::Site;
+use super::AppState;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, LARGE_BODY_TIME, SMALL_BODY_BYTES};
-use crate::params::{self, Faults, Paging, Params, Search, Sorting};
-use crate::permits::Permit;
-use crate::under_way;
+use crate::params::{self, FieldErrors, Paging, Params, Search, Sorting};
+use crate::runtime::permits::Permit;
+use crate::runtime::request_context;
 
 /// The tokens in a path.
 pub struct Path<T>(pub T);
 
-impl<T: DeserializeOwned + Default + Send> FromRequestParts<Site> for Path<T> {
+impl<T: DeserializeOwned + Default + Send> FromRequestParts<AppState> for Path<T> {
     type Rejection = Error;
 
-    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Error> {
+    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
         match axum::extract::Path::from_request_parts(parts, site).await {
             Ok(axum::extract::Path(tokens)) => Ok(Self(tokens)),
             // A malformed token is an unknown one (decisions 1), and what is not even UTF-8 is as malformed as
@@ -60,7 +60,7 @@ pub struct Input {
 impl Input {
     fn new(tree: Value, room: Option<Permit>) -> Self {
         let tree = Arc::new(tree);
-        under_way::carries(&tree);
+        request_context::log_parameters(&tree);
         Self { tree, _room: room }
     }
 
@@ -89,24 +89,24 @@ impl Input {
         &self,
         sorts: &'static [&'static str],
         default_sort: &'static str,
-    ) -> Result<Search, Faults> {
+    ) -> Result<Search, FieldErrors> {
         Search::read(&self.tree, sorts, default_sort).valid()
     }
 }
 
-impl FromRequest<Site> for Input {
+impl FromRequest<AppState> for Input {
     type Rejection = Error;
 
-    async fn from_request(request: Request, site: &Site) -> Result<Self, Error> {
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         refuse_announced(&parts.headers, BODY_BYTES_MAX)?;
         let mut whole = pin!(whole(body, site));
         let (body, room) = if let Ok(whole) = timeout(BODY_PATIENCE, &mut whole).await {
             whole?
         } else {
-            under_way::gives_way();
+            request_context::release_permit();
             let whole = whole.await?;
-            site.gate.enter(under_way::account()).await?;
+            site.gate.enter(request_context::account()).await?;
             whole
         };
         // An empty body is an empty form, whatever its type.
@@ -121,7 +121,7 @@ impl FromRequest<Site> for Input {
 }
 
 /// All of a body, and the room that a large one takes; that may be had for a short time only.
-async fn whole(body: Body, site: &Site) -> Result<(Bytes, Option<Permit>), Error> {
+async fn whole(body: Body, site: &AppState) -> Result<(Bytes, Option<Permit>), Error> {
     let (mut body, mut bytes) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
     if read(&mut body, &mut bytes, SMALL_BODY_BYTES).await? {
         return Ok((bytes.freeze(), None));

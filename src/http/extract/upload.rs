@@ -16,12 +16,12 @@ use super::form::Form;
 use super::{Input, content_type, refusal, refuse_announced};
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
-use crate::http::Site;
+use crate::http::AppState;
 use crate::limits::{
     BODY_BYTES_MAX, FILE_BYTES_MAX, UPLOAD_AHEAD_BYTES_MAX, UPLOAD_BYTES_MAX, UPLOAD_IDLE,
     UPLOAD_TEXT_BYTES_KEPT,
 };
-use crate::under_way;
+use crate::runtime::request_context;
 
 /// The part that is the file.
 const FILE: &str = "file";
@@ -32,7 +32,7 @@ const BROKEN: &str = "The body was cut off or is not valid multipart/form-data";
 ///
 /// Refusals: `unsupported_media_type`, `payload_too_large`, `bad_request`, `gateway_timeout` where no byte comes for too
 /// long, `service_unavailable`.
-pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upload>), Error> {
+pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option<Upload>), Error> {
     // An empty body is an empty form, whatever its type.
     let empty = request.body().is_end_stream();
     let sent = if empty { "" } else { content_type(request.headers())?.unwrap_or_default() };
@@ -42,7 +42,7 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
     refuse_announced(request.headers(), UPLOAD_BYTES_MAX)?;
     let _room = site.gate.upload().await?;
     // It takes as long as the caller's line does.
-    under_way::gives_way();
+    request_context::release_permit();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let parts = Multipart::from_request(request.map(piece_by_piece), site).await;
     let (mut parts, mut form, mut upload) =
@@ -59,7 +59,7 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
             }
         }
     }
-    site.gate.enter(under_way::account()).await?;
+    site.gate.enter(request_context::account()).await?;
     // A browser sends a file without a name where none was chosen.
     let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
     if let Some(upload) = &upload {
@@ -73,7 +73,7 @@ pub async fn receive(request: Request, site: &Site) -> Result<(Input, Option<Upl
 fn piece_by_piece(body: Body) -> Body {
     let mut came: u64 = 0;
     let pieces = body.into_data_stream().map(move |piece| {
-        if came.saturating_sub(under_way::received()) > UPLOAD_AHEAD_BYTES_MAX {
+        if came.saturating_sub(request_context::upload_bytes()) > UPLOAD_AHEAD_BYTES_MAX {
             return Err(BoxError::from(BROKEN));
         }
         came += piece.as_ref().map_or(0, |piece| piece.len() as u64);
@@ -83,7 +83,7 @@ fn piece_by_piece(body: Body) -> Body {
     Body::new(Limited::new(Body::from_stream(pieces), UPLOAD_BYTES_MAX))
 }
 
-async fn file(site: &Site, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {
+async fn file(site: &AppState, mut part: Field<'_>, filename: String) -> Result<Upload, Error> {
     let failed = |error: std::io::Error| {
         tracing::error!(%error, "an upload cannot be written");
         Error::from(ErrorCode::ServiceUnavailable)
@@ -117,7 +117,7 @@ async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> 
 /// The next piece of a part.
 async fn piece(part: &mut Field<'_>) -> Result<Option<Bytes>, Error> {
     let piece = in_time(part.chunk()).await?;
-    under_way::receives(piece.as_ref().map_or(0, Bytes::len));
+    request_context::add_upload_bytes(piece.as_ref().map_or(0, Bytes::len));
     Ok(piece)
 }
 

@@ -3,11 +3,11 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::auth::Caller;
-use crate::http::call::Call;
 use crate::http::extract::Input;
+use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::ChangedAccount;
 use crate::services::sandbox::account;
 use crate::views::sandbox::SandboxAccount;
@@ -31,8 +31,8 @@ pub async fn get_sandbox_account(caller: Caller, _input: Input) -> Result<Shown<
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn update_sandbox_account(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Shown<SandboxAccount>, Error> {
     Ok(Shown(account::change(&site, &call.changes(), call.input.params()).await?))
 }

@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope};
-use crate::http::call::Call;
 use crate::http::extract::Path;
+use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::NewSandboxAccount;
 use crate::services::sandbox::accounts;
 use crate::views::sandbox::SandboxKeys;
@@ -22,8 +22,8 @@ use crate::views::sandbox::SandboxKeys;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn create_sandbox_account(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Created<SandboxKeys>, Error> {
     Ok(Created(accounts::create(&site, &call.creates(), call.input.params()).await?))
 }
@@ -36,9 +36,9 @@ pub async fn create_sandbox_account(
     params(("account_token" = String, Path, description = "Account token")),
     responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
 pub async fn delete_sandbox_account(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     accounts::delete(&site, &call.deletes(), &token).await?;
     Ok(Deleted)

@@ -3,11 +3,11 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::auth::Caller;
-use crate::http::call::Call;
 use crate::http::extract::Input;
+use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::ChangedFaults;
 use crate::services::sandbox::acquirer;
 use crate::views::sandbox::Faults;
@@ -32,6 +32,9 @@ pub async fn get_sandbox_acquirer(caller: Caller, _input: Input) -> Result<Shown
         (status = 200, description = "The faults", body = Envelope<Faults>),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn update_sandbox_acquirer(State(site): State<Site>, call: Call) -> Result<Shown<Faults>, Error> {
+pub async fn update_sandbox_acquirer(
+    State(site): State<AppState>,
+    call: WriteRequest,
+) -> Result<Shown<Faults>, Error> {
     Ok(Shown(acquirer::change(&site, &call.changes(), call.input.params()).await?))
 }

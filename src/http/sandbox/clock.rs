@@ -3,11 +3,11 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
 use crate::http::auth::Caller;
-use crate::http::call::Call;
 use crate::http::extract::Input;
+use crate::http::write_request::WriteRequest;
 use crate::params::clock::MoveClock;
 use crate::services::sandbox::clock;
 use crate::views::clock::{Clock, MovedClock};
@@ -34,7 +34,10 @@ pub async fn get_clock(caller: Caller, _input: Input) -> Result<Shown<Clock>, Er
         (status = 409, description = "clock_moving"),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn move_clock(State(site): State<Site>, call: Call) -> Result<Shown<MovedClock>, Error> {
+pub async fn move_clock(
+    State(site): State<AppState>,
+    call: WriteRequest,
+) -> Result<Shown<MovedClock>, Error> {
     let asked = call.input.params::<MoveClock>();
     Ok(Shown(clock::advance(&site.ctx, &call.changes(), asked).await?))
 }

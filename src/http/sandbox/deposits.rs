@@ -3,9 +3,9 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Envelope};
-use crate::http::call::Call;
+use crate::http::write_request::WriteRequest;
 use crate::params::deposit::NewDeposit;
 use crate::services::sandbox::deposits;
 use crate::views::deposit::Deposit;
@@ -16,6 +16,9 @@ use crate::views::deposit::Deposit;
 #[utoipa::path(post, path = "/sandbox/deposits", tag = "Sandbox", operation_id = "create_sandbox_deposit",
     request_body(content((NewDeposit = "application/json"), (NewDeposit = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The deposit", body = Envelope<Deposit>), (status = 422, description = "invalid_resource")))]
-pub async fn create_sandbox_deposit(State(site): State<Site>, call: Call) -> Result<Created<Deposit>, Error> {
+pub async fn create_sandbox_deposit(
+    State(site): State<AppState>,
+    call: WriteRequest,
+) -> Result<Created<Deposit>, Error> {
     Ok(Created(deposits::create(&site, &call.creates(), call.input.params()).await?))
 }

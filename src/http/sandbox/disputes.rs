@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Envelope, Shown};
-use crate::http::call::Call;
 use crate::http::extract::Path;
+use crate::http::write_request::WriteRequest;
 use crate::params::dispute::{DecidedDispute, NewDispute};
 use crate::services::disputes;
 use crate::views::dispute::Dispute;
@@ -20,7 +20,10 @@ use crate::views::dispute::Dispute;
         (status = 201, description = "The dispute", body = Envelope<Dispute>),
         (status = 422, description = "invalid_resource"),
     ))]
-pub async fn create_sandbox_dispute(State(site): State<Site>, call: Call) -> Result<Created<Dispute>, Error> {
+pub async fn create_sandbox_dispute(
+    State(site): State<AppState>,
+    call: WriteRequest,
+) -> Result<Created<Dispute>, Error> {
     Ok(Created(disputes::open::open(&site, &call.creates(), call.input.params()).await?))
 }
 
@@ -38,9 +41,9 @@ pub async fn create_sandbox_dispute(State(site): State<Site>, call: Call) -> Res
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn decide_sandbox_dispute(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
     Ok(Shown(disputes::decide(&site, &call.changes(), &token, call.input.params()).await?))
 }

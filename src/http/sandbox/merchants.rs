@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
-use crate::http::call::PartnerCall;
 use crate::http::extract::Path;
+use crate::http::write_request::PartnerWriteRequest;
 use crate::params::merchant::DecidedMerchant;
 use crate::services::merchants;
 use crate::views::merchant::MerchantDetail;
@@ -24,9 +24,9 @@ use crate::views::merchant::MerchantDetail;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn decide_sandbox_merchant(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    PartnerCall(call): PartnerCall,
+    PartnerWriteRequest(call): PartnerWriteRequest,
 ) -> Result<Shown<MerchantDetail>, Error> {
     Ok(Shown(merchants::decide(&site, &call.changes(), &token, call.input.params()).await?))
 }

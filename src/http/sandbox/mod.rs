@@ -21,10 +21,10 @@ use utoipa_axum::routes;
 
 pub use outcome::OrderedOutcome;
 
-use super::Site;
+use super::AppState;
 
 /// The operations under /1/sandbox.
-pub fn operations() -> OpenApiRouter<Site> {
+pub fn operations() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(clock::get_clock, clock::move_clock))
         .routes(routes!(deposits::create_sandbox_deposit))

@@ -7,7 +7,7 @@ use axum::http::HeaderName;
 use axum::http::request::Parts;
 
 use crate::config::Environment;
-use crate::http::Site;
+use crate::http::AppState;
 
 const SANDBOX_OUTCOME: HeaderName = HeaderName::from_static("sandbox-outcome");
 
@@ -21,10 +21,10 @@ impl OrderedOutcome {
     }
 }
 
-impl FromRequestParts<Site> for OrderedOutcome {
+impl FromRequestParts<AppState> for OrderedOutcome {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, site: &Site) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Infallible> {
         let word = parts.headers.get(SANDBOX_OUTCOME).filter(|_| site.index.environment == Environment::Test);
         // What is no text is no word either, and is told so.
         Ok(Self(word.map(|word| String::from_utf8_lossy(word.as_bytes()).into_owned())))

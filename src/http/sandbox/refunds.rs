@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
-use crate::http::call::Call;
 use crate::http::extract::Path;
+use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::DecidedRefund;
 use crate::services::sandbox::refunds;
 use crate::views::refund::Refund;
@@ -24,9 +24,9 @@ use crate::views::refund::Refund;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn decide_sandbox_refund(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Refund>, Error> {
     Ok(Shown(refunds::decide(&site, &call.changes(), &token, call.input.params()).await?))
 }

@@ -3,11 +3,11 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Envelope, Listed, LongList, Shown};
 use crate::http::auth::Caller;
-use crate::http::document::PageParameters;
 use crate::http::extract::{Input, Path};
+use crate::http::openapi::PageParameters;
 use crate::services::sandbox::requests;
 use crate::views::logged_request::LoggedRequest;
 
@@ -19,7 +19,7 @@ use crate::views::logged_request::LoggedRequest;
     params(PageParameters),
     responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>), (status = 422, description = "invalid_resource")))]
 pub async fn list_sandbox_requests(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<LoggedRequest>, Error> {
@@ -33,7 +33,7 @@ pub async fn list_sandbox_requests(
     params(("request_id" = String, Path, description = "X-Request-Id")),
     responses((status = 200, description = "The request", body = Envelope<LoggedRequest>), (status = 404, description = "not_found")))]
 pub async fn get_sandbox_request(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(request_id): Path<String>,
     _input: Input,

@@ -3,12 +3,12 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::auth::Caller;
-use crate::http::call::Call;
-use crate::http::document::PageParameters;
 use crate::http::extract::{Input, Path};
+use crate::http::openapi::PageParameters;
+use crate::http::write_request::WriteRequest;
 use crate::services::snapshots;
 use crate::views::snapshot::Snapshot;
 
@@ -24,8 +24,8 @@ use crate::views::snapshot::Snapshot;
         (status = 413, description = "snapshot_too_large"),
     ))]
 pub async fn create_sandbox_snapshot(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Created<Snapshot>, Error> {
     Ok(Created(snapshots::create(&site, &call.creates()).await?))
 }
@@ -40,7 +40,7 @@ pub async fn create_sandbox_snapshot(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_sandbox_snapshots(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<Snapshot>, Error> {
@@ -60,9 +60,9 @@ pub async fn list_sandbox_snapshots(
         (status = 409, description = "clock_moving, payments_under_way"),
     ))]
 pub async fn restore_sandbox_snapshot(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Snapshot>, Error> {
     Ok(Shown(snapshots::restore(&site, &call.changes(), &token).await?))
 }
@@ -74,9 +74,9 @@ pub async fn restore_sandbox_snapshot(
     params(("snapshot_token" = String, Path, description = "Snapshot token")),
     responses((status = 204, description = "Deleted"), (status = 404, description = "not_found")))]
 pub async fn delete_sandbox_snapshot(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     snapshots::remove(&site, &call.deletes(), &token).await?;
     Ok(Deleted)

@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Envelope, Shown};
-use crate::http::call::Call;
 use crate::http::extract::Path;
+use crate::http::write_request::WriteRequest;
 use crate::services::subscriptions;
 use crate::views::subscription::Subscription;
 
@@ -22,9 +22,9 @@ use crate::views::subscription::Subscription;
         (status = 404, description = "not_found"),
     ))]
 pub async fn unsubscribe_sandbox_subscription(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     Ok(Shown(subscriptions::unsubscribe(&site, &call.changes(), &token).await?))
 }

@@ -3,9 +3,9 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Envelope};
-use crate::http::call::Call;
+use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::NewWalletPayload;
 use crate::services::sandbox::wallet_payloads;
 use crate::views::sandbox::WalletPayload;
@@ -21,8 +21,8 @@ use crate::views::sandbox::WalletPayload;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn create_sandbox_wallet_payload(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Created<WalletPayload>, Error> {
     Ok(Created(wallet_payloads::create(&site, &call.creates(), call.input.params()).await?))
 }

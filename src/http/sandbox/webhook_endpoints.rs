@@ -3,10 +3,10 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Envelope, Shown};
-use crate::http::call::Call;
 use crate::http::extract::Path;
+use crate::http::write_request::WriteRequest;
 use crate::params::sandbox::NewWebhookKey;
 use crate::services::events::ping;
 use crate::services::sandbox::webhook_endpoints;
@@ -21,9 +21,9 @@ use crate::views::webhook_endpoint::RotatedKey;
     params(("webhook_endpoint_token" = String, Path, description = "Webhook endpoint token")),
     responses((status = 201, description = "The webhook", body = Envelope<Webhook>), (status = 404, description = "resource_not_found")))]
 pub async fn ping_sandbox_webhook_endpoint(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Created<Webhook>, Error> {
     Ok(Created(ping::ping(&site, &call.creates(), &token).await?))
 }
@@ -42,9 +42,9 @@ pub async fn ping_sandbox_webhook_endpoint(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn rotate_sandbox_webhook_key(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Shown<RotatedKey>, Error> {
     Ok(Shown(webhook_endpoints::rotate(&site, &call.changes(), &token, call.input.params()).await?))
 }

@@ -3,12 +3,12 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::auth::Caller;
-use crate::http::call::Call;
-use crate::http::document::PageParameters;
 use crate::http::extract::{Input, Path};
+use crate::http::openapi::PageParameters;
+use crate::http::write_request::WriteRequest;
 use crate::params::wallet::IssuedCertificate;
 use crate::services::wallets::certificates;
 use crate::views::wallet::WalletCertificate;
@@ -22,8 +22,8 @@ use crate::views::wallet::WalletCertificate;
         (status = 400, description = "api_unavailable"),
     ))]
 pub async fn create_wallet_certificate(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Created<WalletCertificate>, Error> {
     Ok(Created(certificates::create(&site, &call.creates()).await?))
 }
@@ -39,7 +39,7 @@ pub async fn create_wallet_certificate(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_wallet_certificates(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<WalletCertificate>, Error> {
@@ -58,8 +58,8 @@ pub async fn list_wallet_certificates(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn update_wallet_certificate(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Shown<WalletCertificate>, Error> {
     Ok(Shown(certificates::complete(&site, &call.changes(), call.input.params()).await?))
 }
@@ -75,7 +75,7 @@ pub async fn update_wallet_certificate(
         (status = 404, description = "not_found"),
     ))]
 pub async fn get_wallet_certificate(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     Path(token): Path<String>,
     _input: Input,
@@ -94,9 +94,9 @@ pub async fn get_wallet_certificate(
         (status = 404, description = "not_found"),
     ))]
 pub async fn delete_wallet_certificate(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     certificates::delete(&site, &call.deletes(), &token).await?;
     Ok(Deleted)
@@ -113,9 +113,9 @@ pub async fn delete_wallet_certificate(
         (status = 404, description = "not_found"),
     ))]
 pub async fn delete_wallet_certificate_as_listed(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     certificates::delete(&site, &call.deletes(), &token).await?;
     Ok(Deleted)

@@ -3,12 +3,12 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Deleted, Envelope, Listed, LongList, Shown};
 use crate::http::auth::Caller;
-use crate::http::call::Call;
-use crate::http::document::PageParameters;
 use crate::http::extract::{Input, Path};
+use crate::http::openapi::PageParameters;
+use crate::http::write_request::WriteRequest;
 use crate::params::wallet::NamedDomain;
 use crate::services::wallets::domains;
 use crate::views::wallet::WalletDomain;
@@ -25,8 +25,8 @@ use crate::views::wallet::WalletDomain;
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn create_wallet_domain(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Created<WalletDomain>, Error> {
     Ok(Created(domains::register(&site, &call.creates(), call.input.params()).await?))
 }
@@ -42,7 +42,7 @@ pub async fn create_wallet_domain(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn list_wallet_domains(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Listed<WalletDomain>, Error> {
@@ -60,9 +60,9 @@ pub async fn list_wallet_domains(
         (status = 404, description = "not_found"),
     ))]
 pub async fn delete_wallet_domain(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     Path(token): Path<String>,
-    call: Call,
+    call: WriteRequest,
 ) -> Result<Deleted, Error> {
     domains::delete(&site, &call.deletes(), &token).await?;
     Ok(Deleted)
@@ -80,7 +80,7 @@ pub async fn delete_wallet_domain(
         (status = 422, description = "invalid_resource"),
     ))]
 pub async fn check_wallet_host(
-    State(site): State<Site>,
+    State(site): State<AppState>,
     caller: Caller,
     input: Input,
 ) -> Result<Shown<WalletDomain>, Error> {

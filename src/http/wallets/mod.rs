@@ -7,10 +7,10 @@ mod sessions;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::Site;
+use super::AppState;
 
 /// The operations under /1/walletA_pay.
-pub fn operations() -> OpenApiRouter<Site> {
+pub fn operations() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(domains::create_wallet_domain, domains::list_wallet_domains))
         .routes(routes!(domains::delete_wallet_domain))

@@ -3,9 +3,9 @@
 use axum::extract::State;
 
 use crate::error::Error;
-use crate::http::Site;
+use crate::http::AppState;
 use crate::http::answer::{Created, Envelope};
-use crate::http::call::Call;
+use crate::http::write_request::WriteRequest;
 use crate::params::wallet::NewSession;
 use crate::services::wallets::sessions;
 use crate::views::wallet::WalletSession;
@@ -22,8 +22,8 @@ use crate::views::wallet::WalletSession;
         (status = 502, description = "gateway_error: the provider gave none"),
     ))]
 pub async fn create_wallet_session(
-    State(site): State<Site>,
-    call: Call,
+    State(site): State<AppState>,
+    call: WriteRequest,
 ) -> Result<Created<WalletSession>, Error> {
     Ok(Created(sessions::create(&site, &call.creates(), call.input.params()).await?))
 }

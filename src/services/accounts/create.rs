@@ -9,19 +9,19 @@ use futures::FutureExt;
 use sea_orm::EntityTrait;
 use serde_json::json;
 
-use super::{FIRST_ACCOUNT, Keys, NewAccount};
+use super::{ApiKeyPair, FIRST_ACCOUNT, NewAccount};
 use crate::config::Environment;
 use crate::error::Error;
 use crate::params::account::NewAccount as Asked;
-use crate::params::{Faults, Params};
-use crate::services::audit::{self, Act};
+use crate::params::{FieldErrors, Params};
+use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
 use crate::views::account::AccountKeys;
 
 /// What is asked, with every fault that can be seen without a database.
-pub fn checked(mut params: Params<Asked>) -> Result<Asked, Faults> {
+pub fn checked(mut params: Params<Asked>) -> Result<Asked, FieldErrors> {
     if let Some(given) = &params.value.bank_account {
         bank_accounts::check(given, BANK_ACCOUNT, &mut params.faults);
     }
@@ -38,7 +38,7 @@ const BANK_ACCOUNT: &str = "bank_account.";
 pub async fn create(
     ctx: &Context,
     environment: Environment,
-    keys: &Keys,
+    keys: &ApiKeyPair,
     asked: Asked,
 ) -> Result<AccountKeys, Error> {
     let mut new = NewAccount::new(ctx, &asked.business_name, &asked.email, keys);
@@ -48,7 +48,7 @@ pub async fn create(
     }
     if let Some(given) = &asked.bank_account {
         let account = Account::new(new.row.clone(), ctx.clock.now());
-        let row = bank_accounts::present(ctx, &account, given, BANK_ACCOUNT, &mut Faults::default());
+        let row = bank_accounts::present(ctx, &account, given, BANK_ACCOUNT, &mut FieldErrors::default());
         new.row.bank_account_id = row.as_ref().map(|row| row.id);
         new.bank_account = row.map(|row| bank_account::Model { state: BankAccountState::Attached, ..row });
     }
@@ -70,7 +70,7 @@ impl NewAccount {
     }
 
     async fn made(&self, tx: &Tx, environment: Environment) -> Result<(), Error> {
-        let mut faults = Faults::default();
+        let mut faults = FieldErrors::default();
         for kind in self.taken_keys(tx).await? {
             let param = match kind {
                 KeyKind::Secret => "secret_key",
@@ -89,6 +89,6 @@ impl NewAccount {
         }
         self.record(tx).await?;
         let detail = json!({ "business_name": self.row.business_name, "partner": self.row.partner });
-        audit::record(tx, &Act::on(Action::AccountCreated, self.row.id, detail))
+        audit::record(tx, &OperatorAction::on(Action::AccountCreated, self.row.id, detail))
     }
 }

@@ -8,9 +8,9 @@ use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use sha2::{Digest, Sha256};
 
-use crate::acquirer::{Fault, Outcome};
+use crate::acquirer::{Fault, SimulatedOutcome};
 use crate::error::Error;
-use crate::params::{Faults, filled};
+use crate::params::{FieldErrors, non_blank};
 use crate::services::context::Account;
 use crate::store::Tx;
 
@@ -18,9 +18,9 @@ use crate::store::Tx;
 const HEADER: &str = "Sandbox-Outcome";
 
 /// The outcome that a `Sandbox-Outcome` header orders; an unknown word is a fault.
-pub fn ordered(word: Option<&str>, faults: &mut Faults) -> Option<Outcome> {
-    let word = filled(word)?;
-    let outcome = Outcome::from_sandbox_word(word);
+pub fn parse_sandbox_outcome(word: Option<&str>, faults: &mut FieldErrors) -> Option<SimulatedOutcome> {
+    let word = non_blank(word)?;
+    let outcome = SimulatedOutcome::from_sandbox_word(word);
     if outcome.is_none() {
         faults.add(HEADER, "is not included in the list");
     }
@@ -37,21 +37,21 @@ pub fn of(account: &account::Model) -> Result<AcquirerFaults, Error> {
 
 /// How one call fares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fares {
+pub struct FaultPlan {
     /// What becomes of it.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<SimulatedOutcome>,
     /// How much later its answer comes.
     latency: Duration,
 }
 
-/// Draw how the account's next call fares, in the unit that records the intent to make it. It costs a statement where
+/// RandomStream how the account's next call fares, in the unit that records the intent to make it. It costs a statement where
 /// chance decides, and nothing elsewhere.
-pub async fn draw(tx: &Tx, account: &Account) -> Result<Fares, Error> {
+pub async fn draw(tx: &Tx, account: &Account) -> Result<FaultPlan, Error> {
     let faults = of(account.settings())?;
     let chance_decides = !faults.gateway_error_rate.is_none() || !faults.drop_rate.is_none();
     let call = if chance_decides { counted(tx, account.id()).await? } else { 0 };
     let latency = Duration::from_millis(u64::try_from(faults.latency_ms).unwrap_or_default());
-    Ok(Fares { outcome: drawn(&faults, call), latency })
+    Ok(FaultPlan { outcome: drawn(&faults, call), latency })
 }
 
 /// The number of the call, from 1: of many at once, each gets its own.
@@ -64,31 +64,31 @@ async fn counted(tx: &Tx, account: AccountToken) -> Result<i64, Error> {
 }
 
 /// What becomes of the n-th call. The line fails before the issuer is asked, so its faults go before a decline.
-fn drawn(faults: &AcquirerFaults, call: i64) -> Option<Outcome> {
+fn drawn(faults: &AcquirerFaults, call: i64) -> Option<SimulatedOutcome> {
     let digest = Sha256::digest(format!("{}:{call}", faults.seed));
     let mut rolls = digest.chunks_exact(8).map(roll);
     let mut next = || rolls.next().unwrap_or_default();
     if faults.gateway_error_rate.takes(next()) {
-        Some(Outcome::Fault(Fault::GatewayError))
+        Some(SimulatedOutcome::Fault(Fault::GatewayError))
     } else if faults.drop_rate.takes(next()) {
-        Some(Outcome::Fault(Fault::AnswerLost))
+        Some(SimulatedOutcome::Fault(Fault::AnswerLost))
     } else {
-        faults.decline.map(Outcome::Declined)
+        faults.decline.map(SimulatedOutcome::Declined)
     }
 }
 
 /// 0 to 999,999.
 fn roll(bytes: &[u8]) -> u32 {
     let number = bytes.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    u32::try_from(number % u64::from(entity::Chance::ONE)).unwrap_or_default()
+    u32::try_from(number % u64::from(entity::Probability::ONE)).unwrap_or_default()
 }
 
-impl Fares {
+impl FaultPlan {
     /// What goes wrong without the issuer's doing: all that can happen to a capture, a void or a refund.
     pub fn fault(&self) -> Option<Fault> {
         match self.outcome {
-            Some(Outcome::Fault(fault)) => Some(fault),
-            Some(Outcome::Approved(_) | Outcome::Declined(_)) | None => None,
+            Some(SimulatedOutcome::Fault(fault)) => Some(fault),
+            Some(SimulatedOutcome::Approved(_) | SimulatedOutcome::Declined(_)) | None => None,
         }
     }
 
@@ -99,7 +99,7 @@ impl Fares {
     }
 
     /// The call, with its answer as late as ordered.
-    pub async fn late<T>(self, call: impl Future<Output = T>) -> T {
+    pub async fn with_latency<T>(self, call: impl Future<Output = T>) -> T {
         let answer = call.await;
         if !self.latency.is_zero() {
             tokio::time::sleep(self.latency).await;
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    fn run(faults: &AcquirerFaults) -> Vec<Option<Outcome>> {
+    fn run(faults: &AcquirerFaults) -> Vec<Option<SimulatedOutcome>> {
         (1..=10_000).map(|call| drawn(faults, call)).collect()
     }
 
@@ -138,9 +138,14 @@ mod tests {
     #[test]
     fn a_run_is_the_same_in_every_release() {
         let words = run(&faults("0.5", "0.5", 42)).into_iter().take(12).map(|outcome| match outcome {
-            Some(Outcome::Fault(Fault::GatewayError)) => 'e',
-            Some(Outcome::Fault(Fault::AnswerLost)) => 'd',
-            Some(Outcome::Fault(Fault::NoAnswer) | Outcome::Approved(_) | Outcome::Declined(_)) | None => '.',
+            Some(SimulatedOutcome::Fault(Fault::GatewayError)) => 'e',
+            Some(SimulatedOutcome::Fault(Fault::AnswerLost)) => 'd',
+            Some(
+                SimulatedOutcome::Fault(Fault::NoAnswer)
+                | SimulatedOutcome::Approved(_)
+                | SimulatedOutcome::Declined(_),
+            )
+            | None => '.',
         });
         assert_eq!(words.collect::<String>(), "e.ee.edde.ed");
     }
@@ -148,16 +153,26 @@ mod tests {
     #[test]
     fn rates_are_kept_and_the_rest_is_declined() {
         let run = run(&faults("0.25", "0.5", 1));
-        let share = |of: Outcome| run.iter().filter(|outcome| **outcome == Some(of)).count() / 100;
-        assert!((24..=26).contains(&share(Outcome::Fault(Fault::GatewayError))));
-        assert!((36..=39).contains(&share(Outcome::Fault(Fault::AnswerLost))));
-        assert!((36..=39).contains(&share(Outcome::Declined(Decline::LostCard))));
+        let share = |of: SimulatedOutcome| run.iter().filter(|outcome| **outcome == Some(of)).count() / 100;
+        assert!((24..=26).contains(&share(SimulatedOutcome::Fault(Fault::GatewayError))));
+        assert!((36..=39).contains(&share(SimulatedOutcome::Fault(Fault::AnswerLost))));
+        assert!((36..=39).contains(&share(SimulatedOutcome::Declined(Decline::LostCard))));
     }
 
     #[test]
     fn a_rate_of_one_takes_every_call_and_a_rate_of_zero_none() {
-        assert!(run(&faults("1", "1", 3)).iter().all(|o| *o == Some(Outcome::Fault(Fault::GatewayError))));
-        assert!(run(&faults("0", "1", 3)).iter().all(|o| *o == Some(Outcome::Fault(Fault::AnswerLost))));
-        assert!(run(&faults("0", "0", 3)).iter().all(|o| *o == Some(Outcome::Declined(Decline::LostCard))));
+        assert!(
+            run(&faults("1", "1", 3))
+                .iter()
+                .all(|o| *o == Some(SimulatedOutcome::Fault(Fault::GatewayError)))
+        );
+        assert!(
+            run(&faults("0", "1", 3)).iter().all(|o| *o == Some(SimulatedOutcome::Fault(Fault::AnswerLost)))
+        );
+        assert!(
+            run(&faults("0", "0", 3))
+                .iter()
+                .all(|o| *o == Some(SimulatedOutcome::Declined(Decline::LostCard)))
+        );
     }
 }

@@ -2,27 +2,27 @@
 
 use entity::api_key::{self, Column, KeyKind};
 use entity::audit_entry::Action;
-use entity::{AccountToken, Span, Timestamp};
+use entity::{AccountToken, TimeSpan, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 use serde_json::json;
 
-use super::{Keys, key_context, key_rows, settings};
+use super::{ApiKeyPair, key_context, key_rows, settings};
 use crate::error::Error;
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 use crate::services::audit::key_uses::Key;
-use crate::services::audit::{self, Act};
+use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
-use crate::services::data_keys::anew::Sealed;
+use crate::services::data_keys::reencrypt::SealedTable;
 use crate::store::Tx;
 
 /// Give an account a fresh pair. The keys that it has work on for as long as `grace` says, or to the end that they have
 /// already, whichever comes first. A running server may remember a key for a few seconds longer.
 ///
 /// Refusals: `unauthorized`, where there is no such account.
-pub async fn rotate(ctx: &Context, account: AccountToken, grace: Span) -> Result<Keys, Error> {
-    let keys = Keys::mint(&ctx.chance);
+pub async fn rotate(ctx: &Context, account: AccountToken, grace: TimeSpan) -> Result<ApiKeyPair, Error> {
+    let keys = ApiKeyPair::mint(&ctx.chance);
     let until = ctx.clock.now() + grace;
     let named = |kind: KeyKind, key: &Secret| Key::of(&ctx.vault, account, kind, key).name();
     let detail = json!({
@@ -30,7 +30,7 @@ pub async fn rotate(ctx: &Context, account: AccountToken, grace: Span) -> Result
         "publishable_key": named(KeyKind::Publishable, &keys.publishable),
         "former_keys_end": until,
     });
-    let act = Act::on(Action::AccountKeysRotated, account, detail);
+    let act = OperatorAction::on(Action::AccountKeysRotated, account, detail);
     let rotation = Rotation { account, rows: key_rows(ctx, account, &keys), until, act };
     ctx.store.write(rotation, |tx, rotation| rotation.record(tx).boxed()).await?;
     Ok(keys)
@@ -40,7 +40,7 @@ struct Rotation {
     account: AccountToken,
     rows: [api_key::Model; 2],
     until: Timestamp,
-    act: Act,
+    act: OperatorAction,
 }
 
 impl Rotation {
@@ -91,7 +91,7 @@ pub async fn forget(ctx: &Context, key: api_key::Model) -> Result<(), Error> {
     unit.await
 }
 
-impl Sealed for api_key::Entity {
+impl SealedTable for api_key::Entity {
     const SEALED_BY: Column = Column::SealedBy;
     const SEALED: &'static [Column] = &[Column::Sealed];
 

@@ -1,14 +1,14 @@
 //! Accounts, the keys that open them, and the first one.
 
-mod at_hand;
-pub mod copies;
+pub mod access;
+mod account_row;
+mod authenticate;
 pub mod create;
 pub mod faults;
 pub mod keys;
-mod open;
 pub mod operator;
 pub mod settings;
-pub mod standing;
+pub mod snapshot_rows;
 pub mod wipe;
 
 use entity::account::TransfersSchedule;
@@ -17,20 +17,22 @@ use entity::bank_account::BankAccountState;
 use entity::merchant::MerchantStatus;
 use entity::pricing::Pricing;
 use entity::{
-    AccountToken, JsonText, Owned, Span, Timestamp, account, api_key, bank_account, deposit, installation,
+    AccountToken, JsonText, Owned, TimeSpan, Timestamp, account, api_key, bank_account, deposit, installation,
 };
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
-pub use self::at_hand::{Beside, THERE};
-pub use self::open::{Opened, beside, key_hash, open, open_hashed, open_with};
+pub use self::account_row::{AccountJoin, IS_PRESENT};
+pub use self::authenticate::{
+    AuthenticatedAccount, authenticate, authenticate_and_find, authenticate_hashed, beside, key_hash,
+};
 use crate::error::Error;
 use crate::limits::{
     MAXIMUM_CHARGE_CENTS, OPENING_DEPOSIT_CENTS, RETENTION_DAYS_MIN, SETTLEMENT_DELAY_DAYS,
     THIRD_PARTY_TRANSFER_FEE_CENTS,
 };
-use crate::random::{Chance, Draw};
-use crate::secret::Secret;
+use crate::runtime::random::{RandomSource, RandomStream};
+use crate::sensitive::secret::Secret;
 use crate::services::context::{Account, Context};
 use crate::services::data_keys::unseal;
 use crate::services::{bank_accounts, deposits};
@@ -39,18 +41,18 @@ use crate::vault::Vault;
 
 /// The pair of keys of an account.
 #[derive(Debug, Clone, Default)]
-pub struct Keys {
+pub struct ApiKeyPair {
     /// For servers.
     pub secret: Secret,
     /// For browsers.
     pub publishable: Secret,
 }
 
-impl Keys {
+impl ApiKeyPair {
     /// A fresh pair (decisions 2).
-    pub fn mint(chance: &Chance) -> Self {
-        let publishable = format!("pk_{}", chance.token22(Draw::PublishableKey));
-        Self { secret: chance.token22(Draw::SecretKey).into(), publishable: publishable.into() }
+    pub fn mint(chance: &RandomSource) -> Self {
+        let publishable = format!("pk_{}", chance.token22(RandomStream::PublishableKey));
+        Self { secret: chance.token22(RandomStream::SecretKey).into(), publishable: publishable.into() }
     }
 }
 
@@ -62,16 +64,16 @@ pub async fn named(store: &Store, token: AccountToken, wall: Timestamp) -> Resul
 
 /// The first account of an empty test database. A given key is added to it at every start (design, runtime
 /// interface); what is not given is the key it has, or a fresh one. Shows the pair to use.
-pub async fn first(
+pub async fn ensure_first_account(
     ctx: &Context,
     secret: Option<Secret>,
     publishable: Option<Secret>,
-) -> Result<Keys, Error> {
-    let given_or = |known: Keys| Keys {
+) -> Result<ApiKeyPair, Error> {
+    let given_or = |known: ApiKeyPair| ApiKeyPair {
         secret: secret.clone().unwrap_or(known.secret),
         publishable: publishable.clone().unwrap_or(known.publishable),
     };
-    let keys = given_or(Keys::mint(&ctx.chance));
+    let keys = given_or(ApiKeyPair::mint(&ctx.chance));
     let new = NewAccount::new(ctx, "First account", "first@example.com", &keys);
     let existing = ctx
         .store
@@ -114,7 +116,7 @@ pub struct NewAccount {
 
 impl NewAccount {
     /// One that these keys open, with every switch on, the opening deposit and a bank account of its own.
-    pub fn new(ctx: &Context, business_name: &str, email: &str, keys: &Keys) -> Self {
+    pub fn new(ctx: &Context, business_name: &str, email: &str, keys: &ApiKeyPair) -> Self {
         let mut row = opening(ctx.ids.token(), business_name, email, ctx.clock.now());
         let bank_account = bank_accounts::own(ctx, &row);
         row.bank_account_id = Some(bank_account.id);
@@ -126,7 +128,7 @@ impl NewAccount {
     pub fn with(
         ctx: &Context,
         mut row: account::Model,
-        keys: &Keys,
+        keys: &ApiKeyPair,
         bank_account: bank_account::Model,
     ) -> Self {
         row.bank_account_id = Some(bank_account.id);
@@ -159,7 +161,7 @@ impl NewAccount {
     }
 }
 
-fn key_rows(ctx: &Context, account: AccountToken, keys: &Keys) -> [api_key::Model; 2] {
+fn key_rows(ctx: &Context, account: AccountToken, keys: &ApiKeyPair) -> [api_key::Model; 2] {
     let wall = ctx.clock.now();
     [(KeyKind::Secret, &keys.secret), (KeyKind::Publishable, &keys.publishable)]
         .map(|(kind, key)| key_row(&ctx.vault, account, kind, key, wall))
@@ -199,11 +201,11 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         settlement_delay_days: SETTLEMENT_DELAY_DAYS,
         maximum_charge_cents: MAXIMUM_CHARGE_CENTS,
         pricing: JsonText::of(&Pricing::default()).unwrap_or_else(|_| JsonText::empty_object()),
-        clock_offset: Span::ZERO,
+        clock_offset: TimeSpan::ZERO,
         clock_moves: 0,
         moving_until: None,
         // Nothing goes before.
-        purge_at: now + Span::days(RETENTION_DAYS_MIN),
+        purge_at: now + TimeSpan::days(RETENTION_DAYS_MIN),
         made_by: None,
         referred_by: None,
         status: MerchantStatus::Active,
@@ -265,7 +267,7 @@ fn key_context(account: AccountToken, kind: KeyKind) -> Vec<u8> {
 }
 
 /// The youngest pair.
-pub async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<Keys, Error> {
+pub async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<ApiKeyPair, Error> {
     let rows = api_key::Entity::owned_by(account)
         .filter(api_key::Column::ValidUntil.is_null())
         .order_by_desc(api_key::Column::CreatedAt)
@@ -279,5 +281,8 @@ pub async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<Keys, Er
         let plain = unseal(ctx, &key_context(account, kind), row.sealed_by, &row.sealed).await?;
         String::from_utf8(plain.to_vec()).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
     };
-    Ok(Keys { secret: youngest(KeyKind::Secret).await?, publishable: youngest(KeyKind::Publishable).await? })
+    Ok(ApiKeyPair {
+        secret: youngest(KeyKind::Secret).await?,
+        publishable: youngest(KeyKind::Publishable).await?,
+    })
 }

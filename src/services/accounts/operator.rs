@@ -11,7 +11,7 @@ use super::settings;
 use crate::error::Error;
 use crate::params::account::ChangedSettings;
 use crate::params::{self, Params};
-use crate::services::audit::{self, Act};
+use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Account;
 use crate::store::Store;
 use crate::views::account::AccountSettings;
@@ -64,7 +64,7 @@ pub async fn change(
         faults.add(word, "can't be blank");
     }
     let asked = Params { value, faults }.valid()?;
-    let act = Act::on(Action::AccountChanged, account.id(), to);
+    let act = OperatorAction::on(Action::AccountChanged, account.id(), to);
     let change = (account.id(), account.now, asked, act);
     let unit = store.write(change, |tx, (id, now, asked, act)| {
         async move {

@@ -6,7 +6,7 @@
 use entity::account::{self, Column};
 use entity::counter::Counted;
 use entity::{
-    AccountToken, ChargeToken, FileToken, Owned, Span, Timestamp, api_key, balance, bank_account, card,
+    AccountToken, ChargeToken, FileToken, Owned, TimeSpan, Timestamp, api_key, balance, bank_account, card,
     challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file,
     foretold_dispute, idempotency_answer, idempotency_key, journal_entry, key_use, logged_request, merchant,
     plan, posting, recipient, refund, snapshot, snapshot_file, snapshot_part, stray_blob, subscription,
@@ -21,7 +21,7 @@ use sea_orm::{
     Select, UpdateMany,
 };
 
-use super::copies::{Copied, Of};
+use super::snapshot_rows::{Copied, Of};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{ACCOUNT_QUIET_AFTER, RETENTION_DAYS_MAX, WIPE_BATCH};
 use crate::services::context::{Account, Context};
@@ -33,17 +33,17 @@ use crate::store::{Tx, WordTable};
 /// Refusals: `not_found`.
 pub async fn close(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
     let id: AccountToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let closing = Closing { id, by: account.id(), wall: ctx.clock.now() };
+    let closing = CloseAccountUnit { id, by: account.id(), wall: ctx.clock.now() };
     idempotency::write(ctx, account, closing, |tx, closing| closing.record(tx).boxed()).await
 }
 
-struct Closing {
+struct CloseAccountUnit {
     id: AccountToken,
     by: AccountToken,
     wall: Timestamp,
 }
 
-impl Closing {
+impl CloseAccountUnit {
     /// Of many at once, one closes it.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         let by_maker = Column::MadeBy.eq(self.by);
@@ -71,7 +71,7 @@ fn closed(id: AccountToken, wall: Timestamp) -> UpdateMany<account::Entity> {
         // Nobody pays it out any more.
         .col_expr(Column::SettlesAt, Expr::value(None::<i64>))
         // Nobody counts meanwhile what was kept long enough.
-        .col_expr(Column::PurgeAt, Expr::value((wall + Span::days(RETENTION_DAYS_MAX)).millis()))
+        .col_expr(Column::PurgeAt, Expr::value((wall + TimeSpan::days(RETENTION_DAYS_MAX)).millis()))
 }
 
 /// No key opens it any more.

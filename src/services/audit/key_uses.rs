@@ -17,10 +17,10 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder
 
 use crate::error::Error;
 use crate::limits::{AUDIT_KEPT, KEY_ADDRESSES_MAX, KEY_USES_BATCH, KEYS_COUNTED_MAX};
-use crate::secret::Secret;
+use crate::runtime::request_context;
+use crate::sensitive::secret::Secret;
 use crate::services::context::Context;
 use crate::store::{Tx, about};
-use crate::under_way;
 use crate::vault::{Purpose, Vault};
 
 /// A keyed hash of a key, as `api_keys` has it.
@@ -82,7 +82,7 @@ pub struct KeyUses(Mutex<HashMap<(Hash, Day), Vec<Uses>>>);
 impl KeyUses {
     /// The request under way has opened an account with a key. Work of no request (a worker's) uses none.
     pub fn count(&self, key: Key, wall: Timestamp) {
-        let Some(address) = under_way::address() else { return };
+        let Some(address) = request_context::address() else { return };
         let from = match key.kind {
             KeyKind::Secret => Some(address),
             KeyKind::Publishable => None,

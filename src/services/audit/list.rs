@@ -10,7 +10,7 @@ use crate::views::audit::AuditRecord;
 
 /// What of the trail is wanted.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct AuditFilter {
     /// About this account only.
     pub account: Option<AccountToken>,
     /// From this instant on, by the wall clock.
@@ -24,8 +24,8 @@ pub struct Asked {
 /// A page of the trail, newest first: acts of operators at their time, uses of a key at the last one of the day.
 ///
 /// Both tables are read as deep as the page lies and no deeper.
-pub async fn list(store: &Store, asked: Asked) -> Result<Vec<AuditRecord>, Error> {
-    let Asked { account, since, until, paging } = asked;
+pub async fn list(store: &Store, asked: AuditFilter) -> Result<Vec<AuditRecord>, Error> {
+    let AuditFilter { account, since, until, paging } = asked;
     let deep = paging.offset().saturating_add(paging.per_page);
     let acts = {
         use audit_entry::Column;

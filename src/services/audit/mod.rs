@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 pub use self::key_uses::KeyUses;
-pub use self::list::{Asked, list};
+pub use self::list::{AuditFilter, list};
 use super::context::Context;
 use crate::error::Error;
 use crate::limits::AUDIT_KEPT;
@@ -26,7 +26,7 @@ use crate::store::{Operator, Store, Tx};
 
 /// What an operator does.
 #[derive(Debug)]
-pub struct Act {
+pub struct OperatorAction {
     /// What.
     pub action: Action,
     /// Whose account it is about, where it is about one.
@@ -37,7 +37,7 @@ pub struct Act {
     pub detail: Value,
 }
 
-impl Act {
+impl OperatorAction {
     /// About an account.
     pub fn on(action: Action, account: AccountToken, detail: Value) -> Self {
         Self::about(action, account, account.to_string(), detail)
@@ -62,7 +62,7 @@ impl Act {
 }
 
 /// Record an act with what it changes, if an operator does it.
-pub fn record(tx: &Tx, act: &Act) -> Result<(), Error> {
+pub fn record(tx: &Tx, act: &OperatorAction) -> Result<(), Error> {
     if let Some(operator) = tx.operator() {
         tx.append(&act.entry(tx.id(), operator)?);
     }
@@ -70,22 +70,23 @@ pub fn record(tx: &Tx, act: &Act) -> Result<(), Error> {
 }
 
 /// Record an act that changes nothing: it has told somebody something.
-pub async fn record_alone(store: &Store, act: Act) -> Result<(), Error> {
+pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Error> {
     store.write(act, |tx, act| async move { record(tx, act) }.boxed()).await
 }
 
 /// Record that somebody has signed in at the dashboard with the operator's key, and from where.
 pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
     let (action, subject) = (Action::OperatorSignedIn, "dashboard".into());
-    at_dashboard(ctx, Act { action, account: None, subject, detail: json!({ "from": from }) }).await
+    at_dashboard(ctx, OperatorAction { action, account: None, subject, detail: json!({ "from": from }) })
+        .await
 }
 
 /// Record that he looks at an account from now on.
 pub async fn viewed(ctx: &Context, account: AccountToken, from: IpAddr) -> Result<(), Error> {
-    at_dashboard(ctx, Act::on(Action::AccountViewed, account, json!({ "from": from }))).await
+    at_dashboard(ctx, OperatorAction::on(Action::AccountViewed, account, json!({ "from": from }))).await
 }
 
-async fn at_dashboard(ctx: &Context, act: Act) -> Result<(), Error> {
+async fn at_dashboard(ctx: &Context, act: OperatorAction) -> Result<(), Error> {
     let operator = Operator { name: "whoever has the operator's key".into(), at: ctx.clock.now() };
     let entry = act.entry(ctx.ids.next(), &operator)?;
     let unit = ctx.store.write(entry, |tx, entry| {

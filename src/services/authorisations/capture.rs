@@ -8,10 +8,10 @@ use super::find::by_token;
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::authorisation::NewCapture;
-use crate::services::charges::follow::follow;
-use crate::services::charges::order::Settlement;
+use crate::services::charges::capture_void::capture_or_void;
+use crate::services::charges::order::SettlementAmounts;
 use crate::services::charges::outcome;
-use crate::services::charges::state::Action;
+use crate::services::charges::state::ChargeAction;
 use crate::services::context::{Account, Context, Ctx};
 use crate::views::charge::Charge;
 
@@ -28,7 +28,7 @@ pub async fn capture(
     let row = by_token(ctx, account, token).await?;
     let amount = amount(&row, params)?;
     let row = planned(ctx, account, row, amount)?;
-    let (now, row) = follow(ctx, account, row, Action::Capture).await?;
+    let (now, row) = capture_or_void(ctx, account, row, ChargeAction::Capture).await?;
     Ok(Charge::at(now, outcome::captured(&row)?))
 }
 
@@ -61,7 +61,7 @@ fn planned(
 ) -> Result<charge::Model, Error> {
     let card: Priced = serde_json::from_str(row.card.as_str())?;
     let money = (amount, row.currency, row.rate);
-    let settlement = Settlement::of(account, money, (&card.issuing_country, card.scheme), None)?;
+    let settlement = SettlementAmounts::of(account, money, (&card.issuing_country, card.scheme), None)?;
     row.amount_captured = Some(amount);
     row.captured_as = Some(ctx.ids.token());
     row.settlement_amount = settlement.amount;

@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::views::authorisation::Authorisation;
 
 /// One authorisation, failed ones included.
@@ -19,7 +19,11 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Autho
 }
 
 /// The account's authorisations, newest first, failed ones included.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Authorisation>, Error> {
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    paging: Paging,
+) -> Result<ListPage<Authorisation>, Error> {
     let rows = charge::Entity::owned_by(account.id()).filter(charge::listed_authorisations());
     let page = List::newest_first(account.id(), rows).counted(ctx, Counted::Authorisations, paging).await?;
     Ok(page.map(|row| Authorisation::at(account.now, row)))

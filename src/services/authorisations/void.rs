@@ -2,8 +2,8 @@
 
 use super::find::by_token;
 use crate::error::Error;
-use crate::services::charges::follow::follow;
-use crate::services::charges::state::Action;
+use crate::services::charges::capture_void::capture_or_void;
+use crate::services::charges::state::ChargeAction;
 use crate::services::context::{Account, Ctx};
 use crate::views::authorisation::Authorisation;
 
@@ -13,6 +13,6 @@ use crate::views::authorisation::Authorisation;
 /// `authorisation_expired`; then the acquirer's, `gateway_error`.
 pub async fn void(ctx: &Ctx, account: &Account, token: &str) -> Result<Authorisation, Error> {
     let row = by_token(ctx, account, token).await?;
-    let (now, row) = follow(ctx, account, row, Action::Void).await?;
+    let (now, row) = capture_or_void(ctx, account, row, ChargeAction::Void).await?;
     Ok(Authorisation::at(now, row))
 }

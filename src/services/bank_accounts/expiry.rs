@@ -6,15 +6,15 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use crate::error::Error;
-use crate::services::clocks;
 use crate::services::context::Context;
-use crate::services::due_work::{DueWork, Ran, Reach, Subject};
-use crate::services::moment::Moment;
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 
 /// Bank accounts whose unused tokens have expired are deleted.
-pub struct Expiry;
+pub struct BankAccountExpiryWork;
 
-impl DueWork for Expiry {
+impl DueWork for BankAccountExpiryWork {
     type Entity = bank_account::Entity;
     const NAME: &'static str = "expired_bank_account";
     const AT: Column = Column::ExpiresAt;
@@ -25,18 +25,18 @@ impl DueWork for Expiry {
         clocks::due(&unused, Column::ExpiresAt, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<bank_account::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<bank_account::Entity> {
         // Only unused ones have a time.
         bank_account::Entity::owned_by(reach.account)
     }
 
-    fn subject(row: &bank_account::Model) -> Subject {
+    fn subject(row: &bank_account::Model) -> DueRow {
         let at = row.expires_at.unwrap_or(row.created_at);
-        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: bank_account::Model) -> Result<Ran, Error> {
-        let unit = ctx.store.write((row, moment.mark()), |tx, (seen, mark)| {
+    async fn work(ctx: &Context, moment: &WorkTime, row: bank_account::Model) -> Result<WorkResult, Error> {
+        let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
             async move {
                 let expired = bank_account::Entity::delete_many()
                     .filter(Column::AccountId.eq(seen.account_id))
@@ -44,10 +44,10 @@ impl DueWork for Expiry {
                     .filter(Column::State.eq(BankAccountState::Unused));
                 if expired.exec(tx).await?.rows_affected == 0 {
                     // Used in time.
-                    return Ok(Ran::Nothing);
+                    return Ok(WorkResult::Skipped);
                 }
                 mark.set(tx).await?;
-                Ok(Ran::Quietly)
+                Ok(WorkResult::Silent)
             }
             .boxed()
         });

@@ -3,7 +3,7 @@
 mod branches;
 mod expiry;
 
-pub use expiry::Expiry;
+pub use expiry::BankAccountExpiryWork;
 
 use entity::bank_account::{self, BankAccountState, Column};
 use entity::{AccountToken, BankAccountToken, JsonText, Owned, Timestamp, account};
@@ -12,15 +12,15 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
 use super::context::{Account, Context};
-use super::data_keys::anew::Sealed;
+use super::data_keys::reencrypt::SealedTable;
 use super::data_keys::unseal;
 use super::idempotency;
 use crate::error::Error;
 use crate::limits::{BANK_ACCOUNT_DIGITS_MAX, BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS};
 use crate::params::bank_account::NewBankAccount;
 use crate::params::rules::bsb_digits;
-use crate::params::{Faults, Params};
-use crate::secret::Secret;
+use crate::params::{FieldErrors, Params};
+use crate::sensitive::secret::Secret;
 use crate::store::Tx;
 use crate::views::bank_account::BankAccount;
 
@@ -54,7 +54,7 @@ pub async fn store(
 }
 
 /// Check a bank account's parameters, whose names begin with `at`: the digits of its branch, if they are these.
-pub fn check(given: &NewBankAccount, at: &str, faults: &mut Faults) -> Option<String> {
+pub fn check(given: &NewBankAccount, at: &str, faults: &mut FieldErrors) -> Option<String> {
     // What is no bank account at all is one fault; its placeholder has no more.
     if faults.has(at.trim_end_matches('.')) {
         return None;
@@ -78,7 +78,7 @@ pub fn present(
     account: &Account,
     given: &NewBankAccount,
     at: &str,
-    faults: &mut Faults,
+    faults: &mut FieldErrors,
 ) -> Option<bank_account::Model> {
     let bsb = check(given, at, faults)?;
     let number = given.number.expose().trim();
@@ -131,7 +131,7 @@ fn context(account: AccountToken, id: BankAccountToken) -> Vec<u8> {
     format!("account number of {id} of {account}").into_bytes()
 }
 
-impl Sealed for bank_account::Entity {
+impl SealedTable for bank_account::Entity {
     const SEALED_BY: Column = Column::SealedBy;
     const SEALED: &'static [Column] = &[Column::NumberSealed];
 
@@ -192,7 +192,7 @@ pub async fn attach(
         .filter(Column::ExpiresAt.gt(now))
         .col_expr(Column::State, Expr::value(ActiveEnum::into_value(BankAccountState::Attached)))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
-    Ok(tx.guard(attached).await?)
+    Ok(tx.compare_and_set(attached).await?)
 }
 
 /// A recipient has another one now: transfers keep what they show.

@@ -6,15 +6,15 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use crate::error::Error;
-use crate::services::clocks;
 use crate::services::context::Context;
-use crate::services::due_work::{DueWork, Ran, Reach, Subject};
-use crate::services::moment::Moment;
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 
 /// Cards whose unused tokens have expired are erased.
-pub struct Expiry;
+pub struct CardExpiryWork;
 
-impl DueWork for Expiry {
+impl DueWork for CardExpiryWork {
     type Entity = card::Entity;
     const NAME: &'static str = "expired_card";
     const AT: Column = Column::ExpiresAt;
@@ -25,19 +25,19 @@ impl DueWork for Expiry {
         clocks::due(&unused, Column::ExpiresAt, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<card::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<card::Entity> {
         // Only unused and reserved ones have a time. PostgreSQL takes a state that equals something for rare, until it
         // has counted, and would sort all of them.
         card::Entity::owned_by(reach.account).filter(Column::State.ne(CardState::Reserved))
     }
 
-    fn subject(row: &card::Model) -> Subject {
+    fn subject(row: &card::Model) -> DueRow {
         let at = row.expires_at.unwrap_or(row.created_at);
-        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: card::Model) -> Result<Ran, Error> {
-        let unit = ctx.store.write((row, moment.mark()), |tx, (seen, mark)| {
+    async fn work(ctx: &Context, moment: &WorkTime, row: card::Model) -> Result<WorkResult, Error> {
+        let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
             async move {
                 let expired = card::Entity::delete_many()
                     .filter(Column::AccountId.eq(seen.account_id))
@@ -45,10 +45,10 @@ impl DueWork for Expiry {
                     .filter(Column::State.eq(CardState::Unused));
                 if expired.exec(tx).await?.rows_affected == 0 {
                     // Used in time.
-                    return Ok(Ran::Nothing);
+                    return Ok(WorkResult::Skipped);
                 }
                 mark.set(tx).await?;
-                Ok(Ran::Quietly)
+                Ok(WorkResult::Silent)
             }
             .boxed()
         });

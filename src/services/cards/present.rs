@@ -4,26 +4,26 @@ use entity::card::{self, CardState, SourceType};
 use sea_orm::ActiveEnum;
 
 use crate::acquirer::{CardInfo, NetworkProof};
-use crate::card_number::{CardNumber, cvc_length};
 use crate::error::Error;
-use crate::params::Faults;
+use crate::params::FieldErrors;
 use crate::params::card::NewCard;
 use crate::params::payment_source::NewNetworkToken;
-use crate::secret::Secret;
+use crate::sensitive::card_number::{CardNumber, cvc_length};
+use crate::sensitive::secret::Secret;
+use crate::services::acquirer_lookup;
 use crate::services::context::{Account, Context};
-use crate::services::directory;
 use crate::wallet::WalletCard;
 
 /// A card whose parameters are right, with what its row holds as ciphertext only.
-pub struct Presented {
+pub struct ValidatedCard {
     /// Its row, as yet without ciphertexts.
     pub row: card::Model,
     /// What it pays by.
-    pub digits: Digits,
+    pub digits: CardCredentials,
 }
 
 /// What a card pays by.
-pub struct Digits {
+pub struct CardCredentials {
     /// The number.
     pub number: Secret,
     /// The card verification code.
@@ -44,8 +44,8 @@ pub async fn present(
     account: &Account,
     card: &NewCard,
     at: &str,
-    faults: &mut Faults,
-) -> Result<Option<Presented>, Error> {
+    faults: &mut FieldErrors,
+) -> Result<Option<ValidatedCard>, Error> {
     // What is no card at all is one fault; its placeholder has no more.
     if faults.has(at.trim_end_matches('.')) {
         return Ok(None);
@@ -70,8 +70,8 @@ pub async fn present(
         address_country: Some(card.address_country.clone()),
         ..numbered(ctx, account, info, &number, expiry)
     };
-    let digits = Digits { number: number.digits().clone(), cvc: Some(cvc.into()), network: None };
-    Ok(Some(Presented { row, digits }))
+    let digits = CardCredentials { number: number.digits().clone(), cvc: Some(cvc.into()), network: None };
+    Ok(Some(ValidatedCard { row, digits }))
 }
 
 /// The same for a network token.
@@ -80,8 +80,8 @@ pub async fn of_network(
     account: &Account,
     token: &NewNetworkToken,
     at: &str,
-    faults: &mut Faults,
-) -> Result<Option<Presented>, Error> {
+    faults: &mut FieldErrors,
+) -> Result<Option<ValidatedCard>, Error> {
     if faults.has(at.trim_end_matches('.')) {
         return Ok(None);
     }
@@ -93,8 +93,8 @@ pub async fn of_network(
     row.network_type = Some(token.network_type.clone());
     row.network_format = Some(CRYPTOGRAM_3DS.into());
     let network = NetworkProof { eci: token.eci.clone(), cryptogram: token.cryptogram.clone() };
-    let digits = Digits { number: number.digits().clone(), cvc: None, network: Some(network) };
-    Ok(Some(Presented { row, digits }))
+    let digits = CardCredentials { number: number.digits().clone(), cvc: None, network: Some(network) };
+    Ok(Some(ValidatedCard { row, digits }))
 }
 
 /// The same for what was in a wallet's payload, which is as it is: of a card that cannot pay there is none.
@@ -103,8 +103,8 @@ pub async fn of_wallet(
     account: &Account,
     wallet: SourceType,
     card: WalletCard,
-) -> Result<Option<Presented>, Error> {
-    let mut faults = Faults::default();
+) -> Result<Option<ValidatedCard>, Error> {
+    let mut faults = FieldErrors::default();
     let known = known(ctx, &card.number, "", &mut faults).await?;
     let expiry = expiry(account, (card.expiry_month, card.expiry_year), "", &mut faults);
     let Some((info, number)) = known else { return Ok(None) };
@@ -116,7 +116,10 @@ pub async fn of_wallet(
     row.network_type = Some(wallet.to_value());
     row.network_format = Some(CRYPTOGRAM_3DS.into());
     let network = card.cryptogram.map(|cryptogram| NetworkProof { eci: card.eci, cryptogram });
-    Ok(Some(Presented { row, digits: Digits { number: number.digits().clone(), cvc: None, network } }))
+    Ok(Some(ValidatedCard {
+        row,
+        digits: CardCredentials { number: number.digits().clone(), cvc: None, network },
+    }))
 }
 
 /// A number that the acquirer takes.
@@ -124,10 +127,10 @@ async fn known(
     ctx: &Context,
     number: &Secret,
     at: &str,
-    faults: &mut Faults,
+    faults: &mut FieldErrors,
 ) -> Result<Option<(CardInfo, CardNumber)>, Error> {
     let known = match CardNumber::parse(number) {
-        Some(possible) => directory::card(ctx, &possible).await?.map(|info| (info, possible)),
+        Some(possible) => acquirer_lookup::card(ctx, &possible).await?.map(|info| (info, possible)),
         None => None,
     };
     if known.is_none() && !number.expose().trim().is_empty() {
@@ -137,7 +140,7 @@ async fn known(
 }
 
 /// Year and month, comparable with the calendar's; two-digit years are 20xx (decisions 4).
-fn expiry(account: &Account, (month, year): (i64, i64), at: &str, faults: &mut Faults) -> (i32, u32) {
+fn expiry(account: &Account, (month, year): (i64, i64), at: &str, faults: &mut FieldErrors) -> (i32, u32) {
     let year = if year < 100 { year + 2000 } else { year };
     let expiry = (i32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(0));
     let params = ["expiry_month", "expiry_year"].map(|param| format!("{at}{param}"));

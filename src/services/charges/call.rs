@@ -3,14 +3,14 @@
 use entity::Timestamp;
 use entity::charge::{self, ChargeState};
 
-use super::state::Action;
+use super::state::ChargeAction;
 use crate::acquirer::{CallKey, Failure, NoAnswer};
-use crate::crash;
 use crate::limits::{ACQUIRER_CALL_START, SETTLE_AFTER};
+use crate::runtime::crash_points;
+use crate::runtime::request_context::{Wait, waiting};
 use crate::services::context::Context;
-use crate::services::moment::Moment;
-use crate::trace::{Kind, Span};
-use crate::under_way::{Wait, waiting};
+use crate::services::due_work::work_time::WorkTime;
+use crate::trace::{Span, SpanKind};
 
 /// A payment is made by one call only, so its key needs no number. One that waits once more, because a snapshot was put
 /// back, is answered as it was the first time.
@@ -19,10 +19,10 @@ pub(super) fn creation_key(row: &charge::Model) -> CallKey {
 }
 
 /// The key of the capture or void in flight.
-pub(super) fn key(row: &charge::Model, action: Action) -> CallKey {
+pub(super) fn key(row: &charge::Model, action: ChargeAction) -> CallKey {
     let action = match action {
-        Action::Capture => call_name(ChargeState::Capturing),
-        Action::Void => call_name(ChargeState::Voiding),
+        ChargeAction::Capture => call_name(ChargeState::Capturing),
+        ChargeAction::Void => call_name(ChargeState::Voiding),
     };
     CallKey::new(row.token(), &format!("{action}:{}", row.call))
 }
@@ -44,7 +44,7 @@ pub(in crate::services) fn call_name(state: ChargeState) -> &'static str {
 /// Call the acquirer for the attempt in `row`, within its times.
 pub(in crate::services) async fn ask<T>(
     ctx: &Context,
-    moment: &Moment,
+    moment: &WorkTime,
     row: &charge::Model,
     call: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
@@ -52,27 +52,27 @@ pub(in crate::services) async fn ask<T>(
         return Err(Failure::NoAnswer);
     }
     let name = call_name(row.state);
-    crash::point(name, "call.before");
+    crash_points::point(name, "call.before");
     let answer = made(ctx, moment, name, call).await;
-    crash::point(name, "call.after");
+    crash_points::point(name, "call.after");
     answer
 }
 
 /// Make a call of this name, counted and traced, and wait for it as long as the moment has patience.
 pub(in crate::services) async fn made<T>(
     ctx: &Context,
-    moment: &Moment,
+    moment: &WorkTime,
     name: &str,
     call: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     metrics::counter!("card_payments_acquirer_calls_total").increment(1);
     let mut span = span(name);
-    let answer = tokio::time::timeout(moment.patience(ctx), call);
+    let answer = tokio::time::timeout(moment.call_timeout(ctx), call);
     let answer = span.run(waiting(Wait::Acquirer, answer)).await.unwrap_or(Err(Failure::NoAnswer));
     match &answer {
         Ok(_) => {}
         // An answer like any other.
-        Err(Failure::Declined(decline)) => span.tell("card_payments.decline", decline.code()),
+        Err(Failure::Declined(decline)) => span.set_attribute("card_payments.decline", decline.code()),
         Err(Failure::GatewayError) => span.fail("gateway_error"),
         Err(Failure::NoAnswer) => span.fail("no_answer"),
         Err(Failure::Closed) => span.fail("closed"),
@@ -81,19 +81,20 @@ pub(in crate::services) async fn made<T>(
 }
 
 fn span(name: &str) -> Span {
-    let mut span = Span::begin("acquirer call", Kind::Client);
-    span.tell("card_payments.acquirer_call", name);
+    let mut span = Span::begin("acquirer call", SpanKind::Client);
+    span.set_attribute("card_payments.acquirer_call", name);
     span
 }
 
 /// Settle a key, within the same time.
 pub(super) async fn within_time<T>(
     ctx: &Context,
-    moment: &Moment,
+    moment: &WorkTime,
     call: impl Future<Output = Result<T, NoAnswer>>,
 ) -> Result<T, NoAnswer> {
     let mut span = span("settle");
-    let answer = span.run(tokio::time::timeout(moment.patience(ctx), call)).await.unwrap_or(Err(NoAnswer));
+    let answer =
+        span.run(tokio::time::timeout(moment.call_timeout(ctx), call)).await.unwrap_or(Err(NoAnswer));
     if answer.is_err() {
         span.fail("no_answer");
     }

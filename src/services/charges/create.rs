@@ -5,18 +5,18 @@ use entity::{Timestamp, charge};
 use futures::FutureExt;
 
 use super::call::{ask, call_name};
-use super::order::{Intent, Order};
-use super::outcome::{self, Verdict};
-use super::settle;
-use crate::acquirer::{Approval, Authorise, Failure};
-use crate::crash;
+use super::order::{ChargeIntent, ChargeOrder};
+use super::outcome::{self, AttemptResult};
+use super::recover;
+use crate::acquirer::{Approval, AuthoriseCall, Failure};
 use crate::error::{Error, ErrorCode};
-use crate::services::accounts::faults::{self, Fares};
+use crate::runtime::crash_points;
+use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::cards;
-use crate::services::claim::Claim;
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::moment::Moment;
-use crate::services::payment::TokenUse;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::idempotency::claim::IdempotencyClaim;
+use crate::services::payer::TokenUse;
 use crate::store::Tx;
 
 /// Take an order through the three steps: captured at once, or authorised to be captured later. The answer is the row of
@@ -28,7 +28,7 @@ use crate::store::Tx;
 pub(in crate::services) async fn pay(
     ctx: &Ctx,
     account: &Account,
-    order: Order,
+    order: ChargeOrder,
 ) -> Result<(Timestamp, charge::Model), Error> {
     let (task, account) = (ctx.clone(), account.clone());
     ctx.in_own_task(async move { in_three_steps(&task, &account, order).await }).await
@@ -37,15 +37,16 @@ pub(in crate::services) async fn pay(
 async fn in_three_steps(
     ctx: &Context,
     account: &Account,
-    order: Order,
+    order: ChargeOrder,
 ) -> Result<(Timestamp, charge::Model), Error> {
-    let Order { intent, call } = order;
+    let ChargeOrder { intent, call } = order;
     let (row, token) = (intent.row.clone(), intent.token);
     let fares = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
-    crash::point(call_name(row.state), "intent.after");
-    account.claim().into_iter().for_each(Claim::hold);
+    crash_points::point(call_name(row.state), "intent.after");
+    account.claim().into_iter().for_each(IdempotencyClaim::hold);
 
-    let Some(verdict) = verdict(ctx, &Moment::passing(account.clone()), &row, fares, call).await else {
+    let Some(verdict) = verdict(ctx, &WorkTime::on_running_clock(account.clone()), &row, fares, call).await
+    else {
         // A worker settles it. Until then nobody is told that anything was charged.
         return Err(Error::from(ErrorCode::GatewayError).about(&row));
     };
@@ -58,17 +59,17 @@ async fn in_three_steps(
 /// and draws how the call will fare.
 ///
 /// Refusals: `idempotency_key_in_use`, `token_already_used`.
-pub(in crate::services) async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Fares, Error> {
+pub(in crate::services) async fn record_intent(tx: &Tx, intent: &ChargeIntent) -> Result<FaultPlan, Error> {
     record_row(tx, intent).await?;
     let fares = faults::draw(tx, &intent.account).await?;
-    crash::point(call_name(intent.row.state), "intent.before");
+    crash_points::point(call_name(intent.row.state), "intent.before");
     Ok(fares)
 }
 
 /// The same for a payment of which the acquirer is not asked yet.
 ///
 /// Refusals: `idempotency_key_in_use`, `token_already_used`.
-pub(in crate::services) async fn record_row(tx: &Tx, intent: &Intent) -> Result<(), Error> {
+pub(in crate::services) async fn record_row(tx: &Tx, intent: &ChargeIntent) -> Result<(), Error> {
     let row = &intent.row;
     if let Some(claim) = intent.account.claim() {
         claim.record(tx, row.account_id, intent.wall)?;
@@ -90,23 +91,25 @@ pub(in crate::services) async fn record_row(tx: &Tx, intent: &Intent) -> Result<
 /// knows its own clock only.
 pub(in crate::services) async fn verdict(
     ctx: &Context,
-    moment: &Moment,
+    moment: &WorkTime,
     row: &charge::Model,
-    fares: Fares,
-    mut call: Authorise,
-) -> Option<Verdict> {
+    fares: FaultPlan,
+    mut call: AuthoriseCall,
+) -> Option<AttemptResult> {
     let expiry = (call.expiry_year, u32::try_from(call.expiry_month).unwrap_or_default());
     if cards::has_expired(expiry, moment.now(ctx)) {
-        return Some(Verdict::Failed { failure: Decline::ExpiredCard.into(), spent: true });
+        return Some(AttemptResult::Failed { failure: Decline::ExpiredCard.into(), spent: true });
     }
     // What was ordered for this very attempt goes before what was ordered for all of the account's.
     call.forced = call.forced.or(fares.outcome);
     // No latency is added while a clock is moved.
-    let fares = if moment.is_passing() { fares } else { fares.at_once() };
-    match ask(ctx, moment, row, fares.late(ctx.acquirer.authorise(call))).await {
-        Ok(Approval { reference }) => Some(Verdict::Approved { reference }),
-        Err(Failure::Declined(decline)) => Some(Verdict::Failed { failure: decline.into(), spent: true }),
-        Err(Failure::GatewayError | Failure::Closed) => Some(settle::nothing_charged()),
-        Err(Failure::NoAnswer) => settle::creation(ctx, moment, row).await,
+    let fares = if moment.is_on_running_clock() { fares } else { fares.at_once() };
+    match ask(ctx, moment, row, fares.with_latency(ctx.acquirer.authorise(call))).await {
+        Ok(Approval { reference }) => Some(AttemptResult::Approved { reference }),
+        Err(Failure::Declined(decline)) => {
+            Some(AttemptResult::Failed { failure: decline.into(), spent: true })
+        }
+        Err(Failure::GatewayError | Failure::Closed) => Some(recover::nothing_charged()),
+        Err(Failure::NoAnswer) => recover::creation(ctx, moment, row).await,
     }
 }

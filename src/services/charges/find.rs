@@ -8,26 +8,26 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, Value};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
-use crate::services::accounts::{self, Beside, THERE};
+use crate::services::accounts::{self, AccountJoin, IS_PRESENT};
 use crate::services::context::{Account, Context};
 use crate::services::customers;
 use crate::services::ledger::lines;
-use crate::services::page::{List, Page};
-use crate::store::{Worded, record};
+use crate::services::page::{List, ListPage};
+use crate::store::{CachedStatement, record};
 use crate::views::charge::{Charge, ShownCharge};
 
 /// A charge that is named by its token, failed and pending ones included.
-pub struct Named(ChargeToken);
+pub struct ChargeByToken(ChargeToken);
 
-impl Beside for Named {
+impl AccountJoin for ChargeByToken {
     type Record = ShownCharge;
 
     fn named(token: &str) -> Option<Self> {
         token.parse().ok().map(Self)
     }
 
-    fn worded() -> &'static Worded {
-        static WITH_ACCOUNT: Worded = Worded::new();
+    fn worded() -> &'static CachedStatement {
+        static WITH_ACCOUNT: CachedStatement = CachedStatement::new();
         &WITH_ACCOUNT
     }
 
@@ -37,7 +37,7 @@ impl Beside for Named {
         let named = named.and(charge(Column::Origin).ne(Origin::Authorisation));
         statement
             .left_join(charge::Entity, named)
-            .expr_as(charge(Column::Id).is_not_null(), THERE)
+            .expr_as(charge(Column::Id).is_not_null(), IS_PRESENT)
             .columns(ShownCharge::COLUMNS.map(|column| (charge::Entity, column)));
         lines::with_transfer(statement, account, &charge::Entity.into_iden());
     }
@@ -58,7 +58,7 @@ pub fn shown(account: &Account, found: Option<ShownCharge>) -> Result<Charge, Er
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
-    let asked = Named::named(token).ok_or(ErrorCode::NotFound)?;
+    let asked = ChargeByToken::named(token).ok_or(ErrorCode::NotFound)?;
     shown(account, accounts::beside(ctx, account.id(), &asked).await?)
 }
 
@@ -107,8 +107,8 @@ pub(in crate::services) async fn by_token(
 }
 
 /// The account's charges, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Charge>, Error> {
-    static FIRST: Worded = Worded::new();
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Charge>, Error> {
+    static FIRST: CachedStatement = CachedStatement::new();
     let owner = account.id();
     let list = || listed(List::newest_first(owner, charge::Entity::owned_by(owner).filter(charge::listed())));
     let values = vec![owner.into(), owner.into(), owner.into()];
@@ -125,7 +125,7 @@ pub async fn of_customer(
     account: &Account,
     customer: &str,
     paging: Params<Paging>,
-) -> Result<Page<Charge>, Error> {
+) -> Result<ListPage<Charge>, Error> {
     let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
     let rows = charge::Entity::owned_by(account.id())
         .filter(Column::CustomerId.eq(customer.id))

@@ -2,16 +2,16 @@
 //! called with no transaction open, the outcome is recorded (decisions 5).
 
 pub(in crate::services) mod call;
+pub mod capture_void;
 pub mod create;
 pub mod find;
-pub mod follow;
 pub(in crate::services) mod order;
 pub(in crate::services) mod outcome;
 pub(in crate::services) mod place;
+pub mod recover;
 pub mod search;
-pub mod settle;
 pub mod state;
 
-pub use find::{Named, list, of_customer, show, shown};
-pub use follow::{capture, void};
+pub use capture_void::{capture, void};
+pub use find::{ChargeByToken, list, of_customer, show, shown};
 pub use search::search;

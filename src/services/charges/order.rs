@@ -6,13 +6,13 @@ use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, Times
 use serde_json::Map;
 
 use super::call::creation_key;
-use crate::acquirer::Authorise;
+use crate::acquirer::AuthoriseCall;
 use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
-use crate::services::cards::Digits;
+use crate::services::cards::CardCredentials;
 use crate::services::context::{Account, Context};
-use crate::services::payment::{Payer, TokenUse};
-use crate::services::words;
+use crate::services::payer::{Payer, TokenUse};
+use crate::services::search_text;
 
 /// Who asks, for what, and how much.
 pub struct Terms {
@@ -44,7 +44,7 @@ pub struct Terms {
 
 /// What is settled of an amount, in AUD cents.
 #[derive(Debug, Clone, Copy)]
-pub struct Settlement {
+pub struct SettlementAmounts {
     /// The amount itself.
     pub amount: i64,
     /// Our fee.
@@ -53,7 +53,7 @@ pub struct Settlement {
     pub platform_fees: i64,
 }
 
-impl Settlement {
+impl SettlementAmounts {
     /// What is settled of an amount that a card of this country and scheme pays.
     pub fn of(
         account: &Account,
@@ -73,7 +73,7 @@ impl Settlement {
 }
 
 /// What is recorded before the acquirer is asked.
-pub struct Intent {
+pub struct ChargeIntent {
     /// In state `processing`.
     pub row: charge::Model,
     /// The card that pays.
@@ -87,19 +87,19 @@ pub struct Intent {
 }
 
 /// An order: what is recorded, and what is asked of the acquirer then.
-pub struct Order {
+pub struct ChargeOrder {
     /// What is recorded, with the row in state `processing`.
-    pub intent: Box<Intent>,
+    pub intent: Box<ChargeIntent>,
     /// The call.
-    pub call: Authorise,
+    pub call: AuthoriseCall,
 }
 
-impl Order {
+impl ChargeOrder {
     /// An order for the account as it stands now, which `payer` pays.
     pub fn new(ctx: &Context, account: &Account, terms: Terms, payer: Payer) -> Result<Self, Error> {
         let Payer { card, shown, digits, token } = payer;
         let Terms { currency, rate, amount, .. } = terms;
-        let settlement = Settlement::of(
+        let settlement = SettlementAmounts::of(
             account,
             (amount, currency, rate),
             (&card.issuing_country, card.scheme),
@@ -158,14 +158,18 @@ impl Order {
             created_at: account.now,
         };
         let call = authorise(&row, &card, digits);
-        let intent = Intent { row, card, token, account: account.clone(), wall: ctx.clock.now() };
+        let intent = ChargeIntent { row, card, token, account: account.clone(), wall: ctx.clock.now() };
         Ok(Self { intent: Box::new(intent), call })
     }
 }
 
 /// The call that makes a payment.
-pub(in crate::services) fn authorise(row: &charge::Model, card: &card::Model, digits: Digits) -> Authorise {
-    Authorise {
+pub(in crate::services) fn authorise(
+    row: &charge::Model,
+    card: &card::Model,
+    digits: CardCredentials,
+) -> AuthoriseCall {
+    AuthoriseCall {
         key: creation_key(row),
         number: digits.number,
         cvc: digits.cvc,
@@ -184,5 +188,7 @@ pub(in crate::services) fn authorise(row: &charge::Model, card: &card::Model, di
 /// The text that a charge's words are looked up in: description, e-mail, metadata values, cardholder name.
 fn words_of(charge: &Terms, cardholder: Option<&str>) -> String {
     let values = charge.metadata.iter().map(|(_, value)| value.as_str());
-    words::kept([charge.description.as_str(), &charge.email].into_iter().chain(values).chain(cardholder))
+    search_text::kept(
+        [charge.description.as_str(), &charge.email].into_iter().chain(values).chain(cardholder),
+    )
 }

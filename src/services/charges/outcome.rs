@@ -8,21 +8,21 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{AuthorisationToken, FailureCode, Owned, Span, Timestamp, foretold_dispute};
+use entity::{AuthorisationToken, FailureCode, Owned, TimeSpan, Timestamp, foretold_dispute};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, SimpleExpr};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, UpdateMany};
 
 use super::call::call_name;
-use super::state::Move;
-use crate::answer::{Answer, Wrap};
-use crate::crash;
+use super::state::ChargeTransition;
 use crate::error::{Error, ErrorCode};
+use crate::response::{ApiResponse, ResponseKind};
+use crate::runtime::crash_points;
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
 use crate::services::disputes::arrival;
 use crate::services::ledger::{self, Entry};
-use crate::services::payment::TokenUse;
+use crate::services::payer::TokenUse;
 use crate::services::{cards, events, idempotency};
 use crate::store::{Tx, WordTable};
 use crate::vault::Vault;
@@ -30,7 +30,7 @@ use crate::views::payment::Payment;
 
 /// What came of a call.
 #[derive(Debug, Clone)]
-pub enum Verdict {
+pub enum AttemptResult {
     /// The card was accepted: captured, or authorised only, as was asked.
     Approved {
         /// The acquirer's own name of the transaction.
@@ -44,12 +44,12 @@ pub enum Verdict {
         spent: bool,
     },
     /// A capture or void is done.
-    Moved(Move),
+    Moved(ChargeTransition),
     /// A capture or void is definitely not done: the charge is authorised again.
     Back,
 }
 
-impl Verdict {
+impl AttemptResult {
     /// What has happened by it to an attempt that was, or was not, to capture at once.
     pub(super) fn emits(&self, capture: bool) -> Option<EventType> {
         match self {
@@ -63,10 +63,10 @@ impl Verdict {
 }
 
 /// A verdict on the attempt as `row` shows it.
-pub(in crate::services) struct Outcome {
+pub(in crate::services) struct RecordOutcomeUnit {
     row: charge::Model,
     token: TokenUse,
-    verdict: Verdict,
+    verdict: AttemptResult,
     /// By the account's clock.
     now: Timestamp,
     settlement_delay_days: i32,
@@ -75,7 +75,7 @@ pub(in crate::services) struct Outcome {
     vault: Arc<Vault>,
 }
 
-impl Outcome {
+impl RecordOutcomeUnit {
     /// At an instant of the account's clock. What becomes of the card's token is `token`.
     pub fn new(
         ctx: &Context,
@@ -83,7 +83,7 @@ impl Outcome {
         now: Timestamp,
         row: charge::Model,
         token: TokenUse,
-        verdict: Verdict,
+        verdict: AttemptResult,
     ) -> Self {
         let settlement_delay_days = account.settings().settlement_delay_days;
         let disputed = is_disputed(ctx, &row, &verdict);
@@ -91,10 +91,12 @@ impl Outcome {
     }
 }
 
-fn is_disputed(ctx: &Context, row: &charge::Model, verdict: &Verdict) -> bool {
+fn is_disputed(ctx: &Context, row: &charge::Model, verdict: &AttemptResult) -> bool {
     let reference = match verdict {
-        Verdict::Approved { reference } => Some(reference),
-        Verdict::Moved(_) | Verdict::Back | Verdict::Failed { .. } => row.acquirer_reference.as_ref(),
+        AttemptResult::Approved { reference } => Some(reference),
+        AttemptResult::Moved(_) | AttemptResult::Back | AttemptResult::Failed { .. } => {
+            row.acquirer_reference.as_ref()
+        }
     };
     reference.is_some_and(|reference| ctx.acquirer.is_disputed_once_captured(reference))
 }
@@ -106,13 +108,13 @@ pub(in crate::services) async fn write(
     account: &Account,
     row: charge::Model,
     token: TokenUse,
-    verdict: Verdict,
+    verdict: AttemptResult,
 ) -> Result<(Timestamp, charge::Model), Error> {
     let now = account.now_by(ctx.clock.now());
     let disputed = is_disputed(ctx, &row, &verdict);
     let row = write_at(ctx, account, now, row, token, verdict).await?;
     if disputed && row.state == ChargeState::Captured {
-        arrival::comes_at_once(ctx, account, row.id).await;
+        arrival::open_scheduled_dispute(ctx, account, row.id).await;
     }
     Ok((now, row))
 }
@@ -124,12 +126,12 @@ pub(super) async fn write_at(
     now: Timestamp,
     row: charge::Model,
     token: TokenUse,
-    verdict: Verdict,
+    verdict: AttemptResult,
 ) -> Result<charge::Model, Error> {
-    let outcome = Outcome::new(ctx, account, now, row, token, verdict);
+    let outcome = RecordOutcomeUnit::new(ctx, account, now, row, token, verdict);
     let (name, disputed) = (call_name(outcome.row.state), outcome.disputed);
     let (row, _) = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
-    crash::point(name, "outcome.after");
+    crash_points::point(name, "outcome.after");
     if disputed {
         ctx.due_now.notify_waiters();
     }
@@ -138,26 +140,29 @@ pub(super) async fn write_at(
 
 /// The third step, as a part of its caller's unit. Says how the row stands, and whether that is this outcome's doing: if
 /// not, somebody else has taken the attempt over, and nothing is written here.
-pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(charge::Model, bool), Error> {
+pub(in crate::services) async fn record(
+    tx: &Tx,
+    outcome: &RecordOutcomeUnit,
+) -> Result<(charge::Model, bool), Error> {
     let row = after(outcome);
     if !moved(tx, &outcome.row, &row).await? {
         return Ok((found(tx, &outcome.row).await?, false));
     }
     if let TokenUse::Single(card) = outcome.token {
         match outcome.verdict {
-            Verdict::Approved { .. } | Verdict::Failed { spent: true, .. } => {
+            AttemptResult::Approved { .. } | AttemptResult::Failed { spent: true, .. } => {
                 cards::consume(tx, row.account_id, card).await?;
             }
-            Verdict::Failed { spent: false, .. } => {
+            AttemptResult::Failed { spent: false, .. } => {
                 cards::release(tx, row.account_id, card).await?;
             }
-            Verdict::Moved(_) | Verdict::Back => {}
+            AttemptResult::Moved(_) | AttemptResult::Back => {}
         }
     }
-    let told = told(tx, &row)?;
+    let told = shown_charge(tx, &row)?;
     if told.state == ChargeState::Captured {
         book(tx, outcome, &told);
-        foretell(tx, outcome, &told);
+        schedule_dispute(tx, outcome, &told);
     }
     if told.listed() && !outcome.row.listed() {
         tx.count(told.account_id, Counted::Charges, 1);
@@ -172,19 +177,19 @@ pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(c
     }
     // Of a subscription it is not the charge that its caller is shown.
     let is_another_answer =
-        row.origin == Origin::Subscription && matches!(outcome.verdict, Verdict::Approved { .. });
+        row.origin == Origin::Subscription && matches!(outcome.verdict, AttemptResult::Approved { .. });
     if let Some(hash) = row.claim.as_ref().filter(|_| !is_another_answer) {
         match kept_answer(&outcome.verdict, &row, &shown)? {
-            Some(answer) => idempotency::keep(tx, &outcome.vault, row.account_id, hash, &answer),
-            None => idempotency::free(tx, row.account_id, hash).await?,
+            Some(answer) => idempotency::store_response(tx, &outcome.vault, row.account_id, hash, &answer),
+            None => idempotency::release_key(tx, row.account_id, hash).await?,
         }
     }
-    crash::point(call_name(outcome.row.state), "outcome.before");
+    crash_points::point(call_name(outcome.row.state), "outcome.before");
     Ok((row, true))
 }
 
 /// What the event and the answers show: of an authorisation that is captured, the charge that begins with this commit.
-fn told(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
+fn shown_charge(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
     if !row.is_authorisation() || row.state != ChargeState::Captured {
         return Ok(row.clone());
     }
@@ -213,32 +218,36 @@ pub(in crate::services) fn captured(row: &charge::Model) -> Result<charge::Model
 
 /// What a repeated request gets, from whoever learnt the outcome; nothing where nothing has happened, so that it may
 /// try anew (decisions 2).
-fn kept_answer(verdict: &Verdict, row: &charge::Model, shown: &Payment) -> Result<Option<Answer>, Error> {
+fn kept_answer(
+    verdict: &AttemptResult,
+    row: &charge::Model,
+    shown: &Payment,
+) -> Result<Option<ApiResponse>, Error> {
     Ok(match verdict {
-        Verdict::Approved { .. } => Some(Wrap::Created.finish(shown)?),
-        Verdict::Moved(_) => Some(Wrap::Shown.finish(shown)?),
-        Verdict::Failed { failure, spent: true } => {
-            Some(Answer::refusal(&Error::from(ErrorCode::from(*failure)).about(row), "")?)
+        AttemptResult::Approved { .. } => Some(ResponseKind::Created.finish(shown)?),
+        AttemptResult::Moved(_) => Some(ResponseKind::Shown.finish(shown)?),
+        AttemptResult::Failed { failure, spent: true } => {
+            Some(ApiResponse::refusal(&Error::from(ErrorCode::from(*failure)).about(row), "")?)
         }
-        Verdict::Failed { spent: false, .. } | Verdict::Back => None,
+        AttemptResult::Failed { spent: false, .. } | AttemptResult::Back => None,
     })
 }
 
 /// The row as the verdict leaves it.
-fn after(outcome: &Outcome) -> charge::Model {
+fn after(outcome: &RecordOutcomeUnit) -> charge::Model {
     let mut row = outcome.row.clone();
     row.settle_after = None;
     match &outcome.verdict {
-        Verdict::Approved { reference } => {
+        AttemptResult::Approved { reference } => {
             row.state = if row.capture { ChargeState::Captured } else { ChargeState::Authorised };
             row.acquirer_reference = Some(reference.clone());
         }
-        Verdict::Failed { failure, .. } => {
+        AttemptResult::Failed { failure, .. } => {
             row.state = ChargeState::Failed;
             row.failure = Some(*failure);
         }
-        Verdict::Moved(step) => row.state = step.to,
-        Verdict::Back => row.state = ChargeState::Authorised,
+        AttemptResult::Moved(step) => row.state = step.to,
+        AttemptResult::Back => row.state = ChargeState::Authorised,
     }
     match row.state {
         ChargeState::Captured => row.captured_at = Some(outcome.now),
@@ -255,18 +264,18 @@ fn after(outcome: &Outcome) -> charge::Model {
 
 /// Compare-and-set on state and attempt: a late first attempt loses against its successor.
 async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<bool, Error> {
-    let update = held(seen)
+    let update = compare_with_seen(seen)
         .col_expr(Column::State, word(row.state))
         .col_expr(Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)))
         .col_expr(Column::Failure, Expr::value(row.failure.map(ActiveEnum::into_value)))
         .col_expr(Column::AcquirerReference, Expr::value(row.acquirer_reference.clone()))
         .col_expr(Column::CapturedAt, Expr::value(row.captured_at.map(Timestamp::millis)))
         .col_expr(Column::VoidedAt, Expr::value(row.voided_at.map(Timestamp::millis)));
-    Ok(tx.guard(update).await?)
+    Ok(tx.compare_and_set(update).await?)
 }
 
 /// The charge as long as it stands where it was seen.
-pub(in crate::services) fn held(seen: &charge::Model) -> UpdateMany<charge::Entity> {
+pub(in crate::services) fn compare_with_seen(seen: &charge::Model) -> UpdateMany<charge::Entity> {
     charge::Entity::update_many()
         .filter(Column::AccountId.eq(seen.account_id))
         .filter(Column::Id.eq(seen.id))
@@ -285,7 +294,7 @@ pub(super) async fn found(tx: &Tx, seen: &charge::Model) -> Result<charge::Model
 }
 
 /// The dispute arrives by itself, right after this commit.
-fn foretell(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
+fn schedule_dispute(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
     if outcome.disputed {
         tx.append(&foretold_dispute::Model {
             account_id: row.account_id,
@@ -296,10 +305,10 @@ fn foretell(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
 }
 
 /// Charged = fees + the platform's share + what the merchant gets, on the day it becomes available.
-fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
+fn book(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
     let entry =
         Entry { account: row.account_id, kind: EntryKind::Charge, source: row.id.into(), now: outcome.now };
-    let available_on = (outcome.now + Span::days(outcome.settlement_delay_days.into())).day();
+    let available_on = (outcome.now + TimeSpan::days(outcome.settlement_delay_days.into())).day();
     let others = [
         (Book::Charges, -row.settlement_amount),
         (Book::Fees, row.fees),

@@ -4,14 +4,14 @@ use entity::charge::Origin;
 use entity::{Currency, JsonText};
 use serde_json::Map;
 
-use super::order::{Order, Settlement, Terms};
+use super::order::{ChargeOrder, SettlementAmounts, Terms};
 use crate::error::{Error, ErrorCode};
 use crate::params::charge::{NewCharge, NewThreeDSecure};
-use crate::params::{Params, filled, rules};
-use crate::services::accounts::faults::ordered;
+use crate::params::{Params, non_blank, rules};
+use crate::services::accounts::faults::parse_sandbox_outcome;
+use crate::services::acquirer_lookup;
 use crate::services::context::{Account, Context};
-use crate::services::directory;
-use crate::services::payment::{self, Offered};
+use crate::services::payer::{self, PaymentMethodParams};
 
 /// Check what is asked for, and make an order of it.
 ///
@@ -23,17 +23,17 @@ pub(in crate::services) async fn place(
     origin: Origin,
     params: Params<NewCharge>,
     outcome: Option<&str>,
-) -> Result<Order, Error> {
+) -> Result<ChargeOrder, Error> {
     let Params { value: asked, mut faults } = params;
-    let forced = ordered(outcome, &mut faults);
-    let offered = Offered {
+    let forced = parse_sandbox_outcome(outcome, &mut faults);
+    let offered = PaymentMethodParams {
         card: asked.card.as_ref(),
         card_token: asked.card_token.as_deref(),
         payment_source_token: asked.payment_source_token.as_deref(),
         customer_token: asked.customer_token.as_deref(),
     };
-    let found = payment::find(ctx, account, &offered, &mut faults).await?;
-    let currency = directory::taken(ctx, asked.currency.as_deref()).await?;
+    let found = payer::find(ctx, account, &offered, &mut faults).await?;
+    let currency = acquirer_lookup::taken(ctx, asked.currency.as_deref()).await?;
     if currency.is_none() && !faults.has("currency") {
         faults.add("currency", "is not a supported currency");
     }
@@ -51,7 +51,7 @@ pub(in crate::services) async fn place(
         }
     }
     if let (Some((currency, _)), Some(adjustment)) = (currency, &asked.platform_adjustment)
-        && filled(adjustment.currency.as_deref())
+        && non_blank(adjustment.currency.as_deref())
             .is_some_and(|other| Currency::parse(other) != Some(currency))
     {
         faults.add("platform_adjustment.currency", "must be the currency of the charge");
@@ -60,14 +60,15 @@ pub(in crate::services) async fn place(
     let Some(found) = found else { return Err(faults.into()) };
     let Some((currency, rate)) = currency else { return Err(faults.into()) };
     let payer = match found {
-        payment::Found::Payer(payer) => payer,
+        payer::PayerLookup::Payer(payer) => payer,
         // A token that is spent is refused after every fault of the request's own shape.
-        payment::Found::Spent if faults.is_empty() => return Err(ErrorCode::TokenAlreadyUsed.into()),
-        payment::Found::Spent => return Err(faults.into()),
+        payer::PayerLookup::Spent if faults.is_empty() => return Err(ErrorCode::TokenAlreadyUsed.into()),
+        payer::PayerLookup::Spent => return Err(faults.into()),
     };
     let platform_adjustment = asked.platform_adjustment.as_ref().map(|adjustment| adjustment.amount);
     let card = (payer.card.issuing_country.as_str(), payer.card.scheme);
-    let settlement = Settlement::of(account, (asked.amount, currency, rate), card, platform_adjustment)?;
+    let settlement =
+        SettlementAmounts::of(account, (asked.amount, currency, rate), card, platform_adjustment)?;
     let unreadable = ["amount", "platform_adjustment.amount"].iter().any(|param| faults.has(param));
     if !unreadable && platform_adjustment.is_some() && settlement.entitlement() < 0 {
         let most = rate.amount_max(currency, (settlement.amount - settlement.fees).max(0));
@@ -90,7 +91,7 @@ pub(in crate::services) async fn place(
         platform_adjustment,
         three_d_secure: results(asked.three_d_secure)?,
     };
-    let mut order = Order::new(ctx, account, terms, *payer)?;
+    let mut order = ChargeOrder::new(ctx, account, terms, *payer)?;
     order.call.forced = forced;
     Ok(order)
 }

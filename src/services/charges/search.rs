@@ -17,8 +17,8 @@ use super::find::listed;
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
-use crate::services::words;
+use crate::services::page::{List, ListPage};
+use crate::services::search_text;
 use crate::store::{Reader, WordTable};
 use crate::views::charge::Charge;
 
@@ -29,7 +29,7 @@ pub const SORTS: &[&str] = &["created_at", "amount"];
 const FEW: u64 = 1_000;
 
 /// Search the account's charges.
-pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<Page<Charge>, Error> {
+pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Charge>, Error> {
     let mut rows = charge::Entity::owned_by(account.id()).filter(charge::listed());
     if let Some(from) = search.from {
         rows = rows.filter(Column::CreatedAt.gte(Timestamp::from(from)));
@@ -44,8 +44,8 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
     let list = |rows| listed(List::sorted(account.id(), rows, column, search.ascending));
     let page = match &search.query {
         Some(query) => {
-            let exactly = Exactly::new(query, refunded_by(ctx, account, query).await?);
-            let Found { rows, size, few } = found(ctx, account.id(), rows, query, &exactly).await?;
+            let exactly = ExactMatches::new(query, refunded_by(ctx, account, query).await?);
+            let SearchHits { rows, size, few } = found(ctx, account.id(), rows, query, &exactly).await?;
             let list = if few { list(rows).found_first() } else { list(rows) };
             match size {
                 Some(size) => list.of_size(ctx, size, search.paging).await?,
@@ -59,7 +59,7 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
 }
 
 /// What a query has found.
-struct Found {
+struct SearchHits {
     rows: Select<charge::Entity>,
     /// How many these are, where they have been counted.
     size: Option<u64>,
@@ -73,24 +73,24 @@ async fn found(
     account: AccountToken,
     rows: Select<charge::Entity>,
     query: &str,
-    exactly: &Exactly,
-) -> Result<Found, Error> {
+    exactly: &ExactMatches,
+) -> Result<SearchHits, Error> {
     let (db, backend) = (ctx.store.read(), ctx.store.backend());
     let is_postgres = backend == DbBackend::Postgres;
-    let matches = Condition::any().add(words::contains(backend, Column::SearchText.into_expr(), query));
+    let matches = Condition::any().add(search_text::contains(backend, Column::SearchText.into_expr(), query));
     let matches = exactly.conditions().into_iter().fold(matches, Condition::add);
     if has_trigrams(query) && exactly.by_index() {
         // Looked up once, for the size and the page need them as well, and looking up a word is what takes time.
         let mut looked_up = if is_postgres {
             rows.clone().filter(matches.clone()).select_only().column(Column::Id).into_query()
         } else {
-            ids(account, &words::folded(query), exactly)
+            ids(account, &search_text::folded(query), exactly)
         };
         let ids = db.query_all(looked_up.limit(FEW + 1)).await?;
         let known = ids.len() as u64;
         if known <= FEW {
             let ids: Vec<Uuid> = ids.iter().map(|row| row.try_get("", "id")).collect::<Result<_, _>>()?;
-            return Ok(Found {
+            return Ok(SearchHits {
                 rows: rows.filter(Column::Id.in_subquery(told(backend, &ids)?)),
                 // SQLite's may be there twice, or at another time.
                 size: is_postgres.then_some(known),
@@ -104,7 +104,7 @@ async fn found(
     let ids = at_any_time.clone().select_only().column(Column::Id).into_query();
     let size = count(db, &ids).await?;
     let few = size <= FEW;
-    Ok(Found { rows: if few { at_any_time } else { rows }, size: Some(size), few })
+    Ok(SearchHits { rows: if few { at_any_time } else { rows }, size: Some(size), few })
 }
 
 /// How many rows a query has. What most of an account holds is sooner read through than looked up, row by row.
@@ -125,13 +125,13 @@ async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Op
 }
 
 /// Amount, currency and tokens, as far as the query can be one.
-struct Exactly {
+struct ExactMatches {
     /// By indexes of charges.
     values: Vec<(Column, Value)>,
     currency: Option<Currency>,
 }
 
-impl Exactly {
+impl ExactMatches {
     fn new(query: &str, refunded: Option<ChargeToken>) -> Self {
         let values = [
             (Column::Amount, query.parse::<i64>().ok().map(Value::from)),
@@ -162,7 +162,7 @@ fn has_trigrams(query: &str) -> bool {
 
 /// SQLite: the ids that the words' table knows and those that the charges' own indexes know, some of them twice; one
 /// condition with OR would walk the whole account.
-fn ids(account: AccountToken, words: &str, exactly: &Exactly) -> SelectStatement {
+fn ids(account: AccountToken, words: &str, exactly: &ExactMatches) -> SelectStatement {
     let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let both = format!("{} AND {}", phrase(&WordTable::account_code(account)), phrase(words));
     let mut found = Query::select();

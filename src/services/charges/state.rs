@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 
 /// What can be asked of a charge that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum ChargeAction {
     /// Take the reserved money.
     Capture,
     /// Return the reserved money.
@@ -20,7 +20,7 @@ pub enum Action {
 
 /// A legal move: through a state in flight, while the acquirer is asked, to where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
+pub struct ChargeTransition {
     /// While the acquirer is asked.
     pub through: ChargeState,
     /// When it has agreed. Where it refuses, the charge is authorised again.
@@ -31,14 +31,14 @@ pub struct Move {
 
 /// Where a charge stands at an instant: the stored state, and the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum EffectiveState {
     /// As stored.
     Stored(ChargeState),
     /// Authorised, and seven days have passed, whether or not anybody has noticed.
     Expired,
 }
 
-impl Standing {
+impl EffectiveState {
     /// At an instant of the account's clock.
     pub fn at(now: Timestamp, row: &charge::Model) -> Self {
         if row.state == ChargeState::Authorised && row.expires_at <= now {
@@ -55,17 +55,17 @@ impl Standing {
 }
 
 /// The table.
-pub fn next(standing: Standing, action: Action) -> Result<Move, ErrorCode> {
-    use Action::{Capture, Void};
+pub fn next(standing: EffectiveState, action: ChargeAction) -> Result<ChargeTransition, ErrorCode> {
+    use ChargeAction::{Capture, Void};
     use ChargeState::{Authorised, Captured, Capturing, Failed, Pending, Processing, Voided, Voiding};
-    use Standing::{Expired, Stored};
+    use EffectiveState::{Expired, Stored};
 
     match (standing, action) {
         (Stored(Authorised), Capture) => {
-            Ok(Move { through: Capturing, to: Captured, emits: EventType::ChargeCaptured })
+            Ok(ChargeTransition { through: Capturing, to: Captured, emits: EventType::ChargeCaptured })
         }
         (Stored(Authorised), Void) => {
-            Ok(Move { through: Voiding, to: Voided, emits: EventType::ChargeVoided })
+            Ok(ChargeTransition { through: Voiding, to: Voided, emits: EventType::ChargeVoided })
         }
         (Expired, Capture | Void) => Err(ErrorCode::AuthorisationExpired),
         // In flight refuses like done: the rival will most likely win.
@@ -80,15 +80,15 @@ pub fn next(standing: Standing, action: Action) -> Result<Move, ErrorCode> {
 pub fn table() -> String {
     // Writing to a String cannot fail.
     let mut lines = String::new();
-    for standing in Standing::all() {
-        for action in [Action::Capture, Action::Void] {
+    for standing in EffectiveState::all() {
+        for action in [ChargeAction::Capture, ChargeAction::Void] {
             let from = match standing {
-                Standing::Stored(state) => state.code(),
-                Standing::Expired => "expired",
+                EffectiveState::Stored(state) => state.code(),
+                EffectiveState::Expired => "expired",
             };
             let action_name = format!("{action:?}").to_lowercase();
             let cell = match next(standing, action) {
-                Ok(Move { through, to, emits }) => {
+                Ok(ChargeTransition { through, to, emits }) => {
                     format!("{} (in flight: {}), emits {}", to.code(), through.code(), emits.code())
                 }
                 Err(refusal) => format!("refused: {}", refusal.code()),

@@ -2,12 +2,12 @@
 
 use futures::FutureExt;
 
-use super::create::{Coming, made_out, stored};
+use super::create::{CardToAttach, made_out, stored};
 use super::find::by_token;
 use super::update::locked;
 use crate::error::{Error, ErrorCode};
 use crate::params::card::{NewCard, StoredCard};
-use crate::params::{Params, filled};
+use crate::params::{Params, non_blank};
 use crate::services::context::{Account, Context};
 use crate::services::{cards, idempotency};
 use crate::views::card::Card;
@@ -31,7 +31,7 @@ pub async fn add_card(
 ) -> Result<Card, Error> {
     let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value, mut faults } = addition.stored;
-    let coming = if let Some(token) = filled(value.card_token.as_deref()) {
+    let coming = if let Some(token) = non_blank(value.card_token.as_deref()) {
         stored(ctx, account, token, None, "card_token", &mut faults).await?
     } else if faults.has("card_token") {
         // What is named but wrong is named: the parameters of a card are not asked for.
@@ -40,7 +40,7 @@ pub async fn add_card(
         let Params { value, faults: of_card } = (addition.new)();
         faults.append(of_card);
         let presented = cards::present(ctx, account, &value, "", &mut faults).await?;
-        presented.map(|card| Coming::New(Box::new(made_out(ctx, card, row.id))))
+        presented.map(|card| CardToAttach::New(Box::new(made_out(ctx, card, row.id))))
     };
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
     let data = (account.clone(), row, coming);
@@ -49,8 +49,8 @@ pub async fn add_card(
             let owner = locked(tx, row).await?;
             coming.attach(tx, &owner, account, "card_token").await?;
             let card = match coming {
-                Coming::New(card) => Some(card.as_ref().clone()),
-                Coming::Stored(id) => cards::in_unit(tx, account.id(), *id).await?,
+                CardToAttach::New(card) => Some(card.as_ref().clone()),
+                CardToAttach::Stored(id) => cards::in_unit(tx, account.id(), *id).await?,
             };
             let card = card.ok_or_else(|| Error::internal("a card that was just attached is gone"))?;
             Ok(Card::new(card, Some(owner.primary_card_id)))

@@ -9,21 +9,21 @@ use futures::FutureExt;
 use super::find::view;
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::NewCustomer;
-use crate::params::{Faults, Params, filled};
+use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Context};
 use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
 
 /// A card that becomes a customer's.
-pub(super) enum Coming {
+pub(super) enum CardToAttach {
     /// It came with the request.
     New(Box<card::Model>),
     /// Its token did.
     Stored(CardToken),
 }
 
-impl Coming {
+impl CardToAttach {
     pub(super) fn id(&self) -> CardToken {
         match self {
             Self::New(row) => row.id,
@@ -67,7 +67,7 @@ pub async fn create(
 ) -> Result<Customer, Error> {
     let Params { value: asked, mut faults } = params;
     let id: CustomerToken = ctx.ids.token();
-    let token = filled(asked.card_token.as_deref());
+    let token = non_blank(asked.card_token.as_deref());
     let card = match (&asked.card, token) {
         (Some(card), None) => presented(ctx, account, card, id, &mut faults).await?,
         (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
@@ -102,17 +102,22 @@ pub async fn create(
     unit.await
 }
 
-async fn record(tx: &Tx, account: &Account, row: &customer::Model, card: &Coming) -> Result<Customer, Error> {
+async fn record(
+    tx: &Tx,
+    account: &Account,
+    row: &customer::Model,
+    card: &CardToAttach,
+) -> Result<Customer, Error> {
     match card {
         // Nobody knows this customer yet, so nobody looks for its card before the commit.
-        Coming::New(card) => tx.append(card.as_ref()),
-        Coming::Stored(_) => card.attach(tx, row, account, "card_token").await?,
+        CardToAttach::New(card) => tx.append(card.as_ref()),
+        CardToAttach::Stored(_) => card.attach(tx, row, account, "card_token").await?,
     }
     tx.append(row);
     tx.count(row.account_id, Counted::Customers, 1);
     let view = match card {
-        Coming::New(card) => Customer::new(row.clone(), card.as_ref().clone()),
-        Coming::Stored(_) => view(tx, row.clone()).await?,
+        CardToAttach::New(card) => Customer::new(row.clone(), card.as_ref().clone()),
+        CardToAttach::Stored(_) => view(tx, row.clone()).await?,
     };
     events::record(tx, row.account_id, account.now, EventType::CustomerCreated, &view)?;
     Ok(view)
@@ -125,14 +130,14 @@ pub(super) async fn presented(
     account: &Account,
     card: &crate::params::card::NewCard,
     owner: CustomerToken,
-    faults: &mut Faults,
-) -> Result<Option<Coming>, Error> {
+    faults: &mut FieldErrors,
+) -> Result<Option<CardToAttach>, Error> {
     let presented = cards::present(ctx, account, card, "card.", faults).await?;
-    Ok(presented.map(|card| Coming::New(Box::new(made_out(ctx, card, owner)))))
+    Ok(presented.map(|card| CardToAttach::New(Box::new(made_out(ctx, card, owner)))))
 }
 
 /// The row of a new card of a customer.
-pub(super) fn made_out(ctx: &Context, presented: cards::Presented, owner: CustomerToken) -> card::Model {
+pub(super) fn made_out(ctx: &Context, presented: cards::ValidatedCard, owner: CustomerToken) -> card::Model {
     let mut row = cards::seal(ctx, presented);
     row.cvc_sealed = None;
     row.state = CardState::Attached;
@@ -148,8 +153,8 @@ pub(super) async fn stored(
     token: &str,
     owner: Option<CustomerToken>,
     param: &str,
-    faults: &mut Faults,
-) -> Result<Option<Coming>, Error> {
+    faults: &mut FieldErrors,
+) -> Result<Option<CardToAttach>, Error> {
     let found = match token.parse() {
         Ok(id) => cards::find(ctx, account, id).await?,
         Err(_) => None,
@@ -160,7 +165,7 @@ pub(super) async fn stored(
     };
     let own = owner.is_some() && card.customer_id == owner;
     if card.state == CardState::Unused || own {
-        return Ok(Some(Coming::Stored(card.id)));
+        return Ok(Some(CardToAttach::Stored(card.id)));
     }
     // Another customer's as well (decisions 6).
     faults.add(param, USED);
@@ -169,7 +174,7 @@ pub(super) async fn stored(
 
 /// One fault that only the unit of work could see.
 fn refused(param: &str, predicate: &'static str) -> Error {
-    let mut faults = Faults::default();
+    let mut faults = FieldErrors::default();
     faults.add(param, predicate);
     Error::Invalid(faults)
 }

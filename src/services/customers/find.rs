@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::views::card::Card;
 use crate::views::customer::Customer;
 
@@ -25,7 +25,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Custo
 }
 
 /// The account's customers, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Customer>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Customer>, Error> {
     let customers = List::newest_first(account.id(), customer::Entity::owned_by(account.id()));
     let page = customers.counted(ctx, Counted::Customers, paging).await?;
     let primary_ids = page.records.iter().map(|row| row.primary_card_id);
@@ -34,7 +34,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
         .all(ctx.store.read())
         .await?;
     let mut cards: HashMap<CardToken, card::Model> = cards.into_iter().map(|card| (card.id, card)).collect();
-    let Page { records: rows, count, paging } = page;
+    let ListPage { records: rows, count, paging } = page;
     let mut records = Vec::with_capacity(rows.len());
     for row in rows {
         // Between the two looks its card may have been replaced. One that was deleted is not on the page any more.
@@ -44,7 +44,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
         };
         records.extend(seen.map(|(row, card)| Customer::new(row, card)));
     }
-    Ok(Page { records, count, paging })
+    Ok(ListPage { records, count, paging })
 }
 
 /// A customer and its primary card, seen at the same moment: between two looks another card may become primary
@@ -71,7 +71,7 @@ pub async fn list_cards(
     account: &Account,
     token: &str,
     paging: Params<Paging>,
-) -> Result<Page<Card>, Error> {
+) -> Result<ListPage<Card>, Error> {
     let mut customer = by_token(ctx.store.read(), account, token).await?;
     let paging = paging.valid()?;
     loop {

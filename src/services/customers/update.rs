@@ -7,11 +7,11 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect};
 
-use super::create::{Coming, gone, presented, stored};
+use super::create::{CardToAttach, gone, presented, stored};
 use super::find::{by_token, view};
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::CustomerChanges;
-use crate::params::{Faults, Params, filled};
+use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Context};
 use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
@@ -24,7 +24,7 @@ enum CardChange {
     /// Another card becomes primary; the old one goes or stays.
     Switch {
         /// The new primary card, which may be the customer's already.
-        to: Coming,
+        to: CardToAttach,
         /// The parameter that named it.
         param: &'static str,
         /// Whether the old one is removed permanently.
@@ -58,10 +58,10 @@ async fn card_change(
     account: &Account,
     row: &customer::Model,
     asked: &CustomerChanges,
-    faults: &mut Faults,
+    faults: &mut FieldErrors,
 ) -> Result<CardChange, Error> {
-    let card_token = filled(asked.card_token.as_deref());
-    let primary_token = filled(asked.primary_card_token.as_deref());
+    let card_token = non_blank(asked.card_token.as_deref());
+    let primary_token = non_blank(asked.primary_card_token.as_deref());
     let named = [
         asked.card.is_some() || faults.has("card"),
         card_token.is_some() || faults.has("card_token"),
@@ -125,8 +125,8 @@ async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
     Ok(view)
 }
 
-async fn owns(tx: &Tx, row: &customer::Model, card: &Coming) -> Result<bool, Error> {
-    let Coming::Stored(id) = card else { return Ok(false) };
+async fn owns(tx: &Tx, row: &customer::Model, card: &CardToAttach) -> Result<bool, Error> {
+    let CardToAttach::Stored(id) = card else { return Ok(false) };
     let card = cards::in_unit(tx, row.account_id, *id).await?;
     Ok(card.is_some_and(|card| card.customer_id == Some(row.id)))
 }

@@ -1,11 +1,11 @@
 //! The table of the vault's keys, wrapped by the operator's: reading it, a rotation ([`rotate`](mod@rotate)), what
-//! follows from one ([`anew`]), and how often each key seals ([`seals`]).
+//! follows from one ([`reencrypt`]), and how often each key seals ([`seals`]).
 //!
 //! A rotation makes a data key that seals from then on; the former ones retire and only open. Whoever meets the id of a
 //! key that he does not know reads the table again, and servers read it again every few seconds, so a former key seals
 //! nothing any more shortly after. An hour later it goes, unless a row is still sealed by it.
 
-pub mod anew;
+pub mod reencrypt;
 pub mod rotate;
 pub mod seals;
 
@@ -17,9 +17,9 @@ use zeroize::Zeroizing;
 
 use super::context::Context;
 use super::installation::{InstallationError, KEYS};
-use crate::clock::Ids;
 use crate::error::Error;
-use crate::random::{Chance, Draw};
+use crate::runtime::clock::IdGenerator;
+use crate::runtime::random::{RandomSource, RandomStream};
 use crate::store::{FoundKey, Store};
 use crate::vault::{DataKeys, HashKeys, Key, OperatorKeys, Purpose, Vault, VaultError, Wrapped};
 
@@ -30,12 +30,13 @@ const DATA: &str = "data";
 pub async fn open(
     store: &Store,
     operator: &OperatorKeys,
-    ids: &Ids,
-    chance: &Chance,
+    ids: &IdGenerator,
+    chance: &RandomSource,
     now: Timestamp,
 ) -> Result<Vault, InstallationError> {
     // What is hashed is seen, in links; what is sealed never is.
-    let hash_keys = Purpose::ALL.iter().map(|purpose| (purpose.name(), chance.bytes(Draw::HashKey).into()));
+    let hash_keys =
+        Purpose::ALL.iter().map(|purpose| (purpose.name(), chance.bytes(RandomStream::HashKey).into()));
     let keys = [(DATA, Key::random())].into_iter().chain(hash_keys);
     let fresh: Vec<vault_key::Model> =
         keys.map(|(purpose, key)| fresh(operator, ids.next(), (purpose, &key), now)).collect();

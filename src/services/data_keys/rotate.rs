@@ -11,12 +11,12 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{DATA, anew, context, fresh, read_again, seals, unwrapped};
-use crate::crash;
+use super::{DATA, context, fresh, read_again, reencrypt, seals, unwrapped};
 use crate::error::Error;
 use crate::limits::DATA_KEY_KEPT;
-use crate::progress::Progress;
-use crate::services::audit::{self, Act};
+use crate::runtime::crash_points;
+use crate::runtime::progress::Progress;
+use crate::services::audit::{self, OperatorAction};
 use crate::services::context::Context;
 use crate::store::Tx;
 use crate::vault::{Key, OperatorKeys};
@@ -57,20 +57,20 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     let new = New { operator: ctx.operator.clone(), key, wall };
     let data_key = new.key.id;
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
-    crash::point("vault", "key.after");
+    crash_points::point("vault", "key.after");
     // Before the keys are read: what has retired by now seals nothing afterwards, though another rotation comes between.
     let retired = retired().all(ctx.store.read()).await?;
     read_again(ctx).await?;
     let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
     let mut sealed = 0;
     for row in &retired {
-        sealed += anew::count(ctx, row.id).await?;
+        sealed += reencrypt::count(ctx, row.id).await?;
     }
     progress.set_total(sealed);
     for row in retired {
         let due = row.remove_at.is_some_and(|at| at <= wall);
         let before = rotation.rows;
-        let walked = anew::seal(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
+        let walked = reencrypt::seal(ctx, row.id, |rows| progress.set_done(before + rows)).await?;
         rotation.rows += walked.anew;
         rotation.damaged += walked.damaged;
         if due && end(ctx, row, walked).await? {
@@ -111,9 +111,14 @@ impl New {
         audit::record(tx, &self.act())
     }
 
-    fn act(&self) -> Act {
+    fn act(&self) -> OperatorAction {
         let detail = json!({ "wrapped_by": self.operator.wrapping_id() });
-        Act { action: Action::VaultRotated, account: None, subject: self.key.id.to_string(), detail }
+        OperatorAction {
+            action: Action::VaultRotated,
+            account: None,
+            subject: self.key.id.to_string(),
+            detail,
+        }
     }
 }
 
@@ -130,13 +135,17 @@ pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
 pub async fn retire(ctx: &Context, row: vault_key::Model) -> Result<(), Error> {
     // Nothing may be sealed by it meanwhile, not even here.
     read_again(ctx).await?;
-    let walked = anew::seal(ctx, row.id, |_| ()).await?;
+    let walked = reencrypt::seal(ctx, row.id, |_| ()).await?;
     end(ctx, row, walked).await.map(drop)
 }
 
 /// Let a key go that seals nothing, as a walk after its time has found. One that is needed stays, and is looked at again
 /// after the same time.
-async fn end(ctx: &Context, row: vault_key::Model, walked: anew::Walked) -> Result<bool, Error> {
+async fn end(
+    ctx: &Context,
+    row: vault_key::Model,
+    walked: reencrypt::ReencryptionReport,
+) -> Result<bool, Error> {
     if walked.damaged > 0 {
         tracing::error!(key = %row.id, rows = walked.damaged, "a former data key stays: damaged rows name it");
     }

@@ -8,26 +8,30 @@ use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
-use super::open::Arriving;
+use super::open::OpenDisputeUnit;
 use crate::error::{Error, ErrorCode};
-use crate::services::clocks;
 use crate::services::context::{Account, Context};
-use crate::services::due_work::{DueWork, Ran, Reach, Subject};
-use crate::services::moment::Moment;
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::store::Tx;
 
 /// The dispute that was foretold with a capture arrives before that is answered, so that whoever asks for it then finds it.
 /// Should it fail here, it is due work like any other.
-pub(in crate::services) async fn comes_at_once(ctx: &Context, account: &Account, charge: ChargeToken) {
-    if let Err(error) = arrive(ctx, &Moment::passing(account.clone()), charge).await {
+pub(in crate::services) async fn open_scheduled_dispute(
+    ctx: &Context,
+    account: &Account,
+    charge: ChargeToken,
+) {
+    if let Err(error) = arrive(ctx, &WorkTime::on_running_clock(account.clone()), charge).await {
         tracing::debug!(%error, "a dispute arrives later");
     }
 }
 
 /// Foretold disputes arrive.
-pub struct Arrival;
+pub struct SimulatedDisputeWork;
 
-impl DueWork for Arrival {
+impl DueWork for SimulatedDisputeWork {
     type Entity = foretold_dispute::Entity;
     const NAME: &'static str = "foretold_dispute";
     const AT: Column = Column::ArrivesAt;
@@ -37,37 +41,41 @@ impl DueWork for Arrival {
         clocks::due(&foretold_dispute::Entity::find(), Column::ArrivesAt, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<foretold_dispute::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<foretold_dispute::Entity> {
         foretold_dispute::Entity::owned_by(reach.account)
     }
 
-    fn subject(row: &foretold_dispute::Model) -> Subject {
-        Subject { account: row.account_id, at: row.arrives_at, token: row.id.to_string(), held_until: None }
+    fn subject(row: &foretold_dispute::Model) -> DueRow {
+        DueRow { account: row.account_id, at: row.arrives_at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: foretold_dispute::Model) -> Result<Ran, Error> {
+    async fn work(
+        ctx: &Context,
+        moment: &WorkTime,
+        row: foretold_dispute::Model,
+    ) -> Result<WorkResult, Error> {
         arrive(ctx, moment, row.id).await
     }
 }
 
 /// The dispute of a charge, if one is foretold.
-async fn arrive(ctx: &Context, moment: &Moment, charge: ChargeToken) -> Result<Ran, Error> {
-    let arriving = Arriving {
+async fn arrive(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result<WorkResult, Error> {
+    let arriving = OpenDisputeUnit {
         account: moment.account().id(),
         charge,
         amount: None,
         category: DisputeCategory::General,
         now: moment.now(ctx),
     };
-    let unit = ctx.store.write((arriving, moment.mark()), |tx, (arriving, mark)| {
+    let unit = ctx.store.write((arriving, moment.clock_update()), |tx, (arriving, mark)| {
         async move {
             if !is_foretold(tx, arriving).await? {
-                return Ok(Ran::Nothing);
+                return Ok(WorkResult::Skipped);
             }
             let ran = match arriving.record(tx).await {
-                Ok(_) => Ran::Event(EventType::DisputeEvidenceRequired),
+                Ok(_) => WorkResult::Event(EventType::DisputeEvidenceRequired),
                 // Refunded or disputed meanwhile: nothing is left.
-                Err(error) if error.code() == ErrorCode::InvalidResource => Ran::Nothing,
+                Err(error) if error.code() == ErrorCode::InvalidResource => WorkResult::Skipped,
                 Err(error) => return Err(error),
             };
             forget(tx, arriving).await?;
@@ -80,13 +88,13 @@ async fn arrive(ctx: &Context, moment: &Moment, charge: ChargeToken) -> Result<R
 }
 
 /// Whether it is still to come; nobody else lets it come before this commit.
-async fn is_foretold(tx: &Tx, arriving: &Arriving) -> Result<bool, Error> {
+async fn is_foretold(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<bool, Error> {
     let foretold =
         foretold_dispute::Entity::owned_by(arriving.account).filter(Column::Id.eq(arriving.charge));
     Ok(foretold.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
 }
 
-async fn forget(tx: &Tx, arriving: &Arriving) -> Result<(), Error> {
+async fn forget(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<(), Error> {
     let foretold = foretold_dispute::Entity::delete_many()
         .filter(Column::AccountId.eq(arriving.account))
         .filter(Column::Id.eq(arriving.charge));

@@ -9,12 +9,12 @@ use futures::FutureExt;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::moves::{answer, held};
 use super::state::{answerable, standing};
+use super::transitions::{answer, held};
 use super::{enabled, find};
 use crate::error::Error;
 use crate::params::dispute::{ChangedEvidence, ChangedKind};
-use crate::params::{Faults, Params, Patch};
+use crate::params::{FieldErrors, Params, Patch};
 use crate::services::context::{Account, Context};
 use crate::services::files::link::Links;
 use crate::services::idempotency;
@@ -74,7 +74,7 @@ impl Change {
     async fn record(&self, tx: &Tx) -> Result<EvidenceBatch, Error> {
         // Files before the dispute, as their deletion takes them.
         let lock = Some(LockType::NoKeyUpdate);
-        let files = named(tx, self.account, &self.kinds, Faults::default(), lock).await?;
+        let files = named(tx, self.account, &self.kinds, FieldErrors::default(), lock).await?;
         let dispute = held(tx, self.account, self.id).await?;
         answerable(standing(self.now, &dispute))?;
         let before = of_dispute(tx, self.account, self.id).await?;
@@ -123,7 +123,7 @@ async fn named(
     db: &impl ConnectionTrait,
     account: AccountToken,
     kinds: &[ChangedKind],
-    mut faults: Faults,
+    mut faults: FieldErrors,
     lock: Option<LockType>,
 ) -> Result<HashMap<String, FileToken>, Error> {
     let tokens = kinds.iter().filter_map(|change| change.file.as_ref().value().map(|token| token.trim()));

@@ -5,7 +5,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::moves::held;
+use super::transitions::held;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::services::{files, idempotency};

@@ -14,7 +14,7 @@ use crate::params::{Params, Sorting};
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
 use crate::services::ledger;
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::views::charge::Charge;
 use crate::views::dispute::Dispute;
 
@@ -50,7 +50,11 @@ pub(super) async fn charge_of(ctx: &Context, row: &dispute::Model) -> Result<cha
 /// The account's disputes, newest first where no order is asked for.
 ///
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
-pub async fn list(ctx: &Context, account: &Account, asked: Params<Sorting>) -> Result<Page<Dispute>, Error> {
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    asked: Params<Sorting>,
+) -> Result<ListPage<Dispute>, Error> {
     enabled(account)?;
     let Sorting { sort, ascending, paging } = asked.valid()?;
     let rows = dispute::Entity::owned_by(account.id());
@@ -68,7 +72,7 @@ pub async fn search(
     ctx: &Context,
     account: &Account,
     asked: Params<DisputeSearch>,
-) -> Result<Page<Dispute>, Error> {
+) -> Result<ListPage<Dispute>, Error> {
     enabled(account)?;
     let asked = asked.valid()?;
     if !asked.search.is_searchable() {
@@ -128,8 +132,8 @@ pub(super) async fn shown(
 async fn shown_page(
     ctx: &Context,
     account: &Account,
-    page: Page<dispute::Model>,
-) -> Result<Page<Dispute>, Error> {
+    page: ListPage<dispute::Model>,
+) -> Result<ListPage<Dispute>, Error> {
     let charges: Vec<_> = page.records.iter().map(|row| row.charge_id).collect();
     let charges = charge::Entity::owned_by(account.id())
         .filter(charge::Column::Id.is_in(charges))
@@ -137,10 +141,10 @@ async fn shown_page(
         .await?;
     let charges = shown(ctx.store.read(), account.id(), account.now, charges).await?;
     let charges: HashMap<_, _> = charges.into_iter().map(|charge| (charge.token(), charge)).collect();
-    let Page { records, count, paging } = page;
+    let ListPage { records, count, paging } = page;
     let records = records.into_iter().map(|row| {
         let charge = charges.get(&row.charge_id).cloned().ok_or_else(deleted)?;
         Ok(Dispute::new(&row, charge))
     });
-    Ok(Page { records: records.collect::<Result<_, Error>>()?, count, paging })
+    Ok(ListPage { records: records.collect::<Result<_, Error>>()?, count, paging })
 }

@@ -7,14 +7,14 @@ pub mod arrival;
 pub mod evidence;
 pub mod files;
 pub mod find;
-pub mod moves;
 pub mod open;
 pub mod operator;
 pub mod state;
+pub mod transitions;
 
 pub use activity::activity;
 pub use find::{list, search, show};
-pub use moves::{accept, decide};
+pub use transitions::{accept, decide};
 
 use crate::error::{Error, ErrorCode};
 use crate::services::context::Account;

@@ -4,18 +4,18 @@ use entity::charge::{self, ChargeState, Column};
 use entity::counter::Counted;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
 use entity::dispute_activity::ActivityKind;
-use entity::{AccountToken, ChargeToken, Owned, Span, Timestamp};
+use entity::{AccountToken, ChargeToken, Owned, TimeSpan, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
 use super::activity::note;
-use super::{find, moves, state};
-use crate::crash;
+use super::{find, state, transitions};
 use crate::error::{Error, ErrorCode};
 use crate::limits::EVIDENCE_DAYS;
 use crate::params::dispute::NewDispute;
-use crate::params::{Faults, Params};
+use crate::params::{FieldErrors, Params};
+use crate::runtime::crash_points;
 use crate::services::context::{Account, Context};
 use crate::services::{charges, events, idempotency};
 use crate::store::Tx;
@@ -37,7 +37,7 @@ pub async fn open(ctx: &Context, account: &Account, params: Params<NewDispute>) 
         faults.add("charge_token", "is not valid");
     }
     let (Some(charge), true) = (charge, faults.is_empty()) else { return Err(faults.into()) };
-    let arriving = Arriving {
+    let arriving = OpenDisputeUnit {
         account: account.id(),
         charge,
         amount: asked.amount,
@@ -46,13 +46,13 @@ pub async fn open(ctx: &Context, account: &Account, params: Params<NewDispute>) 
     };
     let unit = idempotency::write(ctx, account, arriving, |tx, arriving| arriving.record(tx).boxed());
     let dispute = unit.await;
-    crash::point("dispute", "open.after");
+    crash_points::point("dispute", "open.after");
     dispute
 }
 
 /// A dispute on its way.
 #[derive(Debug, Clone)]
-pub(in crate::services) struct Arriving {
+pub(in crate::services) struct OpenDisputeUnit {
     pub account: AccountToken,
     pub charge: ChargeToken,
     /// All that is left, if absent.
@@ -62,7 +62,7 @@ pub(in crate::services) struct Arriving {
     pub now: Timestamp,
 }
 
-impl Arriving {
+impl OpenDisputeUnit {
     /// The dispute with its money, event and entries, as a part of its caller's unit.
     ///
     /// Refusals: `invalid_resource`.
@@ -73,7 +73,7 @@ impl Arriving {
         if amount > left {
             return Err(fault("amount", format!("must be at most {left}")));
         }
-        let evidence_required_by = (self.now + Span::days(EVIDENCE_DAYS)).last_midnight();
+        let evidence_required_by = (self.now + TimeSpan::days(EVIDENCE_DAYS)).last_midnight();
         let row = dispute::Model {
             account_id: self.account,
             id: tx.token(),
@@ -93,12 +93,12 @@ impl Arriving {
         tx.append(&row);
         tx.count(row.account_id, Counted::Disputes, 1);
         note(tx, &row, self.now, ActivityKind::Created, None);
-        moves::charge_back(tx, &row, self.now, true);
+        transitions::charge_back(tx, &row, self.now, true);
         let (account, status) = (row.account_id, row.status);
         let charge = find::shown(tx, account, self.now, vec![charge]).await?.remove(0);
         let dispute = Dispute::new(&row, charge);
         events::record(tx, account, self.now, state::event(status), &dispute)?;
-        crash::point("dispute", "open.before");
+        crash_points::point("dispute", "open.before");
         Ok(dispute)
     }
 
@@ -125,7 +125,7 @@ pub fn left(charge: &charge::Model) -> Result<i64, Error> {
 }
 
 fn fault(param: &str, predicate: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    let mut faults = Faults::default();
+    let mut faults = FieldErrors::default();
     faults.add(param, predicate);
     faults.into()
 }

@@ -7,10 +7,10 @@ use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::json;
 
-use super::moves::decided;
-use super::open::Arriving;
+use super::open::OpenDisputeUnit;
+use super::transitions::decided;
 use crate::error::{Error, ErrorCode};
-use crate::services::audit::{self, Act};
+use crate::services::audit::{self, OperatorAction};
 use crate::store::Store;
 use crate::views::dispute::Dispute;
 
@@ -29,9 +29,9 @@ pub async fn open(
         let charge = charge::Entity::owned_by(account.id).filter(charge::Column::Id.eq(id));
         if charge.one(store.read()).await?.is_some() {
             let now = account.now(wall);
-            let arriving = Arriving { account: account.id, charge: id, amount, category, now };
+            let arriving = OpenDisputeUnit { account: account.id, charge: id, amount, category, now };
             let detail = json!({ "amount": amount, "category": category });
-            let act = Act::about(Action::DisputeOpened, account.id, id.to_string(), detail);
+            let act = OperatorAction::about(Action::DisputeOpened, account.id, id.to_string(), detail);
             let unit = store.write((arriving, act), |tx, (arriving, act)| {
                 async move {
                     let dispute = arriving.record(tx).await?;
@@ -62,7 +62,7 @@ pub async fn resolve(
             let now = account.now(wall);
             let asked: (AccountToken, DisputeToken, DisputeStatus, Timestamp) = (account.id, id, status, now);
             let detail = json!({ "status": status });
-            let act = Act::about(Action::DisputeResolved, account.id, id.to_string(), detail);
+            let act = OperatorAction::about(Action::DisputeResolved, account.id, id.to_string(), detail);
             let unit = store.write((asked, act), |tx, ((account, id, status, now), act)| {
                 async move {
                     let dispute = decided(tx, *account, *id, *status, *now).await?;

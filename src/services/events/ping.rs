@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::note;
 use crate::error::{Error, ErrorCode};
-use crate::services::audit::{self, Act};
+use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
@@ -69,7 +69,7 @@ impl Ping {
         let detail = json!({ "webhook": self.webhook });
         audit::record(
             tx,
-            &Act::about(Action::WebhookPinged, self.account, self.endpoint.to_string(), detail),
+            &OperatorAction::about(Action::WebhookPinged, self.account, self.endpoint.to_string(), detail),
         )?;
         Ok(Webhook::new(row, url))
     }

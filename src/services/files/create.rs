@@ -9,11 +9,11 @@ use futures::FutureExt;
 use super::link::Links;
 use super::stray;
 use crate::blobs::{BlobName, Upload};
-use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FILE_BYTES_MAX, NAME_LENGTH_MAX};
 use crate::params::Params;
 use crate::params::file::NewFile;
+use crate::runtime::crash_points;
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::idempotency;
 use crate::views::file::File;
@@ -84,16 +84,16 @@ async fn keep(ctx: &Context, account: &Account, upload: Upload, purpose: FilePur
     };
     if kept.is_err() {
         // At once, and not when it would be known to be an interrupted upload's.
-        stray::hasten(ctx, announced).await?;
+        stray::make_due_now(ctx, announced).await?;
     }
     kept
 }
 
 async fn store(ctx: &Context, row: &file::Model, upload: Upload) -> io::Result<()> {
     let content = upload.content().await?;
-    crash::point("file", "blob.before");
+    crash_points::point("file", "blob.before");
     ctx.blobs.put(BlobName::new(row.account_id, row.id), content).await?;
-    crash::point("file", "blob.after");
+    crash_points::point("file", "blob.after");
     Ok(())
 }
 
@@ -108,7 +108,7 @@ async fn record(
         async move {
             stray::named(tx, announced).await?;
             tx.append(row);
-            crash::point("file", "row.before");
+            crash_points::point("file", "row.before");
             Ok(links.shown(row))
         }
         .boxed()

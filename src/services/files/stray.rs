@@ -42,7 +42,7 @@ pub(super) async fn named(tx: &Tx, announced: &stray_blob::Model) -> Result<(), 
 }
 
 /// It will get none.
-pub(super) async fn hasten(ctx: &Context, announced: stray_blob::Model) -> Result<(), Error> {
+pub(super) async fn make_due_now(ctx: &Context, announced: stray_blob::Model) -> Result<(), Error> {
     postpone(ctx, announced, ctx.clock.now()).await.map(drop)
 }
 
@@ -55,7 +55,7 @@ async fn postpone(ctx: &Context, seen: stray_blob::Model, to: Timestamp) -> Resu
                 .filter(Column::Id.eq(seen.id))
                 .filter(Column::RemoveAt.eq(seen.remove_at))
                 .col_expr(Column::RemoveAt, Expr::value(to.millis()));
-            Ok(tx.guard(later).await?)
+            Ok(tx.compare_and_set(later).await?)
         }
         .boxed()
     });

@@ -17,7 +17,7 @@ use crate::store::Tx;
 
 /// Lines together, in AUD cents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lines {
+pub struct SettlementLines {
     /// How many.
     pub count: i64,
     /// The sum of the positive ones.
@@ -26,7 +26,7 @@ pub struct Lines {
     pub debits: i64,
 }
 
-impl Lines {
+impl SettlementLines {
     /// What they come to.
     pub fn amount(self) -> i64 {
         self.credits - self.debits
@@ -34,7 +34,7 @@ impl Lines {
 }
 
 /// The lines that wait and are available on a day.
-pub async fn waiting(tx: &Tx, account: AccountToken, day: Day) -> Result<Lines, Error> {
+pub async fn waiting(tx: &Tx, account: AccountToken, day: Day) -> Result<SettlementLines, Error> {
     sum(tx, posting::Entity::owned_by(account).filter(unsettled()).filter(Column::AvailableOn.lte(day))).await
 }
 
@@ -45,7 +45,7 @@ pub async fn claim(
     account: AccountToken,
     day: Day,
     transfer: TransferToken,
-) -> Result<Lines, Error> {
+) -> Result<SettlementLines, Error> {
     let claim = of(account)
         .filter(unsettled())
         .filter(Column::AvailableOn.lte(day))
@@ -119,7 +119,7 @@ fn of(account: AccountToken) -> UpdateMany<posting::Entity> {
     posting::Entity::update_many().filter(Column::AccountId.eq(account))
 }
 
-async fn sum(tx: &Tx, lines: Select<posting::Entity>) -> Result<Lines, Error> {
+async fn sum(tx: &Tx, lines: Select<posting::Entity>) -> Result<SettlementLines, Error> {
     let amount = || Column::Amount.into_expr();
     let credits = sum_of(Expr::case(amount().gt(0), amount()).finally(0).into());
     let debits = sum_of(Expr::case(amount().lt(0), Expr::value(0).sub(amount())).finally(0).into());
@@ -132,5 +132,5 @@ async fn sum(tx: &Tx, lines: Select<posting::Entity>) -> Result<Lines, Error> {
         .one(tx)
         .await?;
     let (count, credits, debits) = sums.unwrap_or_default();
-    Ok(Lines { count, credits, debits })
+    Ok(SettlementLines { count, credits, debits })
 }

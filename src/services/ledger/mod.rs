@@ -8,9 +8,9 @@ pub mod verify;
 
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::token::Kind;
+use entity::token::TokenKind;
 use entity::{
-    AccountToken, Currency, Day, Owned, PostingToken, Span, Timestamp, Token, balance, deposit,
+    AccountToken, Currency, Day, Owned, PostingToken, TimeSpan, Timestamp, Token, balance, deposit,
     journal_entry, posting,
 };
 use sea_orm::sea_query::{Expr, ExprTrait, SelectStatement, SimpleExpr};
@@ -42,7 +42,7 @@ pub struct Source {
     token: String,
 }
 
-impl<K: Kind> From<Token<K>> for Source {
+impl<K: TokenKind> From<Token<K>> for Source {
     fn from(token: Token<K>) -> Self {
         Self { id: token.id(), token: token.to_string() }
     }
@@ -50,7 +50,7 @@ impl<K: Kind> From<Token<K>> for Source {
 
 /// What a debit may draw on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Draws {
+pub enum FundsSource {
     /// What is available today: money that leaves the account.
     Available,
     /// What charges have pending as well, so that available may become negative: money that goes back to cards. A deposit
@@ -81,7 +81,7 @@ pub struct Debit<'a> {
 
 /// There is less money than is to be taken, and nothing was written. What its caller does about it is never left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotCovered;
+pub struct BalanceTooLow;
 
 /// Take `amount` AUD cents, at least zero, from what is available today, and give it to `to`, unless `draws` does not
 /// cover it.
@@ -90,20 +90,24 @@ pub struct NotCovered;
 pub async fn debit(
     tx: &Tx,
     entry: &Entry,
-    draws: Draws,
+    draws: FundsSource,
     amount: i64,
     to: Book,
-) -> Result<Result<(), NotCovered>, Error> {
+) -> Result<Result<(), BalanceTooLow>, Error> {
     debit_all(tx, draws, &[Debit { entry, amount, to }]).await
 }
 
 /// The same, with several debits of one account at one instant.
-pub async fn debit_all(tx: &Tx, draws: Draws, debits: &[Debit<'_>]) -> Result<Result<(), NotCovered>, Error> {
+pub async fn debit_all(
+    tx: &Tx,
+    draws: FundsSource,
+    debits: &[Debit<'_>],
+) -> Result<Result<(), BalanceTooLow>, Error> {
     let Some(Debit { entry: Entry { account, now, .. }, .. }) = debits.first() else { return Ok(Ok(())) };
     let sum: i64 = debits.iter().map(|debit| debit.amount).sum();
-    tx.hold_account(*account).await?;
+    tx.lock_account(*account).await?;
     if !covers(tx, *account, *now, draws, sum).await? {
-        return Ok(Err(NotCovered));
+        return Ok(Err(BalanceTooLow));
     }
     let today = now.day();
     tx.debit(*account, today, sum).await?;
@@ -113,18 +117,18 @@ pub async fn debit_all(tx: &Tx, draws: Draws, debits: &[Debit<'_>]) -> Result<Re
     Ok(Ok(()))
 }
 
-/// Whether an account has so many AUD cents, at least zero. Without [`Tx::hold_account`] only until another debit takes
+/// Whether an account has so many AUD cents, at least zero. Without [`Tx::lock_account`] only until another debit takes
 /// them.
 pub async fn covers(
     tx: &Tx,
     account: AccountToken,
     now: Timestamp,
-    draws: Draws,
+    draws: FundsSource,
     amount: i64,
 ) -> Result<bool, Error> {
     let up_to = match draws {
-        Draws::Available => Some(now.day()),
-        Draws::AvailableAndPending => None,
+        FundsSource::Available => Some(now.day()),
+        FundsSource::AvailableAndPending => None,
     };
     Ok(amount <= arrived(tx, account, now, up_to).await?)
 }
@@ -146,7 +150,7 @@ async fn arrived(tx: &Tx, account: AccountToken, now: Timestamp, up_to: Option<D
 fn arriving(account: AccountToken, now: Timestamp, up_to: Option<Day>) -> SelectStatement {
     use deposit::Column::{Amount, AvailableAt};
 
-    let tomorrow = now.last_midnight() + Span::days(1);
+    let tomorrow = now.last_midnight() + TimeSpan::days(1);
     let arriving = deposit::Entity::owned_by(account)
         .filter(AvailableAt.gt(now))
         .apply_if(up_to, |arriving, _| arriving.filter(AvailableAt.lt(tomorrow)))

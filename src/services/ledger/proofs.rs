@@ -8,7 +8,7 @@ use sea_orm::{DbErr, QueryResult};
 use crate::limits::CHARGEBACK_FEE_CENTS;
 
 /// A query of differences: `account_id`, `subject`, `expected`, `found`.
-pub(super) struct Proof {
+pub(super) struct LedgerInvariant {
     pub name: &'static str,
     pub subject: Subject,
     pub sql: String,
@@ -55,10 +55,10 @@ const SETTLEMENTS: &str = "FROM transfers WHERE kind = 'settlement'";
 const LINES: &str = "FROM postings WHERE transfer_id IS NOT NULL";
 
 /// All proofs; each side of a comparison selects the account, the subject, what is expected and what is found.
-pub(super) fn proofs() -> [Proof; 19] {
+pub(super) fn proofs() -> [LedgerInvariant; 19] {
     let aud = Currency::Aud.code();
     [
-        Proof {
+        LedgerInvariant {
             name: "entry_sums_to_zero",
             subject: Subject::Entry,
             // Per currency: amounts of two currencies do not make up for each other.
@@ -118,14 +118,14 @@ pub(super) fn proofs() -> [Proof; 19] {
         of_charge("settlement_disputed", &format!("settlement_amount, 0 {DISPUTED}")),
         of_charge("disputes_open", &format!("1, 0 {OPEN}")),
         of_charge("disputes_standing", &format!("1, 0 {STANDING}")),
-        Proof {
+        LedgerInvariant {
             name: "refunds_within_the_charge",
             subject: Subject::Charge,
             sql: "SELECT account_id, id AS subject, amount AS expected, amount_refunded AS found \
                   FROM charges WHERE amount_refunded > amount ORDER BY account_id, id"
                 .into(),
         },
-        Proof {
+        LedgerInvariant {
             name: "chargebacks_within_the_charge",
             subject: Subject::Charge,
             // What the cardholder has got back, one way or the other.
@@ -137,7 +137,7 @@ pub(super) fn proofs() -> [Proof; 19] {
                   HAVING c.amount_refunded + SUM(d.amount) > c.amount ORDER BY c.account_id, c.id"
                 .into(),
         },
-        Proof {
+        LedgerInvariant {
             name: "chargebacks_within_the_settlement",
             subject: Subject::Charge,
             // The same to the cent that each of them was rounded to.
@@ -154,14 +154,14 @@ pub(super) fn proofs() -> [Proof; 19] {
 }
 
 /// What is to be settled of the merchant's waits, or is a line of one settlement; nothing else is either.
-fn line_waits_or_is_settled() -> Proof {
+fn line_waits_or_is_settled() -> LedgerInvariant {
     let never = EntryKind::ALL.iter().filter(|kind| !kind.is_settled());
     let never: Vec<_> = never.map(|kind| format!("'{}'", kind.code())).collect();
     let is_line = format!("(p.book = 'merchant' AND e.kind NOT IN ({}))", never.join(", "));
     let counted = |condition: &str| format!("CASE WHEN {condition} THEN 1 ELSE 0 END");
     let expected = counted(&is_line);
     let found = format!("{} + {}", counted("p.unsettled"), counted("p.transfer_id IS NOT NULL"));
-    Proof {
+    LedgerInvariant {
         name: "line_waits_or_is_settled",
         subject: Subject::Posting,
         sql: format!(
@@ -174,7 +174,7 @@ fn line_waits_or_is_settled() -> Proof {
 }
 
 /// What a settlement shows of its lines is what they are.
-fn of_settlement(name: &'static str, column: &str, of_lines: &str) -> Proof {
+fn of_settlement(name: &'static str, column: &str, of_lines: &str) -> LedgerInvariant {
     compared(
         name,
         Subject::Transfer,
@@ -186,7 +186,7 @@ fn of_settlement(name: &'static str, column: &str, of_lines: &str) -> Proof {
 }
 
 /// What a charge shows of its refunds is what they are.
-fn of_charge(column: &'static str, of_refunds: &str) -> Proof {
+fn of_charge(column: &'static str, of_refunds: &str) -> LedgerInvariant {
     compared(
         column,
         Subject::Charge,
@@ -201,7 +201,7 @@ fn of_charge(column: &'static str, of_refunds: &str) -> Proof {
 }
 
 /// The sums of all sides, subject by subject.
-fn compared(name: &'static str, subject: Subject, sides: &[&str]) -> Proof {
+fn compared(name: &'static str, subject: Subject, sides: &[&str]) -> LedgerInvariant {
     let sides = sides.join(" UNION ALL ");
     // PostgreSQL sums BIGINT to NUMERIC.
     let sql = format!(
@@ -209,5 +209,5 @@ fn compared(name: &'static str, subject: Subject, sides: &[&str]) -> Proof {
          FROM ({sides}) AS sides GROUP BY account_id, subject HAVING SUM(expected) <> SUM(found) \
          ORDER BY account_id, subject"
     );
-    Proof { name, subject, sql }
+    LedgerInvariant { name, subject, sql }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::proofs::proofs;
 use crate::error::Error;
-use crate::progress::Progress;
+use crate::runtime::progress::Progress;
 use crate::store::Store;
 
 /// Where two sides of the books differ.

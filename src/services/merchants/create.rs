@@ -10,10 +10,10 @@ use super::transport;
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::merchant::{Application, NewMerchant};
-use crate::password;
-use crate::services::accounts::{self, Keys, NewAccount};
+use crate::services::accounts::{self, ApiKeyPair, NewAccount};
 use crate::services::context::{Account, Context};
-use crate::services::{bank_accounts, events, idempotency, words};
+use crate::services::merchants::password;
+use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::merchant::MerchantSummary;
 
@@ -35,7 +35,7 @@ pub async fn create(
     let bank_account = bank_accounts::present(ctx, &own, &asked.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
     let password_hash = password::hash(asked.contact.password.clone()).await?;
-    let [keys, other] = [(); 2].map(|()| Keys::mint(&ctx.chance));
+    let [keys, other] = [(); 2].map(|()| ApiKeyPair::mint(&ctx.chance));
     let other = transport::seal(&ctx.vault, row.id, &other);
     let merchant = merchant::Model {
         other_keys_sealed: Some(other.bytes),
@@ -92,7 +92,7 @@ pub(super) fn begun(
         password_hash,
         other_keys_sealed: None,
         sealed_by: None,
-        search_text: words::kept(names.map(String::as_str)),
+        search_text: search_text::kept(names.map(String::as_str)),
         created_at: now,
         updated_at: now,
         activated_at: None,

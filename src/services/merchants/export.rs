@@ -6,11 +6,11 @@ use entity::{MerchantToken, Owned, account, merchant};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::json;
 
-use super::moves::partner_of;
+use super::transitions::partner_of;
 use super::transport::{self, BankAccount, Document, FORMAT, KeyPair, VERSION};
 use crate::error::{Error, ErrorCode};
 use crate::services::accounts::wipe::deleted;
-use crate::services::audit::{self, Act};
+use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
 use crate::services::context::Context;
 
@@ -43,7 +43,7 @@ pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, Export
     let bank_account = bank_account.ok_or_else(deleted)?;
     let number = bank_accounts::number(ctx, &bank_account).await?;
     let detail = json!({ "to": ctx.environment.other().name() });
-    let act = Act::about(Action::MerchantExported, partner.id, id.to_string(), detail);
+    let act = OperatorAction::about(Action::MerchantExported, partner.id, id.to_string(), detail);
     audit::record_alone(store, act).await?;
     Ok(Document {
         format: FORMAT.into(),

@@ -14,17 +14,21 @@ use crate::config::Environment;
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Search};
 use crate::services::accounts::wipe::deleted;
-use crate::services::accounts::{self, Keys};
+use crate::services::accounts::{self, ApiKeyPair};
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
-use crate::services::{bank_accounts, words};
+use crate::services::page::{List, ListPage};
+use crate::services::{bank_accounts, search_text};
 use crate::views::merchant::{MerchantDetail, MerchantSummary, Own, ShownKeys};
 
 /// What merchants can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "email", "first_name", "last_name", "name"];
 
 /// The merchants that the partner has referred, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<MerchantSummary>, Error> {
+pub async fn list(
+    ctx: &Context,
+    account: &Account,
+    paging: Paging,
+) -> Result<ListPage<MerchantSummary>, Error> {
     let merchants = List::newest_first(account.id(), merchant::Entity::owned_by(account.id()));
     summaries(ctx, merchants.counted(ctx, Counted::Merchants, paging).await?).await
 }
@@ -36,7 +40,7 @@ pub async fn search(
     ctx: &Context,
     account: &Account,
     search: Search,
-) -> Result<Page<MerchantSummary>, Error> {
+) -> Result<ListPage<MerchantSummary>, Error> {
     if !search.is_searchable() {
         return Err(ErrorCode::InvalidSearchQueryParam.into());
     }
@@ -48,7 +52,7 @@ pub async fn search(
         rows = rows.filter(Column::CreatedAt.lt(Timestamp::from(to)));
     }
     if let Some(query) = &search.query {
-        let words = words::contains(ctx.store.backend(), Column::SearchText.into_expr(), query);
+        let words = search_text::contains(ctx.store.backend(), Column::SearchText.into_expr(), query);
         let token = query.parse::<MerchantToken>().ok().map(|token| Column::Id.eq(token));
         rows = rows.filter(token.into_iter().fold(Condition::any().add(words), Condition::add));
     }
@@ -92,7 +96,7 @@ pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<Own, Err
     let settings = account::Entity::find_by_id(id).one(db).await?.ok_or_else(deleted)?;
     let bank_account = settings.bank_account_id.ok_or_else(deleted)?;
     let bank_account = bank_accounts::in_unit(db, id, bank_account).await?.ok_or_else(deleted)?;
-    let shown = |keys: Keys| ShownKeys::new(keys.secret.expose(), keys.publishable.expose());
+    let shown = |keys: ApiKeyPair| ShownKeys::new(keys.secret.expose(), keys.publishable.expose());
     let here = shown(accounts::shown_keys(ctx, id).await?);
     let elsewhere = shown(transport::opened(ctx, row).await?.unwrap_or_default());
     let (test, live) = match ctx.environment {
@@ -103,7 +107,10 @@ pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<Own, Err
 }
 
 /// A page with the time of each merchant's last charge, looked up together.
-async fn summaries(ctx: &Context, page: Page<merchant::Model>) -> Result<Page<MerchantSummary>, Error> {
+async fn summaries(
+    ctx: &Context,
+    page: ListPage<merchant::Model>,
+) -> Result<ListPage<MerchantSummary>, Error> {
     let own = page.records.iter().map(merchant::Model::own_account);
     let last_charges = last_charges(ctx.store.read(), own.collect()).await?;
     let last_charge = |row: &merchant::Model| last_charges.get(&row.own_account()).copied().flatten();

@@ -12,11 +12,11 @@ use super::create::{added, begun};
 use super::transport::{Document, FORMAT, VERSION};
 use crate::config::{self, Environment};
 use crate::error::Error;
-use crate::params::Faults;
+use crate::params::FieldErrors;
 use crate::params::bank_account::NewBankAccount;
 use crate::params::merchant::Application;
-use crate::services::accounts::{self, Keys, NewAccount};
-use crate::services::audit::{self, Act};
+use crate::services::accounts::{self, ApiKeyPair, NewAccount};
+use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
@@ -100,16 +100,17 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
     let (name, email) = (&application.business.trading_name, &application.contact.email);
     let mut row = accounts::merchant(id, name, email, wall);
     row.referred_by = Some(id);
-    let mut faults = Faults::default();
+    let mut faults = FieldErrors::default();
     let given = NewBankAccount::from(bank_account);
     let own = Account::new(row.clone(), wall);
     let bank_account = bank_accounts::present(ctx, &own, &given, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else {
         return Err(ImportError::Wrong("bank_account"));
     };
-    let keys = Keys { secret: keys.secret.as_str().into(), publishable: keys.publishable.as_str().into() };
+    let keys =
+        ApiKeyPair { secret: keys.secret.as_str().into(), publishable: keys.publishable.as_str().into() };
     let merchant = begun(id, &row, application, document.password_hash.clone())?;
-    let coming = Coming { account: NewAccount::with(ctx, row, &keys, bank_account), merchant };
+    let coming = ImportMerchantUnit { account: NewAccount::with(ctx, row, &keys, bank_account), merchant };
     match ctx.store.write(coming, |tx, coming| coming.record(tx).boxed()).await? {
         Came::In => Ok(id),
         Came::Before => Err(ImportError::Known(id)),
@@ -118,7 +119,7 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
 }
 
 /// A merchant that is not here yet.
-struct Coming {
+struct ImportMerchantUnit {
     account: NewAccount,
     merchant: merchant::Model,
 }
@@ -129,7 +130,7 @@ enum Came {
     WithTakenKeys,
 }
 
-impl Coming {
+impl ImportMerchantUnit {
     async fn record(&self, tx: &Tx) -> Result<Came, Error> {
         if account::Entity::find_by_id(self.merchant.own_account()).one(tx).await?.is_some() {
             return Ok(Came::Before);
@@ -140,7 +141,8 @@ impl Coming {
         self.account.record(tx).await?;
         added(tx, &self.merchant);
         let merchant = self.merchant.id.to_string();
-        let act = Act::about(Action::MerchantImported, self.merchant.own_account(), merchant, json!({}));
+        let act =
+            OperatorAction::about(Action::MerchantImported, self.merchant.own_account(), merchant, json!({}));
         audit::record(tx, &act)?;
         Ok(Came::In)
     }

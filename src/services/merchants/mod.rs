@@ -5,12 +5,13 @@ pub mod create;
 pub mod export;
 pub mod find;
 pub mod import;
-pub mod moves;
 mod page;
+mod password;
 pub mod state;
+pub mod transitions;
 pub mod transport;
 
 pub use create::create;
 pub use find::{list, search, show};
-pub use moves::{decide, decide_as_operator};
 pub use page::{PaymentPage, page};
+pub use transitions::{decide, decide_as_operator};

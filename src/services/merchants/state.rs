@@ -7,7 +7,7 @@ use entity::merchant::MerchantStatus;
 
 /// A legal move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
+pub struct MerchantTransition {
     /// Where it ends.
     pub to: MerchantStatus,
     /// What happened then.
@@ -15,7 +15,7 @@ pub struct Move {
 }
 
 /// The table. `None` where the merchant stays as it is.
-pub fn next(from: MerchantStatus, to: MerchantStatus) -> Option<Move> {
+pub fn next(from: MerchantStatus, to: MerchantStatus) -> Option<MerchantTransition> {
     use MerchantStatus::{Active, Declined, OnHold, PendingApproval};
 
     let legal = match from {
@@ -35,7 +35,7 @@ pub fn next(from: MerchantStatus, to: MerchantStatus) -> Option<Move> {
             PendingApproval | Active | Declined | OnHold => false,
         },
     };
-    legal.then(|| Move { to, emits: event(to) })
+    legal.then(|| MerchantTransition { to, emits: event(to) })
 }
 
 /// The event of a status.

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::params::bank_account::NewBankAccount;
 use crate::params::merchant::Application;
-use crate::secret::Secret;
-use crate::services::accounts::Keys;
+use crate::sensitive::secret::Secret;
+use crate::services::accounts::ApiKeyPair;
 use crate::services::context::Context;
-use crate::services::data_keys::{anew, unseal};
-use crate::vault::{Sealed, Vault};
+use crate::services::data_keys::{reencrypt, unseal};
+use crate::vault::{SealedBytes, Vault};
 
 /// What the document calls itself.
 pub(super) const FORMAT: &str = "card-payments merchant";
@@ -63,22 +63,22 @@ impl From<&BankAccount> for NewBankAccount {
 }
 
 /// The keys of the other environment, encrypted for the merchant's row.
-pub(super) fn seal(vault: &Vault, own: AccountToken, keys: &Keys) -> Sealed {
+pub(super) fn seal(vault: &Vault, own: AccountToken, keys: &ApiKeyPair) -> SealedBytes {
     // No key holds white space.
     let pair = Secret::from(format!("{} {}", keys.secret.expose(), keys.publishable.expose()));
     vault.seal(&context(own), pair.expose().as_bytes())
 }
 
 /// The same, opened; none where they were minted elsewhere.
-pub(super) async fn opened(ctx: &Context, row: &merchant::Model) -> Result<Option<Keys>, Error> {
+pub(super) async fn opened(ctx: &Context, row: &merchant::Model) -> Result<Option<ApiKeyPair>, Error> {
     let (Some(sealed), Some(key)) = (&row.other_keys_sealed, row.sealed_by) else { return Ok(None) };
     let plain = unseal(ctx, &context(row.own_account()), key, sealed).await?;
     let pair = std::str::from_utf8(&plain).ok().and_then(|pair| pair.split_once(' '));
     let (secret, publishable) = pair.ok_or_else(|| Error::internal("keys of a merchant that are none"))?;
-    Ok(Some(Keys { secret: secret.into(), publishable: publishable.into() }))
+    Ok(Some(ApiKeyPair { secret: secret.into(), publishable: publishable.into() }))
 }
 
-impl anew::Sealed for merchant::Entity {
+impl reencrypt::SealedTable for merchant::Entity {
     const SEALED_BY: merchant::Column = merchant::Column::SealedBy;
     const SEALED: &'static [merchant::Column] = &[merchant::Column::OtherKeysSealed];
 

@@ -8,9 +8,9 @@ use futures::FutureExt;
 
 use crate::error::Error;
 use crate::params::plan::NewPlan;
-use crate::params::{Faults, Params};
+use crate::params::{FieldErrors, Params};
 use crate::services::context::{Account, Context};
-use crate::services::{directory, events, idempotency};
+use crate::services::{acquirer_lookup, events, idempotency};
 use crate::views::plan::Plan;
 
 /// Make a plan.
@@ -18,7 +18,7 @@ use crate::views::plan::Plan;
 /// Refusals: `service_unavailable` where the acquirer tells no rate; `unprocessable_entity`.
 pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -> Result<Plan, Error> {
     let Params { value: asked, mut faults } = params;
-    let currency = directory::taken(ctx, asked.currency.as_deref()).await?;
+    let currency = acquirer_lookup::taken(ctx, asked.currency.as_deref()).await?;
     match currency {
         Some(currency) => check_amounts(account, &asked, currency, &mut faults),
         None if !faults.has("currency") => faults.add("currency", "is not a supported currency"),
@@ -48,7 +48,7 @@ fn check_amounts(
     account: &Account,
     asked: &NewPlan,
     (currency, rate): (Currency, Rate),
-    faults: &mut Faults,
+    faults: &mut FieldErrors,
 ) {
     let (min, max) =
         (currency.charge_amount_min(), rate.amount_max(currency, account.settings().maximum_charge_cents));

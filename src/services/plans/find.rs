@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::views::plan::Plan;
 
 /// One plan.
@@ -20,7 +20,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Plan,
 }
 
 /// The account's plans, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Plan>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Plan>, Error> {
     let plans = plan::Entity::owned_by(account.id()).filter(Column::DeletedAt.is_null());
     let plans = List::newest_first(account.id(), plans);
     Ok(plans.counted(ctx, Counted::Plans, paging).await?.map(Plan::from))

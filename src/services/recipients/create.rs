@@ -9,14 +9,14 @@ use futures::FutureExt;
 use crate::error::Error;
 use crate::params::bank_account::NewBankAccount;
 use crate::params::recipient::NewRecipient;
-use crate::params::{Faults, Params, filled};
+use crate::params::{FieldErrors, Params, non_blank};
 use crate::services::context::{Account, Context};
-use crate::services::{bank_accounts, events, idempotency, words};
+use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
 
 /// A bank account that becomes a recipient's.
-pub(super) enum Coming {
+pub(super) enum BankAccountToAttach {
     /// It came with the request.
     New(bank_account::Model),
     /// Its token did.
@@ -40,13 +40,14 @@ impl Named<'_> {
         ctx: &Context,
         account: &Account,
         own: Option<BankAccountToken>,
-        faults: &mut Faults,
-    ) -> Result<Option<Coming>, Error> {
-        match (self.inline, filled(self.token)) {
+        faults: &mut FieldErrors,
+    ) -> Result<Option<BankAccountToAttach>, Error> {
+        match (self.inline, non_blank(self.token)) {
             (Some(inline), None) => {
                 let row = bank_accounts::present(ctx, account, inline, "bank_account.", faults);
-                Ok(row
-                    .map(|row| Coming::New(bank_account::Model { state: BankAccountState::Attached, ..row })))
+                Ok(row.map(|row| {
+                    BankAccountToAttach::New(bank_account::Model { state: BankAccountState::Attached, ..row })
+                }))
             }
             (None, Some(token)) => stored(ctx, account, token, own, faults).await,
             (None, None) => Ok(None),
@@ -63,15 +64,15 @@ async fn stored(
     account: &Account,
     token: &str,
     own: Option<BankAccountToken>,
-    faults: &mut Faults,
-) -> Result<Option<Coming>, Error> {
+    faults: &mut FieldErrors,
+) -> Result<Option<BankAccountToAttach>, Error> {
     let found = match token.parse() {
         Ok(id) => bank_accounts::find(ctx, account, id).await?,
         Err(_) => None,
     };
     match found {
         Some(row) if row.state == BankAccountState::Unused || own == Some(row.id) => {
-            return Ok(Some(Coming::Stored(row)));
+            return Ok(Some(BankAccountToAttach::Stored(row)));
         }
         Some(_) => faults.add("bank_account_token", USED),
         None => faults.add("bank_account_token", UNKNOWN),
@@ -79,7 +80,7 @@ async fn stored(
     Ok(None)
 }
 
-impl Coming {
+impl BankAccountToAttach {
     pub fn row(&self) -> &bank_account::Model {
         match self {
             Self::New(row) | Self::Stored(row) => row,
@@ -96,7 +97,7 @@ impl Coming {
             }
             Self::Stored(row) => {
                 let there = bank_accounts::in_unit(tx, account.id(), row.id).await?.is_some();
-                let mut faults = Faults::default();
+                let mut faults = FieldErrors::default();
                 faults.add("bank_account_token", if there { USED } else { UNKNOWN });
                 Err(faults.into())
             }
@@ -115,7 +116,7 @@ pub async fn create(
     let Params { value: asked, mut faults } = params;
     let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
     let coming = named.find(ctx, account, None, &mut faults).await?;
-    let is_named = named.inline.is_some() || filled(named.token).is_some();
+    let is_named = named.inline.is_some() || non_blank(named.token).is_some();
     // What is named but wrong is named.
     if !is_named && !faults.has("bank_account") && !faults.has("bank_account_token") {
         faults.add("bank_account", "can't be blank");
@@ -124,7 +125,7 @@ pub async fn create(
     let row = recipient::Model {
         account_id: account.id(),
         id: ctx.ids.token(),
-        search_text: words::kept(asked.name.as_deref().into_iter().chain([asked.email.as_str()])),
+        search_text: search_text::kept(asked.name.as_deref().into_iter().chain([asked.email.as_str()])),
         name: asked.name,
         email: asked.email,
         bank_account_id: coming.row().id,

@@ -9,7 +9,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
 
@@ -21,7 +21,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Recip
 }
 
 /// The account's recipients, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Recipient>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Recipient>, Error> {
     let recipients = List::newest_first(account.id(), recipient::Entity::owned_by(account.id()));
     Ok(recipients.counted(ctx, Counted::Recipients, paging).await?.map(Recipient::from))
 }

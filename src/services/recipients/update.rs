@@ -7,13 +7,13 @@ use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
-use super::create::{Coming, Named};
+use super::create::{BankAccountToAttach, Named};
 use super::find::{by_token, held};
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::recipient::RecipientChanges;
 use crate::services::context::{Account, Context};
-use crate::services::{bank_accounts, events, idempotency, words};
+use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
 
@@ -43,7 +43,7 @@ struct Changes {
     account: Account,
     id: RecipientToken,
     asked: RecipientChanges,
-    coming: Option<Coming>,
+    coming: Option<BankAccountToAttach>,
 }
 
 impl Changes {
@@ -62,7 +62,7 @@ impl Changes {
         if self.asked.name.is_some() {
             row.name.clone_from(&self.asked.name);
         }
-        row.search_text = words::kept(row.name.as_deref().into_iter().chain([row.email.as_str()]));
+        row.search_text = search_text::kept(row.name.as_deref().into_iter().chain([row.email.as_str()]));
         let columns = recipient::Entity::update_many()
             .filter(Column::AccountId.eq(row.account_id))
             .filter(Column::Id.eq(row.id))

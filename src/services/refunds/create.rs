@@ -11,12 +11,12 @@ use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 
-use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::params::refund::NewRefund;
-use crate::params::{Faults, Params};
+use crate::params::{FieldErrors, Params};
+use crate::runtime::crash_points;
 use crate::services::context::{Account, Context};
-use crate::services::ledger::{self, Draws, Entry, NotCovered};
+use crate::services::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use crate::services::{charges, events, idempotency};
 use crate::store::Tx;
 use crate::views::refund::Refund;
@@ -32,7 +32,7 @@ pub async fn create(
     params: Params<NewRefund>,
 ) -> Result<Refund, Error> {
     let charge = charges::find::by_token(ctx.store.read(), account, charge).await?;
-    let asked = Asked {
+    let asked = CreateRefundUnit {
         account: account.clone(),
         charge: charge.id,
         amount: params.amount()?.unwrap_or(charge.amount),
@@ -40,11 +40,11 @@ pub async fn create(
         submit_after: ctx.clock.now(),
     };
     let refund = idempotency::write(ctx, account, asked, |tx, asked| record(tx, asked).boxed()).await;
-    crash::point("refund", "intent.after");
+    crash_points::point("refund", "intent.after");
     refund
 }
 
-struct Asked {
+struct CreateRefundUnit {
     account: Account,
     charge: ChargeToken,
     amount: i64,
@@ -52,7 +52,7 @@ struct Asked {
     submit_after: Timestamp,
 }
 
-async fn record(tx: &Tx, asked: &Asked) -> Result<Refund, Error> {
+async fn record(tx: &Tx, asked: &CreateRefundUnit) -> Result<Refund, Error> {
     let charge = held(tx, asked).await?;
     if asked.amount > left(&charge)? {
         return Err(fault("amount", "You have tried to refund more than the original charge"));
@@ -73,16 +73,16 @@ async fn record(tx: &Tx, asked: &Asked) -> Result<Refund, Error> {
         created_at: now,
     };
     let entry = Entry { account: row.account_id, kind: EntryKind::Refund, source: row.id.into(), now };
-    let draws = Draws::AvailableAndPending;
+    let draws = FundsSource::AvailableAndPending;
     ledger::debit(tx, &entry, draws, row.settlement_amount, Book::Refunds)
         .await?
-        .map_err(|NotCovered| ErrorCode::InsufficientServiceBalance)?;
+        .map_err(|BalanceTooLow| ErrorCode::InsufficientServiceBalance)?;
     reduce(tx, &charge, &row).await?;
     tx.append(&row);
     tx.count(row.account_id, Counted::Refunds, 1);
     let refund = Refund::from(row);
     events::record(tx, charge.account_id, now, EventType::RefundCreated, &refund)?;
-    crash::point("refund", "intent.before");
+    crash_points::point("refund", "intent.before");
     Ok(refund)
 }
 
@@ -100,14 +100,14 @@ pub fn left(charge: &charge::Model) -> Result<i64, Error> {
 }
 
 /// The charge, which nobody else refunds before this commit: however many race, each sees what is left.
-async fn held(tx: &Tx, asked: &Asked) -> Result<charge::Model, Error> {
+async fn held(tx: &Tx, asked: &CreateRefundUnit) -> Result<charge::Model, Error> {
     let charge = charge::Entity::owned_by(asked.account.id()).filter(Column::Id.eq(asked.charge));
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
     charge.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
 fn fault(param: &str, predicate: &'static str) -> Error {
-    let mut faults = Faults::default();
+    let mut faults = FieldErrors::default();
     faults.add(param, predicate);
     faults.into()
 }

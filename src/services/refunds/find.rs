@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::charges;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::views::refund::Refund;
 
 /// One refund.
@@ -29,7 +29,7 @@ pub async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<r
 }
 
 /// The account's refunds, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Refund>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Refund>, Error> {
     let refunds = List::newest_first(account.id(), refund::Entity::owned_by(account.id()));
     Ok(refunds.counted(ctx, Counted::Refunds, paging).await?.map(Refund::from))
 }
@@ -42,7 +42,7 @@ pub async fn of_charge(
     account: &Account,
     charge: &str,
     paging: Params<Paging>,
-) -> Result<Page<Refund>, Error> {
+) -> Result<ListPage<Refund>, Error> {
     let charge = charges::find::by_token(ctx.store.read(), account, charge).await?;
     let rows = refund::Entity::owned_by(account.id()).filter(Column::ChargeId.eq(charge.id));
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;

@@ -2,13 +2,13 @@
 //! submits it until the acquirer has said yes or no, and what the acquirer announced comes about later
 //! (decisions 5 and 6).
 
+pub mod complete;
 pub mod create;
 pub mod find;
-pub mod settle;
 pub mod state;
 pub mod submit;
 
+pub use complete::settle;
 pub use create::create;
 pub use find::{list, of_charge, show};
-pub use settle::settle;
 pub use submit::submit;

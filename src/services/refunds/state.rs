@@ -8,7 +8,7 @@ use entity::refund::{RefundOutcome, RefundState};
 
 /// What can become of a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum RefundAction {
     /// The acquirer accepts it.
     Accept,
     /// The cardholder gets the money.
@@ -17,12 +17,12 @@ pub enum Action {
     Fail,
 }
 
-impl Action {
+impl RefundAction {
     /// Every action, for the table.
     pub const ALL: &[Self] = &[Self::Accept, Self::Succeed, Self::Fail];
 }
 
-impl From<RefundOutcome> for Action {
+impl From<RefundOutcome> for RefundAction {
     fn from(outcome: RefundOutcome) -> Self {
         match outcome {
             RefundOutcome::Succeeded => Self::Succeed,
@@ -33,7 +33,7 @@ impl From<RefundOutcome> for Action {
 
 /// A legal move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
+pub struct RefundTransition {
     /// Where it ends.
     pub to: RefundState,
     /// What happened then; acceptance is nobody's news.
@@ -41,17 +41,19 @@ pub struct Move {
 }
 
 /// The table. `None` where the refund stays as it is: what is settled is settled, and nobody is accepted twice.
-pub fn next(state: RefundState, action: Action) -> Option<Move> {
-    use Action::{Accept, Fail, Succeed};
+pub fn next(state: RefundState, action: RefundAction) -> Option<RefundTransition> {
+    use RefundAction::{Accept, Fail, Succeed};
     use RefundState::{Accepted, Failed, Submitting, Succeeded};
 
     match (state, action) {
-        (Submitting, Accept) => Some(Move { to: Accepted, emits: None }),
+        (Submitting, Accept) => Some(RefundTransition { to: Accepted, emits: None }),
         // Before it was accepted, too: an outcome can be decided at once.
         (Submitting | Accepted, Succeed) => {
-            Some(Move { to: Succeeded, emits: Some(EventType::RefundSucceeded) })
+            Some(RefundTransition { to: Succeeded, emits: Some(EventType::RefundSucceeded) })
         }
-        (Submitting | Accepted, Fail) => Some(Move { to: Failed, emits: Some(EventType::RefundFailed) }),
+        (Submitting | Accepted, Fail) => {
+            Some(RefundTransition { to: Failed, emits: Some(EventType::RefundFailed) })
+        }
         (Accepted, Accept) | (Succeeded | Failed, Accept | Succeed | Fail) => None,
     }
 }
@@ -60,10 +62,12 @@ pub fn next(state: RefundState, action: Action) -> Option<Move> {
 pub fn table() -> String {
     let mut lines = String::new();
     for state in RefundState::ALL {
-        for action in Action::ALL {
+        for action in RefundAction::ALL {
             let cell = match next(*state, *action) {
-                Some(Move { to, emits: Some(event) }) => format!("{}, emits {}", to.code(), event.code()),
-                Some(Move { to, emits: None }) => to.code().to_owned(),
+                Some(RefundTransition { to, emits: Some(event) }) => {
+                    format!("{}, emits {}", to.code(), event.code())
+                }
+                Some(RefundTransition { to, emits: None }) => to.code().to_owned(),
                 None => "stays".to_owned(),
             };
             let action = format!("{action:?}").to_lowercase();

@@ -7,24 +7,24 @@ use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
-use super::settle::{end, held, update};
-use super::state::{Action, next};
-use crate::acquirer::{CallKey, Failure, Fault, Follow, RefundAnswer};
-use crate::crash;
+use super::complete::{end, held, update};
+use super::state::{RefundAction, next};
+use crate::acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use crate::error::Error;
 use crate::limits::REFUND_SETTLES_AFTER;
-use crate::services::accounts::faults::{self, Fares};
+use crate::runtime::crash_points;
+use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::accounts::wipe::deleted;
 use crate::services::charges::call::made;
 use crate::services::context::{Account, Context};
-use crate::services::due_work::{DueWork, Ran, Reach, Subject, held_until, pause};
-use crate::services::moment::{Mark, Moment};
+use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
 use crate::store::Tx;
 
 /// Refunds that the acquirer has not answered are submitted.
-pub struct Submission;
+pub struct RefundSubmissionWork;
 
-impl DueWork for Submission {
+impl DueWork for RefundSubmissionWork {
     type Entity = refund::Entity;
     const NAME: &'static str = "unsubmitted_refund";
     const AT: Column = Column::CreatedAt;
@@ -40,62 +40,67 @@ impl DueWork for Submission {
     }
 
     /// It was due when it was made, so no clock goes past that before the acquirer has been asked.
-    fn of_account(reach: &Reach) -> Select<refund::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<refund::Entity> {
         let waiting = refund::Entity::owned_by(reach.account).filter(Column::SubmitAfter.is_not_null());
         let Some((at, id)) = reach.passed else { return waiting };
         let later = Condition::all().add(Column::CreatedAt.eq(at)).add(Column::Id.gt(id));
         waiting.filter(Condition::any().add(Column::CreatedAt.gt(at)).add(later))
     }
 
-    fn subject(row: &refund::Model) -> Subject {
+    fn subject(row: &refund::Model) -> DueRow {
         let claimed = row.submit_after.filter(|_| row.is_in_hand());
-        let held_until = claimed.map(|next_try| held_until(next_try, pause(row.attempt / 2)));
-        Subject { account: row.account_id, at: row.created_at, token: row.id.to_string(), held_until }
+        let held_until = claimed.map(|next_try| leased_until(next_try, pause(row.attempt / 2)));
+        DueRow {
+            account: row.account_id,
+            at: row.created_at,
+            token: row.id.to_string(),
+            leased_until: held_until,
+        }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: refund::Model) -> Result<Ran, Error> {
+    async fn work(ctx: &Context, moment: &WorkTime, row: refund::Model) -> Result<WorkResult, Error> {
         submit(ctx, moment, row).await
     }
 }
 
 /// Submit a refund.
-pub async fn submit(ctx: &Context, moment: &Moment, seen: refund::Model) -> Result<Ran, Error> {
-    let claim = Claim {
+pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Result<WorkResult, Error> {
+    let claim = ClaimSubmissionUnit {
         // After as many attempts as there were, whether or not they have ended.
         submit_after: ctx.clock.now() + pause((seen.attempt + 1) / 2),
         seen,
         account: moment.account().clone(),
-        mark: moment.mark(),
+        mark: moment.clock_update(),
     };
     let Some((refund, fares)) = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await? else {
-        return Ok(Ran::Nothing);
+        return Ok(WorkResult::Skipped);
     };
-    crash::point("refund", "claim.after");
+    crash_points::point("refund", "claim.after");
     let call = call(ctx, &refund, fares.fault()).await?;
-    crash::point("refund", "call.before");
+    crash_points::point("refund", "call.before");
     // No latency is added while a clock is moved.
-    let fares = if moment.is_passing() { fares } else { fares.at_once() };
-    let answer = made(ctx, moment, "refund", fares.late(ctx.acquirer.refund(call))).await;
-    crash::point("refund", "call.after");
+    let fares = if moment.is_on_running_clock() { fares } else { fares.at_once() };
+    let answer = made(ctx, moment, "refund", fares.with_latency(ctx.acquirer.refund(call))).await;
+    crash_points::point("refund", "call.after");
     let verdict = match answer {
-        Ok(answer) => Verdict::Accepted(match answer {
+        Ok(answer) => SubmissionAnswer::Accepted(match answer {
             RefundAnswer::Succeeds => RefundOutcome::Succeeded,
             RefundAnswer::Fails => RefundOutcome::Failed,
         }),
-        Err(Failure::Declined(_)) => Verdict::Declined,
+        Err(Failure::Declined(_)) => SubmissionAnswer::Declined,
         // Asked again under the same key once the claim has run out.
         Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed) => {
             return let_go(ctx, refund).await;
         }
     };
-    let answered = Answered { refund, verdict, now: moment.now(ctx) };
+    let answered = RecordSubmissionUnit { refund, verdict, now: moment.now(ctx) };
     let ran = ctx.store.write(answered, |tx, answered| answered.record(tx).boxed()).await?;
-    crash::point("refund", "outcome.after");
+    crash_points::point("refund", "outcome.after");
     Ok(ran)
 }
 
 /// The attempt has ended without an answer: nobody has the refund in hand any more, unless a later one does.
-async fn let_go(ctx: &Context, refund: refund::Model) -> Result<Ran, Error> {
+async fn let_go(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Error> {
     let id = refund.id;
     let unit = ctx.store.write(refund, |tx, refund| {
         async move {
@@ -110,11 +115,11 @@ async fn let_go(ctx: &Context, refund: refund::Model) -> Result<Ran, Error> {
         .boxed()
     });
     unit.await?;
-    Ok(Ran::Unsubmitted(id))
+    Ok(WorkResult::Unsubmitted(id))
 }
 
 /// Let every refund that waits for its next attempt be submitted now: for a server that knows to be the only one.
-pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
+pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     let now = ctx.clock.now();
     ctx.store
         .write(now, |tx, now| {
@@ -130,15 +135,15 @@ pub async fn hasten(ctx: &Context) -> Result<u64, Error> {
 }
 
 /// The next attempt, recorded before it is made.
-struct Claim {
+struct ClaimSubmissionUnit {
     seen: refund::Model,
     submit_after: Timestamp,
-    mark: Mark,
+    mark: OptionalClockUpdate,
     account: Account,
 }
 
-impl Claim {
-    async fn record(&self, tx: &Tx) -> Result<Option<(refund::Model, Fares)>, Error> {
+impl ClaimSubmissionUnit {
+    async fn record(&self, tx: &Tx) -> Result<Option<(refund::Model, FaultPlan)>, Error> {
         let mut row = self.seen.clone();
         // One that was killed has never ended.
         row.attempt += if row.is_in_hand() { 2 } else { 1 };
@@ -150,18 +155,18 @@ impl Claim {
             .filter(Column::Attempt.eq(self.seen.attempt))
             .col_expr(Column::Attempt, Expr::value(row.attempt))
             .col_expr(Column::SubmitAfter, Expr::value(self.submit_after.millis()));
-        if !tx.guard(claim).await? {
+        if !tx.compare_and_set(claim).await? {
             return Ok(None);
         }
         self.mark.set(tx).await?;
         let fares = faults::draw(tx, &self.account).await?;
-        crash::point("refund", "claim.before");
+        crash_points::point("refund", "claim.before");
         Ok(Some((row, fares)))
     }
 }
 
 /// The call, the same at every attempt: the acquirer acts once, whatever became of its answers.
-async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Result<Follow, Error> {
+async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Result<FollowUpCall, Error> {
     let charge = charge::Entity::owned_by(refund.account_id)
         .filter(charge::Column::Id.eq(refund.charge_id))
         .one(ctx.store.read())
@@ -170,11 +175,11 @@ async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Re
     let reference =
         reference.ok_or_else(|| Error::internal("a refunded charge without the acquirer's reference"))?;
     let key = CallKey::new(refund.id, "refund");
-    Ok(Follow { key, reference, amount: refund.amount, currency: refund.currency, fault })
+    Ok(FollowUpCall { key, reference, amount: refund.amount, currency: refund.currency, fault })
 }
 
 /// What the acquirer says.
-enum Verdict {
+enum SubmissionAnswer {
     /// Yes, and what will come of it.
     Accepted(RefundOutcome),
     /// No.
@@ -182,33 +187,35 @@ enum Verdict {
 }
 
 /// The acquirer's word on an attempt.
-struct Answered {
+struct RecordSubmissionUnit {
     refund: refund::Model,
-    verdict: Verdict,
+    verdict: SubmissionAnswer,
     now: Timestamp,
 }
 
-impl Answered {
+impl RecordSubmissionUnit {
     /// Whoever is slower than the next attempt has lost, and so has who comes after a decided outcome.
-    async fn record(&self, tx: &Tx) -> Result<Ran, Error> {
+    async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
         let mut row = held(tx, &self.refund).await?;
         if row.attempt != self.refund.attempt {
-            return Ok(Ran::Nothing);
+            return Ok(WorkResult::Skipped);
         }
         match self.verdict {
-            Verdict::Declined => Ok(match end(tx, row, RefundOutcome::Failed, self.now).await? {
-                Some(_) => Ran::Event(EventType::RefundFailed),
-                None => Ran::Nothing,
+            SubmissionAnswer::Declined => Ok(match end(tx, row, RefundOutcome::Failed, self.now).await? {
+                Some(_) => WorkResult::Event(EventType::RefundFailed),
+                None => WorkResult::Skipped,
             }),
-            Verdict::Accepted(announced) => {
-                let Some(step) = next(row.state, Action::Accept) else { return Ok(Ran::Nothing) };
+            SubmissionAnswer::Accepted(announced) => {
+                let Some(step) = next(row.state, RefundAction::Accept) else {
+                    return Ok(WorkResult::Skipped);
+                };
                 row.state = step.to;
                 row.submit_after = None;
                 row.announced = Some(announced);
                 row.settles_at = Some(row.created_at + REFUND_SETTLES_AFTER);
                 update(tx, &row).await?;
-                crash::point("refund", "outcome.before");
-                Ok(Ran::Quietly)
+                crash_points::point("refund", "outcome.before");
+                Ok(WorkResult::Silent)
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::params::sandbox::NewSandboxAccount;
 pub use crate::services::accounts::wipe::close as delete;
-use crate::services::accounts::{Keys, NewAccount};
+use crate::services::accounts::{ApiKeyPair, NewAccount};
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::views::sandbox::SandboxKeys;
@@ -20,7 +20,7 @@ pub async fn create(
     params: Params<NewSandboxAccount>,
 ) -> Result<SandboxKeys, Error> {
     let asked = params.valid()?;
-    let keys = Keys::mint(&ctx.chance);
+    let keys = ApiKeyPair::mint(&ctx.chance);
     let mut new = NewAccount::new(ctx, "Sandbox", "sandbox@example.com", &keys);
     new.row.made_by = Some(account.id());
     new.row.partner = asked.partner.unwrap_or(true);

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::services::charges::find::by_token;
-use crate::services::charges::state::{Action, Standing, next};
+use crate::services::charges::state::{ChargeAction, EffectiveState, next};
 use crate::services::context::{Account, Context};
 use crate::services::{disputes, refunds};
 
@@ -24,10 +24,10 @@ pub enum Verb {
 /// Refusals: `not_found`.
 pub async fn possible(ctx: &Context, account: &Account, token: &str) -> Result<Vec<Verb>, Error> {
     let charge = by_token(ctx.store.read(), account, token).await?;
-    let standing = Standing::at(account.now, &charge);
+    let standing = EffectiveState::at(account.now, &charge);
     let verbs = [
-        (Verb::Capture, next(standing, Action::Capture).is_ok()),
-        (Verb::Void, next(standing, Action::Void).is_ok()),
+        (Verb::Capture, next(standing, ChargeAction::Capture).is_ok()),
+        (Verb::Void, next(standing, ChargeAction::Void).is_ok()),
         (Verb::Refund, refunds::create::left(&charge).is_ok_and(|left| left > 0)),
         (Verb::Dispute, disputes::open::left(&charge).is_ok()),
     ];

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use entity::account::{self, Column};
-use entity::{AccountToken, Span, Timestamp};
+use entity::{AccountToken, TimeSpan, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
@@ -20,10 +20,10 @@ use crate::params::Params;
 use crate::params::clock::{Move, MoveClock};
 use crate::services::accounts::settings;
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::due::{self, Item};
-use crate::services::due_work::{Ran, Reach};
+use crate::services::due_work::registry::{self, Item};
+use crate::services::due_work::work_time::{ClockUpdate, WorkTime};
+use crate::services::due_work::{ClockMoveRange, WorkResult};
 use crate::services::idempotency;
-use crate::services::moment::{Moment, Stop};
 use crate::store::Tx;
 use crate::views::clock::{Clock, MovedClock, RanItem};
 
@@ -39,11 +39,11 @@ pub async fn advance(ctx: &Ctx, account: &Account, params: Params<MoveClock>) ->
     let asked = params.spelled()?;
     asked.target(account.now, ctx.clock.now())?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
-    ctx.in_own_task(async move { Course::begin(&task, &account, asked).await?.run().await }).await
+    ctx.in_own_task(async move { ClockMoveRun::begin(&task, &account, asked).await?.run().await }).await
 }
 
 /// Let every clock go that a process was moving when it ended: for a server that knows to be the only one.
-pub async fn hasten(ctx: &Context) -> Result<(), Error> {
+pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
     let unit = ctx.store.write((), |tx, ()| {
         async move {
             let moving = account::Entity::update_many()
@@ -57,13 +57,13 @@ pub async fn hasten(ctx: &Context) -> Result<(), Error> {
 }
 
 /// A request to have the clock to itself.
-struct Beginning {
+struct BeginClockMoveUnit {
     account: AccountToken,
     asked: Move,
     wall: Timestamp,
 }
 
-impl Beginning {
+impl BeginClockMoveUnit {
     /// The account with this move as its last one, and where the move goes.
     async fn record(&self, tx: &Tx) -> Result<(account::Model, Timestamp), Error> {
         let mut row = settings::held(tx, self.account).await?;
@@ -86,19 +86,19 @@ impl Beginning {
 }
 
 /// A move under way.
-struct Course<'a> {
+struct ClockMoveRun<'a> {
     ctx: &'a Context,
     /// As the request brought it, with its Idempotency-Key.
     account: &'a Account,
     /// As it stood when the move began.
     row: account::Model,
-    reach: Reach,
+    reach: ClockMoveRange,
     /// How far it came: what happens next does not happen before.
     reached: Timestamp,
-    offset: Span,
+    offset: TimeSpan,
     /// How far ahead the clock is at its target. One that was moved by a span has gone on meanwhile; one that was moved to a
     /// time shows it.
-    ahead: Span,
+    ahead: TimeSpan,
     ran: Vec<RanItem>,
     ran_count: u64,
     /// By token: how often the acquirer did not answer this move.
@@ -106,16 +106,16 @@ struct Course<'a> {
     ends: Instant,
 }
 
-impl<'a> Course<'a> {
+impl<'a> ClockMoveRun<'a> {
     async fn begin(ctx: &'a Context, account: &'a Account, asked: Move) -> Result<Self, Error> {
         let wall = ctx.clock.now();
         let is_span = !matches!(asked, Move::To(_));
-        let beginning = Beginning { account: account.id(), asked, wall };
+        let beginning = BeginClockMoveUnit { account: account.id(), asked, wall };
         let (row, to) = ctx.store.write(beginning, |tx, beginning| beginning.record(tx).boxed()).await?;
         Ok(Self {
             ctx,
             account,
-            reach: Reach { account: row.id, to, began: wall, passed: None },
+            reach: ClockMoveRange { account: row.id, to, began: wall, passed: None },
             reached: row.now(wall),
             offset: row.clock_offset,
             ahead: if is_span { to - wall } else { row.clock_offset },
@@ -147,7 +147,7 @@ impl<'a> Course<'a> {
         // However little time there is, a move gets on.
         let mut moved = false;
         loop {
-            let Some(item) = due::first(self.ctx, self.reach).await? else { return Ok(true) };
+            let Some(item) = registry::first(self.ctx, self.reach).await? else { return Ok(true) };
             if (moved && Instant::now() >= self.ends) || self.ctx.tasks.is_closed() {
                 return Ok(false);
             }
@@ -166,28 +166,28 @@ impl<'a> Course<'a> {
     /// Whether somebody else has it in hand. What this move was not answered it has in hand itself.
     fn is_held(&self, item: &Item) -> bool {
         let held_until =
-            item.subject.held_until.filter(|_| !self.unanswered.contains_key(&item.subject.token));
+            item.subject.leased_until.filter(|_| !self.unanswered.contains_key(&item.subject.token));
         held_until.is_some_and(|until| until > self.ctx.clock.now())
     }
 
     async fn stop_at(&mut self, item: Item) -> Result<(), Error> {
         let wall = self.ctx.clock.now();
         let at = Ord::max(item.subject.at, self.reached);
-        let moment = Moment::stop(self.row.clone(), self.row.clock_moves, at, wall);
+        let moment = WorkTime::stop(self.row.clone(), self.row.clock_moves, at, wall);
         let (kind, token, item_at) = (item.kind, item.subject.token.clone(), item.subject.at);
         let ran = item.work(self.ctx, &moment).await?;
         self.reached = at;
         self.offset = Ord::max(self.offset, at - wall);
         let what = match ran {
-            Ran::Event(event) => event.code(),
-            Ran::Quietly => kind,
-            Ran::Nothing => return Ok(()),
-            Ran::Unanswered => {
+            WorkResult::Event(event) => event.code(),
+            WorkResult::Silent => kind,
+            WorkResult::Skipped => return Ok(()),
+            WorkResult::Unanswered => {
                 self.pause(token).await;
                 return Ok(());
             }
             // Once one was asked about in vain so often, an acquirer that does not answer need be asked once about each.
-            Ran::Unsubmitted(refund) => {
+            WorkResult::Unsubmitted(refund) => {
                 if self.reach.passed.is_some() || self.pause(token).await >= CLOCK_REFUND_TRIES {
                     self.reach.passed = Some((item_at, refund));
                 }
@@ -215,7 +215,8 @@ impl<'a> Course<'a> {
         let wall = self.ctx.clock.now();
         let offset =
             if complete { self.offset.max(self.ahead).max(self.reach.to - wall) } else { self.offset };
-        let stop = Stop { account: self.row.id, number: self.row.clock_moves, offset, moving_until: None };
+        let stop =
+            ClockUpdate { account: self.row.id, number: self.row.clock_moves, offset, moving_until: None };
         let moved = MovedClock::new(
             Clock::new(if complete { self.reach.to } else { wall + offset }, offset),
             self.reach.to,
@@ -253,8 +254,12 @@ impl Lease {
 
     /// Nobody is to wait for the lease of a move that has failed; where it is another one's or cannot be let go, it runs out.
     async fn let_go(self, ctx: &Context) {
-        let stop =
-            Stop { account: self.account, number: self.number, offset: Span::ZERO, moving_until: None };
+        let stop = ClockUpdate {
+            account: self.account,
+            number: self.number,
+            offset: TimeSpan::ZERO,
+            moving_until: None,
+        };
         let _ = ctx.store.write(stop, |tx, stop| stop.set(tx).boxed()).await;
     }
 
@@ -264,10 +269,10 @@ impl Lease {
             sleep(CLOCK_LEASE_RENEWED).await;
             let until = ctx.clock.now() + CLOCK_LEASE;
             // The clock itself is not touched: no offset is behind the one it has.
-            let stop = Stop {
+            let stop = ClockUpdate {
                 account: self.account,
                 number: self.number,
-                offset: Span::ZERO,
+                offset: TimeSpan::ZERO,
                 moving_until: Some(until),
             };
             if let Err(lost) = ctx.store.write(stop, |tx, stop| stop.set(tx).boxed()).await {

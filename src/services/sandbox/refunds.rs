@@ -17,5 +17,5 @@ pub async fn decide(
     params: Params<DecidedRefund>,
 ) -> Result<Refund, Error> {
     let refund = refunds::find::by_token(ctx, account, token).await?;
-    refunds::settle::decide(ctx, account, refund, params.valid()?.outcome).await
+    refunds::complete::decide(ctx, account, refund, params.valid()?.outcome).await
 }

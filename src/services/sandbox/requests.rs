@@ -7,7 +7,7 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder};
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::services::request_log;
 use crate::views::logged_request::LoggedRequest;
 
@@ -18,7 +18,7 @@ pub async fn list(
     ctx: &Context,
     account: &Account,
     paging: Params<Paging>,
-) -> Result<Page<LoggedRequest>, Error> {
+) -> Result<ListPage<LoggedRequest>, Error> {
     let paging = paging.valid()?;
     request_log::write_down(ctx, Some(account.id())).await?;
     let rows = logged_request::Entity::owned_by(account.id());

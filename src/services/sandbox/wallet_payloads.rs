@@ -2,13 +2,13 @@
 
 use futures::FutureExt;
 
-use crate::card_number::CardNumber;
 use crate::error::Error;
 use crate::params::sandbox::{NewWalletPayload, WalletType};
-use crate::params::{Params, filled};
+use crate::params::{Params, non_blank};
+use crate::sensitive::card_number::CardNumber;
 use crate::services::context::{Account, Context};
 use crate::services::wallets::certificates;
-use crate::services::{directory, idempotency};
+use crate::services::{acquirer_lookup, idempotency};
 use crate::views::sandbox::{WalletPayload, WalletSource};
 use crate::wallet::DeviceCard;
 
@@ -26,20 +26,20 @@ pub async fn create(
 ) -> Result<WalletPayload, Error> {
     let Params { value: asked, mut faults } = params;
     let number = match CardNumber::parse(&asked.number) {
-        Some(possible) => directory::card(ctx, &possible).await?.map(|_| possible),
+        Some(possible) => acquirer_lookup::card(ctx, &possible).await?.map(|_| possible),
         None => None,
     };
     if number.is_none() && !asked.number.expose().is_empty() {
         faults.add("number", "is not valid");
     }
-    let certificate = match (asked.r#type, filled(asked.certificate_token.as_deref())) {
+    let certificate = match (asked.r#type, non_blank(asked.certificate_token.as_deref())) {
         (WalletType::WalletA, Some(token)) => certificates::find(ctx, account, token).await?,
         (WalletType::WalletA, None) | (WalletType::WalletG, _) => None,
     };
     let merchant = certificate.and_then(|row| Some((row.public_key, row.merchant_id?)));
     let readable = !["type", "certificate_token"].iter().any(|param| faults.has(param));
     if readable && asked.r#type == WalletType::WalletA && merchant.is_none() {
-        let missing = filled(asked.certificate_token.as_deref()).is_none();
+        let missing = non_blank(asked.certificate_token.as_deref()).is_none();
         faults.add("certificate_token", if missing { "can't be blank" } else { "is not valid" });
     }
     let (Some(number), true) = (number, faults.is_empty()) else { return Err(faults.into()) };

@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, PaginatorTrait, QuerySelect};
 use super::{context, refuse_payments, turn};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{SNAPSHOT_KEPT, SNAPSHOTS_MAX};
-use crate::services::accounts::copies::{Copied, Of, Pages};
+use crate::services::accounts::snapshot_rows::{Copied, Of, Pages};
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Account, Context};
 use crate::services::{data_keys, idempotency};

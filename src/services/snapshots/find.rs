@@ -6,11 +6,11 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::views::snapshot::Snapshot;
 
 /// The account's snapshots, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Snapshot>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Snapshot>, Error> {
     let rows = List::newest_first(account.id(), snapshot::Entity::owned_by(account.id()));
     Ok(rows.ranged(ctx, paging).await?.map(Snapshot::from))
 }

@@ -19,7 +19,7 @@ use entity::{AccountToken, Owned, SnapshotToken, charge, snapshot_part};
 use sea_orm::{ColumnTrait, ConnectionTrait, PaginatorTrait, QueryFilter};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::data_keys::anew::Sealed;
+use super::data_keys::reencrypt::SealedTable;
 use crate::error::{Error, ErrorCode};
 use crate::limits::SNAPSHOTS_AT_ONCE;
 
@@ -46,7 +46,7 @@ fn context(account: AccountToken, snapshot: SnapshotToken, n: i32) -> Vec<u8> {
     format!("page {n} of {snapshot} of {account}").into_bytes()
 }
 
-impl Sealed for snapshot_part::Entity {
+impl SealedTable for snapshot_part::Entity {
     const SEALED_BY: snapshot_part::Column = snapshot_part::Column::SealedBy;
     const SEALED: &'static [snapshot_part::Column] = &[snapshot_part::Column::RowsSealed];
 

@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, EntityTrait, Iterable, ModelTrait, QueryFilter, Query
 
 use super::{context, find, refuse_payments, turn};
 use crate::error::{Error, ErrorCode};
-use crate::services::accounts::copies::{self, Rows};
+use crate::services::accounts::snapshot_rows::{self, Rows};
 use crate::services::accounts::{settings, wipe};
 use crate::services::context::{Account, Context};
 use crate::services::data_keys::unseal;
@@ -51,11 +51,11 @@ async fn read(ctx: &Context, row: &snapshot::Model) -> Result<(account::Model, V
         let context = context(part.account_id, part.snapshot_id, part.n);
         let page = unseal(ctx, &context, part.sealed_by, &part.rows_sealed).await?;
         let page = str::from_utf8(&page).map_err(|_| Error::internal("a page of a snapshot is no text"))?;
-        let (table, keys) = (copies::table_of(page)?, ctx.vault.data_keys());
+        let (table, keys) = (snapshot_rows::table_of(page)?, ctx.vault.data_keys());
         if let Some(copied) = wipe::copied().find(|copied| copied.name() == table) {
             rows.push(copied.read(page, &keys)?);
         } else {
-            itself = copies::read::<account::Entity>(page, &keys)?.pop();
+            itself = snapshot_rows::read::<account::Entity>(page, &keys)?.pop();
         }
     }
     // Also where somebody has deleted it meanwhile.
@@ -90,7 +90,7 @@ fn stays(column: Column) -> bool {
 impl Restoring {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         let owner = self.row.account_id;
-        tx.take_time().await?;
+        tx.disable_timeouts().await?;
         let life = life(tx, &self.refuse(tx).await?).await?;
         let before = file_tokens(tx, owner).await?;
         for table in wipe::copied() {

@@ -8,27 +8,28 @@ use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
-use super::conclude::{Concluded, conclude};
 use super::course::{Bill, renewed};
 use super::create::order;
+use super::record_outcome::{BillingOutcome, record_outcome};
 use super::rows::{held, plan_by_id, put};
-use super::state::{Action, next};
-use crate::crash;
+use super::state::{SubscriptionAction, next};
 use crate::error::Error;
-use crate::services::accounts::faults::Fares;
+use crate::runtime::crash_points;
+use crate::services::accounts::faults::FaultPlan;
 use crate::services::charges::create::{record_intent, verdict};
-use crate::services::charges::order::{Intent, Order};
+use crate::services::charges::order::{ChargeIntent, ChargeOrder};
 use crate::services::context::Context;
-use crate::services::due_work::{DueWork, Ran, Reach, Subject};
-use crate::services::moment::{Mark, Moment};
-use crate::services::{cards, clocks, customers};
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::{cards, customers};
 use crate::store::Tx;
 
 /// Subscriptions whose next interval is to be billed: at the end of a trial, of an interval, or of the pause after a bill
 /// was refused.
-pub struct Billing;
+pub struct BillingWork;
 
-impl DueWork for Billing {
+impl DueWork for BillingWork {
     type Entity = subscription::Entity;
     const NAME: &'static str = "due_renewal";
     const AT: Column = Column::NextBillingAt;
@@ -40,56 +41,56 @@ impl DueWork for Billing {
     }
 
     /// Without those whose charge is under way: that one is waited for.
-    fn of_account(reach: &Reach) -> Select<subscription::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<subscription::Entity> {
         subscription::Entity::owned_by(reach.account).filter(Column::ChargeId.is_null())
     }
 
-    fn subject(row: &subscription::Model) -> Subject {
+    fn subject(row: &subscription::Model) -> DueRow {
         let at = row.next_billing_at.unwrap_or(row.created_at);
-        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: subscription::Model) -> Result<Ran, Error> {
+    async fn work(ctx: &Context, moment: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
         let Some((plan, customer, card)) = parties(ctx, moment, &row).await? else {
             // Cancelled, with its customer or before its plan.
-            return Ok(Ran::Nothing);
+            return Ok(WorkResult::Skipped);
         };
         let bill = Bill::next(&row, &plan);
         if bill.sum() == 0 {
-            let free = (row, plan, moment.now(ctx), moment.mark());
+            let free = (row, plan, moment.now(ctx), moment.clock_update());
             let unit = ctx
                 .store
                 .write(free, |tx, (seen, plan, now, mark)| renew_freely(tx, seen, plan, *now, *mark).boxed());
             return unit.await;
         }
-        let Order { intent, call } =
+        let ChargeOrder { intent, call } =
             order(ctx, moment.account(), Origin::Renewal, &bill, (&plan, customer, card)).await?;
-        let claim = Claim { seen: row, intent, mark: moment.mark() };
+        let claim = ClaimBillUnit { seen: row, intent, mark: moment.clock_update() };
         let charge = claim.intent.row.clone();
         let claimed = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await?;
-        let Some(fares) = claimed else { return Ok(Ran::Nothing) };
-        crash::point("charge", "intent.after");
+        let Some(fares) = claimed else { return Ok(WorkResult::Skipped) };
+        crash_points::point("charge", "intent.after");
         // Where nobody knows what came of it, it is settled later, and stands if it was done.
         let Some(verdict) = verdict(ctx, moment, &charge, fares, call).await else {
-            return Ok(Ran::Unanswered);
+            return Ok(WorkResult::Unanswered);
         };
-        ran(&conclude(ctx, moment, charge, verdict).await?)
+        ran(&record_outcome(ctx, moment, charge, verdict).await?)
     }
 }
 
 /// What a worker tells of it.
-pub(super) fn ran(concluded: &Concluded) -> Result<Ran, Error> {
+pub(super) fn ran(concluded: &BillingOutcome) -> Result<WorkResult, Error> {
     Ok(match concluded {
-        Concluded::Paid(_, event) => event.map_or(Ran::Quietly, Ran::Event),
-        Concluded::Unpaid(_, event) => Ran::Event(*event),
-        Concluded::CustomerGone => return Err(Error::internal("a renewal that asked for its customer")),
+        BillingOutcome::Paid(_, event) => event.map_or(WorkResult::Silent, WorkResult::Event),
+        BillingOutcome::Unpaid(_, event) => WorkResult::Event(*event),
+        BillingOutcome::CustomerGone => return Err(Error::internal("a renewal that asked for its customer")),
     })
 }
 
 /// The plan, the customer, and the card that pays: the named one, or the one that is primary now.
 async fn parties(
     ctx: &Context,
-    moment: &Moment,
+    moment: &WorkTime,
     row: &subscription::Model,
 ) -> Result<Option<(plan::Model, customer::Model, card::Model)>, Error> {
     let plan = plan_by_id(ctx.store.read(), row.account_id, row.plan_id).await?;
@@ -108,28 +109,28 @@ async fn renew_freely(
     seen: &subscription::Model,
     plan: &plan::Model,
     now: Timestamp,
-    mark: Mark,
-) -> Result<Ran, Error> {
+    mark: OptionalClockUpdate,
+) -> Result<WorkResult, Error> {
     let row = held(tx, seen).await?;
     let Some(row) = row.filter(|row| row.next_billing_at == seen.next_billing_at) else {
-        return Ok(Ran::Nothing);
+        return Ok(WorkResult::Skipped);
     };
-    let step = next(row.state, Action::Renew)?;
+    let step = next(row.state, SubscriptionAction::Renew)?;
     put(tx, &row, renewed(&row, step, plan), step.emits, now).await?;
     mark.set(tx).await?;
-    Ok(step.emits.map_or(Ran::Quietly, Ran::Event))
+    Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
 }
 
 /// A bill, recorded before the acquirer is asked.
-struct Claim {
+struct ClaimBillUnit {
     seen: subscription::Model,
-    intent: Box<Intent>,
-    mark: Mark,
+    intent: Box<ChargeIntent>,
+    mark: OptionalClockUpdate,
 }
 
-impl Claim {
+impl ClaimBillUnit {
     /// As long as the subscription waits for this very bill, and this card pays.
-    async fn record(&self, tx: &Tx) -> Result<Option<Fares>, Error> {
+    async fn record(&self, tx: &Tx) -> Result<Option<FaultPlan>, Error> {
         let seen = &self.seen;
         let same_card = match seen.card_id {
             Some(card) => Column::CardId.eq(card),
@@ -144,7 +145,7 @@ impl Claim {
             .filter(same_card)
             .col_expr(Column::Attempt, Expr::value(seen.attempt + 1))
             .col_expr(Column::ChargeId, Expr::value(self.intent.row.id));
-        if !tx.guard(claim).await? {
+        if !tx.compare_and_set(claim).await? {
             return Ok(None);
         }
         self.mark.set(tx).await?;

@@ -2,7 +2,7 @@
 //! day of those after it (decisions 7).
 
 use entity::plan::{Interval, IntervalUnit};
-use entity::{Span, Timestamp};
+use entity::{TimeSpan, Timestamp};
 
 use crate::limits::RENEWAL_RETRIED_FROM;
 
@@ -14,8 +14,8 @@ pub fn after(anchor: Timestamp, interval: Interval, count: i32) -> Timestamp {
     let units = i64::from(interval.length) * i64::from(count);
     let months = |months: i64| anchor.plus_months(u32::try_from(months).unwrap_or(u32::MAX));
     match interval.unit {
-        IntervalUnit::Day => anchor + Span::days(units),
-        IntervalUnit::Week => anchor + Span::days(units * DAYS_A_WEEK),
+        IntervalUnit::Day => anchor + TimeSpan::days(units),
+        IntervalUnit::Week => anchor + TimeSpan::days(units * DAYS_A_WEEK),
         IntervalUnit::Month => months(units),
         IntervalUnit::Year => months(units * MONTHS_A_YEAR),
     }
@@ -128,7 +128,7 @@ mod tests {
                 IntervalUnit::Month => 31,
                 IntervalUnit::Year => 366,
             };
-            prop_assert!(from < to && (to - from) <= Span::days(longest * i64::from(length)));
+            prop_assert!(from < to && (to - from) <= TimeSpan::days(longest * i64::from(length)));
         }
 
         #[test]

@@ -9,7 +9,7 @@ use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use super::course::closed;
 use super::find::by_token;
 use super::rows::{held, plan_of, put, visible};
-use super::state::{Action, next};
+use super::state::{SubscriptionAction, next};
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::services::{customers, idempotency};
@@ -20,17 +20,22 @@ use crate::views::subscription::Subscription;
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`.
 pub async fn cancel(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
-    close(ctx, account, token, Action::Cancel).await
+    close(ctx, account, token, SubscriptionAction::Cancel).await
 }
 
 /// The customer unsubscribes: what is paid runs out first.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`; the plan may not allow it, which is the latter.
 pub async fn unsubscribe(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
-    close(ctx, account, token, Action::Unsubscribe).await
+    close(ctx, account, token, SubscriptionAction::Unsubscribe).await
 }
 
-async fn close(ctx: &Context, account: &Account, token: &str, action: Action) -> Result<Subscription, Error> {
+async fn close(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    action: SubscriptionAction,
+) -> Result<Subscription, Error> {
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let data = (row, action, account.now);
     idempotency::write(ctx, account, data, |tx, (row, action, now)| record(tx, row, *action, *now).boxed())
@@ -40,12 +45,12 @@ async fn close(ctx: &Context, account: &Account, token: &str, action: Action) ->
 async fn record(
     tx: &Tx,
     seen: &subscription::Model,
-    action: Action,
+    action: SubscriptionAction,
     now: Timestamp,
 ) -> Result<Subscription, Error> {
     let row = held(tx, seen).await?.ok_or(ErrorCode::NotFound)?;
     let step = next(row.state, action)?;
-    if action == Action::Unsubscribe && !plan_of(tx, &row).await?.customer_may_cancel {
+    if action == SubscriptionAction::Unsubscribe && !plan_of(tx, &row).await?.customer_may_cancel {
         return Err(ErrorCode::InvalidState.into());
     }
     put(tx, &row, closed(&row, step, now), step.emits, now).await
@@ -66,7 +71,7 @@ pub async fn close_customer(ctx: &Context, account: &Account, token: &str) -> Re
                 .order_by_asc(Column::Id)
                 .lock(LockType::NoKeyUpdate);
             for row in rows.all(tx).await? {
-                let step = next(row.state, Action::CloseCustomer)?;
+                let step = next(row.state, SubscriptionAction::CloseCustomer)?;
                 put(tx, &row, closed(&row, step, *now), step.emits, *now).await?;
             }
             Ok(())

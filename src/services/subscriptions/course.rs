@@ -5,7 +5,7 @@ use entity::subscription::{Model, SubscriptionState};
 use entity::{CardToken, CustomerToken, SubscriptionToken, Timestamp, plan};
 
 use super::calendar::{after, is_retried};
-use super::state::Move;
+use super::state::SubscriptionTransition;
 use crate::limits::RENEWAL_RETRIES;
 
 /// What is to be paid for an interval.
@@ -69,7 +69,7 @@ pub struct Subscriber {
 }
 
 /// A subscription in its trial, where the plan has one, or else in its first interval: not started yet.
-pub fn begun(plan: &plan::Model, subscriber: &Subscriber, now: Timestamp) -> Model {
+pub fn start(plan: &plan::Model, subscriber: &Subscriber, now: Timestamp) -> Model {
     let (number, finishes_at, anchor_at) = match plan.trial_interval() {
         Some(trial) => (0, after(now, trial, 1), after(now, trial, 1)),
         None => (1, after(now, plan.interval(), 1), now),
@@ -99,7 +99,7 @@ pub fn begun(plan: &plan::Model, subscriber: &Subscriber, now: Timestamp) -> Mod
 }
 
 /// It goes on with the interval it is in, which is paid.
-pub fn goes_on(row: &Model, step: Move, plan: &plan::Model) -> Model {
+pub fn continue_interval(row: &Model, step: SubscriptionTransition, plan: &plan::Model) -> Model {
     let is_last = plan.intervals > 0 && row.interval_number >= plan.intervals;
     let (next_billing_at, ends_at) = match step.to {
         SubscriptionState::Trial | SubscriptionState::Active if !is_last => (Some(row.finishes_at), None),
@@ -122,7 +122,7 @@ pub fn goes_on(row: &Model, step: Move, plan: &plan::Model) -> Model {
 }
 
 /// The next interval is paid. It began when the present one ended, however late that is.
-pub fn renewed(row: &Model, step: Move, plan: &plan::Model) -> Model {
+pub fn renewed(row: &Model, step: SubscriptionTransition, plan: &plan::Model) -> Model {
     let number = row.interval_number + 1;
     let since_anchor = number - row.anchor_number;
     let next = Model {
@@ -132,11 +132,11 @@ pub fn renewed(row: &Model, step: Move, plan: &plan::Model) -> Model {
         setup_due: false,
         ..*row
     };
-    goes_on(&next, step, plan)
+    continue_interval(&next, step, plan)
 }
 
 /// The next interval is paid, and begins now: later ones are counted from here.
-pub fn restarted(row: &Model, step: Move, plan: &plan::Model, now: Timestamp) -> Model {
+pub fn restarted(row: &Model, step: SubscriptionTransition, plan: &plan::Model, now: Timestamp) -> Model {
     let number = row.interval_number + 1;
     let next = Model {
         interval_number: number,
@@ -147,11 +147,11 @@ pub fn restarted(row: &Model, step: Move, plan: &plan::Model, now: Timestamp) ->
         setup_due: false,
         ..*row
     };
-    goes_on(&next, step, plan)
+    continue_interval(&next, step, plan)
 }
 
 /// The bill of the next interval was refused. It is billed again at `next_billing_at`, or not any more.
-pub fn refused(row: &Model, plan: &plan::Model, now: Timestamp) -> Model {
+pub fn record_failure(row: &Model, plan: &plan::Model, now: Timestamp) -> Model {
     let failures = row.failures + 1;
     let first_failed_at = row.first_failed_at.unwrap_or(now);
     let pause = usize::try_from(row.failures).ok().and_then(|before| RENEWAL_RETRIES.get(before));
@@ -167,7 +167,7 @@ pub fn refused(row: &Model, plan: &plan::Model, now: Timestamp) -> Model {
 }
 
 /// It is billed no more: at once, or once what is paid has run out.
-pub fn closed(row: &Model, step: Move, now: Timestamp) -> Model {
+pub fn closed(row: &Model, step: SubscriptionTransition, now: Timestamp) -> Model {
     Model {
         state: step.to,
         next_billing_at: None,

@@ -7,18 +7,18 @@ use entity::subscription::{self, SubscriptionState};
 use entity::{CardToken, card, charge, customer, plan};
 use futures::FutureExt;
 
-use super::conclude::{pay, starts};
-use super::course::{Bill, Subscriber, begun, goes_on};
+use super::course::{Bill, Subscriber, continue_interval, start};
+use super::record_outcome::{pay, starts};
 use super::rows::{customer_held, tell};
 use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::params::subscription::{NewPlanSubscription, NewSubscription};
-use crate::params::{Params, filled};
-use crate::services::accounts::faults::Fares;
+use crate::params::{Params, non_blank};
+use crate::services::accounts::faults::FaultPlan;
 use crate::services::charges::create::record_intent;
-use crate::services::charges::order::{Intent, Order, Terms};
+use crate::services::charges::order::{ChargeIntent, ChargeOrder, Terms};
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::{cards, customers, directory, idempotency, payment, plans};
+use crate::services::{acquirer_lookup, cards, customers, idempotency, payer, plans};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
 
@@ -36,7 +36,7 @@ pub async fn create(
     let unknown = ErrorCode::RecordNotFound;
     let plan =
         plans::find::by_token(ctx.store.read(), account, asked.plan_token.trim()).await?.ok_or(unknown)?;
-    let wanted = Wanted {
+    let wanted = SubscribeRequest {
         plan,
         customer: &asked.customer_token,
         card: asked.card_token.as_deref(),
@@ -59,7 +59,7 @@ pub async fn create_for_plan(
     let unknown = ErrorCode::NotFound;
     let plan = plans::find::by_token(ctx.store.read(), account, plan).await?.ok_or(unknown)?;
     let asked = params.valid().map_err(Error::subscription)?;
-    let wanted = Wanted {
+    let wanted = SubscribeRequest {
         plan,
         customer: &asked.customer_token,
         card: asked.card_token.as_deref(),
@@ -69,7 +69,7 @@ pub async fn create_for_plan(
     subscribe(ctx, account, wanted).await
 }
 
-struct Wanted<'a> {
+struct SubscribeRequest<'a> {
     plan: plan::Model,
     customer: &'a str,
     card: Option<&'a str>,
@@ -78,11 +78,15 @@ struct Wanted<'a> {
     unknown: ErrorCode,
 }
 
-async fn subscribe(ctx: &Ctx, account: &Account, wanted: Wanted<'_>) -> Result<Subscription, Error> {
-    let Wanted { plan, include_setup_fee, unknown, .. } = wanted;
+async fn subscribe(
+    ctx: &Ctx,
+    account: &Account,
+    wanted: SubscribeRequest<'_>,
+) -> Result<Subscription, Error> {
+    let SubscribeRequest { plan, include_setup_fee, unknown, .. } = wanted;
     let customer = wanted.customer.trim().parse().map_err(|_| unknown)?;
     let (customer, primary) = customers::find::with_primary(ctx, account, customer).await?.ok_or(unknown)?;
-    let named = match filled(wanted.card) {
+    let named = match non_blank(wanted.card) {
         Some(token) => Some(card_of(ctx, account, &customer, token).await?),
         None => None,
     };
@@ -92,16 +96,16 @@ async fn subscribe(ctx: &Ctx, account: &Account, wanted: Wanted<'_>) -> Result<S
         card: named.as_ref().map(|card| card.id),
         include_setup_fee,
     };
-    let row = begun(&plan, &subscriber, account.now);
+    let row = start(&plan, &subscriber, account.now);
     let bill = Bill::first(&row, &plan, include_setup_fee);
     if bill.sum() == 0 {
-        let beginning = Beginning { row, plan, unknown };
+        let beginning = CreateSubscriptionUnit { row, plan, unknown };
         return idempotency::write(ctx, account, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
     }
     let order =
         order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
     let (task, account) = (Ctx::clone(ctx), account.clone());
-    let beginning = Beginning { row, plan, unknown };
+    let beginning = CreateSubscriptionUnit { row, plan, unknown };
     ctx.in_own_task(async move { Box::pin(charged(&task, &account, beginning, order)).await }).await
 }
 
@@ -131,8 +135,8 @@ pub(super) async fn order(
     origin: Origin,
     bill: &Bill,
     (plan, customer, card): (&plan::Model, customer::Model, card::Model),
-) -> Result<Order, Error> {
-    let rate = directory::rate(ctx, plan.currency).await?;
+) -> Result<ChargeOrder, Error> {
+    let rate = acquirer_lookup::rate(ctx, plan.currency).await?;
     let terms = Terms {
         origin,
         amount: bill.sum(),
@@ -147,29 +151,29 @@ pub(super) async fn order(
         platform_adjustment: None,
         three_d_secure: None,
     };
-    let payer = payment::again(ctx, card, customer.id, Some(customer.primary_card_id)).await?;
-    Order::new(ctx, account, terms, payer)
+    let payer = payer::again(ctx, card, customer.id, Some(customer.primary_card_id)).await?;
+    ChargeOrder::new(ctx, account, terms, payer)
 }
 
 /// A subscription that is to begin.
-struct Beginning {
+struct CreateSubscriptionUnit {
     row: subscription::Model,
     plan: plan::Model,
     unknown: ErrorCode,
 }
 
-impl Beginning {
+impl CreateSubscriptionUnit {
     /// Without a charge, it begins at once.
     async fn free(&self, tx: &Tx) -> Result<Subscription, Error> {
         let step = next(SubscriptionState::Starting, starts(&self.row))?;
-        let row = goes_on(&self.row, step, &self.plan);
+        let row = continue_interval(&self.row, step, &self.plan);
         self.insert(tx, &row).await?;
         tx.count(row.account_id, Counted::Subscriptions, 1);
         tell(tx, row, step.emits, self.row.created_at)
     }
 
     /// With one, it is hidden until the acquirer has agreed.
-    async fn intend(&self, tx: &Tx, intent: &Intent) -> Result<(charge::Model, Fares), Error> {
+    async fn intend(&self, tx: &Tx, intent: &ChargeIntent) -> Result<(charge::Model, FaultPlan), Error> {
         let mut row = self.row.clone();
         row.attempt += 1;
         row.charge_id = Some(intent.row.id);
@@ -206,11 +210,11 @@ pub(super) async fn check_card(tx: &Tx, row: &subscription::Model, card: CardTok
 async fn charged(
     ctx: &Context,
     account: &Account,
-    beginning: Beginning,
-    order: Order,
+    beginning: CreateSubscriptionUnit,
+    order: ChargeOrder,
 ) -> Result<Subscription, Error> {
     let unknown = beginning.unknown;
-    let Order { intent, call } = order;
+    let ChargeOrder { intent, call } = order;
     let unit =
         ctx.store.write((beginning, intent), |tx, (beginning, intent)| beginning.intend(tx, intent).boxed());
     let (row, fares) = unit.await?;

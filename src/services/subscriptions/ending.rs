@@ -7,18 +7,18 @@ use sea_orm::{EntityTrait, Select};
 
 use super::course::closed;
 use super::rows::{held, put};
-use super::state::{Action, next};
+use super::state::{SubscriptionAction, next};
 use crate::error::Error;
-use crate::services::clocks;
 use crate::services::context::Context;
-use crate::services::due_work::{DueWork, Ran, Reach, Subject};
-use crate::services::moment::{Mark, Moment};
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::store::Tx;
 
 /// Subscriptions whose last interval is over.
-pub struct Ending;
+pub struct SubscriptionEndWork;
 
-impl DueWork for Ending {
+impl DueWork for SubscriptionEndWork {
     type Entity = subscription::Entity;
     const NAME: &'static str = "ending_subscription";
     const AT: Column = Column::EndsAt;
@@ -28,29 +28,34 @@ impl DueWork for Ending {
         clocks::due(&subscription::Entity::find(), Column::EndsAt, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<subscription::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<subscription::Entity> {
         // The column is null where nothing ends.
         subscription::Entity::owned_by(reach.account)
     }
 
-    fn subject(row: &subscription::Model) -> Subject {
+    fn subject(row: &subscription::Model) -> DueRow {
         let at = row.ends_at.unwrap_or(row.created_at);
-        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: subscription::Model) -> Result<Ran, Error> {
-        let data = (row, moment.now(ctx), moment.mark());
+    async fn work(ctx: &Context, moment: &WorkTime, row: subscription::Model) -> Result<WorkResult, Error> {
+        let data = (row, moment.now(ctx), moment.clock_update());
         ctx.store.write(data, |tx, (seen, now, mark)| end(tx, seen, *now, *mark).boxed()).await
     }
 }
 
-async fn end(tx: &Tx, seen: &subscription::Model, now: Timestamp, mark: Mark) -> Result<Ran, Error> {
+async fn end(
+    tx: &Tx,
+    seen: &subscription::Model,
+    now: Timestamp,
+    mark: OptionalClockUpdate,
+) -> Result<WorkResult, Error> {
     let Some(row) = held(tx, seen).await?.filter(|row| row.ends_at == seen.ends_at) else {
         // Reactivated, or ended by somebody else.
-        return Ok(Ran::Nothing);
+        return Ok(WorkResult::Skipped);
     };
-    let step = next(row.state, Action::Finish)?;
+    let step = next(row.state, SubscriptionAction::Finish)?;
     put(tx, &row, closed(&row, step, now), step.emits, now).await?;
     mark.set(tx).await?;
-    Ok(step.emits.map_or(Ran::Quietly, Ran::Event))
+    Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
 }

@@ -10,7 +10,7 @@ use super::find::by_token;
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::store::Tx;
 use crate::views::subscription::SubscriptionEntry;
 
@@ -52,7 +52,7 @@ pub async fn ledger(
     account: &Account,
     token: &str,
     paging: Params<Paging>,
-) -> Result<Page<SubscriptionEntry>, Error> {
+) -> Result<ListPage<SubscriptionEntry>, Error> {
     let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let entries =
         subscription_entry::Entity::owned_by(account.id()).filter(Column::SubscriptionId.eq(row.id));

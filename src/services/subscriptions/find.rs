@@ -9,7 +9,7 @@ use super::rows::visible;
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::services::{customers, plans};
 use crate::views::subscription::Subscription;
 
@@ -22,7 +22,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Subsc
 }
 
 /// The account's subscriptions, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Subscription>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Subscription>, Error> {
     let list = List::newest_first(account.id(), visible(account.id()));
     Ok(list.counted(ctx, Counted::Subscriptions, paging).await?.map(Subscription::from))
 }
@@ -35,7 +35,7 @@ pub async fn of_plan(
     account: &Account,
     plan: &str,
     paging: Params<Paging>,
-) -> Result<Page<Subscription>, Error> {
+) -> Result<ListPage<Subscription>, Error> {
     let plan = plans::find::by_token(ctx.store.read(), account, plan).await?.ok_or(ErrorCode::NotFound)?;
     let list = List::newest_first(account.id(), visible(account.id()).filter(Column::PlanId.eq(plan.id)));
     Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
@@ -49,7 +49,7 @@ pub async fn of_customer(
     account: &Account,
     customer: &str,
     paging: Params<Paging>,
-) -> Result<Page<Subscription>, Error> {
+) -> Result<ListPage<Subscription>, Error> {
     let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
     let list =
         List::newest_first(account.id(), visible(account.id()).filter(Column::CustomerId.eq(customer.id)));

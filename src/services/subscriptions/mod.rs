@@ -4,15 +4,15 @@
 pub mod bill;
 pub mod calendar;
 pub mod cancel;
-mod conclude;
 mod course;
 pub mod create;
 pub mod ending;
 mod entries;
 pub mod find;
 pub mod reactivate;
+mod record_outcome;
+pub mod recover;
 mod rows;
-pub mod settle;
 pub mod state;
 pub mod update;
 

@@ -5,18 +5,18 @@ use entity::plan;
 use entity::subscription;
 use futures::FutureExt;
 
-use super::conclude::pay;
-use super::course::{Bill, goes_on, restarted};
+use super::course::{Bill, continue_interval, restarted};
 use super::create::order;
 use super::find::by_token;
+use super::record_outcome::pay;
 use super::rows::{customer_held, held, plan_of, put, store};
-use super::state::{Action, Move, next};
+use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::subscription::Reactivation;
-use crate::services::accounts::faults::Fares;
+use crate::services::accounts::faults::FaultPlan;
 use crate::services::charges::create::record_intent;
-use crate::services::charges::order::{Intent, Order};
+use crate::services::charges::order::{ChargeIntent, ChargeOrder};
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::{cards, customers, idempotency, plans};
 use crate::store::Tx;
@@ -38,7 +38,7 @@ pub async fn reactivate(
     let plan = plan_of(ctx.store.read(), &row).await?;
     let customer = customers::find::with_primary(ctx, account, row.customer_id).await?;
     let (customer, primary) = customer.ok_or(ErrorCode::InvalidState)?;
-    let wanted = Wanted { row, plan, account: account.clone() };
+    let wanted = ReactivateUnit { row, plan, account: account.clone() };
     wanted.step(&wanted.row)?;
     let bill = Bill::reactivated(&wanted.row, &wanted.plan, asked.include_setup_fee.unwrap_or(true));
     if wanted.is_paid(&wanted.row) || bill.sum() == 0 {
@@ -57,30 +57,33 @@ pub async fn reactivate(
 async fn charged(
     ctx: &Context,
     account: &Account,
-    wanted: Wanted,
-    order: Order,
+    wanted: ReactivateUnit,
+    order: ChargeOrder,
 ) -> Result<Subscription, Error> {
-    let Order { intent, call } = order;
+    let ChargeOrder { intent, call } = order;
     let unit = ctx.store.write((wanted, intent), |tx, (wanted, intent)| wanted.intend(tx, intent).boxed());
     let (row, fares) = unit.await?;
     pay(ctx, account, (row, call, fares), ErrorCode::InvalidState).await
 }
 
-struct Wanted {
+struct ReactivateUnit {
     row: subscription::Model,
     plan: plan::Model,
     account: Account,
 }
 
-impl Wanted {
+impl ReactivateUnit {
     /// Whether what was paid, or the trial, has not run out.
     fn is_paid(&self, row: &subscription::Model) -> bool {
         self.account.now < row.finishes_at
     }
 
-    fn step(&self, row: &subscription::Model) -> Result<Move, Error> {
+    fn step(&self, row: &subscription::Model) -> Result<SubscriptionTransition, Error> {
         let in_trial = row.interval_number == 0 && self.is_paid(row);
-        let step = next(row.state, if in_trial { Action::ReactivateTrial } else { Action::Reactivate })?;
+        let step = next(
+            row.state,
+            if in_trial { SubscriptionAction::ReactivateTrial } else { SubscriptionAction::Reactivate },
+        )?;
         let used_up = self.plan.intervals > 0 && row.interval_number >= self.plan.intervals;
         if used_up || row.charge_id.is_some() {
             return Err(ErrorCode::InvalidState.into());
@@ -89,7 +92,7 @@ impl Wanted {
     }
 
     /// The row as it stands, where it may still go on as it could when it was looked at.
-    async fn held(&self, tx: &Tx) -> Result<(subscription::Model, Move), Error> {
+    async fn held(&self, tx: &Tx) -> Result<(subscription::Model, SubscriptionTransition), Error> {
         let row = held(tx, &self.row).await?.ok_or(ErrorCode::NotFound)?;
         let step = self.step(&row)?;
         // Billed meanwhile, or reactivated and cancelled again: another interval is another bill.
@@ -110,7 +113,7 @@ impl Wanted {
             return Err(ErrorCode::NotFound.into());
         }
         let after = if self.is_paid(&before) {
-            goes_on(&before, step, &self.plan)
+            continue_interval(&before, step, &self.plan)
         } else {
             restarted(&before, step, &self.plan, self.account.now)
         };
@@ -118,7 +121,7 @@ impl Wanted {
     }
 
     /// A charge is to be made: nobody else makes one meanwhile, and its plan is not deleted.
-    async fn intend(&self, tx: &Tx, intent: &Intent) -> Result<(charge::Model, Fares), Error> {
+    async fn intend(&self, tx: &Tx, intent: &ChargeIntent) -> Result<(charge::Model, FaultPlan), Error> {
         let (mut row, _) = self.held(tx).await?;
         let fares = record_intent(tx, intent).await?;
         if !plans::count::began(tx, row.account_id, row.plan_id).await? {

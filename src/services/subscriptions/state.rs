@@ -10,7 +10,7 @@ use crate::error::ErrorCode;
 
 /// What can happen to a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum SubscriptionAction {
     /// Its first interval begins.
     Start,
     /// Its trial begins.
@@ -33,7 +33,7 @@ pub enum Action {
     ReactivateTrial,
 }
 
-impl Action {
+impl SubscriptionAction {
     /// Every action, for the table.
     pub const ALL: &[Self] = &[
         Self::Start,
@@ -66,7 +66,7 @@ impl Action {
 
 /// A legal move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
+pub struct SubscriptionTransition {
     /// Where it ends.
     pub to: SubscriptionState,
     /// What happened then; a reactivation is its charge's news, if anybody's.
@@ -74,15 +74,18 @@ pub struct Move {
 }
 
 /// The table.
-pub fn next(state: SubscriptionState, action: Action) -> Result<Move, ErrorCode> {
-    use Action::{
+pub fn next(
+    state: SubscriptionState,
+    action: SubscriptionAction,
+) -> Result<SubscriptionTransition, ErrorCode> {
+    use SubscriptionAction::{
         Cancel, CloseCustomer, Finish, Reactivate, ReactivateTrial, Refuse, Renew, Start, StartTrial,
         Unsubscribe,
     };
     use SubscriptionState::{Active, Cancelled, Cancelling, Starting, Trial};
 
-    let told = |to, event| Ok(Move { to, emits: Some(event) });
-    let untold = |to| Ok(Move { to, emits: None });
+    let told = |to, event| Ok(SubscriptionTransition { to, emits: Some(event) });
+    let untold = |to| Ok(SubscriptionTransition { to, emits: None });
     match (state, action) {
         (Starting, Start) => told(Active, EventType::SubscriptionCreated),
         (Starting, StartTrial) => told(Trial, EventType::SubscriptionCreated),
@@ -116,8 +119,8 @@ pub fn next(state: SubscriptionState, action: Action) -> Result<Move, ErrorCode>
 pub fn table() -> String {
     let mut lines = String::new();
     for state in SubscriptionState::ALL {
-        for action in Action::ALL {
-            let Ok(Move { to, emits }) = next(*state, *action) else { continue };
+        for action in SubscriptionAction::ALL {
+            let Ok(SubscriptionTransition { to, emits }) = next(*state, *action) else { continue };
             let emits = emits.map_or(String::new(), |event| format!(", emits {}", event.code()));
             // Writing to a String cannot fail.
             let _ = writeln!(lines, "{} + {} -> {}{emits}", state.code(), action.name(), to.code());

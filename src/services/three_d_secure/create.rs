@@ -6,23 +6,23 @@ use entity::{SessionToken, card, challenge_page};
 use futures::FutureExt;
 
 use super::find::page_hash;
-use crate::card_number::CardNumber;
 use crate::error::Error;
 use crate::limits::SESSION_LIFETIME;
 use crate::params::charge::NewCharge;
-use crate::params::{Params, filled};
-use crate::random::Draw;
-use crate::services::cards::{self, Digits};
+use crate::params::{Params, non_blank};
+use crate::runtime::random::RandomStream;
+use crate::sensitive::card_number::CardNumber;
+use crate::services::cards::{self, CardCredentials};
 use crate::services::charges::create::{pay, record_row};
-use crate::services::charges::order::{Intent, Order};
+use crate::services::charges::order::{ChargeIntent, ChargeOrder};
 use crate::services::charges::place::place;
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::{directory, idempotency};
+use crate::services::{acquirer_lookup, idempotency};
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, PendingCharge};
 
 /// What POST /charges knows besides its parameters.
-pub struct Asked<'a> {
+pub struct ChargeRequestInfo<'a> {
     /// The word of a `Sandbox-Outcome` header.
     pub outcome: Option<&'a str>,
     /// The server's address as callers know it.
@@ -38,7 +38,7 @@ pub async fn create(
     ctx: &Ctx,
     account: &Account,
     mut params: Params<NewCharge>,
-    asked: Asked<'_>,
+    asked: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
     let verification = verification(&mut params);
     let order = place(ctx, account, Origin::Payment, params, asked.outcome).await?;
@@ -50,7 +50,7 @@ pub async fn create(
     open(ctx, account, order, verification.callback_url, enrolled, asked).await
 }
 
-async fn at_once(ctx: &Ctx, account: &Account, order: Order) -> Result<ChargeMade, Error> {
+async fn at_once(ctx: &Ctx, account: &Account, order: ChargeOrder) -> Result<ChargeMade, Error> {
     let (now, row) = pay(ctx, account, order).await?;
     Ok(ChargeMade::Charge(Charge::at(now, row)))
 }
@@ -70,7 +70,7 @@ fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
             faults.add(param, "can't be blank");
         }
     };
-    let callback_url = filled(asked.callback_url.as_deref());
+    let callback_url = non_blank(asked.callback_url.as_deref());
     match asked.enabled {
         Some(true) => {}
         Some(false) => return None,
@@ -86,14 +86,14 @@ fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
     })
 }
 
-async fn is_enrolled(ctx: &Context, order: &Order) -> Result<bool, Error> {
+async fn is_enrolled(ctx: &Context, order: &ChargeOrder) -> Result<bool, Error> {
     let Some(number) = CardNumber::parse(&order.call.number) else { return Ok(false) };
-    Ok(directory::card(ctx, &number).await?.is_some_and(|card| card.three_d_secure))
+    Ok(acquirer_lookup::card(ctx, &number).await?.is_some_and(|card| card.three_d_secure))
 }
 
 /// What is recorded of a charge that waits for its cardholder.
 struct Opening {
-    intent: Box<Intent>,
+    intent: Box<ChargeIntent>,
     copy: card::Model,
     session: three_d_secure::Model,
     page: challenge_page::Model,
@@ -104,30 +104,30 @@ struct Opening {
 async fn open(
     ctx: &Context,
     account: &Account,
-    order: Order,
+    order: ChargeOrder,
     callback_url: String,
     enrolled: bool,
-    asked: Asked<'_>,
+    asked: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
-    let Order { mut intent, call } = order;
+    let ChargeOrder { mut intent, call } = order;
     intent.row.origin = Origin::Challenge;
     intent.row.state = ChargeState::Pending;
     intent.row.settle_after = None;
     // The pending charge is the answer, and this one transaction keeps it.
     intent.row.claim = None;
     intent.account = intent.account.under(None);
-    let digits = Digits { number: call.number, cvc: call.cvc, network: call.network };
+    let digits = CardCredentials { number: call.number, cvc: call.cvc, network: call.network };
     let copy = cards::copy(ctx, &intent.card, digits);
-    let secret = ctx.chance.token22(Draw::ChallengePage);
+    let secret = ctx.chance.token22(RandomStream::ChallengePage);
     let session = three_d_secure::Model {
         account_id: account.id(),
-        id: SessionToken::new(ctx.chance.id(Draw::Session)),
+        id: SessionToken::new(ctx.chance.id(RandomStream::Session)),
         state: SessionState::Open,
         charge_id: intent.row.id,
         card_id: copy.id,
         enrolled,
         callback_url,
-        sandbox_outcome: filled(asked.outcome).map(str::to_owned),
+        sandbox_outcome: non_blank(asked.outcome).map(str::to_owned),
         expires_at: Some(account.now + SESSION_LIFETIME),
         created_at: account.now,
     };

@@ -11,24 +11,24 @@ use url::Url;
 
 use super::find;
 use super::state::{Decision, next};
-use crate::acquirer::Outcome as Forced;
-use crate::crash;
+use crate::acquirer::SimulatedOutcome as Forced;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
-use crate::services::accounts::faults::{self, Fares};
+use crate::runtime::crash_points;
+use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::cards;
 use crate::services::charges::call::call_name;
 use crate::services::charges::create::verdict;
 use crate::services::charges::order::authorise;
-use crate::services::charges::outcome::{self, Outcome, Verdict, held, word};
-use crate::services::charges::settle::single_use;
+use crate::services::charges::outcome::{self, AttemptResult, RecordOutcomeUnit, compare_with_seen, word};
+use crate::services::charges::recover::single_use;
 use crate::services::context::{Account, Context, Ctx};
-use crate::services::moment::{Mark, Moment};
+use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::store::Tx;
 
 /// What the page of a session shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Page {
+pub enum ChallengeView {
     /// The question to the cardholder.
     Question(Question),
     /// Nothing: the cardholder goes back to this address.
@@ -50,10 +50,10 @@ pub struct Question {
 /// decides.
 ///
 /// Refusals: `not_found`, an expired session included.
-pub async fn show(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
+pub async fn show(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
     let (account, session) = find::by_secret(ctx, secret).await?;
     if session.state == SessionState::Open && !session.enrolled {
-        return Ok(Page::Return(decide(ctx, secret, Decision::Unavailable).await?));
+        return Ok(ChallengeView::Return(decide(ctx, secret, Decision::Unavailable).await?));
     }
     page(ctx, &account, &session).await
 }
@@ -61,17 +61,17 @@ pub async fn show(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
 /// The page of a session, for who does not open it: nothing is decided.
 ///
 /// Refusals: `not_found`, an expired session included.
-pub async fn look(ctx: &Ctx, secret: &str) -> Result<Page, Error> {
+pub async fn look(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
     let (account, session) = find::by_secret(ctx, secret).await?;
     page(ctx, &account, &session).await
 }
 
-async fn page(ctx: &Ctx, account: &Account, session: &three_d_secure::Model) -> Result<Page, Error> {
+async fn page(ctx: &Ctx, account: &Account, session: &three_d_secure::Model) -> Result<ChallengeView, Error> {
     if session.state != SessionState::Open || !session.enrolled {
-        return Ok(Page::Return(way_back(session)?));
+        return Ok(ChallengeView::Return(way_back(session)?));
     }
     let charge = find::charge(ctx, session).await?;
-    Ok(Page::Question(Question {
+    Ok(ChallengeView::Question(Question {
         merchant: account.settings().business_name.clone(),
         amount: charge.currency.in_words(charge.amount),
         card: serde_json::from_str::<Masked>(charge.card.as_str())?.display_number,
@@ -98,7 +98,7 @@ pub async fn decide(ctx: &Ctx, secret: &str, decision: Decision) -> Result<Strin
             match decision {
                 Decision::Approve => approve(&task, account, session).await,
                 Decision::Fail | Decision::Unavailable | Decision::Expire => {
-                    let moment = Moment::passing(account);
+                    let moment = WorkTime::on_running_clock(account);
                     end(&task, &moment, session, decision).await.map(drop)
                 }
             }
@@ -124,22 +124,27 @@ fn way_back(session: &three_d_secure::Model) -> Result<String, Error> {
 /// this that ended it.
 pub(super) async fn end(
     ctx: &Context,
-    moment: &Moment,
+    moment: &WorkTime,
     session: three_d_secure::Model,
     decision: Decision,
 ) -> Result<bool, Error> {
     let Some(to) = next(session.state, decision) else { return Ok(false) };
     let row = find::charge(ctx, &session).await?;
     let token = single_use(ctx, &row).await?;
-    let verdict = Verdict::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
-    let outcome = Outcome::new(ctx, moment.account(), moment.now(ctx), row, token, verdict);
-    let ending = (session, to, outcome, moment.mark());
+    let verdict = AttemptResult::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
+    let outcome = RecordOutcomeUnit::new(ctx, moment.account(), moment.now(ctx), row, token, verdict);
+    let ending = (session, to, outcome, moment.clock_update());
     ctx.store.write(ending, |tx, ending| record_end(tx, ending).boxed()).await
 }
 
 async fn record_end(
     tx: &Tx,
-    (session, to, outcome, mark): &(three_d_secure::Model, SessionState, Outcome, Mark),
+    (session, to, outcome, mark): &(
+        three_d_secure::Model,
+        SessionState,
+        RecordOutcomeUnit,
+        OptionalClockUpdate,
+    ),
 ) -> Result<bool, Error> {
     if !ended(tx, session, *to).await? {
         return Ok(false);
@@ -157,7 +162,7 @@ async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Resul
         .filter(Column::State.eq(seen.state))
         .col_expr(Column::State, Expr::value(ActiveEnum::into_value(to)))
         .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
-    if !tx.guard(ended).await? {
+    if !tx.compare_and_set(ended).await? {
         return Ok(false);
     }
     cards::delete_copy(tx, seen.account_id, seen.card_id).await?;
@@ -178,30 +183,31 @@ async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model
     // Gone: somebody else has decided meanwhile.
     let Some(card) = find::card(ctx, &session).await? else { return Ok(()) };
     let forced = session.sandbox_outcome.as_deref().and_then(Forced::from_sandbox_word);
-    let intent = Intent { session, seen, account: account.clone(), wall: ctx.clock.now() };
+    let intent = ApproveIntent { session, seen, account: account.clone(), wall: ctx.clock.now() };
     let recorded = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
     let Some((row, fares)) = recorded else { return Ok(()) };
-    crash::point(call_name(row.state), "intent.after");
+    crash_points::point(call_name(row.state), "intent.after");
 
     let mut call = authorise(&row, &card, cards::unseal(ctx, &card).await?);
     call.forced = forced;
     let token = single_use(ctx, &row).await?;
     // Where nobody knows what came of it, a worker finds out.
-    if let Some(verdict) = verdict(ctx, &Moment::passing(account.clone()), &row, fares, call).await {
+    if let Some(verdict) = verdict(ctx, &WorkTime::on_running_clock(account.clone()), &row, fares, call).await
+    {
         outcome::write(ctx, &account, row, token, verdict).await?;
     }
     Ok(())
 }
 
 /// What is recorded before the acquirer is asked.
-struct Intent {
+struct ApproveIntent {
     session: three_d_secure::Model,
     seen: charge::Model,
     account: Account,
     wall: Timestamp,
 }
 
-async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Option<(charge::Model, Fares)>, Error> {
+async fn record_intent(tx: &Tx, intent: &ApproveIntent) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
     let Some(to) = next(intent.session.state, Decision::Approve) else { return Ok(None) };
     if !ended(tx, &intent.session, to).await? {
         return Ok(None);
@@ -213,16 +219,16 @@ async fn record_intent(tx: &Tx, intent: &Intent) -> Result<Option<(charge::Model
     row.settle_after = Some(intent.wall + SETTLE_AFTER);
     // Seven days begin now.
     row.expires_at = intent.account.now + AUTHORISATION_LIFETIME;
-    let update = held(&intent.seen)
+    let update = compare_with_seen(&intent.seen)
         .col_expr(charge::Column::State, word(row.state))
         .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
         .col_expr(charge::Column::Call, Expr::value(row.call))
         .col_expr(charge::Column::ExpiresAt, Expr::value(row.expires_at.millis()))
         .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
-    if !tx.guard(update).await? {
+    if !tx.compare_and_set(update).await? {
         return Err(Error::internal("a pending charge moved without its session"));
     }
     let fares = faults::draw(tx, &intent.account).await?;
-    crash::point(call_name(row.state), "intent.before");
+    crash_points::point(call_name(row.state), "intent.before");
     Ok(Some((row, fares)))
 }

@@ -8,15 +8,15 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 use super::decide::end;
 use super::state::Decision;
 use crate::error::Error;
-use crate::services::clocks;
 use crate::services::context::Context;
-use crate::services::due_work::{DueWork, Ran, Reach, Subject};
-use crate::services::moment::Moment;
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 
 /// Sessions whose thirty minutes are over end, and their charges have failed.
-pub struct Expiry;
+pub struct SessionExpiryWork;
 
-impl DueWork for Expiry {
+impl DueWork for SessionExpiryWork {
     type Entity = three_d_secure::Entity;
     const NAME: &'static str = "expired_session";
     const AT: Column = Column::ExpiresAt;
@@ -28,19 +28,19 @@ impl DueWork for Expiry {
         clocks::due(&open, Column::ExpiresAt, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<three_d_secure::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<three_d_secure::Entity> {
         // The column is null in every other state.
         three_d_secure::Entity::owned_by(reach.account)
     }
 
-    fn subject(row: &three_d_secure::Model) -> Subject {
+    fn subject(row: &three_d_secure::Model) -> DueRow {
         let at = row.expires_at.unwrap_or(row.created_at);
         // The session's own token is for the cardholder's way back only.
-        Subject { account: row.account_id, at, token: row.charge_id.to_string(), held_until: None }
+        DueRow { account: row.account_id, at, token: row.charge_id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: three_d_secure::Model) -> Result<Ran, Error> {
+    async fn work(ctx: &Context, moment: &WorkTime, row: three_d_secure::Model) -> Result<WorkResult, Error> {
         let ended = end(ctx, moment, row, Decision::Expire).await?;
-        Ok(if ended { Ran::Event(EventType::ChargeFailed) } else { Ran::Nothing })
+        Ok(if ended { WorkResult::Event(EventType::ChargeFailed) } else { WorkResult::Skipped })
     }
 }

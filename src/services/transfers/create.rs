@@ -7,14 +7,14 @@ use entity::{Currency, RecipientToken, TransferToken, bank_account};
 use futures::FutureExt;
 
 use super::record;
-use crate::crash;
 use crate::error::{Error, ErrorCode};
 use crate::limits::TRANSFER_RETURNS_AFTER;
 use crate::params::transfer::NewTransfer;
-use crate::params::{Faults, Params};
+use crate::params::{FieldErrors, Params};
+use crate::runtime::crash_points;
 use crate::services::context::{Account, Context};
-use crate::services::ledger::{self, Debit, Draws, Entry, NotCovered};
-use crate::services::{bank_accounts, idempotency, recipients, words};
+use crate::services::ledger::{self, BalanceTooLow, Debit, Entry, FundsSource};
+use crate::services::{bank_accounts, idempotency, recipients, search_text};
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
 
@@ -56,7 +56,7 @@ pub async fn create(
         amount: asked.amount,
     };
     let transfer = idempotency::write(ctx, account, order, |tx, order| order.record(tx).boxed()).await;
-    crash::point("transfer", "outcome.after");
+    crash_points::point("transfer", "outcome.after");
     transfer
 }
 
@@ -71,7 +71,7 @@ async fn payee(
     ctx: &Context,
     account: &Account,
     token: &str,
-    faults: &mut Faults,
+    faults: &mut FieldErrors,
 ) -> Result<Option<Payee>, Error> {
     match recipients::find::by_token(ctx.store.read(), account, token).await {
         Ok(recipient) => Ok(Some(Payee::Recipient(recipient.id))),
@@ -110,15 +110,15 @@ impl Order {
         let row = transfer::Model {
             recipient_id: recipient,
             fee,
-            search_text: words::kept([self.description.as_str()]),
+            search_text: search_text::kept([self.description.as_str()]),
             description: self.description.clone(),
             ..paid(&self.account, self.id, TransferKind::Manual, self.amount, bank_account)?
         };
-        if take(tx, &row).await? == Err(NotCovered) {
+        if take(tx, &row).await? == Err(BalanceTooLow) {
             return Err(Error::explained(ErrorCode::InsufficientServiceBalance, NOT_COVERED));
         }
         let transfer = record(tx, row);
-        crash::point("transfer", "outcome.before");
+        crash_points::point("transfer", "outcome.before");
         transfer
     }
 }
@@ -153,12 +153,12 @@ pub fn paid(
 }
 
 /// Amount and fee, two movements, or neither.
-async fn take(tx: &Tx, row: &transfer::Model) -> Result<Result<(), NotCovered>, Error> {
+async fn take(tx: &Tx, row: &transfer::Model) -> Result<Result<(), BalanceTooLow>, Error> {
     let entry = |kind| Entry { account: row.account_id, kind, source: row.id.into(), now: row.created_at };
     let (transfer, fee) = (entry(EntryKind::Transfer), entry(EntryKind::TransferFee));
     let mut debits = vec![Debit { entry: &transfer, amount: row.amount, to: Book::Transfers }];
     if row.fee > 0 {
         debits.push(Debit { entry: &fee, amount: row.fee, to: Book::Fees });
     }
-    ledger::debit_all(tx, Draws::Available, &debits).await
+    ledger::debit_all(tx, FundsSource::Available, &debits).await
 }

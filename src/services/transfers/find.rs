@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, QueryFilter};
 use crate::error::{Error, ErrorCode};
 use crate::params::{Paging, Params};
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::services::recipients;
 use crate::views::transfer::{LineItem, Transfer};
 
@@ -30,7 +30,7 @@ async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<trans
 }
 
 /// The account's transfers, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Transfer>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Transfer>, Error> {
     let transfers = List::newest_first(account.id(), transfer::Entity::owned_by(account.id()));
     Ok(transfers.counted(ctx, Counted::Transfers, paging).await?.map(Transfer::from))
 }
@@ -43,7 +43,7 @@ pub async fn of_recipient(
     account: &Account,
     recipient: &str,
     paging: Params<Paging>,
-) -> Result<Page<Transfer>, Error> {
+) -> Result<ListPage<Transfer>, Error> {
     let recipient = recipients::find::by_token(ctx.store.read(), account, recipient).await?;
     let rows = transfer::Entity::owned_by(account.id()).filter(Column::RecipientId.eq(recipient.id));
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
@@ -58,13 +58,13 @@ pub async fn line_items(
     account: &Account,
     token: &str,
     paging: Params<Paging>,
-) -> Result<Page<LineItem>, Error> {
+) -> Result<ListPage<LineItem>, Error> {
     let transfer = by_token(ctx, account, token).await?;
     let paging = paging.valid()?;
     match transfer.kind {
         TransferKind::Manual => {
             let records = if paging.offset() == 0 { vec![LineItem::of(&transfer)] } else { Vec::new() };
-            Ok(Page { records, count: 1, paging })
+            Ok(ListPage { records, count: 1, paging })
         }
         TransferKind::Settlement => settled(ctx, account, transfer.id, paging).await,
     }
@@ -76,7 +76,7 @@ async fn settled(
     account: &Account,
     transfer: TransferToken,
     paging: Paging,
-) -> Result<Page<LineItem>, Error> {
+) -> Result<ListPage<LineItem>, Error> {
     let lines = posting::Entity::owned_by(account.id()).filter(posting::Column::TransferId.eq(transfer));
     let page = List::newest_first(account.id(), lines).ranged(ctx, paging).await?;
     let entries = page.records.iter().map(|line| line.entry_id);
@@ -100,5 +100,5 @@ async fn settled(
         let entry = entry_of(line).ok_or_else(|| Error::internal("a posting without its entry"))?;
         items.push(LineItem::settled(line, entry, charges.remove(&line.id.id())));
     }
-    Ok(Page { records: items, count: page.count, paging })
+    Ok(ListPage { records: items, count: page.count, paging })
 }

@@ -10,13 +10,14 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use super::state::{Action, next};
-use crate::crash;
 use crate::error::Error;
+use crate::runtime::crash_points;
 use crate::services::context::Context;
-use crate::services::due_work::{DueWork, Ran, Reach, Subject};
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::events;
 use crate::services::ledger::{self, Entry};
-use crate::services::moment::{Mark, Moment};
-use crate::services::{clocks, events};
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
 
@@ -33,19 +34,19 @@ impl DueWork for Returns {
         clocks::due(&transfer::Entity::find(), Column::ReturnsAt, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<transfer::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<transfer::Entity> {
         transfer::Entity::owned_by(reach.account)
     }
 
-    fn subject(row: &transfer::Model) -> Subject {
+    fn subject(row: &transfer::Model) -> DueRow {
         let at = row.returns_at.unwrap_or(row.created_at);
-        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: transfer::Model) -> Result<Ran, Error> {
-        let coming_back = Return { seen: row, now: moment.now(ctx), mark: moment.mark() };
+    async fn work(ctx: &Context, moment: &WorkTime, row: transfer::Model) -> Result<WorkResult, Error> {
+        let coming_back = Return { seen: row, now: moment.now(ctx), mark: moment.clock_update() };
         let ran = ctx.store.write(coming_back, |tx, coming_back| coming_back.record(tx).boxed()).await;
-        crash::point("transfer_return", "outcome.after");
+        crash_points::point("transfer_return", "outcome.after");
         ran
     }
 }
@@ -53,21 +54,21 @@ impl DueWork for Returns {
 struct Return {
     seen: transfer::Model,
     now: Timestamp,
-    mark: Mark,
+    mark: OptionalClockUpdate,
 }
 
 impl Return {
-    async fn record(&self, tx: &Tx) -> Result<Ran, Error> {
+    async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
         let mut row = self.seen.clone();
-        let Some(step) = next(row.status, Action::Return) else { return Ok(Ran::Nothing) };
+        let Some(step) = next(row.status, Action::Return) else { return Ok(WorkResult::Skipped) };
         let failed = transfer::Entity::update_many()
             .filter(Column::AccountId.eq(row.account_id))
             .filter(Column::Id.eq(row.id))
             .filter(Column::Status.eq(row.status))
             .col_expr(Column::Status, Expr::value(ActiveEnum::into_value(step.to)))
             .col_expr(Column::ReturnsAt, Expr::value(None::<i64>));
-        if !tx.guard(failed).await? {
-            return Ok(Ran::Nothing);
+        if !tx.compare_and_set(failed).await? {
+            return Ok(WorkResult::Skipped);
         }
         row.status = step.to;
         self.give_back(tx, EntryKind::TransferReturn, row.amount, Book::Transfers);
@@ -76,8 +77,8 @@ impl Return {
         }
         events::record(tx, row.account_id, self.now, step.emits, &Transfer::from(row))?;
         self.mark.set(tx).await?;
-        crash::point("transfer_return", "outcome.before");
-        Ok(Ran::Event(EventType::TransferFailed))
+        crash_points::point("transfer_return", "outcome.before");
+        Ok(WorkResult::Event(EventType::TransferFailed))
     }
 
     /// It came from what was available, so it is available again today.

@@ -8,15 +8,15 @@ use sea_orm::{ColumnTrait, Condition, DbBackend, QueryFilter, QuerySelect, Query
 use crate::error::Error;
 use crate::params::Search;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
-use crate::services::words;
+use crate::services::page::{List, ListPage};
+use crate::services::search_text;
 use crate::views::transfer::Transfer;
 
 /// What transfers can be sorted by.
 pub const SORTS: &[&str] = &["paid_at"];
 
 /// Search the account's transfers.
-pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<Page<Transfer>, Error> {
+pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Transfer>, Error> {
     let mut rows = transfer::Entity::owned_by(account.id());
     if let Some(from) = search.from {
         rows = rows.filter(Column::CreatedAt.gte(Timestamp::from(from)));
@@ -38,7 +38,7 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
 
 /// Description, amount and token of transfers; name, e-mail address and token of recipients as they are now.
 fn matching(backend: DbBackend, account: AccountToken, query: &str) -> Vec<SimpleExpr> {
-    let with_words = |text: SimpleExpr| words::contains(backend, text, query);
+    let with_words = |text: SimpleExpr| search_text::contains(backend, text, query);
     let recipients = recipient::Entity::owned_by(account)
         .filter(with_words(recipient::Column::SearchText.into_expr()))
         .select_only()

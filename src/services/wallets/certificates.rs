@@ -9,12 +9,12 @@ use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter};
 use super::enabled;
 use crate::error::{Error, ErrorCode};
 use crate::params::wallet::IssuedCertificate;
-use crate::params::{Faults, Paging, Params};
+use crate::params::{FieldErrors, Paging, Params};
 use crate::services::context::{Account, Context};
-use crate::services::data_keys::anew::Sealed;
+use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::data_keys::unseal;
 use crate::services::idempotency;
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::store::Tx;
 use crate::views::wallet::WalletCertificate;
 use crate::wallet::certificate::{Certified, MerchantKey};
@@ -60,7 +60,7 @@ fn context(account: AccountToken, id: WalletCertificateToken) -> Vec<u8> {
     format!("key of {id} of {account}").into_bytes()
 }
 
-impl Sealed for wallet_certificate::Entity {
+impl SealedTable for wallet_certificate::Entity {
     const SEALED_BY: Column = Column::SealedBy;
     const SEALED: &'static [Column] = &[Column::KeySealed];
 
@@ -76,7 +76,7 @@ pub async fn list(
     ctx: &Context,
     account: &Account,
     paging: Params<Paging>,
-) -> Result<Page<WalletCertificate>, Error> {
+) -> Result<ListPage<WalletCertificate>, Error> {
     enabled(account)?;
     let rows = wallet_certificate::Entity::owned_by(account.id());
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
@@ -147,7 +147,7 @@ async fn activate(tx: &Tx, row: &wallet_certificate::Model) -> Result<WalletCert
 }
 
 fn unfit() -> Error {
-    let mut faults = Faults::default();
+    let mut faults = FieldErrors::default();
     faults.add("pem", "is not valid");
     faults.into()
 }

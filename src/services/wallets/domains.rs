@@ -10,10 +10,10 @@ use super::enabled;
 use crate::error::{Error, ErrorCode};
 use crate::limits::WALLET_ANSWER;
 use crate::params::wallet::NamedDomain;
-use crate::params::{Faults, Paging, Params};
+use crate::params::{FieldErrors, Paging, Params};
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::views::wallet::WalletDomain;
 
 /// Where the provider has said that its file lies.
@@ -65,7 +65,7 @@ async fn is_verified(ctx: &Context, domain_name: &str) -> bool {
 }
 
 fn wrong(predicate: &'static str) -> Error {
-    let mut faults = Faults::default();
+    let mut faults = FieldErrors::default();
     faults.add("domain_name", predicate);
     faults.into()
 }
@@ -88,7 +88,7 @@ pub async fn list(
     ctx: &Context,
     account: &Account,
     paging: Params<Paging>,
-) -> Result<Page<WalletDomain>, Error> {
+) -> Result<ListPage<WalletDomain>, Error> {
     enabled(account)?;
     let rows = wallet_domain::Entity::owned_by(account.id());
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;

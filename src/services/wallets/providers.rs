@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::outbound::{Identity, Outbound, Reach};
-use crate::random::Chance;
-use crate::secret::Secret;
+use crate::outbound::{AddressPolicy, Identity, Outbound};
+use crate::runtime::random::RandomSource;
+use crate::sensitive::secret::Secret;
 use crate::wallet::certificate::Certified;
 use crate::wallet::{Gateway, Issuer, Roots};
 
@@ -45,7 +45,7 @@ impl Wallets {
 
     /// The same, whose devices draw from `chance`.
     #[must_use]
-    pub fn drawing_from(mut self, chance: &Arc<Chance>) -> Self {
+    pub fn drawing_from(mut self, chance: &Arc<RandomSource>) -> Self {
         self.simulated = self.simulated.map(|issuer| issuer.drawing_from(Arc::clone(chance)));
         self
     }
@@ -53,7 +53,7 @@ impl Wallets {
 
 impl Provider {
     /// At these hosts, asked with a merchant identity: a certificate that names the merchant in its UID, and its key.
-    pub fn new(identity: &Secret, hosts: &[String], reach: Reach) -> Result<Self, String> {
+    pub fn new(identity: &Secret, hosts: &[String], reach: AddressPolicy) -> Result<Self, String> {
         let merchant_id =
             Certified::read(identity.expose()).map_err(|_| "the certificate names no merchant")?.merchant_id;
         let identity = Identity::from_pem(identity.expose()).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! Sessions: the provider lets a page of the merchant's ask a device for a payment.
 
-use entity::Span;
+use entity::TimeSpan;
 use futures::FutureExt;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -10,15 +10,15 @@ use super::{Provider, domains, enabled};
 use crate::error::{Error, ErrorCode};
 use crate::limits::WALLET_ANSWER;
 use crate::params::wallet::{Initiative, NewSession};
-use crate::params::{Params, filled, rules};
-use crate::random::Draw;
+use crate::params::{Params, non_blank, rules};
+use crate::runtime::random::RandomStream;
 use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::views::wallet::WalletSession;
 use crate::wallet::hexadecimal_of;
 
 /// How long a device may show the payment.
-const LIFETIME: Span = Span::seconds(5 * 60);
+const LIFETIME: TimeSpan = TimeSpan::seconds(5 * 60);
 
 /// Ask the provider for a session. Nothing is stored but an Idempotency-Key's answer.
 ///
@@ -31,7 +31,7 @@ pub async fn create(
     enabled(account)?;
     let Ok(asked) = params.valid() else { return Err(bad_request()) };
     let url = callable(ctx, &asked.validation_url).ok_or_else(bad_request)?;
-    let context = filled(asked.initiative_context.as_deref());
+    let context = non_blank(asked.initiative_context.as_deref());
     let context = match (asked.initiative, context) {
         (Initiative::Web, Some(domain)) if domains::find(ctx, account, domain).await?.is_some() => {
             Some(domain)
@@ -102,7 +102,7 @@ impl Provider {
 
 /// As a provider answers.
 fn simulated(ctx: &Context, account: &Account, context: Option<&str>) -> WalletSession {
-    let draw = Draw::WalletSession;
+    let draw = RandomStream::WalletSession;
     let merchant = hexadecimal_of(&Sha256::digest(account.id().to_string()));
     WalletSession {
         epoch_timestamp: account.now.millis(),

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::audit_entry::Action;
 use entity::webhook_endpoint::{self, Column};
-use entity::{AccountToken, Owned, Span, Timestamp, WebhookEndpointToken};
+use entity::{AccountToken, Owned, TimeSpan, Timestamp, WebhookEndpointToken};
 use futures::FutureExt;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, LockType};
@@ -16,23 +16,23 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::error::{Error, ErrorCode};
-use crate::random::{Chance, Draw};
-use crate::secret::Secret;
-use crate::services::audit::{self, Act};
-use crate::services::clocks;
+use crate::runtime::random::{RandomSource, RandomStream};
+use crate::sensitive::secret::Secret;
+use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Account, Context};
-use crate::services::data_keys::anew::Sealed;
+use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::data_keys::{read_again, unseal};
-use crate::services::due_work::{DueWork, Ran, Reach, Subject};
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::services::idempotency;
-use crate::services::moment::Moment;
 use crate::store::Tx;
 use crate::vault::{DataKeys, VaultError};
 use crate::views::webhook_endpoint::RotatedKey;
 
 /// A key that nobody has seen: `whsec_` and the base64 of 24 bytes.
-pub fn fresh(chance: &Chance) -> Secret {
-    format!("whsec_{}", STANDARD.encode(chance.bytes::<24>(Draw::EndpointKey))).into()
+pub fn fresh(chance: &RandomSource) -> Secret {
+    format!("whsec_{}", STANDARD.encode(chance.bytes::<24>(RandomStream::EndpointKey))).into()
 }
 
 /// An endpoint's keys, open.
@@ -108,7 +108,7 @@ pub async fn rotate(
     ctx: &Context,
     account: &Account,
     endpoint: WebhookEndpointToken,
-    grace: Span,
+    grace: TimeSpan,
 ) -> Result<RotatedKey, Error> {
     let rotated = || {
         let rotation = Rotation {
@@ -135,7 +135,7 @@ struct Rotation {
     account: AccountToken,
     endpoint: WebhookEndpointToken,
     fresh: Secret,
-    grace: Span,
+    grace: TimeSpan,
     now: Timestamp,
     data_keys: Arc<DataKeys>,
 }
@@ -161,14 +161,14 @@ impl Rotation {
         let detail = json!({ "former_key_until": former_key_until });
         audit::record(
             tx,
-            &Act::about(Action::WebhookKeyRotated, row.account_id, row.id.to_string(), detail),
+            &OperatorAction::about(Action::WebhookKeyRotated, row.account_id, row.id.to_string(), detail),
         )?;
         Ok(RotatedKey::new(row.id, &self.fresh, former_key_until))
     }
 
     /// The key that the endpoint has, sealed as its former one, and until when it signs.
     fn former(&self, row: &webhook_endpoint::Model) -> Result<Option<(Vec<u8>, Timestamp)>, Error> {
-        if self.grace == Span::ZERO {
+        if self.grace == TimeSpan::ZERO {
             return Ok(None);
         }
         if row.former_key_until.is_some_and(|until| self.now < until) {
@@ -198,17 +198,21 @@ impl DueWork for Ending {
         clocks::due(&webhook_endpoint::Entity::find(), Column::FormerKeyUntil, wall).into()
     }
 
-    fn of_account(reach: &Reach) -> Select<webhook_endpoint::Entity> {
+    fn of_account(reach: &ClockMoveRange) -> Select<webhook_endpoint::Entity> {
         webhook_endpoint::Entity::owned_by(reach.account)
     }
 
-    fn subject(row: &webhook_endpoint::Model) -> Subject {
+    fn subject(row: &webhook_endpoint::Model) -> DueRow {
         let at = row.former_key_until.unwrap_or(row.updated_at);
-        Subject { account: row.account_id, at, token: row.id.to_string(), held_until: None }
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
-    async fn work(ctx: &Context, moment: &Moment, row: webhook_endpoint::Model) -> Result<Ran, Error> {
-        let unit = ctx.store.write((row, moment.mark()), |tx, (seen, mark)| {
+    async fn work(
+        ctx: &Context,
+        moment: &WorkTime,
+        row: webhook_endpoint::Model,
+    ) -> Result<WorkResult, Error> {
+        let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
             async move {
                 let erased = webhook_endpoint::Entity::update_many()
                     .col_expr(Column::FormerKeySealed, Expr::value(None::<Vec<u8>>))
@@ -218,10 +222,10 @@ impl DueWork for Ending {
                     .filter(Column::FormerKeyUntil.eq(seen.former_key_until));
                 if erased.exec(tx).await?.rows_affected == 0 {
                     // The endpoint is gone, or rotated once more.
-                    return Ok(Ran::Nothing);
+                    return Ok(WorkResult::Skipped);
                 }
                 mark.set(tx).await?;
-                Ok(Ran::Quietly)
+                Ok(WorkResult::Silent)
             }
             .boxed()
         });
@@ -229,7 +233,7 @@ impl DueWork for Ending {
     }
 }
 
-impl Sealed for webhook_endpoint::Entity {
+impl SealedTable for webhook_endpoint::Entity {
     const SEALED_BY: Column = Column::SealedBy;
     const SEALED: &'static [Column] = &[Column::KeySealed, Column::FormerKeySealed];
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use bytes::Bytes;
 use entity::webhook::WebhookState;
 use entity::{
-    AccountToken, EventToken, JsonText, Span, Timestamp, WebhookEndpointToken, WebhookToken, account,
+    AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, account,
 };
 use futures::FutureExt;
 use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
@@ -15,15 +15,15 @@ use super::sign;
 use super::state::{Action, next};
 use crate::error::Error;
 use crate::limits::{WEBHOOK_ANSWER, WEBHOOK_RETRIES};
-use crate::random::Draw;
+use crate::runtime::random::RandomStream;
 use crate::services::context::Context;
 use crate::services::webhook_endpoints::keys::SigningKeys;
 use crate::store::{Tx, about};
-use crate::trace::{self, Kind};
+use crate::trace::{self, SpanKind};
 use crate::views::webhook::WebhookError;
 
 /// A webhook that this process holds, with all that its delivery needs.
-pub struct Parcel {
+pub struct LeasedWebhook {
     pub(super) account: AccountToken,
     pub(super) webhook: WebhookToken,
     pub(super) attempt: i32,
@@ -38,14 +38,14 @@ pub struct Parcel {
     pub(super) keys: SigningKeys,
     pub(super) event: EventToken,
     pub(super) body: Bytes,
-    pub(super) clock_offset: Span,
+    pub(super) clock_offset: TimeSpan,
     /// Of whatever made the event happen.
-    pub(super) trace: Option<trace::Context>,
+    pub(super) trace: Option<trace::TraceContext>,
 }
 
 /// A delivery that is over.
-pub struct Delivered {
-    parcel: Parcel,
+pub struct DeliveryAttempt {
+    parcel: LeasedWebhook,
     /// Why the endpoint has not accepted it.
     refused: Option<WebhookError>,
     /// When it was over, by the wall clock.
@@ -54,7 +54,7 @@ pub struct Delivered {
     share: [u8; 2],
 }
 
-impl Delivered {
+impl DeliveryAttempt {
     /// Whether the endpoint accepted it.
     pub fn accepted(&self) -> bool {
         self.refused.is_none()
@@ -76,19 +76,19 @@ struct Outcome {
 }
 
 /// Request the URL. `None` where the lease would not last for an answer: then somebody else may hold it by now.
-pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Delivered>, Error> {
+pub async fn send(ctx: &Context, parcel: LeasedWebhook) -> Result<Option<DeliveryAttempt>, Error> {
     let wall = ctx.clock.now();
     let answer_millis = i64::try_from(WEBHOOK_ANSWER.as_millis()).unwrap_or(i64::MAX);
-    if parcel.leased_until < wall + Span::from_millis(answer_millis) {
+    if parcel.leased_until < wall + TimeSpan::from_millis(answer_millis) {
         return Ok(None);
     }
     let keys = parcel.keys.at(wall + parcel.clock_offset);
     let mut headers = sign::headers(keys, &parcel.event.to_string(), wall, &parcel.body)?;
     let mut span = span(&parcel);
-    headers.extend(span.context().map(trace::Context::headers).unwrap_or_default());
+    headers.extend(span.context().map(trace::TraceContext::headers).unwrap_or_default());
     let answer = ctx.outbound.post(&parcel.url, headers, parcel.body.clone(), WEBHOOK_ANSWER).await;
     if let Ok(code) = answer {
-        span.tell_number("http.response.status_code", code.into());
+        span.set_number("http.response.status_code", code.into());
     }
     let at = ctx.clock.now();
     let refused = match answer {
@@ -105,24 +105,24 @@ pub async fn send(ctx: &Context, parcel: Parcel) -> Result<Option<Delivered>, Er
     if let Some(refused) = &refused {
         span.fail(refused.error);
     }
-    let share = ctx.chance.bytes_of(Draw::Retry, &format!("{} {}", parcel.webhook, parcel.attempt));
-    Ok(Some(Delivered { parcel, refused, at, share }))
+    let share = ctx.chance.bytes_of(RandomStream::Retry, &format!("{} {}", parcel.webhook, parcel.attempt));
+    Ok(Some(DeliveryAttempt { parcel, refused, at, share }))
 }
 
 /// What is told of a delivery: whose URL it is, and not what that says.
-fn span(parcel: &Parcel) -> trace::Span {
-    let mut span = trace::Span::after("webhook delivery", Kind::Client, parcel.trace);
-    span.tell("card_payments.account", parcel.account);
-    span.tell("card_payments.webhook", parcel.webhook);
-    span.tell("card_payments.webhook_endpoint", parcel.endpoint);
-    span.tell("card_payments.event", parcel.event);
-    span.tell_number("card_payments.attempt", parcel.attempt.into());
+fn span(parcel: &LeasedWebhook) -> trace::Span {
+    let mut span = trace::Span::after("webhook delivery", SpanKind::Client, parcel.trace);
+    span.set_attribute("card_payments.account", parcel.account);
+    span.set_attribute("card_payments.webhook", parcel.webhook);
+    span.set_attribute("card_payments.webhook_endpoint", parcel.endpoint);
+    span.set_attribute("card_payments.event", parcel.event);
+    span.set_number("card_payments.attempt", parcel.attempt.into());
     span
 }
 
 /// Where the webhook goes from here; `now` is the account's.
-fn outcome(delivered: Delivered, now: Timestamp) -> Result<Outcome, Error> {
-    let Delivered { parcel, refused, share, .. } = delivered;
+fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<Outcome, Error> {
+    let DeliveryAttempt { parcel, refused, share, .. } = delivered;
     let retry = usize::try_from(parcel.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
     let (action, due_at) = match (&refused, retry) {
         (None, _) => (Action::Accepted, None),
@@ -148,10 +148,10 @@ fn outcome(delivered: Delivered, now: Timestamp) -> Result<Outcome, Error> {
 }
 
 /// Up to a tenth longer, so that what failed together does not come back together.
-fn jittered(pause: Span, share: [u8; 2]) -> Span {
+fn jittered(pause: TimeSpan, share: [u8; 2]) -> TimeSpan {
     let tenth = pause.millis() / 10;
     let share = i64::from(u16::from_be_bytes(share));
-    Span::from_millis(pause.millis() + tenth * share / i64::from(u16::MAX))
+    TimeSpan::from_millis(pause.millis() + tenth * share / i64::from(u16::MAX))
 }
 
 /// One more error, under its time.
@@ -164,7 +164,7 @@ fn with_error(errors: &JsonText, now: Timestamp, error: &WebhookError) -> Result
 
 /// Record what came of deliveries, all in one statement: of those whose webhook is still leased for the same attempt. The
 /// number alone would not do: it comes again after a snapshot was put back.
-pub async fn record(ctx: &Context, delivered: Vec<Delivered>) -> Result<(), Error> {
+pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<(), Error> {
     if delivered.is_empty() {
         return Ok(());
     }
@@ -185,7 +185,10 @@ pub async fn record(ctx: &Context, delivered: Vec<Delivered>) -> Result<(), Erro
 }
 
 /// How far ahead their accounts' clocks are. They may have been moved while an endpoint took its time.
-async fn offsets(ctx: &Context, delivered: &[Delivered]) -> Result<HashMap<AccountToken, Span>, Error> {
+async fn offsets(
+    ctx: &Context,
+    delivered: &[DeliveryAttempt],
+) -> Result<HashMap<AccountToken, TimeSpan>, Error> {
     let accounts: HashSet<_> = delivered.iter().map(|it| it.parcel.account).collect();
     let offsets = account::Entity::find()
         .filter(account::Column::Id.is_in(accounts))
@@ -252,7 +255,7 @@ mod tests {
         let error = WebhookError { error: "timeout", error_description: "too late".into() };
         let at = Timestamp::from_millis(1_772_445_600_999);
         let once = with_error(&JsonText::empty_object(), at, &error).unwrap();
-        let twice = with_error(&once, at + Span::seconds(60), &error).unwrap();
+        let twice = with_error(&once, at + TimeSpan::seconds(60), &error).unwrap();
         assert_eq!(
             twice.as_str(),
             r#"{"2026-03-02 10:00:00 UTC":{"error":"timeout","error_description":"too late"},"2026-03-02 10:01:00 UTC":{"error":"timeout","error_description":"too late"}}"#

@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
 use crate::services::context::{Account, Context};
-use crate::services::page::{List, Page};
+use crate::services::page::{List, ListPage};
 use crate::views::webhook::Webhook;
 
 /// One webhook.
@@ -24,9 +24,9 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Webho
 }
 
 /// The account's webhooks, newest first.
-pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Page<Webhook>, Error> {
+pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Webhook>, Error> {
     let webhooks = List::newest_first(account.id(), webhook::Entity::owned_by(account.id()));
-    let Page { records, count, paging } = webhooks.counted(ctx, Counted::Webhooks, paging).await?;
+    let ListPage { records, count, paging } = webhooks.counted(ctx, Counted::Webhooks, paging).await?;
     // There are five endpoints at most. One that was deleted between the two looks took its webhooks along.
     let endpoints = webhook_endpoint::Entity::owned_by(account.id()).all(ctx.store.read()).await?;
     let urls: HashMap<WebhookEndpointToken, String> =
@@ -35,7 +35,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Pa
         let url = urls.get(&row.endpoint_id)?.clone();
         Some(Webhook::new(row, url))
     });
-    Ok(Page { records: shown.collect(), count, paging })
+    Ok(ListPage { records: shown.collect(), count, paging })
 }
 
 /// The row a token names, and the URL of its endpoint.

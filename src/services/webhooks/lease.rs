@@ -3,7 +3,7 @@
 
 use entity::webhook::{self, Column, WebhookState};
 use entity::{
-    AccountToken, EventToken, JsonText, Span, Timestamp, WebhookEndpointToken, WebhookToken, event,
+    AccountToken, EventToken, JsonText, TimeSpan, Timestamp, WebhookEndpointToken, WebhookToken, event,
 };
 use futures::FutureExt;
 use futures::future::join_all;
@@ -14,18 +14,18 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::deliver::Parcel;
+use super::deliver::LeasedWebhook;
 use crate::error::Error;
 use crate::limits::{WEBHOOK_BATCH, WEBHOOK_LEASE};
-use crate::services::clocks;
 use crate::services::context::Context;
+use crate::services::due_work::clocks;
 use crate::services::webhook_endpoints::keys::SealedKeys;
-use crate::store::{Announcement, about};
+use crate::store::{OutboxEvent, about};
 use crate::views;
 
 /// A webhook that is due and that nobody holds.
 #[derive(Debug, Clone, Copy)]
-pub struct Found {
+pub struct DueWebhook {
     /// Whom it tells.
     pub endpoint: WebhookEndpointToken,
     account: AccountToken,
@@ -36,14 +36,14 @@ pub struct Found {
 
 /// What is due and free, oldest first, but nothing for the endpoints that have enough already; at most a batch of
 /// each kind of clock.
-pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<Found>, Error> {
+pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<DueWebhook>, Error> {
     let mut found = Vec::new();
     for rows in free(ctx.clock.now()) {
         let rows = rows
             .filter(Column::EndpointId.is_not_in(busy.iter().copied()))
             .order_by_asc(Column::DueAt)
             .limit(WEBHOOK_BATCH as u64);
-        found.extend(rows.all(ctx.store.read()).await?.into_iter().map(|row| Found {
+        found.extend(rows.all(ctx.store.read()).await?.into_iter().map(|row| DueWebhook {
             endpoint: row.endpoint_id,
             account: row.account_id,
             webhook: row.id,
@@ -66,7 +66,7 @@ fn free(wall: Timestamp) -> [Select<webhook::Entity>; 2] {
 }
 
 /// Take what was found. What another process took meanwhile is left to it.
-pub async fn lease(ctx: &Context, found: Vec<Found>) -> Result<Vec<Parcel>, Error> {
+pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWebhook>, Error> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
@@ -103,15 +103,15 @@ pub async fn lease(ctx: &Context, found: Vec<Found>) -> Result<Vec<Parcel>, Erro
 }
 
 /// The webhooks of events that this process has committed: they were born leased to it.
-pub async fn announced(ctx: &Context, announcements: &[Announcement]) -> Result<Vec<Parcel>, Error> {
-    let columns: Vec<_> = ["account_id"].into_iter().chain(Announcement::WEBHOOKS).collect();
+pub async fn announced(ctx: &Context, announcements: &[OutboxEvent]) -> Result<Vec<LeasedWebhook>, Error> {
+    let columns: Vec<_> = ["account_id"].into_iter().chain(OutboxEvent::WEBHOOKS).collect();
     let rows = announcements.iter().map(|it| {
         std::iter::once(it.account.into()).chain(it.webhooks.into_iter().map(Value::from)).collect()
     });
     let webhooks = format!(
         "v JOIN webhook_endpoints e ON e.account_id = v.account_id \
          JOIN webhooks w ON w.account_id = e.account_id AND w.id = {} AND w.attempt = 1",
-        Announcement::ITS_WEBHOOK
+        OutboxEvent::ITS_WEBHOOK
     );
     parcels(ctx, &columns, rows.collect(), &webhooks).await
 }
@@ -135,7 +135,7 @@ struct Row {
     r#type: event::EventType,
     data: JsonText,
     happened_at: Timestamp,
-    clock_offset: Span,
+    clock_offset: TimeSpan,
     trace: Option<String>,
 }
 
@@ -145,7 +145,7 @@ async fn parcels(
     columns: &[&str],
     rows: Vec<Vec<Value>>,
     webhooks: &str,
-) -> Result<Vec<Parcel>, Error> {
+) -> Result<Vec<LeasedWebhook>, Error> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }
@@ -164,7 +164,7 @@ async fn parcels(
     Ok(parcels.collect())
 }
 
-async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
+async fn parcel(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhook, Error> {
     let keys = SealedKeys::from_query_result(row, "")?;
     let row = Row::from_query_result(row, "")?;
     let event = event::Model {
@@ -174,7 +174,7 @@ async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
         data: row.data,
         created_at: row.happened_at,
     };
-    Ok(Parcel {
+    Ok(LeasedWebhook {
         account: row.account_id,
         webhook: row.id,
         attempt: row.attempt,
@@ -194,7 +194,7 @@ async fn parcel(ctx: &Context, row: &QueryResult) -> Result<Parcel, Error> {
 }
 
 /// Give back what there was no room for.
-pub async fn release(ctx: &Context, parcels: Vec<Parcel>) -> Result<(), Error> {
+pub async fn release(ctx: &Context, parcels: Vec<LeasedWebhook>) -> Result<(), Error> {
     if parcels.is_empty() {
         return Ok(());
     }
@@ -219,7 +219,7 @@ pub async fn release(ctx: &Context, parcels: Vec<Parcel>) -> Result<(), Error> {
 }
 
 /// Free everything that is leased: for a server that knows to be the only one.
-pub async fn hasten(ctx: &Context) -> Result<(), Error> {
+pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
     ctx.store
         .write((), |tx, ()| {
             async move {

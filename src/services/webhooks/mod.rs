@@ -7,8 +7,8 @@ mod replay;
 mod sign;
 pub mod state;
 
-pub use deliver::{Delivered, Parcel, record, send};
+pub use deliver::{DeliveryAttempt, LeasedWebhook, record, send};
 pub use find::{list, show};
-pub use lease::{Found, announced, due, hasten, lease, release, waiting};
+pub use lease::{DueWebhook, announced, due, lease, make_due_now, release, waiting};
 pub use replay::replay;
 pub use sign::headers;

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use sha2::Sha256;
 
 use crate::error::Error;
-use crate::secret::Secret;
+use crate::sensitive::secret::Secret;
 
 /// The headers of one attempt to tell an event: a signature for each key that is in use, for a receiver believes what any
 /// of its own keys has signed.

@@ -12,11 +12,11 @@ use rusqlite::config::DbConfig;
 use rusqlite::{OpenFlags, Row};
 use sea_orm::{DbErr, ExecResult, ProxyExecResult, ProxyRow, QueryResult, Statement};
 
+use super::super::columns::FromColumns;
 use super::super::connect::answered;
-use super::super::record::Record;
 use super::fault::fault;
 use super::file::{DatabaseFile, away};
-use super::row::{Bound, Columns, Told};
+use super::row::{Bound, Columns, SqliteRow};
 
 /// How long a statement of another process may lock us out.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -101,7 +101,7 @@ impl Connection {
     }
 
     /// Run a statement, but give it up if it turns out to be long.
-    pub fn in_haste<T>(&self, statement: &Statement, run: Run<T>) -> Result<Option<T>, DbErr> {
+    pub fn run_bounded<T>(&self, statement: &Statement, run: Run<T>) -> Result<Option<T>, DbErr> {
         self.spans_left.store(HASTE, Ordering::Relaxed);
         let done = run(self, statement);
         self.spans_left.store(PATIENCE, Ordering::Relaxed);
@@ -152,10 +152,10 @@ impl Connection {
     }
 
     /// What is read of all rows that a statement finds.
-    pub fn records<R: Record>(&self, statement: &Statement) -> Result<Vec<R>, DbErr> {
+    pub fn records<R: FromColumns>(&self, statement: &Statement) -> Result<Vec<R>, DbErr> {
         let (mut records, mut unread) = (Vec::new(), None);
         self.rows(statement, |row, columns| {
-            let read = R::read(&mut Told::new(row, columns));
+            let read = R::read(&mut SqliteRow::new(row, columns));
             let read = read.map(|record| records.push(record));
             unread = read.err();
             Ok(if unread.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })

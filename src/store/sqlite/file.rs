@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sea_orm::{DbErr, RuntimeErr};
 
-use crate::folder;
+use crate::runtime::durable_fs;
 use crate::store::connect::ConnectError;
 
 /// Elsewhere a file's lock of this kind gets in the way of SQLite's own.
@@ -32,7 +32,7 @@ impl FileLock {
     /// Take it, and make the file if there is none.
     pub(in crate::store) fn take(path: &Path) -> Result<Self, ConnectError> {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            folder::make(parent).map_err(|error| ConnectError::Folder(parent.into(), error))?;
+            durable_fs::create_folder(parent).map_err(|error| ConnectError::Folder(parent.into(), error))?;
         }
         let failed = |path: &Path| {
             let path = path.to_owned();

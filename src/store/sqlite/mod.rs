@@ -1,8 +1,8 @@
 //! SQLite, in this process: whoever asks runs the statement himself. A row by its key takes about as long as a thread
 //! needs to wake up, so nothing is handed to another thread but what may take longer.
 
+mod adapter;
 mod connection;
-mod door;
 mod fault;
 mod file;
 mod readers;
@@ -11,11 +11,11 @@ mod schema;
 mod snapshot;
 mod writer;
 
+pub use adapter::SqliteAdapter;
 pub(super) use connection::Connection;
-pub use door::Door;
 pub use file::{DatabaseFile, FileLock};
 pub(super) use file::{is_served, refuse_other_name};
 pub use readers::Readers;
 pub(super) use schema::migrate;
 pub use snapshot::Look;
-pub(super) use writer::{Writer, Writing};
+pub(super) use writer::{WriteConnection, Writer};

@@ -10,8 +10,8 @@ use sea_orm::{DbErr, Statement};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::adapter::{StatementRunner, aside};
 use super::connection::{Connection, Run};
-use super::door::{Doorway, aside};
 use super::file::DatabaseFile;
 
 /// Of each kind. Two cores read about as fast with four as with more.
@@ -42,11 +42,11 @@ impl Readers {
     }
 }
 
-impl Doorway for Readers {
+impl StatementRunner for Readers {
     async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
         if !looks_for_words(&statement) {
             let _place = self.quick.place().await?;
-            if let Some(done) = self.quick.lend(|connection| connection.in_haste(&statement, run))? {
+            if let Some(done) = self.quick.lend(|connection| connection.run_bounded(&statement, run))? {
                 return Ok(done);
             }
         }

@@ -13,7 +13,7 @@ use sea_orm::sea_query::{self, ArrayType};
 use sea_orm::{DbErr, FromQueryResult, ProxyRow, TryGetable, Value};
 use uuid::Uuid;
 
-use super::super::record::InOrder;
+use super::super::columns::ColumnReader;
 use super::fault::fault;
 
 /// sea-orm reads tuples by position, of so many columns at most; everything else by name.
@@ -88,19 +88,19 @@ impl Integer {
 }
 
 /// A row whose columns are read in their order.
-pub(super) struct Told<'r> {
+pub(super) struct SqliteRow<'r> {
     row: &'r Row<'r>,
     columns: &'r Columns,
     next: usize,
 }
 
-impl<'r> Told<'r> {
+impl<'r> SqliteRow<'r> {
     pub fn new(row: &'r Row<'r>, columns: &'r Columns) -> Self {
         Self { row, columns, next: 0 }
     }
 }
 
-impl InOrder for Told<'_> {
+impl ColumnReader for SqliteRow<'_> {
     fn next<T: TryGetable + sea_query::ValueType>(&mut self, name: &str) -> Result<T, DbErr> {
         let n = self.next;
         self.next += 1;

@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use migration::Migrator;
 use sea_orm::{Database, DbBackend, DbErr, ProxyDatabaseTrait, ProxyExecResult, ProxyRow, Statement, Value};
 
-use super::writer::Writing;
+use super::writer::WriteConnection;
 
 /// Run the steps that the file has not seen.
 pub(in crate::store) async fn migrate(
-    writing: &Writing,
+    writing: &WriteConnection,
     on_step: &(dyn Fn(&str, usize) + Sync),
 ) -> Result<(), DbErr> {
     let steps =
@@ -25,7 +25,7 @@ pub(in crate::store) async fn migrate(
 }
 
 /// The connection as the library of migrations wants it. The transactions that it believes in are ours.
-struct Steps(Writing);
+struct Steps(WriteConnection);
 
 impl fmt::Debug for Steps {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

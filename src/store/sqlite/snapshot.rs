@@ -7,8 +7,8 @@ use futures::stream::{self, BoxStream, StreamExt};
 use sea_orm::{DbErr, QueryResult, Statement};
 use tokio::sync::mpsc;
 
+use super::adapter::{SqliteAdapter, StatementRunner, aside};
 use super::connection::{Connection, Run};
-use super::door::{Door, Doorway, aside};
 use super::readers::Readers;
 
 /// Rows that are read ahead of whoever looks at them.
@@ -20,13 +20,13 @@ pub struct Look(Arc<Mutex<Connection>>);
 
 impl Look {
     /// What `readers` would see now.
-    pub(in crate::store) async fn at(readers: &Readers) -> Result<Door<Self>, DbErr> {
+    pub(in crate::store) async fn at(readers: &Readers) -> Result<SqliteAdapter<Self>, DbErr> {
         let file = Arc::clone(readers.file());
         aside(move || {
             let connection = Connection::open(&file)?;
             // Requests sort little and do it in memory; what sorts everything needs the disk.
             connection.execute_all("PRAGMA temp_store = FILE; BEGIN")?;
-            Ok(Door(Self(Arc::new(Mutex::new(connection)))))
+            Ok(SqliteAdapter(Self(Arc::new(Mutex::new(connection)))))
         })
         .await
     }
@@ -52,7 +52,7 @@ impl Look {
     }
 }
 
-impl Doorway for Look {
+impl StatementRunner for Look {
     async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
         let look = self.clone();
         aside(move || run(&look.connection(), &statement)).await

@@ -8,20 +8,20 @@ use sea_orm::{DbBackend, DbErr, Statement};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+use super::adapter::StatementRunner;
 use super::connection::{Connection, Run};
-use super::door::Doorway;
 use super::file::{DatabaseFile, away};
 use crate::error::{Error, ErrorCode};
 use crate::limits::BATCH_UNITS_MAX;
-use crate::store::begun::Uncommitted;
-use crate::store::tx::{Begin, Tx};
-use crate::store::unit::{Answer, Unit, in_doubt, uncommitted};
+use crate::store::open_transaction::CommitError;
+use crate::store::tx::{TransactionFactory, Tx};
+use crate::store::unit::{UnitOfWork, UnitResult, in_doubt, uncommitted};
 
 /// The connection that writes.
 #[derive(Clone)]
-pub struct Writing(Arc<Mutex<Connection>>);
+pub struct WriteConnection(Arc<Mutex<Connection>>);
 
-impl Writing {
+impl WriteConnection {
     pub(in crate::store) fn on(connection: Connection) -> Self {
         Self(Arc::new(Mutex::new(connection)))
     }
@@ -36,7 +36,7 @@ impl Writing {
     }
 }
 
-impl Doorway for Writing {
+impl StatementRunner for WriteConnection {
     /// At once: whoever writes is on the writer's thread.
     async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
         run(&self.connection(), &statement)
@@ -44,14 +44,14 @@ impl Doorway for Writing {
 }
 
 /// A unit, what it answered when it ran last, and the caller who waits for that.
-struct Waiting {
-    unit: Unit,
-    answer: Option<Answer>,
-    caller: oneshot::Sender<Answer>,
+struct QueuedUnit {
+    unit: UnitOfWork,
+    answer: Option<UnitResult>,
+    caller: oneshot::Sender<UnitResult>,
 }
 
 /// How a run of a unit ended.
-enum Ran {
+enum RunOutcome {
     /// It is done and may be committed.
     Done,
     /// It refused.
@@ -60,13 +60,13 @@ enum Ran {
     Failed,
 }
 
-impl Waiting {
-    async fn run(&mut self, tx: &Tx) -> Ran {
+impl QueuedUnit {
+    async fn run(&mut self, tx: &Tx) -> RunOutcome {
         let answer = self.answer.insert(self.unit.run(tx).await);
         match answer {
-            Ok(_) => Ran::Done,
-            Err(Error::Refused(_) | Error::Invalid(_)) => Ran::Refused,
-            Err(Error::Database(_) | Error::Vault(_) | Error::Internal(_)) => Ran::Failed,
+            Ok(_) => RunOutcome::Done,
+            Err(Error::Refused(_) | Error::Invalid(_)) => RunOutcome::Refused,
+            Err(Error::Database(_) | Error::Vault(_) | Error::Internal(_)) => RunOutcome::Failed,
         }
     }
 
@@ -83,11 +83,11 @@ impl Waiting {
     }
 }
 
-type Batch = Vec<Waiting>;
+type Batch = Vec<QueuedUnit>;
 
 pub(in crate::store) struct Writer {
     // Before the thread: it ends when nobody can send any more.
-    units: mpsc::Sender<Waiting>,
+    units: mpsc::Sender<QueuedUnit>,
     _thread: Joined,
 }
 
@@ -104,8 +104,8 @@ impl Drop for Joined {
 impl Writer {
     /// Start the thread that writes. Units are asynchronous, but what they wait for on SQLite is done when they ask for
     /// it: a batch is one way to the thread and one back, however many statements it has.
-    pub fn start(begin: Begin, file: Arc<DatabaseFile>) -> std::io::Result<Self> {
-        let (units, mut waiting) = mpsc::channel::<Waiting>(4 * BATCH_UNITS_MAX);
+    pub fn start(begin: TransactionFactory, file: Arc<DatabaseFile>) -> std::io::Result<Self> {
+        let (units, mut waiting) = mpsc::channel::<QueuedUnit>(4 * BATCH_UNITS_MAX);
         let runtime = Handle::current();
         let write_all = async move {
             let mut batch = Batch::with_capacity(BATCH_UNITS_MAX);
@@ -131,25 +131,25 @@ impl Writer {
         self.units.max_capacity() - self.units.capacity()
     }
 
-    pub async fn run(&self, unit: Unit) -> Answer {
+    pub async fn run(&self, unit: UnitOfWork) -> UnitResult {
         let (caller, told) = oneshot::channel();
-        let waiting = Waiting { unit, answer: None, caller };
+        let waiting = QueuedUnit { unit, answer: None, caller };
         self.units.send(waiting).await.map_err(|_| ErrorCode::ServiceUnavailable)?;
         told.await.unwrap_or_else(|_| Err(ErrorCode::ServiceUnavailable.into()))
     }
 }
 
 /// Write a batch. Where one unit spoils it, the batch is rolled back and its units run one by one.
-async fn write(begin: &Begin, mut batch: Batch) {
+async fn write(begin: &TransactionFactory, mut batch: Batch) {
     if batch.len() == 1 {
         return singly(begin, batch).await;
     }
     let tx = begin.tx();
     for unit in &mut batch {
         match unit.run(&tx).await {
-            Ran::Done => tx.keep_unit(),
-            Ran::Refused if tx.drop_unit() => {}
-            Ran::Refused | Ran::Failed => {
+            RunOutcome::Done => tx.keep_unit(),
+            RunOutcome::Refused if tx.drop_unit() => {}
+            RunOutcome::Refused | RunOutcome::Failed => {
                 tracing::debug!(units = batch.len(), "a batch is run again, one by one");
                 tx.rollback().await;
                 return singly(begin, batch).await;
@@ -157,29 +157,29 @@ async fn write(begin: &Begin, mut batch: Batch) {
         }
     }
     match tx.commit().await {
-        Ok(()) => batch.into_iter().for_each(Waiting::tell),
-        Err(Uncommitted::Failed(error)) => {
+        Ok(()) => batch.into_iter().for_each(QueuedUnit::tell),
+        Err(CommitError::Failed(error)) => {
             tracing::debug!(units = batch.len(), %error, "a batch is run again, one by one");
             singly(begin, batch).await;
         }
         // A refusal may rest on a neighbour's write, so it is in doubt as well.
-        Err(Uncommitted::InDoubt(error)) => batch.into_iter().for_each(|unit| unit.fail(in_doubt(&error))),
+        Err(CommitError::InDoubt(error)) => batch.into_iter().for_each(|unit| unit.fail(in_doubt(&error))),
     }
 }
 
-async fn singly(begin: &Begin, batch: Batch) {
+async fn singly(begin: &TransactionFactory, batch: Batch) {
     for mut unit in batch {
         let tx = begin.tx();
         match unit.run(&tx).await {
-            Ran::Done => {
+            RunOutcome::Done => {
                 tx.keep_unit();
                 match tx.commit().await {
                     Ok(()) => unit.tell(),
-                    Err(Uncommitted::Failed(error)) => unit.fail(uncommitted(error)),
-                    Err(Uncommitted::InDoubt(error)) => unit.fail(in_doubt(&error)),
+                    Err(CommitError::Failed(error)) => unit.fail(uncommitted(error)),
+                    Err(CommitError::InDoubt(error)) => unit.fail(in_doubt(&error)),
                 }
             }
-            Ran::Refused | Ran::Failed => {
+            RunOutcome::Refused | RunOutcome::Failed => {
                 tx.rollback().await;
                 unit.tell();
             }

@@ -157,7 +157,7 @@ rules! {
 
     async fn times_are_utc_in_whole_seconds(app) {
         let client = app.client();
-        app.clock.advance(entity::Span::from_millis(1));
+        app.clock.advance(entity::TimeSpan::from_millis(1));
         client.post("/1/charges", &charge(400)).await.ok(201);
         let customer = json!({ "email": "a@example.com", "card": card("4200000000000000") });
         client.post("/1/customers", &customer).await.ok(201);

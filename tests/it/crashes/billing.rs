@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::number;
 use super::points::MOMENTS;
-use crate::harness::Outside;
+use crate::harness::RawDatabase;
 use crate::harness::chance::Chance;
 use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, pause, program, repeatable_request, try_to_ask};
@@ -174,7 +174,7 @@ fn many(server: &Process, secret: &str, renewals: u64) -> String {
 /// Let the clock of the one account stand so far ahead, as if days had gone by.
 async fn days_ahead(url: &str, days: i64) {
     let sql = format!("UPDATE accounts SET clock_offset = {}", days * 86_400_000);
-    Outside::connect(url).await.execute(&sql).await;
+    RawDatabase::connect(url).await.execute(&sql).await;
 }
 
 /// Each subscription was billed once, and nobody is asked any more.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::harness::postgres::Template;
 use crate::harness::process::{
-    Heard, PAYMENT, Process, output, pause, program, repeatable_request, try_to_ask,
+    PAYMENT, Process, RawResponse, output, pause, program, repeatable_request, try_to_ask,
 };
 
 const POINTS: [&str; 6] = [
@@ -111,7 +111,7 @@ fn two_days_later(server: &Process, key: &str) -> String {
 }
 
 /// The same request until it is done: whoever died has the clock for a few seconds more.
-fn asked_again(server: &Process, request: &str) -> Heard {
+fn asked_again(server: &Process, request: &str) -> RawResponse {
     for _ in 0..300 {
         let heard = try_to_ask(server.address, request).unwrap();
         if heard.status < 300 {

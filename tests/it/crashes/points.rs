@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::elsewhere;
 use crate::harness::postgres::Template;
 use crate::harness::process::{
-    Heard, PAYMENT, Process, pause, program, repeatable_request, request, try_to_ask,
+    PAYMENT, Process, RawResponse, pause, program, repeatable_request, request, try_to_ask,
 };
+use crate::harness::remote_acquirer;
 
 /// Of each payment: its intent, its call, its outcome.
 pub const MOMENTS: [&str; 6] =
@@ -97,7 +97,7 @@ enum Acquirer {
 /// elsewhere.
 pub fn dies_around_calls(command: impl Fn() -> Command) {
     let around = ["call.before", "call.after", "outcome.before"];
-    if elsewhere::is_everywhere() {
+    if remote_acquirer::is_everywhere() {
         dies_everywhere(command, Duration::ZERO, Acquirer::Elsewhere, (&MOMENTS[..], &REFUND_MOMENTS[..]));
     } else {
         dies_everywhere(command, Duration::ZERO, Acquirer::Elsewhere, (&around[..], &around[..]));
@@ -268,7 +268,7 @@ fn is_decided(server: &Process, dying: &Dying, acquirer: Acquirer, secret: &str)
     assert_eq!(verified["success"], dying.is_approved(acquirer), "{point}: {verified}");
 }
 
-fn is_replay(heard: &Heard) -> bool {
+fn is_replay(heard: &RawResponse) -> bool {
     heard.headers.get("idempotent-replayed").is_some_and(|replayed| replayed == "true")
 }
 

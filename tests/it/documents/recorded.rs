@@ -12,8 +12,8 @@ use crate::harness::{App, Client, Database};
 use crate::site::committed;
 
 /// Committed, because ids and keys are other ones each time.
-const ANSWERS: &str = "src/http/document/answers.json";
-const REFUSALS: &str = "src/http/document/refusals.json";
+const ANSWERS: &str = "src/http/openapi/answers.json";
+const REFUSALS: &str = "src/http/openapi/refusals.json";
 
 /// An operation a line.
 fn lines(answers: &BTreeMap<String, Value>) -> String {

@@ -9,28 +9,29 @@ use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
-use card_payments::clock::{Clock, Ids};
 use card_payments::config::{Environment, LoadOptions, Secrets};
-use card_payments::http::listen::Phase;
-use card_payments::http::{Gate, Index};
+use card_payments::http::server::ShutdownPhase;
+use card_payments::http::{AdmissionControl, ServerInfo};
 use card_payments::limits::CLOCK_MOVE;
-use card_payments::outbound::{Outbound, Reach};
-use card_payments::secret::Secret;
-use card_payments::services::accounts::{self, Keys, NewAccount};
+use card_payments::outbound::{AddressPolicy, Outbound};
+use card_payments::runtime::clock::{Clock, IdGenerator};
+use card_payments::sensitive::secret::Secret;
+use card_payments::services::Ctx;
+use card_payments::services::accounts::{self, ApiKeyPair, NewAccount};
+use card_payments::services::due_work::registry;
+use card_payments::services::due_work::work_time::WorkTime;
 use card_payments::services::ledger::verify::{Difference, verify};
-use card_payments::services::moment::Moment;
 use card_payments::services::wallets::Wallets;
-use card_payments::services::{Ctx, due};
 use card_payments::store::{Location, Store, distribute};
 use card_payments::vault::OperatorKeys;
 use entity::merchant::MerchantStatus;
-use entity::{AccountToken, FileToken, Span, Timestamp, account, event, file, merchant, stray_blob};
+use entity::{AccountToken, FileToken, TimeSpan, Timestamp, account, event, file, merchant, stray_blob};
 use futures::FutureExt;
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 
 use super::client::Client;
 use super::contract::Contract;
-use super::{elsewhere, postgres};
+use super::{postgres, remote_acquirer};
 
 /// Where a test's data is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +88,7 @@ const START: i64 = 1_772_445_600_000;
 pub struct TestClock(AtomicI64);
 
 impl TestClock {
-    pub fn advance(&self, span: Span) {
+    pub fn advance(&self, span: TimeSpan) {
         self.0.fetch_add(span.millis(), Ordering::SeqCst);
     }
 }
@@ -108,7 +109,7 @@ pub struct App {
     pub database: Database,
     /// None only while one process ends and the next begins.
     inner: Option<card_payments::app::App>,
-    keys: Keys,
+    keys: ApiKeyPair,
     outlives: Outlives,
 }
 
@@ -141,14 +142,14 @@ impl Outlives {
             acquirer_answer: self.acquirer_answer,
             environment: self.environment,
             operator: self.operator.clone(),
-            outbound: Outbound::new(Reach::test()),
+            outbound: Outbound::new(AddressPolicy::test()),
             blobs: Arc::new(Disk::new(self.files())),
             incoming: self.files(),
             wallets: (self.wallets)(),
-            retention: Span::days(90),
+            retention: TimeSpan::days(90),
             clock_move: self.clock_move,
         };
-        let index = Index {
+        let index = ServerInfo {
             base_url: "http://test".into(),
             named: None,
             environment: self.environment,
@@ -163,8 +164,8 @@ impl Outlives {
 }
 
 /// Another account's keys.
-pub async fn another_account(ctx: &Ctx) -> Keys {
-    let keys = Keys::mint(&ctx.chance);
+pub async fn another_account(ctx: &Ctx) -> ApiKeyPair {
+    let keys = ApiKeyPair::mint(&ctx.chance);
     let new = NewAccount::new(ctx, "Stranger", "stranger@example.com", &keys);
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await.unwrap();
     keys
@@ -207,7 +208,7 @@ impl App {
                 let copy = MIGRATED
                     .database(async |url| {
                         let location: Location = url.parse().unwrap();
-                        drop(Store::open(&location, Arc::new(Ids::default())).await.unwrap());
+                        drop(Store::open(&location, Arc::new(IdGenerator::default())).await.unwrap());
                         if postgres::is_distributed() {
                             distribute(&location, &()).await.unwrap();
                         }
@@ -216,11 +217,11 @@ impl App {
                 (copy.url().parse().unwrap(), Some(copy))
             }
         };
-        let (acquirer, acquirer_answer) = if elsewhere::is_everywhere() {
+        let (acquirer, acquirer_answer) = if remote_acquirer::is_everywhere() {
             // Nobody there answers within milliseconds, and who never answers is waited for.
-            let wire = elsewhere::served(acquirer, environment).await;
+            let wire = remote_acquirer::served(acquirer, environment).await;
             (
-                elsewhere::client(wire, environment) as Arc<dyn Acquirer>,
+                remote_acquirer::client(wire, environment) as Arc<dyn Acquirer>,
                 acquirer_answer.max(Duration::from_secs(5)),
             )
         } else {
@@ -276,12 +277,12 @@ impl App {
     }
 
     /// How much the process takes on at once.
-    pub fn gate(&self) -> &Gate {
+    pub fn gate(&self) -> &AdmissionControl {
         self.inner().gate()
     }
 
     /// How far the process is on its way out.
-    pub fn enters(&self, phase: Phase) {
+    pub fn enters(&self, phase: ShutdownPhase) {
         self.inner().phase.send_replace(phase);
     }
 
@@ -322,7 +323,7 @@ impl App {
 
     /// The first account.
     pub async fn account(&self) -> AccountToken {
-        accounts::open(self.ctx(), &self.keys.secret, None).await.unwrap().account.id()
+        accounts::authenticate(self.ctx(), &self.keys.secret, None).await.unwrap().account.id()
     }
 
     /// A caller with any key.
@@ -342,15 +343,15 @@ impl App {
 
     /// Do all due work, as the workers would by now.
     pub async fn do_due_work(&self) {
-        for kind in due::KINDS {
+        for kind in registry::KINDS {
             while kind.run(self.ctx()).await.unwrap() > 0 {}
         }
     }
 
     /// The first account, as a worker comes by now.
-    pub async fn moment(&self) -> Moment {
+    pub async fn moment(&self) -> WorkTime {
         let secret = &self.keys.secret;
-        Moment::passing(accounts::open(self.ctx(), secret, None).await.unwrap().account)
+        WorkTime::on_running_clock(accounts::authenticate(self.ctx(), secret, None).await.unwrap().account)
     }
 
     /// One number from the database.

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::app::Database;
-use super::outside::Outside;
+use super::outside::RawDatabase;
 use super::postgres::{self, Template};
 use super::process::{Process, output, program};
 use super::stored::rows;
@@ -99,12 +99,12 @@ impl Installed {
     }
 
     /// A connection of somebody else.
-    pub async fn outside(&self) -> Outside {
+    pub async fn outside(&self) -> RawDatabase {
         if let Some(postgres) = &self.postgres {
-            return Outside::connect(postgres.url()).await;
+            return RawDatabase::connect(postgres.url()).await;
         }
         let file = self.data.path().join("card-payments.db");
-        Outside::connect(&format!("sqlite:{}", file.display())).await
+        RawDatabase::connect(&format!("sqlite:{}", file.display())).await
     }
 }
 

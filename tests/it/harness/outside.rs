@@ -4,12 +4,12 @@ use rusqlite::types::FromSql;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement, TryGetable};
 
 /// A connection that is closed when it is dropped.
-pub enum Outside {
+pub enum RawDatabase {
     Sqlite(rusqlite::Connection),
     Postgres(DatabaseConnection),
 }
 
-impl Outside {
+impl RawDatabase {
     /// Connect to the database at an address as the server takes it.
     pub async fn connect(url: &str) -> Self {
         match url.strip_prefix("sqlite:") {

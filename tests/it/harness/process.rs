@@ -106,12 +106,12 @@ impl Process {
     }
 
     /// A request of its own connection.
-    pub fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> Heard {
+    pub fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> RawResponse {
         ask(self.address, method, path, key, form)
     }
 
     /// A charge by the card that is always accepted.
-    pub fn pay(&self, key: &str) -> Heard {
+    pub fn pay(&self, key: &str) -> RawResponse {
         self.ask("POST", "/1/charges", Some(key), PAYMENT)
     }
 }
@@ -136,14 +136,14 @@ pub const PAYMENT: &str = "email=roland@example.com&description=Test&amount=400&
 
 /// An answer.
 #[derive(Debug)]
-pub struct Heard {
+pub struct RawResponse {
     pub status: u16,
     /// By names in small letters.
     pub headers: BTreeMap<String, String>,
     pub body: String,
 }
 
-impl Heard {
+impl RawResponse {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
     }
@@ -184,7 +184,7 @@ pub fn repeatable_request(
 }
 
 /// One request to a server that may die meanwhile: only a whole answer is one.
-pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<Heard> {
+pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<RawResponse> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
     stream.set_read_timeout(Some(Duration::from_mins(1)))?;
     stream.write_all(request.as_bytes())?;
@@ -199,14 +199,14 @@ pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<Heard> 
 }
 
 /// One request, one connection.
-pub fn ask(address: SocketAddr, method: &str, path: &str, key: Option<&str>, form: &str) -> Heard {
+pub fn ask(address: SocketAddr, method: &str, path: &str, key: Option<&str>, form: &str) -> RawResponse {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request(method, path, key, form).as_bytes()).unwrap();
     heard(stream)
 }
 
 /// The answer on a connection.
-pub fn heard(mut stream: TcpStream) -> Heard {
+pub fn heard(mut stream: TcpStream) -> RawResponse {
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
@@ -214,7 +214,7 @@ pub fn heard(mut stream: TcpStream) -> Heard {
 }
 
 /// The first answer on a connection that may be kept.
-pub fn heard_first(stream: &mut TcpStream) -> Heard {
+pub fn heard_first(stream: &mut TcpStream) -> RawResponse {
     let (mut text, mut byte) = (Vec::new(), [0]);
     loop {
         if let Err(error) = stream.read_exact(&mut byte) {
@@ -229,13 +229,13 @@ pub fn heard_first(stream: &mut TcpStream) -> Heard {
     }
 }
 
-fn parsed(text: &str) -> Option<Heard> {
+fn parsed(text: &str) -> Option<RawResponse> {
     let (head, body) = text.split_once("\r\n\r\n")?;
     let mut lines = head.lines();
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
     let headers = lines.map(|line| line.split_once(": ")).collect::<Option<Vec<_>>>()?;
     let headers = headers.into_iter().map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    Some(Heard { status, headers, body: body.to_owned() })
+    Some(RawResponse { status, headers, body: body.to_owned() })
 }
 
 /// Wait, on a thread that is nobody else's, for a program whose clock is the machine's.

@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::given::eventually;
+use super::fixtures::eventually;
 
 /// What the receiver does with a request that it has read.
 #[derive(Debug, Clone, PartialEq, Eq)]

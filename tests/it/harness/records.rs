@@ -1,13 +1,13 @@
 //! Any operation of the document, with records of one account: its path filled, and a body that it accepts.
 
 use axum::body::Body;
-use entity::Span;
+use entity::TimeSpan;
 use http::{Method, header};
 use serde_json::{Value, json};
 
 use super::app::App;
 use super::client::{Answer, Client, card};
-use super::given::{PDF, charge_with, multipart, token_of};
+use super::fixtures::{PDF, charge_with, multipart, token_of};
 use crate::answers::{Operation, operations};
 use crate::three_d_secure::{pending, press};
 
@@ -157,12 +157,12 @@ impl App {
         other.captured(400).await;
         other.move_clock("40d").await;
         for days in [1, 1, 5, 30, 60] {
-            self.clock.advance(Span::days(days));
+            self.clock.advance(TimeSpan::days(days));
             self.do_due_work().await;
         }
         other.delete(&format!("/1/sandbox/accounts/{account}")).await.ok(204);
         self.do_due_work().await;
-        self.clock.advance(Span::days(1));
+        self.clock.advance(TimeSpan::days(1));
         self.do_due_work().await;
         answers
     }

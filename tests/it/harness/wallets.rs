@@ -23,7 +23,7 @@ use x509_cert::spki::{SubjectPublicKeyInfo, SubjectPublicKeyInfoRef};
 use x509_cert::time::{Time, Validity};
 
 use super::client::Client;
-use super::given::token_of;
+use super::fixtures::token_of;
 
 /// The merchant that certificates of tests name.
 pub const MERCHANT: &str = "merchant.com.example.shop";

@@ -2,7 +2,7 @@
 
 use card_payments::app::Parts;
 use card_payments::config::{DatabaseOptions, Environment, LoadOptions, Secrets, ServeOptions};
-use card_payments::outbound::{Allowed, Outbound, Reach, Unreached};
+use card_payments::outbound::{AddressPolicy, Allowed, Outbound, OutboundError};
 use card_payments::vault::OperatorKeys;
 use futures::executor::block_on;
 use url::Url;
@@ -11,17 +11,17 @@ use super::call;
 use crate::harness::Receiver;
 use crate::harness::process::{output, program};
 
-fn live() -> Reach {
-    Reach::live(Vec::new())
+fn live() -> AddressPolicy {
+    AddressPolicy::live(Vec::new())
 }
 
-fn allowing(entries: &[&str]) -> Reach {
-    Reach::live(entries.iter().map(|entry| entry.parse().unwrap()).collect())
+fn allowing(entries: &[&str]) -> AddressPolicy {
+    AddressPolicy::live(entries.iter().map(|entry| entry.parse().unwrap()).collect())
 }
 
 /// Whether a host may be registered.
 #[track_caller]
-fn permits(reach: &Reach, host: &str) -> bool {
+fn permits(reach: &AddressPolicy, host: &str) -> bool {
     reach.permits_literal(&Url::parse(&format!("https://{host}/hook")).unwrap())
 }
 
@@ -75,7 +75,7 @@ async fn live_opens_no_connection_to_loopback_under_any_spelling() {
     let outbound = Outbound::new(live());
     for host in SPELLINGS.iter().chain(HIDDEN).chain(&["localhost", "LOCALHOST"]) {
         for url in [format!("http://{host}:{port}/"), format!("https://{host}:{port}/")] {
-            assert_eq!(call(&outbound, &url).await, Err(Unreached::ForbiddenAddress), "{url}");
+            assert_eq!(call(&outbound, &url).await, Err(OutboundError::ForbiddenAddress), "{url}");
         }
     }
     for url in [
@@ -87,7 +87,7 @@ async fn live_opens_no_connection_to_loopback_under_any_spelling() {
         format!("http://127.0.0.1:{port}#@example.com/"),
         format!("http://127.0.0.1:{port}\\@example.com/"),
     ] {
-        assert_eq!(call(&outbound, &url).await, Err(Unreached::ForbiddenAddress), "{url}");
+        assert_eq!(call(&outbound, &url).await, Err(OutboundError::ForbiddenAddress), "{url}");
     }
     // Not every machine knows it by this name.
     assert!(call(&outbound, &format!("http://localhost.:{port}/")).await.is_err());
@@ -123,7 +123,7 @@ async fn only_http_without_credentials_and_fragment_is_sent() {
         "/hook".into(),
         String::new(),
     ] {
-        assert_eq!(call(&outbound, &url).await, Err(Unreached::ForbiddenAddress), "{url}");
+        assert_eq!(call(&outbound, &url).await, Err(OutboundError::ForbiddenAddress), "{url}");
     }
     assert_eq!(receiver.connections(), 0);
 }
@@ -146,7 +146,7 @@ fn public_addresses_are_reached_from_everywhere() {
         "[64:ff9b::1.1.1.1]",
         "[::ffff:8.8.8.8]",
     ] {
-        assert!(permits(&live(), host) && permits(&Reach::test(), host), "{host}");
+        assert!(permits(&live(), host) && permits(&AddressPolicy::test(), host), "{host}");
     }
 }
 
@@ -169,7 +169,7 @@ fn loopback_and_private_networks_are_reached_in_test_alone() {
         "[64:ff9b::192.168.0.1]",
         "[2002:a00:1::1]",
     ] {
-        assert!(!permits(&live(), host) && permits(&Reach::test(), host), "{host}");
+        assert!(!permits(&live(), host) && permits(&AddressPolicy::test(), host), "{host}");
     }
 }
 
@@ -202,7 +202,7 @@ fn what_is_no_machine_is_reached_in_test_alone() {
         "[ff0e::1]",
         "[::ffff:224.0.0.1]",
     ] {
-        assert!(!permits(&live(), host) && permits(&Reach::test(), host), "{host}");
+        assert!(!permits(&live(), host) && permits(&AddressPolicy::test(), host), "{host}");
         assert!(permits(&allowing(&["0.0.0.0/0", "::/0"]), host), "{host}: the operator's word counts");
     }
 }
@@ -236,7 +236,7 @@ fn link_local_and_metadata_are_never_reached_whatever_is_allowed() {
         "168.63.129.16",
         "192.0.0.192",
     ] {
-        for reach in [&live(), &Reach::test(), &everything] {
+        for reach in [&live(), &AddressPolicy::test(), &everything] {
             assert!(!permits(reach, host), "{host}");
         }
     }
@@ -245,7 +245,7 @@ fn link_local_and_metadata_are_never_reached_whatever_is_allowed() {
 #[test]
 fn names_may_be_registered_whatever_they_are() {
     for host in ["example.com", "localhost", "metadata.google.internal", "10.0.0.1.example.com"] {
-        assert!(permits(&live(), host) && permits(&Reach::test(), host), "{host}");
+        assert!(permits(&live(), host) && permits(&AddressPolicy::test(), host), "{host}");
     }
 }
 

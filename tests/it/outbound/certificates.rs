@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::outbound::{Identity, Outbound, Reach, Unreached};
+use card_payments::outbound::{AddressPolicy, Identity, Outbound, OutboundError};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -44,7 +44,7 @@ impl Authority {
 
     /// A client that trusts it.
     fn client(&self) -> Outbound {
-        Outbound::trusting(Reach::test(), &self.root).unwrap()
+        Outbound::trusting(AddressPolicy::test(), &self.root).unwrap()
     }
 }
 
@@ -96,8 +96,8 @@ async fn a_certificate_of_a_trusted_authority_for_that_name_is_believed() {
 async fn a_certificate_of_an_unknown_authority_is_not_believed() {
     let authority = Authority::new();
     let url = format!("https://{}/", authority.server(certificate("127.0.0.1")).await);
-    assert_eq!(call(&super::test(), &url).await, Err(Unreached::TlsFailed));
-    assert_eq!(call(&Authority::new().client(), &url).await, Err(Unreached::TlsFailed));
+    assert_eq!(call(&super::test(), &url).await, Err(OutboundError::TlsFailed));
+    assert_eq!(call(&Authority::new().client(), &url).await, Err(OutboundError::TlsFailed));
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn a_self_signed_certificate_is_not_believed() {
     let key = KeyPair::generate().unwrap();
     let own = certificate("127.0.0.1").self_signed(&key).unwrap();
     let url = format!("https://{}/", serve(own.der().clone(), &key).await);
-    assert_eq!(call(&super::test(), &url).await, Err(Unreached::TlsFailed));
+    assert_eq!(call(&super::test(), &url).await, Err(OutboundError::TlsFailed));
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn a_certificate_of_another_time_is_not_believed() {
         let mut params = certificate("127.0.0.1");
         (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(until, 1, 1));
         let url = format!("https://{}/", authority.server(params).await);
-        assert_eq!(call(&authority.client(), &url).await, Err(Unreached::TlsFailed), "{from}");
+        assert_eq!(call(&authority.client(), &url).await, Err(OutboundError::TlsFailed), "{from}");
     }
 }
 
@@ -126,7 +126,11 @@ async fn a_certificate_for_another_name_is_not_believed() {
         let port = authority.server(certificate(name)).await.port();
         for host in ["localhost", "127.0.0.1"] {
             let url = format!("https://{host}:{port}/");
-            assert_eq!(call(&authority.client(), &url).await, Err(Unreached::TlsFailed), "{name} as {host}");
+            assert_eq!(
+                call(&authority.client(), &url).await,
+                Err(OutboundError::TlsFailed),
+                "{name} as {host}"
+            );
         }
     }
 }
@@ -136,7 +140,7 @@ async fn a_server_that_cannot_do_tls_is_not_believed() {
     let plain = Receiver::start().await;
     assert_eq!(
         call(&super::test(), &format!("https://{}/", plain.address())).await,
-        Err(Unreached::TlsFailed)
+        Err(OutboundError::TlsFailed)
     );
     assert!(plain.received().is_empty());
 }
@@ -170,7 +174,7 @@ async fn a_receiver_of_http_2_gets_all_calls_on_one_connection() {
 
 #[test]
 fn what_is_no_certificate_cannot_be_trusted() {
-    assert!(Outbound::trusting(Reach::test(), b"nothing").is_err());
+    assert!(Outbound::trusting(AddressPolicy::test(), b"nothing").is_err());
 }
 
 #[test]
@@ -234,7 +238,7 @@ async fn an_identity_is_shown_to_whoever_asks_for_one_and_the_answer_is_read() {
         };
         let text = pem("CERTIFICATE", own.der()) + &pem("PRIVATE KEY", &key.serialize_der());
         let identity = Identity::from_pem(&text).unwrap();
-        Outbound::identified_trusting(Reach::test(), identity, &authority.root).unwrap()
+        Outbound::identified_trusting(AddressPolicy::test(), identity, &authority.root).unwrap()
     };
     let known = identified(&authority, &authority);
     let (status, body) = known.ask(&url, "{}".into(), within).await.unwrap();

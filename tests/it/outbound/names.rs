@@ -6,7 +6,7 @@ use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use card_payments::outbound::{Lookup, Outbound, Reach, Unreached};
+use card_payments::outbound::{AddressPolicy, Outbound, OutboundError, Resolver};
 
 use super::call;
 use crate::harness::{Behaviour, Receiver};
@@ -33,7 +33,7 @@ impl Names {
 }
 
 #[async_trait::async_trait]
-impl Lookup for Names {
+impl Resolver for Names {
     async fn addresses(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
         assert_eq!(host, "receiver.example");
         self.asked.fetch_add(1, Ordering::SeqCst);
@@ -52,14 +52,14 @@ fn url(receiver: &Receiver) -> String {
     format!("http://receiver.example:{}/", receiver.address().port())
 }
 
-fn live() -> Reach {
-    Reach::live(Vec::new())
+fn live() -> AddressPolicy {
+    AddressPolicy::live(Vec::new())
 }
 
 #[tokio::test]
 async fn a_name_leads_to_its_address() {
     let (receiver, names) = (Receiver::start().await, Names::of(&["127.0.0.1"]));
-    let outbound = Outbound::asking(Reach::test(), names.clone());
+    let outbound = Outbound::asking(AddressPolicy::test(), names.clone());
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
     assert_eq!(names.asked(), 1);
     let host = format!("receiver.example:{}", receiver.address().port());
@@ -73,13 +73,13 @@ async fn a_name_with_a_forbidden_address_is_not_called() {
         ["127.0.0.1", "10.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "169.254.169.254", "fd00::1"]
     {
         let outbound = Outbound::asking(live(), Names::of(&[address]));
-        assert_eq!(call(&outbound, &url(&receiver)).await, Err(Unreached::ForbiddenAddress), "{address}");
+        assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress), "{address}");
     }
     for address in
         ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254", "100.100.100.200"]
     {
-        let outbound = Outbound::asking(Reach::test(), Names::of(&[address]));
-        assert_eq!(call(&outbound, &url(&receiver)).await, Err(Unreached::ForbiddenAddress), "{address}");
+        let outbound = Outbound::asking(AddressPolicy::test(), Names::of(&[address]));
+        assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress), "{address}");
     }
     assert_eq!(receiver.connections(), 0);
 }
@@ -88,18 +88,18 @@ async fn a_name_with_a_forbidden_address_is_not_called() {
 async fn an_address_on_a_link_of_the_machine_is_not_called() {
     let receiver = Receiver::start().await;
     let scoped = SocketAddrV6::new(Ipv6Addr::LOCALHOST, 0, 0, 1).into();
-    let outbound = Outbound::asking(Reach::test(), Names::new([Some(vec![scoped])]));
-    assert_eq!(call(&outbound, &url(&receiver)).await, Err(Unreached::ForbiddenAddress));
+    let outbound = Outbound::asking(AddressPolicy::test(), Names::new([Some(vec![scoped])]));
+    assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
 }
 
 #[tokio::test]
 async fn of_several_addresses_only_the_permitted_ones_are_tried() {
     let receiver = Receiver::start().await;
     let mixed = vec![at("169.254.169.254"), at("fe80::1"), at("127.0.0.1"), at("fd00:ec2::254")];
-    let outbound = Outbound::asking(Reach::test(), Names::new([Some(mixed.clone())]));
+    let outbound = Outbound::asking(AddressPolicy::test(), Names::new([Some(mixed.clone())]));
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
     let outbound = Outbound::asking(live(), Names::new([Some(mixed)]));
-    assert_eq!(call(&outbound, &url(&receiver)).await, Err(Unreached::ForbiddenAddress));
+    assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
     assert_eq!(receiver.connections(), 1);
 }
 
@@ -108,16 +108,16 @@ async fn a_second_look_up_that_answers_differently_gains_nothing() {
     let receiver = Receiver::start().await;
     // One look-up a connection, so a better answer given first is the one that is used...
     let names = Names::of(&["127.0.0.1", "169.254.169.254", "127.0.0.1"]);
-    let outbound = Outbound::asking(Reach::test(), names.clone());
+    let outbound = Outbound::asking(AddressPolicy::test(), names.clone());
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
     assert_eq!(names.asked(), 1);
     // ... and the connection it led to goes on.
     assert_eq!(call(&outbound, &url(&receiver)).await, Ok(200));
     assert_eq!((names.asked(), receiver.connections()), (1, 1));
     receiver.behave(Behaviour::Reset);
-    assert_eq!(call(&outbound, &url(&receiver)).await, Err(Unreached::ConnectionFailed));
+    assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ConnectionFailed));
     // The next one is looked up and judged anew.
-    assert_eq!(call(&outbound, &url(&receiver)).await, Err(Unreached::ForbiddenAddress));
+    assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
     assert_eq!(names.asked(), 2);
 }
 
@@ -125,24 +125,24 @@ async fn a_second_look_up_that_answers_differently_gains_nothing() {
 async fn a_host_that_the_operator_allows_is_called_wherever_it_is() {
     let receiver = Receiver::start().await;
     let outbound = |allowed: &str| {
-        let reach = Reach::live(vec![allowed.parse().unwrap()]);
+        let reach = AddressPolicy::live(vec![allowed.parse().unwrap()]);
         Outbound::asking(reach, Names::of(&["127.0.0.1", "169.254.169.254"]))
     };
     let allowed = outbound("receiver.example");
     assert_eq!(call(&allowed, &url(&receiver)).await, Ok(200));
     let elsewhere = "http://receiver.example:1/";
-    assert_eq!(call(&allowed, elsewhere).await, Err(Unreached::ForbiddenAddress));
-    assert_eq!(call(&outbound("example"), &url(&receiver)).await, Err(Unreached::ForbiddenAddress));
+    assert_eq!(call(&allowed, elsewhere).await, Err(OutboundError::ForbiddenAddress));
+    assert_eq!(call(&outbound("example"), &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
     assert_eq!(call(&outbound("127.0.0.0/8"), &url(&receiver)).await, Ok(200));
 }
 
 #[tokio::test]
 async fn an_unknown_name_is_a_failed_look_up() {
     for answer in [None, Some(Vec::new())] {
-        let outbound = Outbound::asking(Reach::test(), Names::new([answer]));
-        assert_eq!(call(&outbound, "http://receiver.example/").await, Err(Unreached::DnsFailed));
+        let outbound = Outbound::asking(AddressPolicy::test(), Names::new([answer]));
+        assert_eq!(call(&outbound, "http://receiver.example/").await, Err(OutboundError::DnsFailed));
     }
     // Labels have at most 63 letters, so nobody needs to be asked.
     let url = format!("http://{}.example/", "a".repeat(64));
-    assert_eq!(call(&super::test(), &url).await, Err(Unreached::DnsFailed));
+    assert_eq!(call(&super::test(), &url).await, Err(OutboundError::DnsFailed));
 }

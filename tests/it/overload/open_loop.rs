@@ -15,13 +15,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 /// One request from the moment at which it was due.
 #[derive(Debug)]
 pub struct Shot {
-    pub heard: Heard,
+    pub heard: RawResponse,
     pub took: Duration,
 }
 
 /// What became of it.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum RawResponse {
     /// Status, and whether the answer says when to come back.
     Answer(u16, bool),
     /// There is no answer.
@@ -32,17 +32,17 @@ pub enum Heard {
 
 impl Shot {
     pub fn is_accepted(&self) -> bool {
-        matches!(self.heard, Heard::Answer(201, _))
+        matches!(self.heard, RawResponse::Answer(201, _))
     }
 
     pub fn is_refused(&self) -> bool {
-        self.heard == Heard::Answer(503, true)
+        self.heard == RawResponse::Answer(503, true)
     }
 }
 
 /// Some of what should not be among them.
-pub fn odd(shots: &[Shot]) -> Vec<&Heard> {
-    let odd = shots.iter().filter(|shot| !shot.is_refused() && shot.heard != Heard::Unsent);
+pub fn odd(shots: &[Shot]) -> Vec<&RawResponse> {
+    let odd = shots.iter().filter(|shot| !shot.is_refused() && shot.heard != RawResponse::Unsent);
     odd.map(|shot| &shot.heard).take(5).collect()
 }
 
@@ -107,11 +107,11 @@ impl OpenLoop {
 
     async fn shot(&self, due: Instant) -> Shot {
         let heard = match self.connections.try_acquire() {
-            Err(_) => Heard::Unsent,
+            Err(_) => RawResponse::Unsent,
             Ok(_place) => match timeout(PATIENCE, self.ask()).await {
-                Ok(Ok((status, waits))) => Heard::Answer(status, waits),
-                Ok(Err(error)) => Heard::Broken(error.to_string()),
-                Err(_) => Heard::Broken("no answer".into()),
+                Ok(Ok((status, waits))) => RawResponse::Answer(status, waits),
+                Ok(Err(error)) => RawResponse::Broken(error.to_string()),
+                Err(_) => RawResponse::Broken("no answer".into()),
             },
         };
         Shot { heard, took: due.elapsed() }

@@ -3,19 +3,19 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use card_payments::acquirer::http::Silence;
-use card_payments::acquirer::{Acquirer, Authorise, CallKey, Failure, Follow, NoAnswer};
-use card_payments::card_number::CardNumber;
+use card_payments::acquirer::http::AcquirerClientError;
+use card_payments::acquirer::{Acquirer, AuthoriseCall, CallKey, Failure, FollowUpCall, NoAnswer};
 use card_payments::config::Environment;
-use card_payments::secret::Secret;
+use card_payments::sensitive::card_number::CardNumber;
+use card_payments::sensitive::secret::Secret;
 use entity::Currency;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 use super::protocol::signature;
-use crate::harness::Line;
-use crate::harness::cable::message;
-use crate::harness::elsewhere::{self, SECRET};
+use crate::harness::FlakyAcquirer;
+use crate::harness::fault_proxy::message;
+use crate::harness::remote_acquirer::{self, SECRET};
 
 const CARD: &str = "4200000000000000";
 const OTHER: &str = "another-secret-that-somebody-else-has";
@@ -43,8 +43,8 @@ async fn answering(secret: &'static str, status: u16, body: &'static str) -> Soc
     address
 }
 
-fn purchase() -> Authorise {
-    Authorise {
+fn purchase() -> AuthoriseCall {
+    AuthoriseCall {
         key: CallKey::new("ch_1", "charge"),
         number: Secret::from(CARD),
         cvc: None,
@@ -60,17 +60,17 @@ fn purchase() -> Authorise {
     }
 }
 
-fn follow(action: &str) -> Follow {
+fn follow(action: &str) -> FollowUpCall {
     let key = CallKey::new("ch_1", action);
-    Follow { key, reference: "bank-1".to_owned(), amount: 400, currency: Currency::Aud, fault: None }
+    FollowUpCall { key, reference: "bank-1".to_owned(), amount: 400, currency: Currency::Aud, fault: None }
 }
 
 #[tokio::test]
 async fn an_answer_is_believed_under_the_secret_that_has_signed_its_request_alone() {
     let both = format!("{SECRET},{OTHER}");
-    for (signer, greeted) in [(SECRET, Ok(())), (OTHER, Err(Silence::Forged))] {
+    for (signer, greeted) in [(SECRET, Ok(())), (OTHER, Err(AcquirerClientError::Forged))] {
         let acquirer = answering(signer, 200, r#"{"name":"bank"}"#).await;
-        assert_eq!(elsewhere::knowing(&both, acquirer, Environment::Test).greet().await, greeted);
+        assert_eq!(remote_acquirer::knowing(&both, acquirer, Environment::Test).greet().await, greeted);
     }
 }
 
@@ -84,7 +84,7 @@ async fn only_a_signed_refusal_to_look_at_a_call_says_that_nothing_was_done() {
         (SECRET, 400, r#"{"error":"odd"}"#, Failure::NoAnswer),
         (SECRET, 403, "{}", Failure::NoAnswer),
     ] {
-        let client = elsewhere::client(answering(signer, status, body).await, Environment::Test);
+        let client = remote_acquirer::client(answering(signer, status, body).await, Environment::Test);
         let said = format!("{status} {body}");
         assert_eq!(client.authorise(purchase()).await.err(), Some(failure), "{said}");
         assert_eq!(client.capture(follow("capture")).await.err(), Some(failure), "{said}");
@@ -97,9 +97,9 @@ async fn only_a_signed_refusal_to_look_at_a_call_says_that_nothing_was_done() {
 #[tokio::test]
 async fn no_call_reaches_an_acquirer_of_the_other_environment_whether_or_not_it_was_greeted() {
     for ours in [Environment::Test, Environment::Live] {
-        let line = Arc::new(Line::default());
-        let address = elsewhere::served(line.clone(), ours.other()).await;
-        let client = elsewhere::client(address, ours);
+        let line = Arc::new(FlakyAcquirer::default());
+        let address = remote_acquirer::served(line.clone(), ours.other()).await;
+        let client = remote_acquirer::client(address, ours);
         let number = CardNumber::parse(&Secret::from(CARD)).unwrap();
         for _ in 0..2 {
             assert_eq!(client.card(&number).await, Err(NoAnswer));
@@ -111,7 +111,7 @@ async fn no_call_reaches_an_acquirer_of_the_other_environment_whether_or_not_it_
             assert_eq!(client.refund(follow("refund")).await.err(), Some(Failure::NoAnswer));
             assert_eq!(client.reverse(&purchase().key).await, Err(NoAnswer));
             assert_eq!(client.settle(&purchase().key).await, Err(NoAnswer));
-            let other = Silence::Environment(ours.other().name().to_owned());
+            let other = AcquirerClientError::Environment(ours.other().name().to_owned());
             assert_eq!(client.greet().await, Err(other));
         }
         assert_eq!((line.calls(), line.settlings()), (Vec::new(), 0));

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use entity::Span;
+use entity::TimeSpan;
 use http::header;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{Apart, apart};
-use crate::harness::cable::{Does, FAULTS};
+use crate::harness::fault_proxy::{Does, FAULTS};
 use crate::harness::sending::post_with;
 use crate::harness::wallets::network_token;
 use crate::harness::{Answer, App, Database, card, charge, charge_with, token_of};
@@ -23,7 +23,7 @@ const REFUNDS_FAIL: &str = "4200700000000013";
 /// What waits for the acquirer, or for a refund's time, is done by now.
 async fn settled(app: &App) {
     for _ in 0..2 {
-        app.clock.advance(Span::seconds(40));
+        app.clock.advance(TimeSpan::seconds(40));
         app.do_due_work().await;
     }
 }
@@ -175,7 +175,7 @@ apart! {
         let charge = client.authorised(400).await;
         cable.does(Does::LosesAnswers);
         client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
-        app.clock.advance(Span::seconds(30));
+        app.clock.advance(TimeSpan::seconds(30));
         cable.does(Does::Hangs);
         let caller = client.clone();
         let moving = tokio::spawn(async move { caller.put("/1/sandbox/clock", &json!({ "advance": "1d" })).await });

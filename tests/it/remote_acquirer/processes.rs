@@ -6,25 +6,25 @@ use std::process::Command;
 use std::time::Duration;
 
 use card_payments::config::Environment;
-use entity::Span;
+use entity::TimeSpan;
 
 use super::protocol::authorise;
 use crate::crashes::points;
 use crate::harness::process::{Process, heard, pause, program};
-use crate::harness::{App, Database, elsewhere, token_of};
+use crate::harness::{App, Database, remote_acquirer, token_of};
 
 const CARD: &str = "4200000000000000";
 
 /// A server whose acquirer may take so long.
 async fn server(database: Database, acquirer: &Process, answer: Duration) -> Option<App> {
-    let client = elsewhere::client(acquirer.address, Environment::Test);
+    let client = remote_acquirer::client(acquirer.address, Environment::Test);
     client.greet().await.unwrap();
     App::start_with(database, client, answer).await
 }
 
 /// Nobody is there, so nothing is sent, and all that is known at once.
 async fn a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back(database: Database) {
-    let acquirer = elsewhere::process();
+    let acquirer = remote_acquirer::process();
     let Some(app) = server(database, &acquirer, Duration::from_mins(1)).await else { return };
     let client = app.client();
     let token = client.card_token(CARD).await;
@@ -45,12 +45,12 @@ async fn a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back(d
     app.do_due_work().await;
     assert_eq!(app.anonymous().bytes("/readyz").await.0, 200, "it has been heard of");
 
-    let _back = Process::start(&mut elsewhere::acquirer(&address));
+    let _back = Process::start(&mut remote_acquirer::acquirer(&address));
     client.charge_by(&token).await.ok(201);
     assert_eq!(client.put_charge(&captured, "capture").await.ok(200)["captured"], true);
     assert_eq!(client.put_charge(&voided, "void").await.ok(200)["authorisation_voided"], true);
     for _ in 0..2 {
-        app.clock.advance(Span::seconds(40));
+        app.clock.advance(TimeSpan::seconds(40));
         app.do_due_work().await;
     }
     assert_eq!(client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"], true);
@@ -76,7 +76,7 @@ fn signal(process: &Process, name: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_reached_an_acquirer_that_stood_still_is_settled_once() {
-    let acquirer = elsewhere::process();
+    let acquirer = remote_acquirer::process();
     let app = server(Database::Sqlite, &acquirer, Duration::from_secs(3)).await.unwrap();
     let client = app.client();
     let token = client.card_token(CARD).await;
@@ -88,17 +88,17 @@ async fn what_reached_an_acquirer_that_stood_still_is_settled_once() {
     signal(&acquirer, "-CONT");
     // What it finds in its queue comes before or after the worker's questions; either way all agree.
     while app.number("SELECT COUNT(*) FROM charges WHERE settle_after IS NOT NULL").await > 0 {
-        app.clock.advance(Span::seconds(3600));
+        app.clock.advance(TimeSpan::seconds(3600));
         app.do_due_work().await;
     }
     while client.charge(&charge).await["captured"] != true {
         client.put_charge(&charge, "capture").await;
-        app.clock.advance(Span::seconds(3600));
+        app.clock.advance(TimeSpan::seconds(3600));
         app.do_due_work().await;
     }
     assert_eq!(client.balance().await, (available, pending + 363));
     while client.charge_by(&token).await.status != 201 {
-        app.clock.advance(Span::seconds(3600));
+        app.clock.advance(TimeSpan::seconds(3600));
         app.do_due_work().await;
     }
     assert_eq!(client.balance().await, (available, pending + 2 * 363));
@@ -107,10 +107,10 @@ async fn what_reached_an_acquirer_that_stood_still_is_settled_once() {
 
 #[test]
 fn every_point_at_which_a_server_dies_is_settled_with_what_its_acquirer_remembers() {
-    let (data, acquirer) = (tempfile::tempdir().unwrap(), elsewhere::process());
+    let (data, acquirer) = (tempfile::tempdir().unwrap(), remote_acquirer::process());
     let command = || {
         let mut command = program(data.path());
-        elsewhere::asks(&mut command, acquirer.address);
+        remote_acquirer::asks(&mut command, acquirer.address);
         command
     };
     points::dies_around_calls(command);
@@ -119,7 +119,7 @@ fn every_point_at_which_a_server_dies_is_settled_with_what_its_acquirer_remember
 
 #[test]
 fn an_acquirer_that_is_told_to_stop_answers_what_is_under_way_and_ends() {
-    let acquirer = elsewhere::process();
+    let acquirer = remote_acquirer::process();
     let said = authorise("ch_1:charge");
     let (head, body) = said.spelled();
     let mut stream = TcpStream::connect(acquirer.address).unwrap();

@@ -5,13 +5,13 @@ use std::net::{SocketAddr, TcpStream};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use card_payments::clock::{Clock, SystemClock};
+use card_payments::runtime::clock::{Clock, SystemClock};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::harness::elsewhere::{self, SECRET};
-use crate::harness::process::{Heard, Process, heard_first, try_to_ask};
+use crate::harness::process::{Process, RawResponse, heard_first, try_to_ask};
+use crate::harness::remote_acquirer::{self, SECRET};
 use crate::site::committed;
 
 /// As an adapter in another language would make it.
@@ -71,7 +71,7 @@ impl Said {
         (head, body)
     }
 
-    fn to(&self, acquirer: SocketAddr) -> Heard {
+    fn to(&self, acquirer: SocketAddr) -> RawResponse {
         let (head, body) = self.spelled();
         try_to_ask(acquirer, &format!("{head}\r\n{body}")).unwrap()
     }
@@ -84,7 +84,7 @@ impl Said {
 
     /// See that it is.
     #[track_caller]
-    pub fn is_answered(&self, heard: &Heard, status: u16) -> Value {
+    pub fn is_answered(&self, heard: &RawResponse, status: u16) -> Value {
         assert_eq!(heard.status, status, "{}", heard.body);
         let text = format!("answer\ntest\n{status}\n{}\n{}", self.signature, heard.body);
         assert_eq!(heard.headers["acquirer-signature"], signature(SECRET, &text));
@@ -104,7 +104,7 @@ impl Said {
 
 /// Every answer says of which version and environment it is.
 #[track_caller]
-fn is_of_the_protocol(heard: &Heard) {
+fn is_of_the_protocol(heard: &RawResponse) {
     let said = ["acquirer-protocol", "acquirer-environment"].map(|name| heard.headers[name].as_str());
     assert_eq!(said, ["1", "test"]);
 }
@@ -124,7 +124,7 @@ fn reverse(key: &str) -> Said {
 
 #[test]
 fn an_acquirer_tells_whoever_knows_its_secret() {
-    let process = elsewhere::process();
+    let process = remote_acquirer::process();
     let acquirer = process.address;
     let greeting = Said::signed("GET", "/", "", &Value::Null).answered(acquirer, 200);
     assert_eq!(greeting, json!({ "name": "simulator" }));
@@ -151,7 +151,7 @@ fn an_acquirer_tells_whoever_knows_its_secret() {
 
 #[test]
 fn nobody_else_is_answered_and_nothing_happens() {
-    let process = elsewhere::process();
+    let process = remote_acquirer::process();
     let acquirer = process.address;
     let said = authorise("ch_1:charge");
     let changed = [
@@ -190,7 +190,7 @@ fn nobody_else_is_answered_and_nothing_happens() {
 
 #[test]
 fn whoever_does_not_send_what_he_has_announced_is_not_waited_for() {
-    let process = elsewhere::process();
+    let process = remote_acquirer::process();
     let mut stream = TcpStream::connect(process.address).unwrap();
     let said = authorise("ch_1:charge");
     let (head, body) = said.spelled();
@@ -203,7 +203,7 @@ fn whoever_does_not_send_what_he_has_announced_is_not_waited_for() {
 
 #[test]
 fn what_is_signed_and_wrong_is_refused_and_nothing_happens() {
-    let process = elsewhere::process();
+    let process = remote_acquirer::process();
     let acquirer = process.address;
     let with = |changes: Value| {
         let mut body = authorisation();
@@ -245,7 +245,7 @@ fn what_is_signed_and_wrong_is_refused_and_nothing_happens() {
 
 #[test]
 fn a_request_that_somebody_kept_and_sends_again_does_nothing_more() {
-    let process = elsewhere::process();
+    let process = remote_acquirer::process();
     let acquirer = process.address;
     let said = authorise("ch_1:charge");
     let done = said.answered(acquirer, 200);
@@ -265,7 +265,7 @@ fn the_committed_document_of_the_protocol_is_current() {
 
 #[test]
 fn the_program_prints_the_document_of_the_protocol() {
-    let mut command = elsewhere::acquirer("127.0.0.1:0");
+    let mut command = remote_acquirer::acquirer("127.0.0.1:0");
     let (code, yaml, stderr) =
         crate::harness::process::output(command.env_remove("CARD_PAYMENTS_ACQUIRER_SECRET").arg("--openapi"));
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
@@ -274,7 +274,7 @@ fn the_program_prints_the_document_of_the_protocol() {
 
 #[test]
 fn an_order_that_is_not_answered_was_done() {
-    let process: Process = elsewhere::process();
+    let process: Process = remote_acquirer::process();
     let acquirer = process.address;
     let mut body = authorisation();
     body["sandbox"] = json!("approved_but_lost");

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use card_payments::vault::OperatorKeys;
 
-use crate::harness::elsewhere::{self, SECRET};
 use crate::harness::process::{PAYMENT, Process, output, program};
+use crate::harness::remote_acquirer::{self, SECRET};
 
 const OTHER: &str = "another-secret-that-nobody-else-knows";
 
@@ -42,11 +42,12 @@ fn somebody(answer: &'static str) -> SocketAddr {
 #[test]
 fn a_payment_goes_to_the_acquirer_and_its_card_into_no_log() {
     let (code, acquirer) =
-        ("7391", Process::start(elsewhere::acquirer("127.0.0.1:0").env("CARD_PAYMENTS_LOG", "trace")));
+        ("7391", Process::start(remote_acquirer::acquirer("127.0.0.1:0").env("CARD_PAYMENTS_LOG", "trace")));
     let data = tempfile::tempdir().unwrap();
     let mut command = program(data.path());
-    let server =
-        Process::start(elsewhere::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_LOG", "trace"));
+    let server = Process::start(
+        remote_acquirer::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_LOG", "trace"),
+    );
     let (secret, _) = server.keys();
     let payment = PAYMENT
         .replace("card[cvc]=123", &format!("card[cvc]={code}"))
@@ -67,16 +68,16 @@ fn a_payment_goes_to_the_acquirer_and_its_card_into_no_log() {
 
 #[test]
 fn a_server_that_does_not_reach_its_acquirer_starts_and_is_ready_once_it_has() {
-    let acquirer = elsewhere::process();
+    let acquirer = remote_acquirer::process();
     let address = acquirer.address;
     acquirer.stopped();
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(elsewhere::asks(&mut program(data.path()), address));
+    let server = Process::start(remote_acquirer::asks(&mut program(data.path()), address));
     let (secret, _) = server.keys();
     assert_eq!(server.ask("GET", "/readyz", None, "").status, 503);
     assert_eq!(server.pay(&secret).status, 503, "nobody says what card it is");
     assert_eq!(server.ask("GET", "/1/charges", Some(&secret), "").json()["count"], 0);
-    let acquirer = Process::start(&mut elsewhere::acquirer(&address.to_string()));
+    let acquirer = Process::start(&mut remote_acquirer::acquirer(&address.to_string()));
     assert_eq!(server.ask("GET", "/readyz", None, "").status, 200);
     server.pay(&secret).ok(201);
     // From now on its silence is that of payments, not of the server.
@@ -88,20 +89,20 @@ fn a_server_that_does_not_reach_its_acquirer_starts_and_is_ready_once_it_has() {
 
 #[test]
 fn an_acquirer_that_comes_back_in_the_other_environment_is_given_no_payment() {
-    let acquirer = elsewhere::process();
+    let acquirer = remote_acquirer::process();
     let address = acquirer.address;
     let data = tempfile::tempdir().unwrap();
-    let server = Process::start(elsewhere::asks(&mut program(data.path()), address));
+    let server = Process::start(remote_acquirer::asks(&mut program(data.path()), address));
     let (secret, _) = server.keys();
     server.pay(&secret).ok(201);
     acquirer.stopped();
-    let mut live = elsewhere::acquirer(&address.to_string());
+    let mut live = remote_acquirer::acquirer(&address.to_string());
     let live = Process::start(live.env("CARD_PAYMENTS_ENVIRONMENT", "live"));
     assert_eq!(server.pay(&secret).status, 502, "its card is known");
     let another = PAYMENT.replace("4200000000000000", "372000000000000");
     assert_eq!(server.ask("POST", "/1/charges", Some(&secret), &another).status, 503);
     live.stopped();
-    let _back = Process::start(&mut elsewhere::acquirer(&address.to_string()));
+    let _back = Process::start(&mut remote_acquirer::acquirer(&address.to_string()));
     server.pay(&secret).ok(201);
     let log = server.stopped();
     assert!(log.contains("belongs to the live environment"), "{log}");
@@ -109,11 +110,11 @@ fn an_acquirer_that_comes_back_in_the_other_environment_is_given_no_payment() {
 
 #[test]
 fn a_server_whose_time_stands_still_signs_at_the_time_of_its_machine() {
-    let acquirer = elsewhere::process();
+    let acquirer = remote_acquirer::process();
     let data = tempfile::tempdir().unwrap();
     let mut command = program(data.path());
     let server = Process::start(
-        elsewhere::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_SEED", "a-standing-clock"),
+        remote_acquirer::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_SEED", "a-standing-clock"),
     );
     server.pay(&server.keys().0).ok(201);
     server.stopped();
@@ -135,11 +136,11 @@ fn a_host_that_has_no_address_is_told_as_such() {
 
 #[test]
 fn a_server_refuses_an_acquirer_that_is_not_its_own() {
-    let acquirer = elsewhere::process();
+    let acquirer = remote_acquirer::process();
     let data = tempfile::tempdir().unwrap();
     let serve = |address: SocketAddr| {
         let mut command = program(data.path());
-        elsewhere::asks(&mut command, address).env("CARD_PAYMENTS_LOG", "error");
+        remote_acquirer::asks(&mut command, address).env("CARD_PAYMENTS_LOG", "error");
         command
     };
     let says = |address: SocketAddr, what: &str| format!("the acquirer at http://{address} {what}");
@@ -208,7 +209,7 @@ fn a_wrong_configuration_of_either_side_is_one_line() {
     }
     assert!(is_empty(&data), "nothing was made");
 
-    let mut acquirer = elsewhere::acquirer("127.0.0.1:0");
+    let mut acquirer = remote_acquirer::acquirer("127.0.0.1:0");
     refuses(
         acquirer.env_remove("CARD_PAYMENTS_ACQUIRER_SECRET"),
         "CARD_PAYMENTS_ACQUIRER_SECRET is required",
@@ -220,7 +221,7 @@ fn a_wrong_configuration_of_either_side_is_one_line() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap().to_string();
     refuses(
-        &mut elsewhere::acquirer(&taken),
+        &mut remote_acquirer::acquirer(&taken),
         &format!("cannot listen on {taken}: Address already in use (os error 98)"),
     );
 }
@@ -229,11 +230,11 @@ fn a_wrong_configuration_of_either_side_is_one_line() {
 fn a_secret_is_changed_without_a_failed_payment() {
     let both = format!("{OTHER},{SECRET}");
     let acquirer =
-        Process::start(elsewhere::acquirer("127.0.0.1:0").env("CARD_PAYMENTS_ACQUIRER_SECRET", &both));
+        Process::start(remote_acquirer::acquirer("127.0.0.1:0").env("CARD_PAYMENTS_ACQUIRER_SECRET", &both));
     let data = tempfile::tempdir().unwrap();
     for secret in [SECRET, OTHER, &format!("{SECRET},{OTHER}")] {
         let mut command = program(data.path());
-        elsewhere::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_ACQUIRER_SECRET", secret);
+        remote_acquirer::asks(&mut command, acquirer.address).env("CARD_PAYMENTS_ACQUIRER_SECRET", secret);
         let server = Process::start(&mut command);
         server.pay(&server.keys().0).ok(201);
         server.stopped();
@@ -246,13 +247,13 @@ fn a_live_server_pays_through_a_live_acquirer_of_its_own_machine() {
     let live = |command: &mut Command| {
         command.env("CARD_PAYMENTS_ENVIRONMENT", "live");
     };
-    let mut command = elsewhere::acquirer("127.0.0.1:0");
+    let mut command = remote_acquirer::acquirer("127.0.0.1:0");
     live(&mut command);
     let acquirer = Process::start(&mut command);
     let (data, key) = (tempfile::tempdir().unwrap(), OperatorKeys::generate("live").to_text());
     let of_live = || {
         let mut command = program(data.path());
-        live(elsewhere::asks(&mut command, acquirer.address));
+        live(remote_acquirer::asks(&mut command, acquirer.address));
         command.env("CARD_PAYMENTS_VAULT_KEY", key.expose());
         command
     };

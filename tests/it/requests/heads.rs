@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::harness::process::{Heard, Process, heard, heard_first, program, request};
+use crate::harness::process::{Process, RawResponse, heard, heard_first, program, request};
 
 fn connect(server: &Process) -> TcpStream {
     let stream = TcpStream::connect(server.address).unwrap();
@@ -13,7 +13,7 @@ fn connect(server: &Process) -> TcpStream {
 }
 
 /// What is answered to these bytes on a connection of their own.
-fn answer(server: &Process, bytes: &str) -> Heard {
+fn answer(server: &Process, bytes: &str) -> RawResponse {
     let mut stream = connect(server);
     // All of it can be sent, however early it is refused.
     stream.write_all(bytes.as_bytes()).unwrap();
@@ -21,7 +21,7 @@ fn answer(server: &Process, bytes: &str) -> Heard {
 }
 
 #[track_caller]
-fn is_refused(answer: &Heard, status: u16, asked: &str) {
+fn is_refused(answer: &RawResponse, status: u16, asked: &str) {
     let asked = &asked[..asked.len().min(100)];
     assert_eq!(answer.status, status, "{asked:?}: {}", answer.body);
     let body = answer.json();

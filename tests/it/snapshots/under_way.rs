@@ -4,15 +4,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use card_payments::clock::Clock;
 use card_payments::error::ErrorCode;
-use card_payments::services::moment::Stop;
-use entity::Span;
+use card_payments::runtime::clock::Clock;
+use card_payments::services::due_work::work_time::ClockUpdate;
+use entity::TimeSpan;
 use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::{restore, restoring, snapshot};
-use crate::harness::line::Carries;
+use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{Behaviour, Receiver, rules, token_of};
 use crate::sandbox_accounts::made;
 
@@ -22,8 +22,8 @@ rules! {
         let snapshot = snapshot(&client).await;
         app.execute("UPDATE accounts SET clock_moves = 7, moving_until = 1").await;
         restore(&client, &snapshot).await;
-        let stop = Stop {
-            account: account.parse().unwrap(), number: 7, offset: Span::days(40), moving_until: Some(app.clock.now() + Span::seconds(5)),
+        let stop = ClockUpdate {
+            account: account.parse().unwrap(), number: 7, offset: TimeSpan::days(40), moving_until: Some(app.clock.now() + TimeSpan::seconds(5)),
         };
         let late = app.ctx().store.write(stop, |tx, stop| stop.set(tx).boxed()).await;
         assert_eq!(late.unwrap_err().code(), ErrorCode::ClockMoving);
@@ -41,7 +41,7 @@ rules! {
         let again = async {
             receiver.receives(1).await;
             restore(&client, &snapshot).await;
-            app.clock.advance(Span::seconds(1));
+            app.clock.advance(TimeSpan::seconds(1));
             receiver.behave(Behaviour::Status(500));
             app.do_due_work().await;
         };

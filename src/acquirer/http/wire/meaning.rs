@@ -10,10 +10,10 @@ use super::{
     PayingCard, Proof, Rates, Reference, Settled,
 };
 use crate::acquirer::{
-    self, Aftermath, Approval, Authorise, CallKey, CardInfo, Failure, Fault, Follow, NetworkProof, NoAnswer,
-    Outcome, RefundAnswer,
+    self, Aftermath, Approval, AuthoriseCall, CallKey, CardInfo, Failure, Fault, FollowUpCall, NetworkProof,
+    NoAnswer, RefundAnswer, SimulatedOutcome,
 };
-use crate::card_number::CardNumber;
+use crate::sensitive::card_number::CardNumber;
 
 impl CardLookup {
     /// The number of a card.
@@ -75,7 +75,7 @@ impl Rates {
 
 impl Authorisation {
     /// Of a call; what a tester ordered of it goes along in the sandbox alone.
-    pub fn of(call: &Authorise, sandbox: bool) -> Self {
+    pub fn of(call: &AuthoriseCall, sandbox: bool) -> Self {
         Self {
             card: PayingCard {
                 number: CardData(call.number.clone()),
@@ -97,12 +97,12 @@ impl Authorisation {
     }
 
     /// The call under a key; `None` is nonsense.
-    pub fn call(self, key: CallKey, sandbox: bool) -> Option<Authorise> {
+    pub fn call(self, key: CallKey, sandbox: bool) -> Option<AuthoriseCall> {
         let PayingCard { number: CardData(number), cvc, expiry_month, expiry_year, name } = self.card;
         let network = self
             .network
             .map(|Proof { eci, cryptogram: CardData(cryptogram) }| NetworkProof { eci, cryptogram });
-        Some(Authorise {
+        Some(AuthoriseCall {
             key,
             number,
             cvc: cvc.map(|CardData(cvc)| cvc),
@@ -124,26 +124,29 @@ impl Authorisation {
 
 impl FollowUp {
     /// Of a call; `None` is one of which no acquirer could have given the reference.
-    pub fn of(call: &Follow, sandbox: bool) -> Option<Self> {
+    pub fn of(call: &FollowUpCall, sandbox: bool) -> Option<Self> {
         Some(Self {
             reference: call.reference.clone().try_into().ok()?,
             amount: call.amount,
             currency: call.currency,
-            sandbox: call.fault.filter(|_| sandbox).map(|fault| word(Outcome::Fault(fault)).to_owned()),
+            sandbox: call
+                .fault
+                .filter(|_| sandbox)
+                .map(|fault| word(SimulatedOutcome::Fault(fault)).to_owned()),
         })
     }
 
     /// The call under a key; `None` is nonsense.
-    pub fn call(self, key: CallKey, sandbox: bool) -> Option<Follow> {
+    pub fn call(self, key: CallKey, sandbox: bool) -> Option<FollowUpCall> {
         let fault = match self.sandbox.filter(|_| sandbox) {
             Some(word) => match ordered(&word)? {
-                Outcome::Fault(fault) => Some(fault),
-                Outcome::Approved(_) | Outcome::Declined(_) => return None,
+                SimulatedOutcome::Fault(fault) => Some(fault),
+                SimulatedOutcome::Approved(_) | SimulatedOutcome::Declined(_) => return None,
             },
             None => None,
         };
         let Reference(reference) = self.reference;
-        Some(Follow { key, reference, amount: amount(self.amount)?, currency: self.currency, fault })
+        Some(FollowUpCall { key, reference, amount: amount(self.amount)?, currency: self.currency, fault })
     }
 }
 
@@ -226,23 +229,23 @@ impl Settled {
 }
 
 /// What a tester ordered, as a word.
-const fn word(outcome: Outcome) -> &'static str {
+const fn word(outcome: SimulatedOutcome) -> &'static str {
     match outcome {
-        Outcome::Approved(Aftermath::Ordinary) => "approved",
-        Outcome::Approved(Aftermath::Disputed) => "disputed",
-        Outcome::Approved(Aftermath::RefundsFail) => "refunds_fail",
-        Outcome::Declined(decline) => decline.code(),
-        Outcome::Fault(Fault::GatewayError) => "gateway_error",
-        Outcome::Fault(Fault::NoAnswer) => "no_answer",
-        Outcome::Fault(Fault::AnswerLost) => "approved_but_lost",
+        SimulatedOutcome::Approved(Aftermath::Ordinary) => "approved",
+        SimulatedOutcome::Approved(Aftermath::Disputed) => "disputed",
+        SimulatedOutcome::Approved(Aftermath::RefundsFail) => "refunds_fail",
+        SimulatedOutcome::Declined(decline) => decline.code(),
+        SimulatedOutcome::Fault(Fault::GatewayError) => "gateway_error",
+        SimulatedOutcome::Fault(Fault::NoAnswer) => "no_answer",
+        SimulatedOutcome::Fault(Fault::AnswerLost) => "approved_but_lost",
     }
 }
 
 /// What a word orders; `None` is no order that there is.
-pub(super) fn ordered(word: &str) -> Option<Outcome> {
+pub(super) fn ordered(word: &str) -> Option<SimulatedOutcome> {
     match word {
-        "approved" => Some(Outcome::Approved(Aftermath::Ordinary)),
-        "refunds_fail" => Some(Outcome::Approved(Aftermath::RefundsFail)),
-        word => Outcome::from_sandbox_word(word),
+        "approved" => Some(SimulatedOutcome::Approved(Aftermath::Ordinary)),
+        "refunds_fail" => Some(SimulatedOutcome::Approved(Aftermath::RefundsFail)),
+        word => SimulatedOutcome::from_sandbox_word(word),
     }
 }

@@ -4,18 +4,20 @@ use entity::failure::Decline;
 use super::meaning::ordered;
 use super::*;
 use crate::acquirer::{
-    self, Aftermath, Authorise, CallKey, Failure, Fault, NetworkProof, NoAnswer, Outcome, RefundAnswer,
+    self, Aftermath, AuthoriseCall, CallKey, Failure, Fault, NetworkProof, NoAnswer, RefundAnswer,
+    SimulatedOutcome,
 };
 
-fn outcomes() -> Vec<Outcome> {
-    let approved = [Aftermath::Ordinary, Aftermath::Disputed, Aftermath::RefundsFail].map(Outcome::Approved);
-    let faults = [Fault::GatewayError, Fault::NoAnswer, Fault::AnswerLost].map(Outcome::Fault);
-    let declines = Decline::ALL.iter().copied().map(Outcome::Declined);
+fn outcomes() -> Vec<SimulatedOutcome> {
+    let approved =
+        [Aftermath::Ordinary, Aftermath::Disputed, Aftermath::RefundsFail].map(SimulatedOutcome::Approved);
+    let faults = [Fault::GatewayError, Fault::NoAnswer, Fault::AnswerLost].map(SimulatedOutcome::Fault);
+    let declines = Decline::ALL.iter().copied().map(SimulatedOutcome::Declined);
     approved.into_iter().chain(faults).chain(declines).collect()
 }
 
-fn call(forced: Option<Outcome>) -> Authorise {
-    Authorise {
+fn call(forced: Option<SimulatedOutcome>) -> AuthoriseCall {
+    AuthoriseCall {
         key: CallKey::new("ch_1", "charge"),
         number: "4200000000000000".into(),
         cvc: Some("123".into()),
@@ -31,7 +33,7 @@ fn call(forced: Option<Outcome>) -> Authorise {
     }
 }
 
-fn carried(call: &Authorise, sandbox: bool) -> Option<Authorise> {
+fn carried(call: &AuthoriseCall, sandbox: bool) -> Option<AuthoriseCall> {
     let said: Authorisation = read(&spelled(&Authorisation::of(call, true)))?;
     said.call(call.key.clone(), sandbox)
 }

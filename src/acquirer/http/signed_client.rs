@@ -1,0 +1,215 @@
+//! The line to an acquirer: signed requests, and answers that are believed only if they are signed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{HeaderName, StatusCode};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, retry};
+use serde::de::DeserializeOwned;
+
+use super::signature::{Answer, Request, Secrets, Signed as _};
+use super::wire::{self, Refused};
+use super::{Address, Call, ENVIRONMENT, KEY, PROTOCOL, SIGNATURE, TIMESTAMP, VERSION};
+use crate::config::Environment;
+use crate::limits::{ACQUIRER_BYTES_MAX, ACQUIRER_CONNECT};
+use crate::outbound::{self, OpenResolver, OutboundError, tls};
+use crate::runtime::clock::Clock;
+use crate::runtime::request_context;
+use crate::trace;
+
+/// Why there is no answer. Nothing of what was said is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AcquirerClientError {
+    /// No connection, so that nothing was sent.
+    #[error("cannot be reached: {0}")]
+    Unreached(OutboundError),
+    /// Sent, and the connection broke, or there was no answer in time.
+    #[error("does not answer: {0}")]
+    Broken(OutboundError),
+    /// It, or a proxy in front of it, is out of order.
+    #[error("does not answer: HTTP status {0}")]
+    OutOfOrder(u16),
+    /// Something else is there.
+    #[error("does not speak the protocol of acquirers")]
+    Stranger,
+    /// Another version of the protocol.
+    #[error("speaks version {0} of the protocol, and this server version {own}", own = VERSION)]
+    Version(String),
+    /// It does not believe us.
+    #[error("does not know the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
+    Unknown,
+    /// It believes us, but at another time.
+    #[error("has a clock that differs from this machine's by more than a minute")]
+    Clocks,
+    /// We do not believe it.
+    #[error("does not sign its answers with the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
+    Forged,
+    /// Signed, and says nothing that the protocol knows.
+    #[error("answers what the protocol does not know")]
+    Nonsense,
+    /// Signed: it has not looked at what it was asked.
+    #[error("refuses what it is asked: {0}")]
+    Refused(String),
+    /// Test cards and real ones do not mix.
+    #[error("belongs to the {0} environment")]
+    Environment(String),
+}
+
+impl AcquirerClientError {
+    /// Whether it may be over in a moment, without anybody's doing.
+    pub const fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreached(_) | Self::Broken(_) | Self::OutOfOrder(_) => true,
+            Self::Stranger
+            | Self::Version(_)
+            | Self::Unknown
+            | Self::Clocks
+            | Self::Forged
+            | Self::Nonsense
+            | Self::Refused(_)
+            | Self::Environment(_) => false,
+        }
+    }
+}
+
+/// A line to one acquirer.
+pub struct SignedClient {
+    client: Client,
+    address: Address,
+    secrets: Secrets,
+    environment: Environment,
+    clock: Arc<dyn Clock>,
+}
+
+impl SignedClient {
+    /// To an address, from a server of this environment. What is signed there carries the time of `clock`.
+    pub fn to(address: Address, secrets: Secrets, environment: Environment, clock: Arc<dyn Clock>) -> Self {
+        let tls = tls::config(None, None).expect("ring can do TLS 1.2 and 1.3");
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .dns_resolver(OpenResolver::default())
+            .redirect(Policy::none())
+            // What is asked again is asked by us: under its key, or after its settling.
+            .retry(retry::never())
+            .no_proxy()
+            .user_agent(outbound::USER_AGENT)
+            .connect_timeout(ACQUIRER_CONNECT)
+            .pool_idle_timeout(outbound::IDLE)
+            .build()
+            .expect("a client of which nothing is read from the machine");
+        Self { client, address, secrets, environment, clock }
+    }
+
+    /// Where it leads.
+    pub const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Whose money it is about.
+    pub const fn environment(&self) -> Environment {
+        self.environment
+    }
+
+    /// Ask, for as long as the caller waits. Why there is no answer is logged, and nothing that was said.
+    pub async fn ask<A: DeserializeOwned>(
+        &self,
+        call: Call,
+        key: &str,
+        body: Bytes,
+    ) -> Result<A, AcquirerClientError> {
+        // For however long: the place of the request that asks is others' meanwhile.
+        request_context::release_permit();
+        let answer = self.exchange(call, key, body).await;
+        let answer = answer.and_then(|body| wire::read(&body).ok_or(AcquirerClientError::Nonsense));
+        answer.inspect_err(|why| tracing::warn!(path = call.path(), %why, "the acquirer gave no answer"))
+    }
+
+    async fn exchange(&self, call: Call, key: &str, body: Bytes) -> Result<Bytes, AcquirerClientError> {
+        let timestamp = self.clock.now().seconds().to_string();
+        let method = call.method();
+        let signed = Request {
+            environment: self.environment,
+            method: method.as_str(),
+            path: call.path(),
+            timestamp: &timestamp,
+            key,
+            body: &body,
+        };
+        let signature = signed.signature(self.secrets.first());
+        let mut headers = headers(&signed, signature.expose()).ok_or(AcquirerClientError::Nonsense)?;
+        headers.extend(trace::headers());
+        let request = self.client.request(method, self.address.of(call.path())).headers(headers).body(body);
+        let mut response = request.send().await.map_err(|error| {
+            let why = OutboundError::of(&error);
+            // What is lost on a connection that is still to be made was not sent.
+            if error.is_connect() {
+                AcquirerClientError::Unreached(why)
+            } else {
+                AcquirerClientError::Broken(why)
+            }
+        })?;
+        let body = outbound::read(&mut response, ACQUIRER_BYTES_MAX).await;
+        let body = body.ok_or(AcquirerClientError::Broken(OutboundError::ConnectionFailed))?;
+        self.believed(&response, signature.expose(), &body)?;
+        Ok(body)
+    }
+
+    /// Whether it is an answer to the request of this signature, by somebody who has the secret that made it: another one
+    /// that we know may be out of use because somebody else knows it, too.
+    fn believed(&self, response: &Response, request: &str, body: &[u8]) -> Result<(), AcquirerClientError> {
+        let (status, headers) = (response.status(), response.headers());
+        if status.is_server_error() {
+            return Err(AcquirerClientError::OutOfOrder(status.as_u16()));
+        }
+        match text(headers, PROTOCOL) {
+            Some(version) if version == VERSION.to_string() => {}
+            Some(version) => return Err(AcquirerClientError::Version(version.chars().take(20).collect())),
+            None => return Err(AcquirerClientError::Stranger),
+        }
+        match text(headers, ENVIRONMENT) {
+            Some(environment) if environment == self.environment.name() => {}
+            Some(environment) => {
+                return Err(AcquirerClientError::Environment(environment.chars().take(20).collect()));
+            }
+            None => return Err(AcquirerClientError::Stranger),
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            let clocks = wire::read::<Refused>(body).is_some_and(|refused| refused.error == "clock");
+            return Err(if clocks { AcquirerClientError::Clocks } else { AcquirerClientError::Unknown });
+        }
+        let answer = Answer { environment: self.environment, status: status.as_u16(), request, body };
+        if !answer.is_signed(self.secrets.first(), text(headers, SIGNATURE).unwrap_or_default()) {
+            return Err(AcquirerClientError::Forged);
+        }
+        if status == StatusCode::OK {
+            return Ok(());
+        }
+        let refused = wire::read::<Refused>(body).filter(Refused::is_unseen);
+        Err(refused
+            .map_or(AcquirerClientError::Nonsense, |refused| AcquirerClientError::Refused(refused.error)))
+    }
+}
+
+/// A header as text.
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn headers(signed: &Request<'_>, signature: &str) -> Option<HeaderMap> {
+    let value = |text: &str| HeaderValue::from_str(text).ok();
+    let mut signature = value(signature)?;
+    signature.set_sensitive(true);
+    let mut headers = HeaderMap::from_iter([
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (HeaderName::from_static(PROTOCOL), VERSION.into()),
+        (HeaderName::from_static(ENVIRONMENT), HeaderValue::from_static(signed.environment.name())),
+        (HeaderName::from_static(TIMESTAMP), value(signed.timestamp)?),
+        (HeaderName::from_static(SIGNATURE), signature),
+    ]);
+    if !signed.key.is_empty() {
+        headers.insert(HeaderName::from_static(KEY), value(signed.key)?);
+    }
+    Some(headers)
+}

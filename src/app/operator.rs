@@ -1,0 +1,67 @@
+//! What operators' commands work with, beside a server or without one.
+
+use std::sync::Arc;
+
+use entity::TimeSpan;
+
+use super::{Parts, StartError, clock_and_chance, context, operator, reach};
+use crate::acquirer::simulator::Simulator;
+use crate::blobs::Disk;
+use crate::config::{DatabaseOptions, Secrets};
+use crate::limits::{ACQUIRER_ANSWER, CLOCK_MOVE, RETENTION_DAYS_MIN};
+use crate::outbound::Outbound;
+use crate::runtime::clock::IdGenerator;
+use crate::runtime::random::RandomSource;
+use crate::services::wallets::Wallets;
+use crate::services::{Ctx, installation};
+use crate::store::{self, Location, Store};
+
+/// What an operator's command works with: the database of a server, which may be running, and its keys. It calls no
+/// acquirer and nobody outside.
+pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, StartError> {
+    let environment = database.environment;
+    let folder = database.data_dir.join("files");
+    let (clock, chance) = clock_and_chance(database)?;
+    let location = database.url().parse()?;
+    refuse_beside_a_server(&location, &chance)?;
+    let parts = Parts {
+        operator: operator(database, secrets, &chance).await?,
+        clock,
+        chance,
+        acquirer: Arc::new(Simulator::of(environment)),
+        acquirer_answer: ACQUIRER_ANSWER,
+        environment,
+        outbound: Outbound::new(reach(environment, &[])),
+        wallets: Wallets::default(),
+        blobs: Arc::new(Disk::new(folder.clone())),
+        incoming: folder,
+        retention: TimeSpan::days(RETENTION_DAYS_MIN),
+        clock_move: CLOCK_MOVE,
+    };
+    context(&location, None, parts, "").await
+}
+
+/// The database of a server for a command that changes something in it and needs no keys. Where a seed decides, the command
+/// draws from it and begins anew, as a server does.
+pub async fn operator_store(location: &Location, database: &DatabaseOptions) -> Result<Store, StartError> {
+    let (_, chance) = clock_and_chance(database)?;
+    let (found, seed) = (store::read_installation(location).await?, chance.fingerprint());
+    installation::refuse_other(found.environment.as_deref(), database.environment)?;
+    installation::refuse_other_seed(found.seed.as_deref(), found.keys.is_empty(), seed.as_deref())?;
+    refuse_beside_a_server(location, &chance)?;
+    let store = Store::open(location, Arc::new(IdGenerator::new(Arc::clone(&chance)))).await?;
+    // In an empty database there is nothing to change: it stays nobody's.
+    if !found.keys.is_empty() {
+        chance.begin(installation::begin(&store, seed).await?);
+    }
+    Ok(store)
+}
+
+/// Where a seed decides, what a command makes lies above all that was made before; a server that goes on would make
+/// what lies below it. Of PostgreSQL nobody knows whether a server runs.
+fn refuse_beside_a_server(location: &Location, chance: &RandomSource) -> Result<(), StartError> {
+    if chance.is_seeded() {
+        drop(location.lock()?);
+    }
+    Ok(())
+}

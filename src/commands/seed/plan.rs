@@ -1,0 +1,295 @@
+//! What a file of fixtures tells, as the requests that make it: each with its line, its time and the records that it
+//! names. Everything that can be wrong without a server is found here, by the server's own rules of parameters.
+
+use std::collections::HashMap;
+
+use card_payments::params::sandbox::ChangedAccount;
+use card_payments::params::{self, FieldMessage};
+use entity::Timestamp;
+use http::Method;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use validator::Validate;
+
+use super::faults::Faults;
+use super::nouns::{self, Section};
+use super::times::{LENGTHS, Length, TimeOffset};
+use super::yaml::{self, Named, Node};
+
+/// A request.
+#[derive(Debug, Clone)]
+pub struct SeedRequest {
+    /// What it is about: `charges/lamp`.
+    pub what: String,
+    /// Where that stands.
+    pub line: usize,
+    /// When, from the beginning of the story.
+    pub when: TimeOffset,
+    /// How it asks.
+    pub method: Method,
+    /// Of what; `{}` stands for the token of `of`.
+    pub path: String,
+    /// The record in the path.
+    pub of: Option<String>,
+    /// With which parameters.
+    pub parameters: Value,
+    /// The parameters that are tokens, and of what.
+    pub tokens: Vec<(&'static str, String)>,
+    /// The decline that is ordered, and expected.
+    pub declined: Option<String>,
+    /// Whether its answer is the record that goes by the name.
+    pub makes: bool,
+}
+
+/// What a file tells.
+#[derive(Debug, Default)]
+pub struct SeedPlan {
+    /// Its requests, in the order in which they are made at the same time.
+    pub acts: Vec<SeedRequest>,
+    /// When it ends, if it says so.
+    pub until: Option<TimeOffset>,
+}
+
+/// Read a file. Whatever is wrong with it is a fault, and then what comes back is of no use.
+pub fn read(text: &str, faults: &mut Faults) -> SeedPlan {
+    let mut story = SeedPlan::default();
+    let Some(root) = yaml::parse(text, faults) else { return story };
+    let Some(parts) = root.named() else {
+        faults.add(root.line, "is not the beginning of fixtures: sections such as customers: are");
+        return story;
+    };
+    for Named { line, name, node } in parts {
+        match name.as_str() {
+            "account" => story.acts.extend(account(*line, node, faults)),
+            "until" => match node.text().as_deref().and_then(Length::parse) {
+                Some(length) => story.until = Some(TimeOffset::default().later(Some(length))),
+                None => faults.add(*line, format!("until is not a length of time, {LENGTHS}")),
+            },
+            name if nouns::SECTIONS.iter().any(|section| section.name == name) => {}
+            name => faults
+                .add(*line, format!("{name} is no section: there are account, {}, until", nouns::names())),
+        }
+    }
+    let mut known = HashMap::new();
+    for section in nouns::SECTIONS {
+        let Some(part) = parts.iter().find(|part| part.name == section.name) else { continue };
+        let Some(entries) = part.node.named() else {
+            faults.add(part.line, format!("{} is not a mapping of names", section.name));
+            continue;
+        };
+        for Named { line, name, node } in entries {
+            let what = format!("{}/{name}", section.name);
+            if !is_name(name) {
+                faults.add(*line, format!("{what}: a name is up to 50 letters, digits, - and _"));
+            }
+            let Some(fields) = node.named() else {
+                faults.add(*line, format!("{what} is not a mapping of fields"));
+                continue;
+            };
+            let mut entry = Entry {
+                section,
+                what,
+                name,
+                line: *line,
+                fields,
+                known: &known,
+                parts,
+                faults: &mut *faults,
+            };
+            let acts = entry.acts();
+            if let Some(made) = acts.first().filter(|made| made.makes) {
+                known.insert(made.what.clone(), made.when.clone());
+            }
+            story.acts.extend(acts);
+        }
+    }
+    story
+}
+
+fn is_name(name: &str) -> bool {
+    let letters = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    (1..=50).contains(&name.len()) && name.chars().all(letters)
+}
+
+/// Switches of the account, before anything else happens.
+fn account(line: usize, node: &Node, faults: &mut Faults) -> Option<SeedRequest> {
+    const FIELDS: [&str; 6] =
+        ["disputes", "wallet", "partner", "transfers_enabled", "transfers_schedule", "settlement_delay_days"];
+    let Some(fields) = node.named() else {
+        faults.add(line, "account is not a mapping of fields");
+        return None;
+    };
+    for field in fields.iter().filter(|field| !FIELDS.contains(&field.name.as_str())) {
+        faults
+            .add(field.line, format!("account: {} is no field: there are {}", field.name, FIELDS.join(", ")));
+    }
+    let parameters = node.json();
+    for (param, predicate) in params::read::<ChangedAccount>(&parameters).faults.iter() {
+        let at = fields.iter().find(|field| field.name == param).map_or(line, |field| field.line);
+        faults.add(at, format!("account: {}", FieldMessage::new(param, predicate).message));
+    }
+    Some(SeedRequest {
+        what: "account".into(),
+        line,
+        when: TimeOffset::default(),
+        method: Method::PUT,
+        path: "/1/sandbox/account".into(),
+        of: None,
+        parameters,
+        tokens: Vec::new(),
+        declined: None,
+        makes: false,
+    })
+}
+
+/// Something that a section names.
+pub struct Entry<'a> {
+    /// Where it stands.
+    pub section: &'static Section,
+    /// `charges/lamp`.
+    pub what: String,
+    /// `lamp`.
+    pub name: &'a str,
+    line: usize,
+    fields: &'a [Named],
+    /// What is known by now, and when it is made.
+    known: &'a HashMap<String, TimeOffset>,
+    parts: &'a [Named],
+    faults: &'a mut Faults,
+}
+
+impl Entry<'_> {
+    fn acts(&mut self) -> Vec<SeedRequest> {
+        for field in self.fields {
+            if field.name != "after" && !self.section.fields.contains(&field.name.as_str()) {
+                let fields = self.section.fields.join(", ");
+                self.fault(field.line, format!("{} is no field: there are {fields}, after", field.name));
+            }
+        }
+        (self.section.acts)(self)
+    }
+
+    fn fault(&mut self, line: usize, said: impl std::fmt::Display) {
+        self.faults.add(line, format!("{}: {said}", self.what));
+    }
+
+    /// A field that is there and not empty.
+    pub fn field(&self, name: &str) -> Option<&Named> {
+        self.fields.iter().find(|field| field.name == name && !field.node.json().is_null())
+    }
+
+    /// The words of a field.
+    pub fn words(&self, name: &str) -> Option<String> {
+        self.field(name)?.node.text().map(Into::into)
+    }
+
+    /// What is wrong with a field, or with its absence.
+    pub fn wrong(&mut self, field: &str, said: impl std::fmt::Display) {
+        let line = self.fields.iter().find(|known| known.name == field).map_or(self.line, |known| known.line);
+        self.fault(line, format!("{field} {said}"));
+    }
+
+    /// The fields of these names, as parameters of the same names.
+    pub fn parameters(&self, names: &[&str]) -> Value {
+        let fields = self.fields.iter().filter(|field| names.contains(&field.name.as_str()));
+        fields.map(|field| (field.name.clone(), field.node.json())).collect::<serde_json::Map<_, _>>().into()
+    }
+
+    /// A length of time.
+    pub fn length(&mut self, field: &str) -> Option<Length> {
+        let text = self.field(field)?.node.text().map(std::borrow::Cow::into_owned);
+        let length = text.as_deref().and_then(Length::parse);
+        if length.is_none() {
+            self.wrong(field, format!("is not a length of time, {LENGTHS}"));
+        }
+        length
+    }
+
+    /// The record of another section that a field names.
+    pub fn named(&mut self, field: &'static str, section: &'static str) -> Option<String> {
+        let Some(name) = self.words(field) else {
+            self.wrong(field, format!("is missing: a name of {section}"));
+            return None;
+        };
+        let what = format!("{section}/{name}");
+        if self.known.contains_key(&what) {
+            return Some(what);
+        }
+        match self.other(section, &name) {
+            None => self.wrong(field, format!("names {name}, which is not in {section}")),
+            Some(fields) if fields.iter().any(|field| field.name == "declined") => {
+                self.wrong(field, format!("names {name}, which is declined"));
+            }
+            // It is wrong, and has a fault of its own.
+            Some(_) => {}
+        }
+        None
+    }
+
+    /// The fields of something that another section names.
+    pub fn other(&self, section: &str, name: &str) -> Option<&[Named]> {
+        let part = self.parts.iter().find(|part| part.name == section)?;
+        let found = part.node.named()?.iter().find(|named| named.name == name)?;
+        Some(found.node.named().unwrap_or_default())
+    }
+
+    /// When it happens: after the beginning, or after what it is about. Nothing happens to what is not there yet.
+    pub fn when(&mut self, about: Option<&str>, needs: &[&str]) -> TimeOffset {
+        let length = self.length("after");
+        let base = about.and_then(|what| self.known.get(what)).cloned().unwrap_or_default();
+        let when = base.later(length);
+        let start = Timestamp::from_millis(0);
+        for &needed in needs {
+            let made = self.known.get(needed).is_none_or(|made| made.at(start) <= when.at(start));
+            if !made {
+                self.wrong("after", format!("is too early: {needed} is not there yet"));
+            }
+        }
+        when
+    }
+
+    /// Hold parameters against the server's own rules. Those named in `spelled` are the fields' in other words.
+    pub fn check<T: DeserializeOwned + Validate>(
+        &mut self,
+        parameters: &Value,
+        spelled: &[(&str, &'static str)],
+    ) {
+        let found = params::read::<T>(parameters).faults;
+        for (param, predicate) in found.iter() {
+            let head = param.split('.').next().unwrap_or_default();
+            let field = spelled.iter().find(|(known, _)| *known == head).map_or(head, |(_, field)| *field);
+            let line = line_of(self.fields, field, param).unwrap_or(self.line);
+            self.fault(line, FieldMessage::new(param, predicate).message);
+        }
+    }
+
+    /// The request that makes it.
+    pub fn creation(&self, path: &str, parameters: Value, when: TimeOffset) -> SeedRequest {
+        SeedRequest {
+            what: self.what.clone(),
+            line: self.line,
+            when,
+            method: Method::POST,
+            path: path.into(),
+            of: None,
+            parameters,
+            tokens: Vec::new(),
+            declined: None,
+            makes: true,
+        }
+    }
+
+    /// A request about it, or about something else that is named.
+    pub fn follow(&self, method: Method, path: &str, of: &str, when: TimeOffset) -> SeedRequest {
+        SeedRequest { method, of: Some(of.into()), makes: false, ..self.creation(path, json!({}), when) }
+    }
+}
+
+/// Where a parameter stands, as deep as it can be found.
+fn line_of(fields: &[Named], field: &str, param: &str) -> Option<usize> {
+    let found = fields.iter().find(|named| named.name == field)?;
+    let inner = param
+        .split_once('.')
+        .and_then(|(_, rest)| line_of(found.node.named()?, rest.split('.').next().unwrap_or_default(), rest));
+    Some(inner.unwrap_or(found.line))
+}

@@ -1,0 +1,276 @@
+//! A story, told to a server: each request under an Idempotency-Key made of its name, so that the same story told twice
+//! makes nothing twice, and goes on where it was interrupted.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use card_payments::outbound::api_client::{ApiClient, ApiClientError, ClientResponse};
+use card_payments::params;
+use card_payments::runtime::progress::Progress;
+use entity::Timestamp;
+use http::Method;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::plan::{SeedPlan, SeedRequest};
+
+/// What was made of something in the file.
+#[derive(Debug, Serialize)]
+pub struct Made {
+    /// Its name: `charges/lamp`.
+    what: String,
+    /// The record's token; none of a charge that was declined as it was to be.
+    token: Option<String>,
+}
+
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<40} {}", self.what, self.token.as_deref().unwrap_or("declined"))
+    }
+}
+
+/// How it ended.
+#[derive(Debug, Serialize)]
+pub struct Played {
+    /// How many records there are by it.
+    made: usize,
+    /// Whether all of them were there before.
+    again: bool,
+    /// What the account's clock shows.
+    now: String,
+    /// The account as it was before.
+    snapshot: String,
+}
+
+impl fmt::Display for Played {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { made, again, now, snapshot } = self;
+        let once_more = if *again { ", all of them as before" } else { "" };
+        writeln!(f, "{made} records{once_more}; the account's clock shows {now}.")?;
+        write!(f, "As it was before, it is kept: PUT /1/sandbox/snapshots/{snapshot}/restore")
+    }
+}
+
+/// The account that a story is told to.
+pub struct SeedTarget {
+    /// The server, asked with the account's key.
+    pub server: ApiClient,
+    /// Where the account was made for this story: who made it, and its token.
+    pub made: Option<(ApiClient, String)>,
+}
+
+/// Why it did not come to its end.
+enum Stopped {
+    /// There was no answer, or none yet: it may be told again.
+    Cut(String),
+    /// The server refused, here.
+    Refused(String),
+}
+
+/// A story under way.
+pub struct SeedRunner<'a> {
+    home: &'a SeedTarget,
+    /// What all Idempotency-Keys begin with.
+    name: &'a str,
+    tokens: HashMap<String, String>,
+    now: Timestamp,
+    begun_before: bool,
+    /// Whether nothing is new so far.
+    again: bool,
+    snapshot: String,
+}
+
+impl<'a> SeedRunner<'a> {
+    /// Begin, or go on. Nothing has happened yet in an account that gets a story, unless `anyway`.
+    pub async fn begin(home: &'a SeedTarget, name: &'a str, anyway: bool) -> Result<Self, String> {
+        let server = &home.server;
+        let key = format!("seed:{name}");
+        if !anyway && !is_fresh(server).await? && !is_begun(server, &key).await? {
+            return Err("something has happened in this account already: name a fresh one, let --new-account make one, or \
+                        say --anyway"
+                .into());
+        }
+        // It also remembers when the story has begun.
+        let told = server
+            .answer_to(Method::POST, "/1/sandbox/snapshots", Some(&json!({})), &[("idempotency-key", &key)])
+            .await?;
+        let snapshot = told.record()?;
+        let (token, now) = (text(snapshot, "token")?, time(snapshot, "created_at")?);
+        let (begun_before, again) = (told.is_replayed, told.is_replayed);
+        Ok(Self { home, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
+    }
+
+    /// Tell it, and `tell` what is made.
+    pub async fn tell(
+        mut self,
+        story: &SeedPlan,
+        progress: &dyn Progress,
+        mut tell: impl FnMut(&Made),
+    ) -> Result<Played, String> {
+        match self.whole(story, progress, &mut tell).await {
+            Ok(made) => {
+                let Self { again, now, snapshot, .. } = self;
+                Ok(Played { made, again, now: now.to_string(), snapshot })
+            }
+            Err(Stopped::Cut(why)) if self.home.made.is_some() => {
+                Err(format!("{why}; ask again by --key instead of --new-account, and it goes on from there"))
+            }
+            Err(Stopped::Cut(why)) => Err(format!("{why}; ask again, and it goes on from there")),
+            // What an earlier run has made is not for this one to take away.
+            Err(Stopped::Refused(why)) if self.begun_before => {
+                Err(format!("{why}; what was made before stays"))
+            }
+            Err(Stopped::Refused(why)) => Err(match self.undone().await {
+                Ok(()) => format!("{why}; nothing was made"),
+                Err(again) => format!("{why}; and what was made stays: {again}"),
+            }),
+        }
+    }
+
+    /// Let nothing have been told: an account that was made for it goes, any other one is put back as it was.
+    async fn undone(&self) -> Result<(), String> {
+        if let Some((maker, account)) = &self.home.made {
+            return asked(maker, Method::DELETE, &format!("/1/sandbox/accounts/{account}")).await;
+        }
+        let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
+        asked(&self.home.server, Method::PUT, &format!("{path}/restore")).await?;
+        // It goes by itself as well, later.
+        let _ = asked(&self.home.server, Method::DELETE, &path).await;
+        Ok(())
+    }
+
+    async fn whole(
+        &mut self,
+        story: &SeedPlan,
+        progress: &dyn Progress,
+        tell: &mut impl FnMut(&Made),
+    ) -> Result<usize, Stopped> {
+        let start = self.now;
+        self.now = self.clock().await?;
+        let mut acts: Vec<(Timestamp, &SeedRequest)> =
+            story.acts.iter().map(|act| (act.when.at(start), act)).collect();
+        acts.sort_by_key(|(at, _)| *at);
+        let mut made = 0;
+        progress.set_total(acts.len() as u64);
+        for (n, (at, act)) in acts.into_iter().enumerate() {
+            progress.set_done(n as u64);
+            self.move_to(at).await?;
+            let token = self.act(act).await?;
+            if act.makes || act.declined.is_some() {
+                made += usize::from(act.makes);
+                tell(&Made { what: act.what.clone(), token: token.filter(|_| act.makes) });
+            }
+        }
+        if let Some(until) = &story.until {
+            self.move_to(until.at(start)).await?;
+        }
+        Ok(made)
+    }
+
+    /// Let time pass, as many requests as that takes.
+    async fn move_to(&mut self, at: Timestamp) -> Result<(), Stopped> {
+        while self.now < at {
+            let asked = json!({ "to": at.to_string() });
+            let told = self.home.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&asked), &[]).await?;
+            let refused = |why| Stopped::Refused(format!("the clock of the account: {why}"));
+            if told.status == 422 {
+                // The clock goes on by itself meanwhile, and may have come past a time that is near.
+                self.now = self.clock().await?;
+                if self.now >= at {
+                    break;
+                }
+            }
+            let shown = told.record().map_err(refused)?;
+            self.again = false;
+            let complete = shown["complete"].as_bool().unwrap_or_default();
+            self.now = if complete { at } else { time(shown, "now").map_err(refused)? };
+        }
+        Ok(())
+    }
+
+    /// What the account's clock shows.
+    async fn clock(&self) -> Result<Timestamp, Stopped> {
+        let shown = self.home.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
+        time(shown.record().map_err(Stopped::Cut)?, "now").map_err(Stopped::Cut)
+    }
+
+    /// One request; the token of what it makes.
+    async fn act(&mut self, act: &SeedRequest) -> Result<Option<String>, Stopped> {
+        let refused = |why: String| Stopped::Refused(format!("line {}: {}: {why}", act.line, act.what));
+        let token = |what: &String| {
+            self.tokens.get(what).cloned().ok_or_else(|| refused(format!("there is no {what}")))
+        };
+        let path = match &act.of {
+            Some(of) => act.path.replace("{}", &token(of)?),
+            None => act.path.clone(),
+        };
+        let mut parameters = act.parameters.clone();
+        for (param, what) in &act.tokens {
+            parameters[*param] = token(what)?.into();
+        }
+        // Made of names alone, so that a file may grow.
+        let key = format!("seed:{}:{}:{}:{}", self.name, act.what, act.method, act.path);
+        let mut headers = vec![("idempotency-key", key.as_str())];
+        headers.extend(act.declined.as_deref().map(|code| ("sandbox-outcome", code)));
+        let parameters = (!parameters.is_null()).then_some(&parameters);
+        let told = self.home.server.answer_to(act.method.clone(), &path, parameters, &headers).await?;
+        self.again &= told.is_replayed;
+        if let Some(code) = &act.declined {
+            return if told.code() == code { Ok(None) } else { Err(refused(unexpected(&told, code))) };
+        }
+        let record = told.record().map_err(refused)?;
+        let made = record["token"].as_str().filter(|_| act.makes).map(str::to_owned);
+        self.tokens.extend(made.clone().map(|token| (act.what.clone(), token)));
+        Ok(made)
+    }
+}
+
+impl From<ApiClientError> for Stopped {
+    fn from(error: ApiClientError) -> Self {
+        Self::Cut(error.to_string())
+    }
+}
+
+fn unexpected(told: &ClientResponse, code: &str) -> String {
+    let found = told.record().err().unwrap_or_else(|| "it was accepted".into());
+    format!("was to be declined by {code}, but: {found}")
+}
+
+/// Something that is to be done, and nothing to be heard of it.
+async fn asked(server: &ApiClient, method: Method, path: &str) -> Result<(), String> {
+    let told = server.answer_to(method.clone(), path, None, &[]).await;
+    let done = told.map_err(String::from).and_then(|told| told.record().map(drop));
+    done.map_err(|why| format!("{why}; {method} {path} would undo it"))
+}
+
+/// Whether nothing has happened in the account.
+async fn is_fresh(server: &ApiClient) -> Result<bool, String> {
+    // Events go after a while, charges never.
+    for list in ["/1/events", "/1/charges"] {
+        let told = server.answer_to(Method::GET, &format!("{list}?per_page=1"), None, &[]).await?;
+        told.record()?;
+        if told.body["pagination"]["count"].as_i64() != Some(0) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a key is known. Asked for something else, and nothing that could be done: a key that is known is refused
+/// before anybody looks at the parameters, and one that is not is not kept.
+async fn is_begun(server: &ApiClient, key: &str) -> Result<bool, String> {
+    let impossible = json!({ "settlement_delay_days": "none" });
+    let told = server
+        .answer_to(Method::PUT, "/1/sandbox/account", Some(&impossible), &[("idempotency-key", key)])
+        .await?;
+    Ok(told.code() == "idempotency_key_reused")
+}
+
+fn text(record: &Value, field: &str) -> Result<String, String> {
+    record[field].as_str().map(str::to_owned).ok_or_else(|| format!("the server shows no {field}"))
+}
+
+fn time(record: &Value, field: &str) -> Result<Timestamp, String> {
+    let text = text(record, field)?;
+    params::parse_time(&text).map(Timestamp::from).ok_or_else(|| format!("the server shows no {field}"))
+}

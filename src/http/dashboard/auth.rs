@@ -1,0 +1,370 @@
+//! The door: whose session a request brings, and how one is opened. In test a secret key opens its account, in live the
+//! operator's key opens all of them.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::uri::PathAndQuery;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use entity::AccountToken;
+use entity::api_key::KeyKind;
+use governor::Quota;
+use moka::future::Cache;
+use moka::policy::EvictionPolicy;
+use serde::Deserialize;
+use subtle::ConstantTimeEq;
+use validator::Validate;
+
+use super::layout::{self, ErrorPage};
+use super::session::Session;
+use super::{ACCOUNTS, HOME, SIGN_IN};
+use crate::config::Environment;
+use crate::error::{Error, ErrorCode};
+use crate::http::auth::ip_address;
+use crate::http::extract::Input;
+use crate::http::rate_limit::{Buckets, RateLimitKey};
+use crate::http::{AppState, own_machine, system};
+use crate::limits::{DASHBOARD_ENDED_MAX, SIGN_IN_EVERY, SIGN_INS_AT_ONCE};
+use crate::params;
+use crate::runtime::clock::Clock;
+use crate::runtime::request_context;
+use crate::sensitive::secret::Secret;
+use crate::services::context::Account;
+use crate::services::{accounts, audit};
+use crate::vault::{Purpose, Vault};
+
+/// Who is let in.
+pub struct DashboardAuth {
+    /// In live.
+    operator: Option<Secret>,
+    /// By the caller's address.
+    attempts: Buckets<IpAddr>,
+    /// Sessions that somebody has ended, by what their forms carry; the last ones, for as long as the process runs, because the
+    /// clock by which they would end may stand still. Other copies of the server do not know of them.
+    ended: Cache<String, ()>,
+}
+
+impl DashboardAuth {
+    /// The door of an environment. A live server has one where its operator has a key.
+    pub fn of(environment: Environment, operator: Option<Secret>, clock: Arc<dyn Clock>) -> Option<Self> {
+        let operator = match environment {
+            Environment::Test => None,
+            Environment::Live => Some(operator?),
+        };
+        let quota = Quota::with_period(SIGN_IN_EVERY)?.allow_burst(SIGN_INS_AT_ONCE);
+        let ended =
+            Cache::builder().max_capacity(DASHBOARD_ENDED_MAX).eviction_policy(EvictionPolicy::lru()).build();
+        Some(Self { operator, attempts: Buckets::new(quota, clock), ended })
+    }
+
+    /// A session for a key.
+    ///
+    /// Refusals: `unauthorized`.
+    async fn open(&self, site: &AppState, key: &Secret) -> Result<Session, Error> {
+        let session = match &self.operator {
+            Some(operator) if operator == key => Session::begin(site, operator_hash(&site.vault, operator)),
+            Some(_) => return Err(ErrorCode::Unauthorized.into()),
+            None => Session::begin(site, accounts::key_hash(&site.vault, key)),
+        };
+        match self.guest(site, session.clone()).await? {
+            Viewer::Nobody => Err(ErrorCode::Unauthorized.into()),
+            Viewer::Operator(_) | Viewer::Visitor(_) => Ok(session),
+        }
+    }
+
+    /// Whom a session stands for, by now.
+    async fn guest(&self, site: &AppState, session: Session) -> Result<Viewer, Error> {
+        if self.ended.contains_key(&session.form) {
+            return Ok(Viewer::Nobody);
+        }
+        let Some(operator) = &self.operator else {
+            let opened = match accounts::authenticate_hashed(site, session.key).await {
+                Err(error) if error.code() == ErrorCode::Unauthorized => return Ok(Viewer::Nobody),
+                opened => opened?,
+            };
+            return Ok(match opened.kind {
+                KeyKind::Secret => Viewer::visitor(opened.account, session),
+                KeyKind::Publishable => Viewer::Nobody,
+            });
+        };
+        if !bool::from(operator_hash(&site.vault, operator).ct_eq(&session.key)) {
+            return Ok(Viewer::Nobody);
+        }
+        let Some(chosen) = session.chosen else { return Ok(Viewer::Operator(session)) };
+        Ok(match accounts::named(&site.store, chosen, site.clock.now()).await? {
+            Some(account) => Viewer::visitor(account, session),
+            None => Viewer::Operator(session),
+        })
+    }
+}
+
+/// Another key ends the sessions of the one before.
+fn operator_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
+    vault.keyed_hash(Purpose::Link, &[b"operator of the dashboard", key.expose().as_bytes()])
+}
+
+/// Who asks.
+pub enum Viewer {
+    /// Somebody without a session.
+    Nobody,
+    /// An operator who looks at no account yet.
+    Operator(Session),
+    /// Somebody who looks at an account.
+    Visitor(Box<AccountSession>),
+}
+
+impl Viewer {
+    fn visitor(account: Account, session: Session) -> Self {
+        Self::Visitor(Box::new(AccountSession { account, session }))
+    }
+
+    /// Who sends a request.
+    pub async fn of(site: &AppState, headers: &HeaderMap) -> Result<Self, Error> {
+        match (&site.door, Session::of(site, headers)) {
+            (Some(door), Some(session)) => door.guest(site, session).await,
+            (None, _) | (_, None) => Ok(Self::Nobody),
+        }
+    }
+
+    /// The session, if there is one.
+    pub fn session(self) -> Option<Session> {
+        match self {
+            Self::Nobody => None,
+            Self::Operator(session) => Some(session),
+            Self::Visitor(visit) => Some(visit.session),
+        }
+    }
+}
+
+/// Somebody who looks at an account.
+#[derive(Clone)]
+pub struct AccountSession {
+    /// The account, as it stood when the request began.
+    pub account: Account,
+    /// The session.
+    pub session: Session,
+}
+
+impl FromRequestParts<AppState> for AccountSession {
+    type Rejection = ErrorPage;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ErrorPage> {
+        let visit = parts.extensions.get::<Self>().cloned();
+        visit.ok_or_else(|| Error::internal("a page of the dashboard behind no door").into())
+    }
+}
+
+/// A form of a page that was sent by this very page.
+pub struct VerifiedForm {
+    /// Who sent it.
+    pub visit: AccountSession,
+    /// What was sent.
+    pub input: Input,
+}
+
+impl FromRequest<AppState> for VerifiedForm {
+    type Rejection = ErrorPage;
+
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, ErrorPage> {
+        let (mut parts, body) = request.into_parts();
+        let visit = AccountSession::from_request_parts(&mut parts, site).await?;
+        let input = Input::from_request(Request::from_parts(parts, body), site).await?;
+        if !has_csrf_token(&visit.session, &input) {
+            return Err(ErrorPage::foreign());
+        }
+        Ok(Self { visit, input })
+    }
+}
+
+/// What each form carries.
+#[derive(Deserialize, Validate)]
+struct CsrfField {
+    form: Option<Secret>,
+}
+
+/// Whether a form carries what this session's pages give to theirs.
+pub fn has_csrf_token(session: &Session, input: &Input) -> bool {
+    let CsrfField { form } = params::read(input.tree()).value;
+    form.is_some_and(|form| session.sent(&form))
+}
+
+/// Whether the page that sends a form is one of this server. Browsers say so with every form.
+fn from_own_page(site: &AppState, headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let Some(origin) = text(header::ORIGIN) else { return false };
+    let host = |host: &str| origin == format!("http://{host}") || origin == format!("https://{host}");
+    text(header::HOST).is_some_and(host)
+        || url::Url::parse(&site.index.base_url).is_ok_and(|own| own.origin().ascii_serialization() == origin)
+}
+
+/// Around all routes of the dashboard: forms of other sites change nothing.
+pub async fn refuse_foreign_forms(State(site): State<AppState>, request: Request, next: Next) -> Response {
+    if *request.method() == Method::POST && !from_own_page(&site, request.headers()) {
+        return layout::alone(&site, ErrorPage::foreign().into_response());
+    }
+    next.run(request).await
+}
+
+/// Around the pages: who has no session is asked for a key, but for whom the Swagger page would fill it in. What a page
+/// says is framed.
+pub async fn require_session(State(site): State<AppState>, request: Request, next: Next) -> Response {
+    let address = ip_address(&request, &site);
+    let (mut parts, body) = request.into_parts();
+    let (visit, fresh) = match resolve_session(&site, &parts).await {
+        Ok(admitted) => admitted,
+        Err(elsewhere) => return elsewhere,
+    };
+    request_context::set_account(visit.account.id());
+    let place = layout::NavLocation::of(&parts);
+    parts.extensions.insert(visit.clone());
+    let asker = match site.index.environment {
+        Environment::Test => RateLimitKey::Account(visit.account.id()),
+        Environment::Live => RateLimitKey::Operator(address),
+    };
+    let answer = match site.rate.count(asker).await {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(error) => ErrorPage::from(error).into_response(),
+    };
+    let mut response = layout::framed(&site, &visit, &place, answer);
+    if fresh {
+        keep(&mut response, visit.session.kept(&site));
+    }
+    response
+}
+
+/// Who may look, and whether the session has just begun; or what he is shown instead.
+async fn resolve_session(site: &AppState, request: &Parts) -> Result<(AccountSession, bool), Response> {
+    let failed = |error| layout::alone(site, ErrorPage::from(error).into_response());
+    let led = |to| layout::guarded(Redirect::to(to).into_response());
+    match Viewer::of(site, &request.headers).await.map_err(failed)? {
+        Viewer::Visitor(visit) => return Ok((*visit, false)),
+        Viewer::Operator(_) => return Err(led(ACCOUNTS)),
+        Viewer::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
+        Viewer::Nobody => return Err(led(SIGN_IN)),
+    }
+    // Whoever brings a session that is over may have looked at another account than the first one.
+    let key = own_machine::test_key(site, request).filter(|_| !Session::is_brought(site, &request.headers));
+    if let (Some(door), Some(key)) = (&site.door, key) {
+        let session = door.open(site, key).await.map_err(failed)?;
+        if let Viewer::Visitor(visit) = door.guest(site, session).await.map_err(failed)? {
+            return Ok((*visit, true));
+        }
+    }
+    let to = request.uri.path_and_query().map_or(HOME, PathAndQuery::as_str);
+    Err(layout::alone(site, layout::sign_in(site, to, None).into_response()))
+}
+
+/// What somebody tells at the door.
+#[derive(Deserialize, Validate)]
+struct SignInForm {
+    key: Option<Secret>,
+    to: Option<String>,
+}
+
+/// The form, also for whom a session would be opened unasked.
+pub async fn ask(State(site): State<AppState>) -> Response {
+    layout::alone(&site, layout::sign_in(&site, HOME, None).into_response())
+}
+
+/// Open a session.
+pub async fn sign_in(State(site): State<AppState>, request: Request) -> Response {
+    match signed_in(&site, request).await {
+        Ok(response) => layout::guarded(response),
+        Err(problem) => layout::alone(&site, problem.into_response()),
+    }
+}
+
+async fn signed_in(site: &AppState, request: Request) -> Result<Response, ErrorPage> {
+    let Some(door) = &site.door else { return Ok(system::unknown_route().await) };
+    let address = ip_address(&request, site);
+    let input = Input::from_request(request, site).await?;
+    let SignInForm { key, to } = params::read(input.tree()).value;
+    let to = to.filter(|to| is_own(to)).unwrap_or_else(|| HOME.to_owned());
+    let attempt = async {
+        door.attempts.take(address).await?;
+        door.open(site, &key.unwrap_or_default()).await
+    };
+    match attempt.await {
+        Ok(session) => {
+            if door.operator.is_some() {
+                audit::signed_in(site, address).await?;
+            }
+            let mut response = Redirect::to(&to).into_response();
+            keep(&mut response, session.kept(site));
+            Ok(response)
+        }
+        Err(error) if error.code() == ErrorCode::Unauthorized => {
+            tracing::warn!(%address, "a key was refused at the door of the dashboard");
+            let sheet = layout::sign_in(site, &to, Some(ErrorCode::Unauthorized));
+            Ok(layout::alone(site, sheet.with(StatusCode::UNPROCESSABLE_ENTITY).into_response()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// An address of the dashboard, and not of somebody else's site.
+pub fn is_own(to: &str) -> bool {
+    let rest = to.strip_prefix(HOME);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+        && to.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// End a session: the browser forgets it, and this copy of the server does not take it any more.
+pub async fn sign_out(State(site): State<AppState>, request: Request) -> Response {
+    match signed_out(&site, request).await {
+        Ok(()) => leaving(&site),
+        Err(problem) => layout::alone(&site, problem.into_response()),
+    }
+}
+
+async fn signed_out(site: &AppState, request: Request) -> Result<(), ErrorPage> {
+    let session = Viewer::of(site, request.headers()).await?.session();
+    let (Some(door), Some(session)) = (&site.door, session) else { return Ok(()) };
+    let input = Input::from_request(request, site).await?;
+    if !has_csrf_token(&session, &input) {
+        return Err(ErrorPage::foreign());
+    }
+    door.ended.insert(session.form, ()).await;
+    Ok(())
+}
+
+/// To the door, without a session.
+pub fn leaving(site: &AppState) -> Response {
+    let mut response = Redirect::to(SIGN_IN).into_response();
+    keep(&mut response, Session::forgotten(site));
+    layout::guarded(response)
+}
+
+/// An operator turns to an account.
+pub fn select_account(site: &AppState, session: Session, account: AccountToken) -> Response {
+    let mut response = Redirect::to(HOME).into_response();
+    keep(&mut response, session.with_account(account).kept(site));
+    layout::guarded(response)
+}
+
+fn keep(response: &mut Response, cookie: Option<HeaderValue>) {
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_led_away_from_the_dashboard() {
+        for own in ["/dashboard", "/dashboard/charges?query=a%20b", "/dashboard?page=2"] {
+            assert!(is_own(own), "{own}");
+        }
+        for strange in
+            ["", "/", "//evil.example", "https://evil.example", "/dashboardx", "/dashboard/\r\nX: 1"]
+        {
+            assert!(!is_own(strange), "{strange:?}");
+        }
+    }
+}

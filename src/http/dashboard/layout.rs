@@ -1,0 +1,296 @@
+//! What stands around every page: the account and the environment, the ways to the other pages, and the call of the API that
+//! shows the same.
+
+use std::sync::LazyLock;
+
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use maud::{DOCTYPE, Markup, html};
+use sha2::{Digest, Sha256};
+
+use super::auth::{self, AccountSession};
+use super::session::Session;
+use super::{ACCOUNTS, HOME, PAGES, SIGN_IN, SIGN_OUT};
+use crate::config::Environment;
+use crate::error::{Body, Error, ErrorCode};
+use crate::http::{AppState, pages};
+use crate::runtime::request_context;
+
+/// What a page says, before it is framed.
+#[derive(Clone)]
+pub struct PageContent {
+    status: StatusCode,
+    title: String,
+    content: Markup,
+    /// The path of the call that shows the same.
+    same: Option<String>,
+}
+
+/// A page, or why there is none.
+pub type PageResult = Result<PageContent, ErrorPage>;
+
+impl PageContent {
+    /// A page that shows what GET of this path answers.
+    pub fn of(same: impl Into<String>, title: impl Into<String>, content: Markup) -> Self {
+        Self { same: Some(same.into()), ..Self::bare(title, content) }
+    }
+
+    /// A page that shows what no call does.
+    pub fn bare(title: impl Into<String>, content: Markup) -> Self {
+        Self { status: StatusCode::OK, title: title.into(), content, same: None }
+    }
+
+    /// The same page with another status.
+    #[must_use]
+    pub fn with(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+}
+
+/// It is left beside the answer, for the frame to be put around it.
+impl IntoResponse for PageContent {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Why there is no page: told as the API words it.
+pub struct ErrorPage(PageContent);
+
+impl<E: Into<Error>> From<E> for ErrorPage {
+    fn from(error: E) -> Self {
+        let error: Error = error.into();
+        let (code, request_id) = (error.code(), request_context::request_id());
+        if matches!(code, ErrorCode::InternalError | ErrorCode::ServiceUnavailable) {
+            tracing::error!(error = %error, %request_id, "a page failed");
+        }
+        let (Body::Object(said) | Body::Array([said])) = error.body(&request_id);
+        let content = html! {
+            div.alert role="alert" {
+                p { strong { (said.error_description) } }
+                @if let Some(messages) = &said.messages {
+                    ul { @for message in messages { li { (message.message) } } }
+                }
+                p { "Error " code { (said.error) } ", status " (code.status()) "." }
+            }
+        };
+        let status = StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self(PageContent::bare("That did not work", content).with(status))
+    }
+}
+
+impl ErrorPage {
+    /// A form that is none of the dashboard's own.
+    pub fn foreign() -> Self {
+        let content = html! {
+            div.alert role="alert" {
+                p { strong { "This form was not sent by a page of your session. Nothing has changed." } }
+                p { "Please go back, load the page again and try once more." }
+            }
+        };
+        Self(PageContent::bare("That did not work", content).with(StatusCode::FORBIDDEN))
+    }
+}
+
+impl IntoResponse for ErrorPage {
+    fn into_response(self) -> Response {
+        let passes = self.0.status == StatusCode::TOO_MANY_REQUESTS;
+        let mut response = self.0.into_response();
+        if passes {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+        }
+        response
+    }
+}
+
+/// Where a request stands among the pages.
+pub struct NavLocation {
+    path: String,
+    /// The page whose form it is.
+    back: Option<String>,
+}
+
+impl NavLocation {
+    /// Of a request.
+    pub fn of(request: &Parts) -> Self {
+        let from = || request.headers.get(header::REFERER)?.to_str().ok()?.parse::<Uri>().ok();
+        let from = from().filter(|_| request.method == Method::POST);
+        let back = from.and_then(|from| Some(from.path_and_query()?.as_str().to_owned()));
+        Self { path: request.uri.path().to_owned(), back: back.filter(|back| auth::is_own(back)) }
+    }
+
+    fn below(&self, page: &str) -> bool {
+        self.path == page || (page != HOME && self.path.starts_with(&format!("{page}/")))
+    }
+}
+
+/// An answer with the frame of a visit around it, where it is a page.
+pub fn framed(
+    site: &AppState,
+    visit: &AccountSession,
+    place: &NavLocation,
+    mut answer: Response,
+) -> Response {
+    let Some(sheet) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
+    let live = site.index.environment == Environment::Live;
+    let bar = html! {
+        p.account {
+            (visit.account.settings().business_name) " "
+            @if live { a href=(ACCOUNTS) { "Other accounts" } }
+        }
+        (leave(&visit.session))
+    };
+    let ways = html! {
+        nav aria-label="Pages" {
+            ul {
+                @for (path, name) in PAGES.iter().filter(|(path, _)| !live || !super::is_of_tests(path)) {
+                    li { a href=(path) aria-current=[place.below(path).then_some("page")] { (name) } }
+                }
+            }
+        }
+    };
+    let back = place.back.as_deref().filter(|_| !sheet.status.is_success());
+    answered(site, &sheet, answer, &bar, &ways, back)
+}
+
+/// An answer without a visit.
+pub fn alone(site: &AppState, answer: Response) -> Response {
+    alone_with(site, answer, None)
+}
+
+/// The same, for an operator who looks at no account.
+pub fn alone_with(site: &AppState, mut answer: Response, session: Option<&Session>) -> Response {
+    let Some(sheet) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
+    let bar = session.map_or_else(|| html! {}, leave);
+    answered(site, &sheet, answer, &bar, &html! {}, None)
+}
+
+fn leave(session: &Session) -> Markup {
+    html! {
+        form.leave method="post" action=(SIGN_OUT) { (carried(session)) button.quiet { "Sign out" } }
+    }
+}
+
+/// What the form of a session carries.
+pub fn carried(session: &Session) -> Markup {
+    html! { input type="hidden" name="form" value=(session.form); }
+}
+
+fn answered(
+    site: &AppState,
+    sheet: &PageContent,
+    answer: Response,
+    bar: &Markup,
+    ways: &Markup,
+    back: Option<&str>,
+) -> Response {
+    let page = document(site, sheet, bar, ways, back);
+    let (mut head, _) = answer.into_parts();
+    head.headers.remove(header::CONTENT_LENGTH);
+    head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    guarded(Response::from_parts(head, page.into_string().into()))
+}
+
+fn document(site: &AppState, sheet: &PageContent, bar: &Markup, ways: &Markup, back: Option<&str>) -> Markup {
+    let environment = site.index.environment.name();
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (sheet.title) " · card-payments (" (environment) ")" }
+                link rel="stylesheet" href=(STYLE.address);
+                script src=(SCRIPT.address) defer {}
+            }
+            body {
+                a.skip href="#main" { "Skip to the page" }
+                header {
+                    p.brand { a href=(HOME) { "card-payments" } " " span class={ "badge " (environment) } { (environment) } }
+                    (bar)
+                }
+                (ways)
+                main #main {
+                    h1 { (sheet.title) }
+                    (sheet.content)
+                    @if let Some(back) = back { p { a href=(back) { "Back" } } }
+                }
+                @if let Some(same) = &sheet.same {
+                    footer {
+                        p { "The same from the API, with your secret key:" }
+                        pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (site.index.base_url) (same) "'" } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The question for a key. `to` is where whoever has one goes.
+pub fn sign_in(site: &AppState, to: &str, refused: Option<ErrorCode>) -> PageContent {
+    let (label, hint) = match site.index.environment {
+        Environment::Test => ("Secret key", "The secret key of the account that you want to look at."),
+        Environment::Live => ("Operator's key", "The key that the server's operator has set."),
+    };
+    let content = html! {
+        @if let Some(code) = refused {
+            p.alert role="alert" { (code.description()) }
+        }
+        form.narrow method="post" action=(SIGN_IN) {
+            input type="hidden" name="to" value=(to);
+            // For whatever keeps passwords: there is nobody to be named.
+            input type="text" autocomplete="username" value="card-payments" hidden;
+            label for="key" { (label) }
+            p.hint #hint { (hint) }
+            input #key type="password" name="key" required autocomplete="current-password" aria-describedby="hint";
+            button { "Sign in" }
+        }
+    };
+    PageContent::bare("Sign in", content)
+}
+
+/// Nothing is loaded but what lies in this program, and forms go nowhere else. The browser tells pages of our own their
+/// address only: with `no-referrer` it would not say by which page a form is sent.
+pub fn guarded(response: Response) -> Response {
+    const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; \
+                          frame-ancestors 'none'";
+    pages::guarded_by(response, POLICY, "same-origin")
+}
+
+/// A file of every page. Its address names what is in it, so that browsers may keep it.
+pub struct Part {
+    address: String,
+    content_type: &'static str,
+    text: &'static str,
+}
+
+/// The look of the pages.
+pub static STYLE: LazyLock<Part> = LazyLock::new(|| {
+    Part::new("/dashboard/dashboard.css", "text/css; charset=utf-8", include_str!("dashboard.css"))
+});
+
+/// What pages can do without, and is nicer with.
+pub static SCRIPT: LazyLock<Part> = LazyLock::new(|| {
+    Part::new("/dashboard/dashboard.js", "text/javascript; charset=utf-8", include_str!("dashboard.js"))
+});
+
+impl Part {
+    fn new(path: &str, content_type: &'static str, text: &'static str) -> Self {
+        let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..9]);
+        Self { address: format!("{path}?{hash}"), content_type, text }
+    }
+
+    /// The file.
+    pub fn answer(&self) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE, self.content_type),
+            (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        ];
+        (headers, self.text).into_response()
+    }
+}

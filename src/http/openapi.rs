@@ -1,0 +1,218 @@
+//! The OpenAPI document: what the annotations say, finished by passes that no handler can forget.
+
+mod answers;
+mod bodies;
+mod examples;
+mod forms;
+mod headers;
+mod links;
+mod names;
+mod parameters;
+pub mod postman;
+mod refusals;
+mod webhooks;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+use utoipa::openapi::OpenApi;
+
+pub use bodies::{AddedCard, BrowserBankAccount, BrowserCard, BrowserPaymentSource, PaymentSourceSource};
+pub use parameters::{PageParameters, SearchParameters};
+
+use super::answer::{ErrorBody, ErrorMessage};
+use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
+
+/// The tags in the order of the specification's sections.
+const TAGS: &[(&str, &str)] = &[
+    ("Cards", "Stores card details in exchange for a single-use card token."),
+    (
+        "Payment sources",
+        "Stores cards, network tokens and the encrypted payloads of mobile wallets in exchange for a single-use token.",
+    ),
+    (
+        "Charges",
+        "Creates charges, captured at once or authorised first, and lists, searches, captures and voids them.",
+    ),
+    ("Refunds", "Refunds charges, fully or partly."),
+    (
+        "Authorisations",
+        "Reserves money on a card, and later captures it as a charge, wholly or in part, or voids it (beta).",
+    ),
+    ("Customers", "Stores customers with several cards, exactly one of which is primary."),
+    ("Plans", "Describes what is billed, how much and how often, and subscribes customers to it."),
+    ("Subscriptions", "Bills customers by a plan, interval by interval, until it ends or is cancelled."),
+    ("Transfers", "Pays money out, to recipients and to your own bank account."),
+    ("Bank accounts", "Stores bank account details in exchange for a single-use bank account token."),
+    ("Recipients", "Stores whom transfers pay."),
+    ("Deposits", "Money that arrived from outside."),
+    ("Balance", "What the account owns."),
+    (
+        "Merchants",
+        "Refers merchants, and shows their settings and keys; for the key of an account that manages an approved partner.",
+    ),
+    (
+        "Mobile wallet support",
+        "Registers domains, asks for sessions and keeps the certificates for which a wallet seals payments.",
+    ),
+    ("Disputes", "Shows disputes of charges and what happened to them, and answers them with evidence."),
+    ("Files", "Keeps uploaded files, which serve as evidence."),
+    ("Webhook endpoints", "Registers the URLs that are sent a web request for each event."),
+    ("Webhooks", "The web requests sent to webhook endpoints."),
+    (webhooks::TAG, "What a webhook endpoint gets: nothing of it is asked of this server."),
+    ("Events", "What happened."),
+    (
+        "Sandbox",
+        "What a test environment needs and a card network will not do for a tester; a live server has none of it.",
+    ),
+];
+
+/// What the annotations say, with everything that holds for all operations.
+pub fn finished(api: &OpenApi) -> Value {
+    // Passes over JSON: one shape instead of utoipa's many. The document is the same at every start, so a test
+    // sees what does not fit.
+    let mut document = serde_json::to_value(api).expect("the document is JSON");
+    head(&mut document);
+    components(&mut document);
+    names::references(&mut document);
+    metadata(&mut document);
+    let (schemas, mut forms) = (document["components"]["schemas"].clone(), BTreeSet::new());
+    let (answers, refused) = (answers::recorded(), answers::refused());
+    for (method, operation) in operations(&mut document) {
+        if method == "get" {
+            operation.remove("requestBody");
+        } else {
+            refusals::repeatable(operation);
+        }
+        refusals::errors(operation, &refused);
+        headers::headers(operation);
+        parameters::described(operation);
+        forms::describe(operation, &schemas, &mut forms);
+        examples::examples(operation);
+        answers::shown(operation, &answers);
+    }
+    forms::apart(&mut document["components"]["schemas"], forms);
+    names::renamed(&mut document);
+    links::links(&mut document);
+    head_operations(&mut document);
+    refusals::shared(&mut document);
+    document["webhooks"] = webhooks::section();
+    document
+}
+
+/// The document as a server shows it, by the address that its operator has named, if he has. Whoever came by another address
+/// can choose that.
+pub fn served(mut document: Value, named: Option<&str>) -> Value {
+    if let Some(named) = named {
+        document["servers"] =
+            json!([{ "url": named }, { "url": "/", "description": "Where this document is." }]);
+    }
+    document
+}
+
+/// The document as it is committed.
+pub fn yaml(document: &Value) -> String {
+    let text = yaml_serde::to_string(document).expect("YAML can say all that JSON can");
+    text.lines().flat_map(|line| [quoted(line), "\n".into()]).collect()
+}
+
+/// A timestamp in quotes: to readers of YAML 1.1, of which there are many, it would be no text without them.
+fn quoted(line: &str) -> Cow<'_, str> {
+    let is_date = |text: &str| {
+        let bytes = text.as_bytes();
+        let digits = |from: usize, until: usize| bytes[from..until].iter().all(u8::is_ascii_digit);
+        bytes.len() >= 10
+            && (digits(0, 4) && digits(5, 7) && digits(8, 10))
+            && (bytes[4] == b'-' && bytes[7] == b'-')
+            && bytes.get(10).is_none_or(|after| *after == b'T')
+    };
+    match line.rsplit_once(' ') {
+        Some((before, text)) if before.ends_with([':', '-']) && is_date(text) => {
+            format!("{before} '{text}'").into()
+        }
+        Some(_) | None => line.into(),
+    }
+}
+
+fn head(document: &mut Value) {
+    document["info"] = json!({
+        "title": "Card payments",
+        "version": "1",
+        "description": DESCRIPTION,
+        // Whoever runs it: the document is of no one server.
+        "contact": { "name": "The operator of this server" },
+        "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+    });
+    document["servers"] = json!([{ "url": "/" }]);
+    document["tags"] =
+        TAGS.iter().map(|(name, description)| json!({ "name": name, "description": description })).collect();
+    document["security"] = json!([{ "secret_key": [] }]);
+}
+
+/// The first page.
+const DESCRIPTION: &str = include_str!("openapi/front.md");
+
+fn components(document: &mut Value) {
+    for (name, schema) in [schema_of::<ErrorBody>(), schema_of::<ErrorMessage>()] {
+        document["components"]["schemas"][name] = schema;
+    }
+    document["components"]["parameters"] = json!({
+        "IdempotencyKey": {
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "Makes the request repeatable: sent again with the same key within 24 hours, it has no second effect and gets the first answer. A cut connection, 500, 503 and 504 say nothing about the outcome: ask again with the same key.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
+            "example": "order-1001",
+        },
+    });
+    document["components"]["headers"] = headers::components();
+    document["components"]["securitySchemes"] = json!({
+        "secret_key": { "type": "http", "scheme": "basic", "description": "The secret API key as the user name, an empty password." },
+        "publishable_key": { "type": "apiKey", "in": "query", "name": "publishable_api_key", "description": "For browsers and mobile applications." },
+    });
+}
+
+/// How much metadata may be (specification, Limits), wherever there is some.
+fn metadata(document: &mut Value) {
+    let schemas = document["components"]["schemas"].as_object_mut().into_iter().flat_map(Map::values_mut);
+    for metadata in schemas.filter_map(|schema| schema.pointer_mut("/properties/metadata")) {
+        metadata["maxProperties"] = METADATA_ITEMS_MAX.into();
+        metadata["propertyNames"] = json!({ "maxLength": METADATA_KEY_CHARACTERS_MAX });
+        metadata["additionalProperties"]["maxLength"] = METADATA_VALUE_CHARACTERS_MAX.into();
+    }
+}
+
+fn schema_of<T: ToSchema>() -> (String, Value) {
+    (T::name().into_owned(), serde_json::to_value(T::schema()).unwrap_or_default())
+}
+
+fn operations(document: &mut Value) -> impl Iterator<Item = (String, &mut Map<String, Value>)> {
+    let paths = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+    paths
+        .filter_map(Value::as_object_mut)
+        .flat_map(|path| path.iter_mut())
+        .filter_map(|(method, operation)| Some((method.clone(), operation.as_object_mut()?)))
+}
+
+/// HEAD is allowed wherever GET is (decisions 1): the same answers without their bodies.
+fn head_operations(document: &mut Value) {
+    let Some(paths) = document["paths"].as_object_mut() else { return };
+    for path in paths.values_mut().filter_map(Value::as_object_mut) {
+        let Some(mut head) = path.get("get").cloned() else { continue };
+        let id = head["operationId"].as_str().unwrap_or_default().to_owned();
+        head["operationId"] = format!("head_{}", id.trim_start_matches("get_")).into();
+        head["summary"] =
+            format!("{} (headers only)", head["summary"].as_str().unwrap_or_default().trim_end_matches('.'))
+                .into();
+        for response in
+            head["responses"].as_object_mut().into_iter().flat_map(|responses| responses.values_mut())
+        {
+            if let Some(response) = response.as_object_mut() {
+                response.remove("content");
+                response.remove("links");
+            }
+        }
+        path.insert("head".into(), head);
+    }
+}

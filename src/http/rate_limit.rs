@@ -1,0 +1,86 @@
+//! How often an account may ask (decisions 3, `rate_limited`): a token bucket for each, in this process alone.
+
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use entity::AccountToken;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
+use moka::future::Cache;
+
+use super::metrics::count_rate_limited;
+use crate::error::{Error, ErrorCode};
+use crate::limits::{RATE_BUCKET_IDLE, RATE_BUCKETS_MAX, RATE_BURST_SECONDS};
+use crate::runtime::clock::Clock;
+
+/// The limit, if the operator has set one.
+pub struct RateLimit(Option<Buckets<RateLimitKey>>);
+
+/// Whose requests are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RateLimitKey {
+    /// An account's.
+    Account(AccountToken),
+    /// An operator's, wherever he looks: that is nothing that an account does.
+    Operator(IpAddr),
+}
+
+/// A bucket for each of those that have asked lately.
+pub struct Buckets<K> {
+    quota: Quota,
+    clock: MonotonicClock,
+    of: Cache<K, Arc<Bucket>>,
+}
+
+type Bucket = RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<Duration>>;
+
+/// Real time, which no setting of the machine's clock moves: set back, it would refuse everybody until it is made up.
+#[derive(Clone)]
+struct MonotonicClock(Arc<dyn Clock>);
+
+impl governor::clock::Clock for MonotonicClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+impl RateLimit {
+    /// So many requests a second, and those of two seconds at once where nothing was asked before; none is no limit.
+    pub fn new(per_second: Option<NonZeroU32>, clock: Arc<dyn Clock>) -> Self {
+        Self(per_second.map(|per_second| {
+            let burst = per_second.saturating_mul(RATE_BURST_SECONDS);
+            Buckets::new(Quota::per_second(per_second).allow_burst(burst), clock)
+        }))
+    }
+
+    /// Count a request.
+    ///
+    /// Refusals: `rate_limited`.
+    pub async fn count(&self, who: RateLimitKey) -> Result<(), Error> {
+        let Some(limited) = &self.0 else { return Ok(()) };
+        limited.take(who).await.inspect_err(|_| count_rate_limited()).map_err(Error::from)
+    }
+}
+
+impl<K: Hash + Eq + Send + Sync + 'static> Buckets<K> {
+    /// Buckets that fill up like this, within [`RATE_BUCKET_IDLE`].
+    pub fn new(quota: Quota, clock: Arc<dyn Clock>) -> Self {
+        let of = Cache::builder().max_capacity(RATE_BUCKETS_MAX).time_to_idle(RATE_BUCKET_IDLE).build();
+        Self { quota, clock: MonotonicClock(clock), of }
+    }
+
+    /// Take a token from the bucket of `who`.
+    ///
+    /// Refusals: `rate_limited`.
+    pub async fn take(&self, who: K) -> Result<(), ErrorCode> {
+        let fresh = || Arc::new(RateLimiter::direct_with_clock(self.quota, self.clock.clone()));
+        let bucket = self.of.get_with(who, async { fresh() }).await;
+        bucket.check().map_err(|_| ErrorCode::RateLimited)
+    }
+}

@@ -1,0 +1,122 @@
+//! What the request log keeps of a request: in the test environment, once a key has opened an account.
+
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method};
+use entity::token::is_token;
+use entity::{JsonText, logged_request};
+use serde_json::Value;
+
+use super::AppState;
+use super::paths::SUFFIX;
+use super::write_request::{IDEMPOTENT_REPLAYED, idempotency_key, legible};
+use crate::config::Environment;
+use crate::params::LoggableParams;
+use crate::runtime::request_context::{RequestContext, RequestLogData};
+use crate::services::Ctx;
+use crate::views::logged_request::LoggedError;
+
+/// Whoever reads the log is not to push out what it is there for.
+const OF_THE_LOG: &str = "/1/sandbox/requests";
+
+/// What is known of a request from the beginning.
+pub struct RequestLogWriter {
+    ctx: Ctx,
+    path: String,
+    idempotency_key: Option<String>,
+    /// Whether the answer is an earlier one.
+    replayed: bool,
+}
+
+impl RequestLogWriter {
+    /// None where there is no log.
+    pub fn of(site: &AppState, request: &Request) -> Option<Self> {
+        let key = idempotency_key(request);
+        (site.index.environment == Environment::Test).then(|| Self {
+            ctx: Ctx::clone(&site.ctx),
+            path: request.uri().path().to_owned(),
+            idempotency_key: legible(key.as_ref()).ok().map(str::to_owned),
+            replayed: false,
+        })
+    }
+
+    /// The answer has these headers.
+    pub fn answers(&mut self, headers: &HeaderMap) {
+        self.replayed = headers.contains_key(IDEMPOTENT_REPLAYED);
+    }
+
+    /// Keep it.
+    pub fn note(&self, this: &RequestContext, method: &Method, status: u16, took: Duration) {
+        if let Some(asked) = this.take_log_data().filter(|_| !this.route().starts_with(OF_THE_LOG))
+            && let Some(row) = self.row(this, &asked, method, status, took)
+        {
+            self.ctx.request_log.note(row);
+        }
+    }
+
+    fn row(
+        &self,
+        this: &RequestContext,
+        asked: &RequestLogData,
+        method: &Method,
+        status: u16,
+        took: Duration,
+    ) -> Option<logged_request::Model> {
+        let (account_id, created_at) = asked.by?;
+        let shown = LoggableParams::of(asked.parameters.as_deref().unwrap_or(&Value::Null), &asked.read);
+        let error = asked.error.as_deref().and_then(LoggedError::of);
+        // What takes no time where a seed decides is the same again.
+        let took = if self.ctx.chance.is_seeded() { Duration::ZERO } else { took };
+        Some(logged_request::Model {
+            account_id,
+            id: self.ctx.ids.token(),
+            request_id: this.id.clone(),
+            method: method.to_string(),
+            route: this.route().to_owned(),
+            path: path(this.route(), &self.path),
+            status: status.into(),
+            duration: i64::try_from(took.as_millis()).unwrap_or(i64::MAX),
+            idempotency_key: self.idempotency_key.clone(),
+            replayed: self.replayed,
+            parameters: JsonText::of(&shown.parameters).ok()?,
+            hidden: JsonText::of(&shown.hidden).ok()?,
+            error: error.map(|error| JsonText::of(&error)).transpose().ok()?,
+            created_at,
+            logged_at: self.ctx.clock.now(),
+        })
+    }
+}
+
+/// A path as it was asked for, in the spelling that the router knows: of each segment that a caller chooses no more is
+/// shown than a token.
+fn path(route: &str, asked: &str) -> String {
+    let mut asked = asked.split('/').filter(|segment| !segment.is_empty());
+    let segments = route.split('/').filter(|segment| !segment.is_empty()).map(|segment| {
+        let asked = asked.next().unwrap_or_default();
+        let asked = asked.strip_suffix(SUFFIX).unwrap_or(asked);
+        if segment.starts_with('{') && is_token(asked) { asked } else { segment }
+    });
+    segments.fold(String::new(), |path, segment| path + "/" + segment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_shows_the_tokens_that_were_asked_for_and_nothing_else() {
+        let (route, token) = ("/1/charges/{charge_token}/capture", "ch_AZqYv3rVcBKUQ1mHn7tKRw");
+        let whole = format!("/1/charges/{token}/capture");
+        for asked in [&whole, &format!("//1/charges//{token}/capture.json/")] {
+            assert_eq!(path(route, asked), whole);
+        }
+        for other in ["4200000000000000", "pk_AZqYv3rVcBKUQ1mHn7tKRw", "ch_4200000000000000", "%00", ""] {
+            assert_eq!(path(route, &format!("/1/charges/{other}/capture")), route, "{other}");
+        }
+        assert_eq!(
+            path("/1/charges/{charge_token}", &format!("/1/charges/{token}.json")),
+            format!("/1/charges/{token}")
+        );
+    }
+}

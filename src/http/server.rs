@@ -1,0 +1,199 @@
+//! Connections: how many, for how long, and how they end. `axum::serve` bounds none of this.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderValue, Request, header};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+
+use super::connections::Connections;
+use super::heads::Heads;
+use super::stall_timeout::StallTimeoutStream;
+use super::unread_body;
+use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, LISTEN_BACKLOG, REQUEST_TIMEOUT};
+
+/// How far a server is on its way out. Whoever sends it decides when.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ShutdownPhase {
+    /// It serves.
+    #[default]
+    Serving,
+    /// It serves, but wants no more: /readyz says so, and each answer closes its connection.
+    Draining,
+    /// It takes no new connection and closes each one after the answer that is under way.
+    Closing,
+}
+
+/// How long files are waited for when no more of them may be open.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Listens on an address, with a queue as long as the system allows: a burst of callers is no reason to lose some of them.
+pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A server that starts again finds its port free, though connections of the one before still end.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(LISTEN_BACKLOG)
+}
+
+/// Serve connections, each with a seat, until the phase is [`ShutdownPhase::Closing`] and everything under way is answered; an
+/// upload that takes longer than any other request is cut off.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    seats: &Arc<Connections>,
+    phase: watch::Receiver<ShutdownPhase>,
+) {
+    let connections = TaskTracker::new();
+    let mut closing = phase.clone();
+    let mut closing = pin!(closing.wait_for(|phase| *phase == ShutdownPhase::Closing));
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = &mut closing => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                // While there is none, more callers wait in the listener's queue, at no cost of ours.
+                let seat = tokio::select! {
+                    seat = seats.seat() => seat,
+                    _ = &mut closing => break,
+                };
+                let stream = Heads::new(StallTimeoutStream::with_timeout(ANSWER_STALLED, stream), seat);
+                connections.spawn(connection(stream, peer, router.clone(), phase.clone()));
+            }
+            // That one is gone already, or there are too many open files; neither is the end.
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    connections.close();
+    if timeout(REQUEST_TIMEOUT + PAUSE, connections.wait()).await.is_err() {
+        tracing::warn!(connections = connections.len(), "connections are cut off");
+    }
+}
+
+/// Serve one connection.
+async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: Heads<S>,
+    peer: SocketAddr,
+    router: Router,
+    mut phase: watch::Receiver<ShutdownPhase>,
+) {
+    let leaving = phase.clone();
+    let (refused, ends) = (stream.refused(), stream.seat().ends());
+    let service = service_fn(|request: Request<Incoming>| {
+        let (mut request, rest) = unread_body::track(request);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        if let Some(refused) = refused.take() {
+            request.extensions_mut().insert(refused);
+        }
+        let answer = router.clone().oneshot(request.map(Body::new));
+        let leaving = &leaving;
+        async move {
+            let Ok(mut response) = answer.await;
+            let ends = rest.drain();
+            // The caller's next request comes by another connection, perhaps to another copy.
+            if ends || *leaving.borrow() > ShutdownPhase::Serving {
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        // Runs from the end of the answer before, too.
+        .header_read_timeout(CONNECTION_IDLE)
+        .max_buf_size(HEAD_BYTES_MAX)
+        // Who says that nothing more will come still wants the answer (`nc -N`). Who has hung up says the same, so that
+        // his request is answered, too, into the void; his connection counts until then.
+        .half_close(true)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    // How a connection ends is the caller's business.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        // It was idle: a newcomer has its seat.
+        () = ends.notified() => return,
+        _ = phase.wait_for(|phase| *phase == ShutdownPhase::Closing) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = connection.await;
+}
+
+/// Files that are none of a caller's: the database, webhooks, uploads, logs.
+const OTHER_FILES: u64 = 1024;
+
+/// Have room for that many connections among the files that the process may open: as much as the machine permits,
+/// told where that is too little.
+pub fn raise_file_limit(connections: usize) {
+    let wanted = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // None is no limit.
+    let Some(current) = current.filter(|current| *current < wanted) else { return };
+    let raised = maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    let done = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
+    let open = if done { raised } else { current };
+    if open < wanted {
+        tracing::warn!(open, wanted, "too few files may be open (ulimit -n): connections may be refused");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: test\r\n\r\n";
+
+    /// A connection through which a few kilobytes fit, and what serves it.
+    async fn connected() -> (DuplexStream, JoinHandle<()>) {
+        let (ours, theirs) = duplex(4096);
+        let router = Router::new().route("/", get(|| async { "x".repeat(1024 * 1024) }));
+        let (phase, peer) = (watch::Sender::default(), SocketAddr::from(([127, 0, 0, 1], 1)));
+        let seat = Connections::new(1).seat().await;
+        let stream = Heads::new(StallTimeoutStream::with_timeout(Duration::from_millis(100), ours), seat);
+        let serving = async move { connection(stream, peer, router, phase.subscribe()).await };
+        (theirs, tokio::spawn(serving))
+    }
+
+    #[tokio::test]
+    async fn a_caller_who_never_reads_his_answer_does_not_keep_his_connection() {
+        let (mut caller, serving) = connected().await;
+        assert!(caller.write_all(REQUEST).await.is_ok());
+        assert!(timeout(Duration::from_mins(1), serving).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn who_says_that_nothing_more_will_come_gets_his_answer() {
+        let (mut caller, serving) = connected().await;
+        assert!(caller.write_all(REQUEST).await.is_ok());
+        assert!(caller.shutdown().await.is_ok());
+        let mut answer = String::new();
+        assert!(caller.read_to_string(&mut answer).await.is_ok_and(|bytes| bytes > 1024 * 1024));
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{}", &answer[..100]);
+        assert!(timeout(Duration::from_mins(1), serving).await.is_ok());
+    }
+}

@@ -1,0 +1,118 @@
+//! What is sent is taken by its caller, or the connection ends: somebody who asks and never reads would hold a place among
+//! the connections, and his answer in memory, for ever.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// A stream whose writes fail where nothing at all can be written for too long.
+pub struct StallTimeoutStream<S> {
+    stream: S,
+    patience: Duration,
+    // Runs while nothing can be written.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> StallTimeoutStream<S> {
+    /// Wait for so long.
+    pub fn with_timeout(patience: Duration, stream: S) -> Self {
+        Self { stream, patience, stalled: None }
+    }
+
+    /// The outcome of a write.
+    fn unless_stalled(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeoutStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.unless_stalled(context, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.unless_stalled(context, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for StallTimeoutStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_millis(100);
+
+    #[tokio::test]
+    async fn who_takes_nothing_is_not_waited_for() {
+        let (ours, _theirs) = duplex(10);
+        let error = StallTimeoutStream::with_timeout(PATIENCE, ours)
+            .write_all(&[0; 11])
+            .await
+            .err()
+            .map(|error| error.kind());
+        assert_eq!(error, Some(ErrorKind::TimedOut));
+    }
+
+    #[tokio::test]
+    async fn who_takes_a_little_at_a_time_is_waited_for() {
+        let (ours, mut theirs) = duplex(10);
+        let mut taken = StallTimeoutStream::with_timeout(PATIENCE, ours);
+        let reading = async {
+            // Longer in all than it waits at a time.
+            for _ in 0..4 {
+                sleep(PATIENCE / 2).await;
+                assert_eq!(theirs.read_exact(&mut [0; 10]).await.ok(), Some(10));
+            }
+        };
+        let (written, ()) = tokio::join!(taken.write_all(&[0; 40]), reading);
+        assert!(written.is_ok(), "{written:?}");
+    }
+}

@@ -1,0 +1,205 @@
+//! What may be shown of a request's parameters: what a type has read that does not hold it as a secret. It is the type
+//! that decides, and no pattern; of everything else there is the name.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::limits::{LOGGED_BYTES_MAX, LOGGED_CHARACTERS_MAX, LOGGED_NAMES_MAX};
+use crate::runtime::request_context::ReadValues;
+
+/// Parameters as they may be shown.
+#[derive(Debug, Default, PartialEq)]
+pub struct LoggableParams {
+    /// As they were sent, long texts cut off.
+    pub parameters: Map<String, Value>,
+    /// The names of the others, nested ones with dots: secrets, entries that callers name themselves (metadata), and what the
+    /// operation does not read, or could not. A name that is no plain word is a question mark: by a slip of the hand it may be
+    /// anything.
+    pub hidden: Vec<String>,
+}
+
+impl LoggableParams {
+    /// Of the parameters in `tree` what is `read`.
+    pub fn of(tree: &Value, read: &ReadValues) -> Self {
+        let withheld: HashSet<usize> = read.withheld.iter().copied().collect();
+        let open = read.open.iter().copied().filter(|value| !withheld.contains(value)).collect();
+        let shown = Self::of_open(tree, open);
+        let fits = serde_json::to_vec(&shown.parameters).is_ok_and(|text| text.len() <= LOGGED_BYTES_MAX);
+        if fits { shown } else { Self::of_open(tree, HashSet::new()) }
+    }
+
+    fn of_open(tree: &Value, open: HashSet<usize>) -> Self {
+        let mut sorting = Sorting { open, hidden: Vec::new() };
+        let parameters = match sorting.shown(tree, "") {
+            Some(Value::Object(parameters)) => parameters,
+            _ => Map::new(),
+        };
+        Self { parameters, hidden: sorting.hidden }
+    }
+}
+
+struct Sorting {
+    open: HashSet<usize>,
+    hidden: Vec<String>,
+}
+
+impl Sorting {
+    /// What is shown of a value; null and what is empty are nothing.
+    fn shown(&mut self, value: &Value, path: &str) -> Option<Value> {
+        match value {
+            Value::Object(fields) => {
+                let shown = fields.iter().filter_map(|(name, field)| {
+                    let name_shown = if is_plain(name) { name } else { "?" };
+                    let dot = if path.is_empty() { "" } else { "." };
+                    Some((name.clone(), self.shown(field, &format!("{path}{dot}{name_shown}"))?))
+                });
+                Some(shown.collect::<Map<_, _>>()).filter(|fields| !fields.is_empty()).map(Value::Object)
+            }
+            Value::Array(items) => {
+                let shown: Vec<_> = items.iter().filter_map(|item| self.shown(item, path)).collect();
+                Some(shown).filter(|items| !items.is_empty()).map(Value::Array)
+            }
+            Value::Null => None,
+            Value::String(text) if self.is_open(value) => Some(cut(text).into()),
+            Value::Bool(_) | Value::Number(_) if self.is_open(value) => Some(value.clone()),
+            Value::String(_) | Value::Bool(_) | Value::Number(_) => {
+                self.hide(path);
+                None
+            }
+        }
+    }
+
+    fn is_open(&self, value: &Value) -> bool {
+        self.open.contains(&std::ptr::from_ref(value).addr())
+    }
+
+    fn hide(&mut self, path: &str) {
+        if self.hidden.len() < LOGGED_NAMES_MAX && !self.hidden.iter().any(|known| known == path) {
+            self.hidden.push(path.to_owned());
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LOGGED_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What a parameter might be called: `address_line1`, `publicKeyHash`. No number of anything is.
+fn is_plain(name: &str) -> bool {
+    const LETTERS_MAX: usize = 50;
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    name.len() <= LETTERS_MAX
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.bytes().all(word)
+        && !name.as_bytes().windows(3).any(|three| three.iter().all(u8::is_ascii_digit))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
+    use validator::Validate;
+
+    use super::*;
+    use crate::params::collect::collect;
+    use crate::params::{HttpUrl, Patch, card::NewCard};
+    use crate::sensitive::secret::{Secret, Withheld};
+
+    #[derive(Deserialize, Validate)]
+    #[expect(dead_code, reason = "only read into")]
+    struct Inner {
+        plain: String,
+    }
+
+    #[derive(Deserialize, Validate)]
+    #[expect(dead_code, reason = "only read into")]
+    struct Sample {
+        amount: i64,
+        capture: Option<bool>,
+        text: Patch<String>,
+        words: Option<Vec<String>>,
+        url: Option<HttpUrl>,
+        secret: Option<Secret>,
+        secrets: Option<Vec<Secret>>,
+        payload: Option<Withheld<Inner>>,
+        metadata: Option<Map<String, Value>>,
+        card: Option<NewCard>,
+    }
+
+    fn shown<T: DeserializeOwned>(tree: &Value) -> (Value, Vec<String>) {
+        let (_, findings) = collect::<T>(tree);
+        let LoggableParams { parameters, hidden } = LoggableParams::of(tree, &findings.read);
+        (parameters.into(), hidden)
+    }
+
+    #[test]
+    fn what_a_type_has_read_is_shown_as_it_was_sent() {
+        let sent = json!({
+            "amount": "400", "capture": true, "text": " a ", "words": { "1": "b", "0": "a" },
+            "url": "https://example.com/?a=b", "card": { "expiry_month": "05", "name": "Zoë" },
+        });
+        assert_eq!(shown::<Sample>(&sent), (sent.clone(), vec![]));
+    }
+
+    #[test]
+    fn what_a_type_holds_as_a_secret_is_named_and_no_more() {
+        let sent = json!({
+            "amount": 1, "secret": "s1", "secrets": ["s2", "s3"], "payload": { "plain": "s4" },
+            "url": "https://s5@example.com",
+            "card": { "number": 4_200_000_000_000_000_u64, "cvc": "123", "name": "Roland" },
+        });
+        let hidden = ["secret", "secrets", "payload.plain", "url", "card.number", "card.cvc"];
+        let open = json!({ "amount": 1, "card": { "name": "Roland" } });
+        assert_eq!(shown::<Sample>(&sent), (open, hidden.map(str::to_owned).into()));
+    }
+
+    #[test]
+    fn what_callers_name_themselves_may_be_anything_and_is_named_only() {
+        let sent =
+            json!({ "amount": 1, "metadata": { "order": "4200000000000000", "card 4200": "x", "n": 1 } });
+        let hidden = ["metadata.order", "metadata.?", "metadata.n"];
+        assert_eq!(shown::<Sample>(&sent), (json!({ "amount": 1 }), hidden.map(str::to_owned).into()));
+    }
+
+    #[test]
+    fn what_is_read_both_ways_is_a_secret() {
+        let sent = json!({ "plain": "s" });
+        let (mut findings, other) = (collect::<Inner>(&sent).1, collect::<Withheld<Inner>>(&sent).1);
+        findings.read.withheld.extend(other.read.withheld);
+        assert_eq!(LoggableParams::of(&sent, &findings.read).hidden, ["plain"]);
+    }
+
+    #[test]
+    fn what_no_type_could_read_is_named_and_no_more() {
+        let sent = json!({
+            "amount": "4200000000000000 or so", "capture": ["4200"], "text": { "number": "4200000000000000" }, "crad": "4200",
+        });
+        let hidden = ["amount", "capture", "text.number", "crad"];
+        assert_eq!(shown::<Sample>(&sent), (json!({}), hidden.map(str::to_owned).into()));
+    }
+
+    #[test]
+    fn a_name_that_is_no_word_is_not_even_named() {
+        let sent = json!({
+            "4200000000000000": "", "{\"number\":\"4200000000000000\"}": "", "card4200000000000000": 1,
+            "card": { "number 4200": "" }, "address_line1": "x", "a": null, "b": {}, "c": [],
+        });
+        let hidden = ["?", "card.?", "address_line1"];
+        assert_eq!(shown::<Inner>(&sent), (json!({}), hidden.map(str::to_owned).into()));
+    }
+
+    #[test]
+    fn long_texts_are_cut_off_and_too_many_of_them_are_named_only() {
+        let long = "é".repeat(LOGGED_CHARACTERS_MAX + 1);
+        let (open, _) = shown::<Sample>(&json!({ "text": long }));
+        assert_eq!(open["text"].as_str().map(|text| text.chars().count()), Some(LOGGED_CHARACTERS_MAX + 1));
+        let many = vec!["x".repeat(500); 25];
+        let (open, hidden) = shown::<Sample>(&json!({ "amount": 1, "words": many }));
+        assert_eq!((open, hidden), (json!({}), vec!["amount".to_owned(), "words".to_owned()]));
+    }
+}

@@ -1,0 +1,72 @@
+//! Answers as bytes: the envelopes of the specification, and what a repeated request gets once more.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::error::Error;
+
+/// One record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Envelope<T> {
+    response: T,
+}
+
+/// One record, and the address its request came from.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EnvelopeWithIp<T> {
+    response: T,
+    /// The caller's address.
+    #[schema(example = "203.192.1.172")]
+    ip_address: String,
+}
+
+/// How an operation wraps its record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResponseKind {
+    /// 200 with the record.
+    Shown,
+    /// 201 with the record.
+    Created,
+    /// 201 with the record and the caller's address.
+    CreatedFrom(String),
+    /// 204 without a body.
+    Deleted,
+    /// 200 without a body.
+    Done,
+}
+
+/// A finished answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiResponse {
+    /// HTTP status.
+    pub status: u16,
+    /// JSON, compact; empty where there is no body.
+    pub body: Vec<u8>,
+}
+
+impl ResponseKind {
+    /// The answer that shows a record.
+    pub fn finish<T: Serialize>(&self, record: &T) -> Result<ApiResponse, serde_json::Error> {
+        match self {
+            Self::Shown => ApiResponse::json(200, &Envelope { response: record }),
+            Self::Created => ApiResponse::json(201, &Envelope { response: record }),
+            Self::CreatedFrom(ip_address) => {
+                ApiResponse::json(201, &EnvelopeWithIp { response: record, ip_address: ip_address.clone() })
+            }
+            Self::Deleted => Ok(ApiResponse { status: 204, body: Vec::new() }),
+            Self::Done => Ok(ApiResponse { status: 200, body: Vec::new() }),
+        }
+    }
+}
+
+impl ApiResponse {
+    /// Compact JSON.
+    pub fn json(status: u16, body: &impl Serialize) -> Result<Self, serde_json::Error> {
+        Ok(Self { status, body: serde_json::to_vec(body)? })
+    }
+
+    /// The answer that says why a request was not done.
+    pub fn refusal(error: &Error, request_id: &str) -> Result<Self, serde_json::Error> {
+        Self::json(error.code().status(), &error.body(request_id))
+    }
+}

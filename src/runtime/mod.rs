@@ -1,0 +1,9 @@
+//! What every room runs on: time, randomness, the request's context, admission permits, durable files, crash points.
+
+pub mod clock;
+pub mod crash_points;
+pub mod durable_fs;
+pub mod permits;
+pub mod progress;
+pub mod random;
+pub mod request_context;

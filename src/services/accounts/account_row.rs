@@ -1,0 +1,77 @@
+//! The row of the account that asks: every request reads it, so it is read in the order of its columns, and together with
+//! the record that is asked for, where there is one that is asked for most.
+
+use entity::{AccountToken, account};
+use sea_orm::sea_query::SelectStatement;
+use sea_orm::{DbErr, Value};
+
+use crate::store::{CachedStatement, ColumnReader, FromColumns};
+
+/// An account's whole row.
+pub struct AccountRow(pub account::Model);
+
+impl FromColumns for AccountRow {
+    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
+        Ok(Self(account::Model {
+            id: row.next("id")?,
+            business_name: row.next("business_name")?,
+            email: row.next("email")?,
+            partner: row.next("partner")?,
+            disputes: row.next("disputes")?,
+            wallet: row.next("wallet")?,
+            transfers_enabled: row.next("transfers_enabled")?,
+            transfers_schedule: row.next("transfers_schedule")?,
+            settles_at: row.next("settles_at")?,
+            bank_account_id: row.next("bank_account_id")?,
+            third_party_transfer_fee: row.next("third_party_transfer_fee")?,
+            settlement_delay_days: row.next("settlement_delay_days")?,
+            maximum_charge_cents: row.next("maximum_charge_cents")?,
+            pricing: row.next("pricing")?,
+            clock_offset: row.next("clock_offset")?,
+            clock_moves: row.next("clock_moves")?,
+            moving_until: row.next("moving_until")?,
+            purge_at: row.next("purge_at")?,
+            made_by: row.next("made_by")?,
+            referred_by: row.next("referred_by")?,
+            status: row.next("status")?,
+            acquirer_faults: row.next("acquirer_faults")?,
+            acquirer_calls: row.next("acquirer_calls")?,
+            closed_at: row.next("closed_at")?,
+            wipe_at: row.next("wipe_at")?,
+            created_at: row.next("created_at")?,
+        }))
+    }
+}
+
+/// One of an account's records that a single statement finds together with the account.
+pub trait AccountJoin: Sized + Send + Sync {
+    /// What is read of it.
+    type Record: FromColumns;
+
+    /// The one that a token in a path names; none, where no record bears such a token.
+    fn named(token: &str) -> Option<Self>;
+
+    /// The text of the statement that finds both.
+    fn worded() -> &'static CachedStatement;
+
+    /// Join it to the account that a statement finds. Its columns follow those of the account, and begin with whether it is
+    /// [`IS_PRESENT`].
+    fn join(&self, account: AccountToken, statement: &mut SelectStatement);
+
+    /// The values that the statement says of it, in their order.
+    fn values(&self, account: AccountToken) -> Vec<Value>;
+}
+
+/// Whether a record is there.
+pub const IS_PRESENT: &str = "there";
+
+/// An account's whole row, and the record beside it if it is there.
+pub struct AccountWith<R>(pub account::Model, pub Option<R>);
+
+impl<R: FromColumns> FromColumns for AccountWith<R> {
+    fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
+        let AccountRow(account) = AccountRow::read(row)?;
+        let there: bool = row.next(IS_PRESENT)?;
+        Ok(Self(account, there.then(|| R::read(row)).transpose()?))
+    }
+}

@@ -1,0 +1,163 @@
+//! The accounts that keys open.
+
+use entity::api_key::KeyKind;
+use entity::{AccountToken, account, api_key, idempotency_key};
+use sea_orm::{EntityTrait, JoinType, QuerySelect, QueryTrait};
+use subtle::ConstantTimeEq;
+
+use super::access::{Access, access};
+use super::account_row::{AccountJoin, AccountRow, AccountWith};
+use crate::error::{Error, ErrorCode};
+use crate::sensitive::secret::Secret;
+use crate::services::audit::key_uses::Key;
+use crate::services::context::{Account, Context, KeyEntry};
+use crate::services::idempotency;
+use crate::services::idempotency::claim;
+use crate::store::CachedStatement;
+use crate::vault::{Purpose, Vault};
+
+/// A key and the account it opens.
+#[derive(Debug)]
+pub struct AuthenticatedAccount {
+    /// The account.
+    pub account: Account,
+    /// What the key may do.
+    pub kind: KeyKind,
+    /// Whether the Idempotency-Key that the request carries was claimed before.
+    pub claimed: bool,
+}
+
+/// The account that a key opens, and what is known of the Idempotency-Key beside it: one statement finds both.
+///
+/// Refusals: unauthorized.
+pub async fn authenticate(
+    ctx: &Context,
+    key: &Secret,
+    idempotency_key: Option<&str>,
+) -> Result<AuthenticatedAccount, Error> {
+    let hash = key_hash(&ctx.vault, key);
+    let entry = known(ctx, hash).await?;
+    let (row, claimed) = match idempotency_key {
+        None => (alone(ctx, entry.account).await?, false),
+        Some(key) => with_claim(ctx, entry, key).await?,
+    };
+    let opened = opened(ctx, entry, row, claimed)?;
+    count_use(ctx, &opened, key, hash);
+    Ok(opened)
+}
+
+/// The account that a key opens, and the record of it that is asked for: one statement finds both.
+///
+/// Refusals: unauthorized.
+pub async fn authenticate_and_find<B: AccountJoin>(
+    ctx: &Context,
+    key: &Secret,
+    asked: &B,
+) -> Result<(AuthenticatedAccount, Option<B::Record>), Error> {
+    let hash = key_hash(&ctx.vault, key);
+    let entry = known(ctx, hash).await?;
+    let (row, record) = match both(ctx, entry.account, asked).await? {
+        Some(AccountWith(row, record)) => (Some(row), record),
+        None => (None, None),
+    };
+    let opened = opened(ctx, entry, row, false)?;
+    count_use(ctx, &opened, key, hash);
+    Ok((opened, record))
+}
+
+/// [`authenticate`], for who has kept of the key no more than what it is stored as.
+///
+/// Refusals: unauthorized.
+pub async fn authenticate_hashed(ctx: &Context, hash: [u8; 32]) -> Result<AuthenticatedAccount, Error> {
+    let entry = known(ctx, hash).await?;
+    opened(ctx, entry, alone(ctx, entry.account).await?, false)
+}
+
+/// The record, for who has opened its account before.
+pub async fn beside<B: AccountJoin>(
+    ctx: &Context,
+    account: AccountToken,
+    asked: &B,
+) -> Result<Option<B::Record>, Error> {
+    Ok(both(ctx, account, asked).await?.and_then(|AccountWith(_, record)| record))
+}
+
+/// What a key is stored as.
+pub fn key_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
+    vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()])
+}
+
+/// What the key is for, looked up or remembered, if it is valid by the wall clock.
+async fn known(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
+    let entry = if let Some(entry) = ctx.keys.get(&hash).await {
+        entry
+    } else {
+        let entry = look_up(ctx, &hash).await?.ok_or(ErrorCode::Unauthorized)?;
+        ctx.keys.insert(hash, entry).await;
+        entry
+    };
+    if entry.valid_until.is_some_and(|until| until <= ctx.clock.now()) {
+        return Err(ErrorCode::Unauthorized.into());
+    }
+    Ok(entry)
+}
+
+async fn look_up(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {
+    let row = api_key::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
+    // The index found it by parts of the hash; the whole is compared in constant time.
+    let row = row.filter(|row| row.hash.as_slice().ct_eq(hash).into());
+    Ok(row.map(|row| KeyEntry { account: row.account_id, kind: row.kind, valid_until: row.valid_until }))
+}
+
+async fn alone(ctx: &Context, account: AccountToken) -> Result<Option<account::Model>, Error> {
+    static ACCOUNT: CachedStatement = CachedStatement::new();
+    let word = || account::Entity::find_by_id(account).into_query();
+    let found = ACCOUNT.one(ctx.store.read(), vec![account.into()], word).await?;
+    Ok(found.map(|AccountRow(row)| row))
+}
+
+async fn with_claim(
+    ctx: &Context,
+    entry: KeyEntry,
+    idempotency_key: &str,
+) -> Result<(Option<account::Model>, bool), Error> {
+    let hash = claim::hash(&ctx.vault, entry.kind, idempotency_key).to_vec();
+    let found = account::Entity::find_by_id(entry.account)
+        .select_also(idempotency_key::Entity)
+        .join(JoinType::LeftJoin, idempotency::of_account(hash))
+        .one(ctx.store.read())
+        .await?;
+    Ok(found.map_or((None, false), |(row, claimed)| (Some(row), claimed.is_some())))
+}
+
+async fn both<B: AccountJoin>(
+    ctx: &Context,
+    account: AccountToken,
+    asked: &B,
+) -> Result<Option<AccountWith<B::Record>>, Error> {
+    let word = || {
+        let mut both = account::Entity::find_by_id(account).into_query();
+        asked.join(account, &mut both);
+        both
+    };
+    let mut values = asked.values(account);
+    values.push(account.into());
+    Ok(B::worded().one(ctx.store.read(), values, word).await?)
+}
+
+/// The key may be remembered longer than its account is there.
+fn opened(
+    ctx: &Context,
+    entry: KeyEntry,
+    row: Option<account::Model>,
+    claimed: bool,
+) -> Result<AuthenticatedAccount, Error> {
+    let row = row.filter(|row| row.closed_at.is_none());
+    let row = row.filter(|row| access(ctx.environment, row.status) != Access::None);
+    let account = Account::new(row.ok_or(ErrorCode::Unauthorized)?, ctx.clock.now());
+    Ok(AuthenticatedAccount { account, kind: entry.kind, claimed })
+}
+
+fn count_use(ctx: &Context, opened: &AuthenticatedAccount, key: &Secret, hash: [u8; 32]) {
+    ctx.key_uses.count(Key::new(opened.account.id(), opened.kind, key, hash), ctx.clock.now());
+}

@@ -1,0 +1,236 @@
+//! Settling calls whose outcome nobody learnt: no answer came, or the process died (decisions 5, "Unknown
+//! outcome"). A creation whose caller was told that nothing was charged is reversed; a capture or void that was
+//! done is completed, one that was not goes back.
+
+use entity::charge::{self, ChargeState, Column, Origin};
+use entity::{FailureCode, Owned, Timestamp};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
+
+use super::call::{creation_key, key, within_time};
+use super::outcome::{self, AttemptResult, compare_with_seen};
+use super::state::{ChargeAction, EffectiveState, next};
+use crate::acquirer::Settled;
+use crate::error::Error;
+use crate::limits::SETTLE_AFTER;
+use crate::services::context::Context;
+use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
+use crate::services::payer::TokenUse;
+
+/// The verdict on a creation of which it is certain that no money moved: the token is free again.
+pub(super) fn nothing_charged() -> AttemptResult {
+    AttemptResult::Failed { failure: FailureCode::GatewayError, spent: false }
+}
+
+/// What a creation means whose answer is lost.
+enum Meaning {
+    /// Whoever asked is told that nothing was charged, so it is undone.
+    Reversed,
+    /// Nobody has been told, so what was done stands.
+    Stands,
+}
+
+fn meaning(origin: Origin) -> Meaning {
+    match origin {
+        Origin::Payment | Origin::Authorisation | Origin::Subscription => Meaning::Reversed,
+        // A capture is no creation at the acquirer's: it is settled with its authorisation.
+        Origin::Challenge | Origin::Renewal | Origin::Capture => Meaning::Stands,
+    }
+}
+
+/// Settle a creation of which nobody knows what came: its key is closed, and what was done under it is undone or
+/// stands. `None` where the acquirer does not answer.
+pub(in crate::services) async fn creation(
+    ctx: &Context,
+    moment: &WorkTime,
+    row: &charge::Model,
+) -> Option<AttemptResult> {
+    let key = creation_key(row);
+    match meaning(row.origin) {
+        Meaning::Reversed => {
+            let settled = within_time(ctx, moment, ctx.acquirer.reverse(&key)).await;
+            settled.ok().map(|_| nothing_charged())
+        }
+        Meaning::Stands => match within_time(ctx, moment, ctx.acquirer.settle(&key)).await.ok()? {
+            Settled::Done { reference } => Some(AttemptResult::Approved { reference }),
+            Settled::NotDone => {
+                Some(AttemptResult::Failed { failure: FailureCode::ProcessingError, spent: true })
+            }
+        },
+    }
+}
+
+/// Calls whose outcome nobody learnt are settled; those of subscriptions with their subscription.
+pub struct ChargeRecoveryWork;
+
+impl DueWork for ChargeRecoveryWork {
+    type Entity = charge::Entity;
+    const NAME: &'static str = "unsettled_charge";
+    const AT: Column = Column::CreatedAt;
+    const ID: Column = Column::Id;
+
+    /// The calls in flight that nobody can be making any more. By the wall clock: they have nothing to do with the
+    /// account's.
+    fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
+        vec![lost(wall, of_their_own())]
+    }
+
+    fn of_account(reach: &ClockMoveRange) -> Select<charge::Entity> {
+        in_flight(reach, of_their_own(), Condition::any())
+    }
+
+    fn subject(row: &charge::Model) -> DueRow {
+        unsettled(row)
+    }
+
+    async fn work(ctx: &Context, moment: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
+        recover(ctx, moment, row).await
+    }
+}
+
+/// Of some charges, those in flight whose call nobody can be making any more.
+pub(in crate::services) fn lost(wall: Timestamp, some: SimpleExpr) -> Select<charge::Entity> {
+    charge::Entity::find()
+        .filter(Column::SettleAfter.lte(wall))
+        .filter(some)
+        .order_by_asc(Column::SettleAfter)
+}
+
+/// Of some of an account's charges, those that were in flight when its clock began to be moved, and all `others`; who
+/// makes a call now keeps an instant of their own.
+pub(in crate::services) fn in_flight(
+    reach: &ClockMoveRange,
+    some: SimpleExpr,
+    others: Condition,
+) -> Select<charge::Entity> {
+    let before = Column::SettleAfter.lte(reach.began + SETTLE_AFTER);
+    let taken_up = Expr::col(Column::Attempt).gt(Expr::col(Column::Call));
+    charge::Entity::owned_by(reach.account)
+        .filter(Column::SettleAfter.is_not_null())
+        .filter(some)
+        .filter(others.add(before).add(taken_up))
+}
+
+/// A charge in flight, as due work. Nobody settles a call that its caller may still be making.
+pub(in crate::services) fn unsettled(row: &charge::Model) -> DueRow {
+    let tries = row.attempt - row.call;
+    let held = |next| if tries > 0 { leased_until(next, pause(tries - 1)) } else { next };
+    DueRow {
+        account: row.account_id,
+        at: row.created_at,
+        token: row.token(),
+        leased_until: row.settle_after.map(held),
+    }
+}
+
+fn of_their_own() -> SimpleExpr {
+    Column::Origin.is_not_in([Origin::Subscription, Origin::Renewal])
+}
+
+/// Let every call in flight be settled now: for a server that knows to be the only one.
+pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
+    let now = ctx.clock.now();
+    ctx.store
+        .write(now, |tx, now| {
+            async move {
+                let in_flight = charge::Entity::update_many()
+                    .filter(Column::SettleAfter.gt(*now))
+                    .col_expr(Column::SettleAfter, Expr::value(now.millis()));
+                Ok(in_flight.exec(tx).await?.rows_affected)
+            }
+            .boxed()
+        })
+        .await
+}
+
+/// Settle the call in flight of a charge that is due for it.
+pub(super) async fn recover(
+    ctx: &Context,
+    moment: &WorkTime,
+    seen: charge::Model,
+) -> Result<WorkResult, Error> {
+    let Some(row) = claim(ctx, moment, seen).await? else { return Ok(WorkResult::Skipped) };
+    let verdict = match row.state {
+        ChargeState::Processing => creation(ctx, moment, &row).await,
+        ChargeState::Capturing => followed(ctx, moment, &row, ChargeAction::Capture).await?,
+        ChargeState::Voiding => followed(ctx, moment, &row, ChargeAction::Void).await?,
+        ChargeState::Pending
+        | ChargeState::Authorised
+        | ChargeState::Captured
+        | ChargeState::Voided
+        | ChargeState::Failed => return Ok(WorkResult::Skipped),
+    };
+    let Some(verdict) = verdict else { return Ok(WorkResult::Unanswered) };
+    let token = single_use(ctx, &row).await?;
+    let ran = verdict.emits(row.capture).map_or(WorkResult::Silent, WorkResult::Event);
+    outcome::write_at(ctx, moment.account(), moment.now(ctx), row, token, verdict).await?;
+    Ok(ran)
+}
+
+/// Take a call in flight over, to settle it. The attempt number fences off whoever made the call: from here on only this
+/// worker records its outcome.
+pub(in crate::services) async fn claim(
+    ctx: &Context,
+    moment: &WorkTime,
+    seen: charge::Model,
+) -> Result<Option<charge::Model>, Error> {
+    let settle_after = ctx.clock.now() + pause(seen.attempt - seen.call);
+    let claim = ClaimRecoveryUnit { seen, settle_after, mark: moment.clock_update() };
+    ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await
+}
+
+struct ClaimRecoveryUnit {
+    seen: charge::Model,
+    settle_after: Timestamp,
+    mark: OptionalClockUpdate,
+}
+
+impl ClaimRecoveryUnit {
+    async fn record(&self, tx: &crate::store::Tx) -> Result<Option<charge::Model>, Error> {
+        let mut row = self.seen.clone();
+        row.attempt += 1;
+        row.settle_after = Some(self.settle_after);
+        let update = compare_with_seen(&self.seen)
+            .col_expr(Column::Attempt, Expr::value(row.attempt))
+            .col_expr(Column::SettleAfter, Expr::value(self.settle_after.millis()));
+        if !tx.compare_and_set(update).await? {
+            return Ok(None);
+        }
+        self.mark.set(tx).await?;
+        Ok(Some(row))
+    }
+}
+
+async fn followed(
+    ctx: &Context,
+    moment: &WorkTime,
+    row: &charge::Model,
+    action: ChargeAction,
+) -> Result<Option<AttemptResult>, Error> {
+    let Ok(settled) = within_time(ctx, moment, ctx.acquirer.settle(&key(row, action))).await else {
+        return Ok(None);
+    };
+    Ok(Some(match settled {
+        Settled::NotDone => AttemptResult::Back,
+        Settled::Done { .. } => {
+            let step = next(EffectiveState::Stored(ChargeState::Authorised), action);
+            AttemptResult::Moved(
+                step.map_err(|_| Error::internal("the table does not know a move in flight"))?,
+            )
+        }
+    }))
+}
+
+/// Whether the attempt holds a single-use token: an inline card's was born spent, a customer's is never held.
+pub(in crate::services) async fn single_use(ctx: &Context, row: &charge::Model) -> Result<TokenUse, Error> {
+    let card = entity::card::Entity::owned_by(row.account_id)
+        .filter(entity::card::Column::Id.eq(row.card_id))
+        .one(ctx.store.read())
+        .await?;
+    Ok(match card {
+        Some(card) if card.state == entity::card::CardState::Reserved => TokenUse::Single(card.id),
+        _ => TokenUse::Inline,
+    })
+}

@@ -1,0 +1,254 @@
+//! Encrypting anew. Every table with sealed columns is on one list, and a walk along its primary key finds the rows of a
+//! former data key: in small batches, a commit each, every row by compare-and-set on its ciphertexts. A row that somebody
+//! changes meanwhile is looked at once more, so what was erased stays erased.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use entity::{
+    api_key, bank_account, card, idempotency_answer, merchant, snapshot_part, wallet_certificate,
+    webhook_endpoint,
+};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
+use sea_orm::{
+    ColumnTrait, EntityName, EntityTrait, Iterable, ModelTrait, PaginatorTrait, PrimaryKeyToColumn,
+    QueryFilter, QueryOrder, QuerySelect, UpdateMany, Value,
+};
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::limits::SEALED_BATCH;
+use crate::runtime::crash_points;
+use crate::services::context::Context;
+use crate::vault::DataKeys;
+
+/// A table with sealed columns; implemented beside whoever seals them.
+pub trait SealedTable: EntityTrait<Model: ModelTrait + Send + Sync + 'static> {
+    /// The data key of all of a row's ciphertexts.
+    const SEALED_BY: Self::Column;
+
+    /// The columns that hold ciphertexts.
+    const SEALED: &'static [Self::Column];
+
+    /// What the ciphertext in a column of a row is bound to.
+    fn context(row: &Self::Model, column: Self::Column) -> Vec<u8>;
+}
+
+/// Every table with sealed columns.
+pub const TABLES: &[Table] = &[
+    Table::of::<api_key::Entity>(),
+    Table::of::<card::Entity>(),
+    Table::of::<bank_account::Entity>(),
+    Table::of::<webhook_endpoint::Entity>(),
+    Table::of::<wallet_certificate::Entity>(),
+    Table::of::<idempotency_answer::Entity>(),
+    Table::of::<merchant::Entity>(),
+    Table::of::<snapshot_part::Entity>(),
+];
+
+/// The table of this name, if it has sealed columns.
+pub fn table(name: &str) -> Option<&'static Table> {
+    TABLES.iter().find(|table| table.columns().0 == name)
+}
+
+/// A table on the list.
+#[derive(Clone, Copy)]
+pub struct Table {
+    columns: fn() -> (&'static str, Vec<String>),
+    count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>>,
+    batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a>,
+    open: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
+    close: fn(&DataKeys, &mut dyn Any) -> Result<(), Error>,
+}
+
+impl Table {
+    const fn of<T: SealedTable>() -> Self {
+        let batch: for<'a> fn(&'a Context, &'a Keys, Option<Place>) -> Doing<'a> =
+            |ctx, keys, after| batch::<T>(ctx, keys, after).boxed();
+        let count: fn(&Context, Uuid) -> BoxFuture<'_, Result<u64, Error>> = |ctx, key| {
+            let sealed = T::find().filter(T::SEALED_BY.eq(key));
+            async move { Ok(sealed.count(ctx.store.read()).await?) }.boxed()
+        };
+        Self { columns: columns::<T>, count, batch, open: open::<T>, close: close::<T> }
+    }
+
+    /// Its name, and the columns that hold ciphertexts.
+    pub fn columns(&self) -> (&'static str, Vec<String>) {
+        (self.columns)()
+    }
+
+    /// Put what is sealed in a row of it, a `Model`, into the clear: for a copy that is sealed as a whole.
+    pub fn open(&self, keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
+        (self.open)(keys, row)
+    }
+
+    /// Seal it again, by the key that seals now.
+    pub fn close(&self, keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
+        (self.close)(keys, row)
+    }
+}
+
+fn open<T: SealedTable>(keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
+    let row = row_of::<T>(row)?;
+    let Value::Uuid(Some(key)) = row.get(T::SEALED_BY) else { return Ok(()) };
+    for &column in T::SEALED {
+        if let Value::Bytes(Some(bytes)) = row.get(column) {
+            let plain = keys.open(&T::context(row, column), key, &bytes)?;
+            row.try_set(column, plain.to_vec().into())?;
+        }
+    }
+    Ok(())
+}
+
+fn close<T: SealedTable>(keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
+    let row = row_of::<T>(row)?;
+    for &column in T::SEALED {
+        if let Value::Bytes(Some(plain)) = row.get(column) {
+            let sealed = keys.seal(&T::context(row, column), &plain);
+            row.try_set(column, sealed.bytes.into())?;
+            row.try_set(T::SEALED_BY, sealed.key.into())?;
+        }
+    }
+    Ok(())
+}
+
+fn row_of<T: SealedTable>(row: &mut dyn Any) -> Result<&mut T::Model, Error> {
+    row.downcast_mut().ok_or_else(|| Error::internal("a row of another table"))
+}
+
+fn columns<T: SealedTable>() -> (&'static str, Vec<String>) {
+    use sea_orm::IdenStatic as _;
+    (
+        EntityName::table_name(&T::default()),
+        T::SEALED.iter().map(|column| column.as_str().to_owned()).collect(),
+    )
+}
+
+/// What a walk has found.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ReencryptionReport {
+    /// Rows that were encrypted anew.
+    pub anew: u64,
+    /// Rows that name the key and that it does not open.
+    pub damaged: u64,
+}
+
+/// How many rows `key` seals.
+pub async fn count(ctx: &Context, key: Uuid) -> Result<u64, Error> {
+    let mut rows = 0;
+    for table in TABLES {
+        rows += (table.count)(ctx, key).await?;
+    }
+    Ok(rows)
+}
+
+/// Encrypt anew, by the key that seals now, all rows that `key` seals; `tell` hears how many are done.
+pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<ReencryptionReport, Error> {
+    let keys = Keys { former: key, all: ctx.vault.data_keys() };
+    if keys.all.current() == key {
+        return Err(Error::internal("the data key that seals is no former one"));
+    }
+    let mut walked = ReencryptionReport::default();
+    for table in TABLES {
+        walked.damaged += loop {
+            let (mut after, mut changed, mut damaged) = (None, 0, 0);
+            loop {
+                let batch = (table.batch)(ctx, &keys, after).await?;
+                walked.anew += batch.anew;
+                tell(walked.anew);
+                damaged += batch.damaged;
+                changed += batch.changed;
+                after = batch.last;
+                if after.is_none() {
+                    break;
+                }
+            }
+            if changed == 0 {
+                break damaged;
+            }
+        };
+    }
+    Ok(walked)
+}
+
+/// The key whose rows are looked for, and those by which they are opened and sealed.
+struct Keys {
+    former: Uuid,
+    all: Arc<DataKeys>,
+}
+
+type Doing<'a> = BoxFuture<'a, Result<Batch, Error>>;
+
+/// A row's primary key.
+type Place = Vec<Value>;
+
+/// What became of some rows.
+struct Batch {
+    anew: u64,
+    damaged: u64,
+    /// Rows that somebody else has changed, or deleted, meanwhile.
+    changed: u64,
+    /// The primary key of the last one; none where there are no more.
+    last: Option<Place>,
+}
+
+async fn batch<T: SealedTable>(ctx: &Context, keys: &Keys, after: Option<Place>) -> Result<Batch, Error> {
+    let place = || T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
+    let mut rows = T::find().filter(T::SEALED_BY.eq(keys.former));
+    if let Some(after) = after {
+        let columns = Expr::tuple(place().map(Expr::col));
+        rows = rows.filter(columns.gt(Expr::tuple(after.into_iter().map(Expr::value))));
+    }
+    for column in place() {
+        rows = rows.order_by_asc(column);
+    }
+    let rows = rows.limit(SEALED_BATCH).all(ctx.store.read()).await?;
+    let last = rows.last().map(|row| place().map(|column| row.get(column)).collect());
+    let (mut updates, mut damaged) = (Vec::new(), 0);
+    for row in &rows {
+        match update::<T>(keys, row) {
+            Ok(update) => updates.push(update),
+            Err(error) => {
+                tracing::error!(table = T::default().table_name(), %error, "a sealed row is damaged");
+                damaged += 1;
+            }
+        }
+    }
+    let found = updates.len() as u64;
+    let unit = ctx.store.write(updates, |tx, updates| {
+        async move {
+            let mut anew = 0;
+            for update in updates {
+                anew += update.clone().exec(tx).await?.rows_affected;
+            }
+            Ok(anew)
+        }
+        .boxed()
+    });
+    let anew = unit.await?;
+    if anew > 0 {
+        crash_points::point("vault", "batch.after");
+    }
+    Ok(Batch { anew, damaged, changed: found - anew, last })
+}
+
+/// The row encrypted anew, if its ciphertexts are still the same.
+fn update<T: SealedTable>(keys: &Keys, row: &T::Model) -> Result<UpdateMany<T>, Error> {
+    let mut update = T::update_many().col_expr(T::SEALED_BY, Expr::value(keys.all.current()));
+    for column in T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column) {
+        update = update.filter(column.eq(row.get(column)));
+    }
+    for &column in T::SEALED {
+        let Value::Bytes(Some(bytes)) = row.get(column) else {
+            update = update.filter(column.is_null());
+            continue;
+        };
+        let context = T::context(row, column);
+        let anew = keys.all.seal(&context, &keys.all.open(&context, keys.former, &bytes)?);
+        let anew: SimpleExpr = Expr::value(anew.bytes);
+        update = update.filter(column.eq(bytes)).col_expr(column, anew);
+    }
+    Ok(update)
+}

@@ -1,0 +1,271 @@
+//! From one status to the next: by the merchant, by the network, by the clock.
+
+use entity::dispute::{self, Column, DisputeStatus};
+use entity::dispute_activity::ActivityKind;
+use entity::event::EventType;
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::{AccountToken, DisputeToken, Owned, Timestamp, charge};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+
+use super::activity::note;
+use super::state::{answerable, next, standing};
+use super::{enabled, find};
+use crate::error::{Error, ErrorCode};
+use crate::limits::CHARGEBACK_FEE_CENTS;
+use crate::params::Params;
+use crate::params::dispute::DecidedDispute;
+use crate::runtime::crash_points;
+use crate::services::accounts::wipe::deleted;
+use crate::services::context::{Account, Context};
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::ledger::{self, Entry};
+use crate::services::{events, idempotency};
+use crate::store::Tx;
+use crate::views::dispute::Dispute;
+
+/// Give in.
+///
+/// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
+/// `dispute_already_cancelled`, `dispute_already_resolved`.
+pub async fn accept(ctx: &Context, account: &Account, token: &str) -> Result<Dispute, Error> {
+    answer(ctx, account, token, DisputeStatus::Accepted).await
+}
+
+/// The merchant's answer to a dispute.
+///
+/// Refusals: as [`accept`].
+pub(super) async fn answer(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    to: DisputeStatus,
+) -> Result<Dispute, Error> {
+    enabled(account)?;
+    let id = find::by_token(ctx, account, token).await?.id;
+    let asked = (account.id(), id, to, account.now);
+    let unit = idempotency::write(ctx, account, asked, |tx, &(account, id, to, now)| {
+        async move {
+            let row = held(tx, account, id).await?;
+            answerable(standing(now, &row))?;
+            moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+        }
+        .boxed()
+    });
+    let dispute = unit.await;
+    crash_points::point("dispute", "move.after");
+    dispute
+}
+
+/// The network decides, on request.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
+pub async fn decide(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<DecidedDispute>,
+) -> Result<Dispute, Error> {
+    let id = find::by_token(ctx, account, token).await?.id;
+    let asked = (account.id(), id, params.valid()?.status, account.now);
+    let unit = idempotency::write(ctx, account, asked, |tx, &(account, id, to, now)| {
+        decided(tx, account, id, to, now).boxed()
+    });
+    unit.await
+}
+
+/// The same, as a part of its caller's unit.
+///
+/// Refusals: `invalid_state`.
+pub(super) async fn decided(
+    tx: &Tx,
+    account: AccountToken,
+    id: DisputeToken,
+    to: DisputeStatus,
+    now: Timestamp,
+) -> Result<Dispute, Error> {
+    let mut row = held(tx, account, id).await?;
+    row.status = standing(now, &row);
+    if row.status == DisputeStatus::Won && to == DisputeStatus::ArbitrationUnderReview {
+        let left = left_after_winning(tx, &row).await?;
+        if left.amount <= 0 {
+            return Err(ErrorCode::InvalidState.into());
+        }
+        take_less(tx, &mut row, left).await?;
+    }
+    moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
+}
+
+/// What is left of a charge, in its currency and in AUD cents.
+struct Left {
+    amount: i64,
+    settlement_amount: i64,
+}
+
+/// What refunds and the disputes that stand leave of the charge of a dispute that was won: nobody gets back more than was
+/// charged.
+async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error> {
+    let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
+    let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
+    let disputes = dispute::Entity::owned_by(row.account_id).filter(Column::ChargeId.eq(row.charge_id));
+    let mut standing = disputes.all(tx).await?;
+    standing.retain(|other| other.status.is_standing());
+    let taken = charge.amount_refunded + standing.iter().map(|other| other.amount).sum::<i64>();
+    let settled =
+        charge.settlement_refunded + standing.iter().map(|other| other.settlement_amount).sum::<i64>();
+    Ok(Left {
+        amount: charge.amount - taken,
+        settlement_amount: Ord::max(0, charge.settlement_amount - settled),
+    })
+}
+
+/// The dispute is about what is left, if that is less: what was refunded meanwhile the cardholder has. Refunds in another
+/// currency are rounded each for itself, and may have taken a cent more or less.
+async fn take_less(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
+    let (was, settled_was) = (row.amount, row.settlement_amount);
+    row.amount = Ord::min(was, left.amount);
+    row.settlement_amount = Ord::min(settled_was, left.settlement_amount);
+    if (row.amount, row.settlement_amount) == (was, settled_was) {
+        return Ok(());
+    }
+    let dispute = dispute::Entity::update_many()
+        .filter(Column::AccountId.eq(row.account_id))
+        .filter(Column::Id.eq(row.id))
+        .col_expr(Column::Amount, Expr::value(row.amount))
+        .col_expr(Column::SettlementAmount, Expr::value(row.settlement_amount));
+    dispute.exec(tx).await?;
+    let less = |column: charge::Column, by: i64| Expr::col(column).sub(by);
+    let (disputed, settled) = (charge::Column::AmountDisputed, charge::Column::SettlementDisputed);
+    let charge = charge::Entity::update_many()
+        .filter(charge::Column::AccountId.eq(row.account_id))
+        .filter(charge::Column::Id.eq(row.charge_id))
+        .col_expr(disputed, less(disputed, was - row.amount))
+        .col_expr(settled, less(settled, settled_was - row.settlement_amount));
+    charge.exec(tx).await?;
+    Ok(())
+}
+
+/// Disputes that nobody has answered in time expire.
+pub struct DisputeExpiryWork;
+
+impl DueWork for DisputeExpiryWork {
+    type Entity = dispute::Entity;
+    const NAME: &'static str = "expired_dispute";
+    const AT: Column = Column::ExpiresAt;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<dispute::Entity>> {
+        // The column is null in every other status.
+        clocks::due(&dispute::Entity::find(), Column::ExpiresAt, wall).into()
+    }
+
+    fn of_account(reach: &ClockMoveRange) -> Select<dispute::Entity> {
+        dispute::Entity::owned_by(reach.account)
+    }
+
+    fn subject(row: &dispute::Model) -> DueRow {
+        let at = row.evidence_required_by;
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+    }
+
+    async fn work(ctx: &Context, moment: &WorkTime, row: dispute::Model) -> Result<WorkResult, Error> {
+        let due = (row, moment.now(ctx), moment.clock_update());
+        let expired = ctx.store.write(due, |tx, (seen, now, mark)| {
+            async move {
+                let row = held(tx, seen.account_id, seen.id).await?;
+                if moved(tx, row, DisputeStatus::Expired, *now).await?.is_none() {
+                    return Ok(WorkResult::Skipped);
+                }
+                mark.set(tx).await?;
+                Ok(WorkResult::Event(EventType::DisputeExpired))
+            }
+            .boxed()
+        });
+        expired.await
+    }
+}
+
+/// The dispute as it stands now, which nobody else moves before this commit.
+pub(super) async fn held(tx: &Tx, account: AccountToken, id: DisputeToken) -> Result<dispute::Model, Error> {
+    let row = dispute::Entity::owned_by(account).filter(Column::Id.eq(id));
+    row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)
+}
+
+/// Move a held dispute, with its money, its event and its entries. `None` where the table knows no such move.
+async fn moved(
+    tx: &Tx,
+    mut row: dispute::Model,
+    to: DisputeStatus,
+    now: Timestamp,
+) -> Result<Option<Dispute>, Error> {
+    let Some(step) = next(row.status, to) else { return Ok(None) };
+    let seen = row.clone();
+    row.status = step.to;
+    row.charged_back = step.charged_back.unwrap_or(seen.charged_back);
+    row.expires_at = None;
+    if to == DisputeStatus::EvidenceUnderReview {
+        row.submitted_at = Some(now);
+    }
+    update(tx, &seen, &row).await?;
+    let charge = tell_charge(tx, &seen, &row).await?;
+    note(tx, &row, now, ActivityKind::Updated, None);
+    if row.charged_back != seen.charged_back {
+        charge_back(tx, &row, now, row.charged_back);
+    }
+    let account = row.account_id;
+    let charge = find::shown(tx, account, now, vec![charge]).await?.remove(0);
+    let dispute = Dispute::new(&row, charge);
+    events::record(tx, account, now, step.emits, &dispute)?;
+    crash_points::point("dispute", "move.before");
+    Ok(Some(dispute))
+}
+
+/// Compare-and-set, although the lock lets nobody between.
+async fn update(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<(), Error> {
+    let update = dispute::Entity::update_many()
+        .filter(Column::AccountId.eq(row.account_id))
+        .filter(Column::Id.eq(row.id))
+        .filter(Column::Status.eq(seen.status))
+        .col_expr(Column::Status, Expr::value(row.status.into_value()))
+        .col_expr(Column::ChargedBack, Expr::value(row.charged_back))
+        .col_expr(Column::ExpiresAt, Expr::value(row.expires_at.map(Timestamp::millis)))
+        .col_expr(Column::SubmittedAt, Expr::value(row.submitted_at.map(Timestamp::millis)));
+    if update.exec(tx).await?.rows_affected == 0 {
+        return Err(Error::internal("a dispute moved under its lock"));
+    }
+    Ok(())
+}
+
+/// What the charge shows of its disputes; the charge as it then is.
+async fn tell_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<charge::Model, Error> {
+    use charge::Column;
+
+    let more = |is: fn(DisputeStatus) -> bool| i32::from(is(row.status)) - i32::from(is(seen.status));
+    let (open, standing) = (more(DisputeStatus::is_open), more(DisputeStatus::is_standing));
+    let update = charge::Entity::update_many()
+        .filter(Column::AccountId.eq(row.account_id))
+        .filter(Column::Id.eq(row.charge_id))
+        .col_expr(Column::DisputesOpen, Expr::col(Column::DisputesOpen).add(open))
+        .col_expr(Column::DisputesStanding, Expr::col(Column::DisputesStanding).add(standing));
+    update.exec(tx).await?;
+    let charge = charge::Entity::owned_by(row.account_id).filter(Column::Id.eq(row.charge_id));
+    charge.one(tx).await?.ok_or_else(deleted)
+}
+
+/// Take recovery and fee from what is available, which they may make negative; or give both back.
+pub(super) fn charge_back(tx: &Tx, row: &dispute::Model, now: Timestamp, take: bool) {
+    let sign = if take { -1 } else { 1 };
+    for (kind, activity, amount, book) in [
+        (EntryKind::ChargebackRecovery, ActivityKind::Recovery, row.settlement_amount, Book::Disputes),
+        (EntryKind::ChargebackFee, ActivityKind::Fee, CHARGEBACK_FEE_CENTS, Book::Fees),
+    ] {
+        let entry = Entry { account: row.account_id, kind, source: row.id.into(), now };
+        let amount = sign * amount;
+        ledger::record(tx, &entry, now.day(), amount, &[(book, -amount)]);
+        note(tx, row, now, activity, Some(amount));
+    }
+}

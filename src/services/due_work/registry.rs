@@ -1,0 +1,408 @@
+//! The registry of all due work: what a worker picks up, whichever copy of the server it runs in, and what a moved
+//! clock comes by. The look takes no lock; each item is claimed by compare-and-set on its own row.
+
+use std::collections::{HashMap, HashSet};
+
+use entity::{AccountToken, account};
+use futures::future::{BoxFuture, join_all, try_join_all};
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
+use sea_orm::sea_query::{Expr, Query, SelectStatement, UnionType};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    QueryTrait, Select,
+};
+use tokio::time::sleep;
+
+use super::work_time::WorkTime;
+use super::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::error::Error;
+use crate::limits::{DUE_BATCH, DUE_LOOKS_AGAIN, DUE_UNDER_WAY_MAX};
+use crate::services::accounts::{keys, wipe};
+use crate::services::audit::key_uses;
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::data_keys::rotate;
+use crate::services::wallets::payloads;
+use crate::services::{
+    audit, bank_accounts, cards, charges, disputes, files, idempotency, plans, refunds, retention,
+    settlement, snapshots, subscriptions, three_d_secure, transfers, webhook_endpoints, webhooks,
+};
+use crate::trace::{self, Span};
+
+/// A kind of due work.
+#[derive(Clone, Copy)]
+pub struct DueWorkKind {
+    /// For metrics.
+    pub name: &'static str,
+    run: for<'a> fn(&'a Ctx) -> Doing<'a, usize>,
+    backlog: for<'a> fn(&'a Context) -> Doing<'a, u64>,
+    /// None where it has nothing to do with the accounts' clocks.
+    ahead: Option<Ahead>,
+}
+
+type Doing<'a, T> = BoxFuture<'a, Result<T, Error>>;
+
+/// What a moved clock comes by.
+#[derive(Clone, Copy)]
+struct Ahead {
+    /// The instant of the first one.
+    at: fn(ClockMoveRange) -> SelectStatement,
+    /// The first one.
+    first: for<'a> fn(&'a Context, ClockMoveRange) -> Doing<'a, Option<Item>>,
+}
+
+/// Every kind, in the order in which a moved clock does what is due at the same instant.
+pub static KINDS: &[DueWorkKind] = &[
+    UNSETTLED_CHARGES,
+    DueWorkKind::of_accounts::<subscriptions::recover::SubscriptionRecoveryWork>(),
+    DueWorkKind::of_accounts::<cards::CardExpiryWork>(),
+    DueWorkKind::of_accounts::<three_d_secure::expire::SessionExpiryWork>(),
+    // In this order: what is billed late may be over at once.
+    DueWorkKind::of_accounts::<subscriptions::bill::BillingWork>(),
+    DueWorkKind::of_accounts::<subscriptions::ending::SubscriptionEndWork>(),
+    DueWorkKind::of_accounts::<bank_accounts::BankAccountExpiryWork>(),
+    // In this order: what is submitted late may settle at once.
+    DueWorkKind::of_accounts::<refunds::submit::RefundSubmissionWork>(),
+    DueWorkKind::of_accounts::<refunds::complete::RefundCompletionWork>(),
+    DueWorkKind::of_accounts::<disputes::arrival::SimulatedDisputeWork>(),
+    DueWorkKind::of_accounts::<disputes::transitions::DisputeExpiryWork>(),
+    DueWorkKind::of_accounts::<transfers::returns::Returns>(),
+    // After whatever moves money at the same instant.
+    DueWorkKind::of_accounts::<settlement::SettlementWork>(),
+    WEBHOOKS,
+    DueWorkKind::of_accounts::<webhook_endpoints::keys::Ending>(),
+    DueWorkKind::of_accounts::<retention::Purge>(),
+    DueWorkKind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
+    DueWorkKind { name: "stale_wallet_payload", run: forget_payloads, backlog: stale_payloads, ahead: None },
+    DueWorkKind { name: "ended_api_key", run: forget_api_keys, backlog: ended_api_keys, ahead: None },
+    DueWorkKind { name: "deleted_plan", run: sweep_plans, backlog: deleted_plans, ahead: None },
+    DueWorkKind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
+    DueWorkKind { name: "expired_snapshot", run: expire_snapshots, backlog: expired_snapshots, ahead: None },
+    DueWorkKind { name: "stray_blob", run: sweep_blobs, backlog: stray_blobs, ahead: None },
+    DueWorkKind { name: "retired_data_key", run: retire_keys, backlog: retired_keys, ahead: None },
+    DueWorkKind {
+        name: "old_audit_entry",
+        run: forget_audit_entries,
+        backlog: old_audit_entries,
+        ahead: None,
+    },
+    DueWorkKind { name: "old_key_use", run: forget_key_uses, backlog: old_key_uses, ahead: None },
+];
+
+/// Calls of charges whose outcome nobody learnt.
+pub const UNSETTLED_CHARGES: DueWorkKind = DueWorkKind::of_accounts::<charges::recover::ChargeRecoveryWork>();
+
+/// Webhooks that are to be delivered. A moved clock sends none: it makes them due.
+pub const WEBHOOKS: DueWorkKind =
+    DueWorkKind { name: "webhook", run: deliver, backlog: waiting, ahead: None };
+
+impl DueWorkKind {
+    const fn of_accounts<W: DueWork>() -> Self {
+        let ahead = Ahead { at: first_at::<W>, first: first_of::<W> };
+        Self { name: W::NAME, run: run::<W>, backlog: backlog::<W>, ahead: Some(ahead) }
+    }
+
+    /// Do what is due. Says how many items there were; more may be due by now.
+    pub async fn run(&self, ctx: &Ctx) -> Result<usize, Error> {
+        (self.run)(ctx).await
+    }
+
+    /// Whether a moved clock comes by it.
+    pub const fn is_of_accounts(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// How many items are due.
+    pub async fn backlog(&self, ctx: &Context) -> Result<u64, Error> {
+        (self.backlog)(ctx).await
+    }
+}
+
+/// One thing that a moved clock comes by.
+pub struct Item {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// What it is about.
+    pub subject: DueRow,
+    work: Work,
+}
+
+type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a WorkTime) -> Doing<'a, WorkResult> + Send>;
+
+impl Item {
+    /// Do it.
+    pub async fn work(self, ctx: &Context, moment: &WorkTime) -> Result<WorkResult, Error> {
+        (self.work)(ctx, moment).await
+    }
+}
+
+/// The first thing that a moved clock comes by; of several at one instant, the one whose kind is named first.
+pub async fn first(ctx: &Context, reach: ClockMoveRange) -> Result<Option<Item>, Error> {
+    // One statement for the instants of all kinds, however many there will be.
+    let kinds: Vec<_> = KINDS.iter().filter_map(|kind| kind.ahead).collect();
+    let mut firsts = kinds.iter().zip(0_i64..).map(|(kind, place)| {
+        let first = (kind.at)(reach);
+        Query::select()
+            .expr(Expr::cust(format!("CAST({place} AS BIGINT)")))
+            .column(AT)
+            .from_subquery(first, "first")
+            .take()
+    });
+    let Some(mut all) = firsts.next() else { return Ok(None) };
+    all.unions(firsts.map(|first| (UnionType::All, first)));
+    loop {
+        let found = ctx.store.read().query_all(&all).await?;
+        let places =
+            found.iter().map(|row| Ok((row.try_get_by_index::<i64>(1)?, row.try_get_by_index::<i64>(0)?)));
+        let first = places.collect::<Result<Vec<_>, DbErr>>()?.into_iter().min();
+        let kind = first.and_then(|(_, place)| kinds.get(usize::try_from(place).ok()?));
+        let Some(kind) = kind else { return Ok(None) };
+        // Somebody else may have done it between the two looks, and what comes next may be of another kind.
+        if let Some(item) = (kind.first)(ctx, reach).await? {
+            return Ok(Some(item));
+        }
+    }
+}
+
+const AT: &str = "due_at";
+
+fn first_at<W: DueWork>(reach: ClockMoveRange) -> SelectStatement {
+    ahead::<W>(reach).select_only().column_as(W::AT, AT).limit(1).into_query()
+}
+
+fn ahead<W: DueWork>(reach: ClockMoveRange) -> Select<W::Entity> {
+    W::of_account(&reach).filter(W::AT.lte(reach.to)).order_by_asc(W::AT).order_by_asc(W::ID)
+}
+
+fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> Doing<'_, Option<Item>> {
+    async move {
+        let row = ahead::<W>(reach).one(ctx.store.read()).await?;
+        Ok(row.map(|row| Item {
+            kind: W::NAME,
+            subject: W::subject(&row),
+            work: Box::new(move |ctx, moment| W::work(ctx, moment, row).boxed()),
+        }))
+    }
+    .boxed()
+}
+
+/// Do the work of what is due, each item in a task of its own and only so many at a time. One that takes its time keeps
+/// nobody waiting: while it does, more is looked for. One that fails keeps nobody from being done, and is not tried again
+/// before the next run.
+fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
+    async move {
+        let (mut under_way, mut in_hand) = (FuturesUnordered::new(), HashSet::new());
+        let (mut found, mut failed, mut looks) = (0, None, true);
+        loop {
+            // A process that ends begins nothing more.
+            let rows = if looks && !ctx.tasks.is_closed() { look::<W>(ctx).await } else { Ok(Vec::new()) };
+            let rows = rows.unwrap_or_else(|error| {
+                looks = false;
+                failed.get_or_insert(error);
+                Vec::new()
+            });
+            let before = found;
+            for (row, account) in rows {
+                let token = W::subject(&row).token;
+                if under_way.len() < DUE_UNDER_WAY_MAX && in_hand.insert(token.clone()) {
+                    found += 1;
+                    under_way.push(begin::<W>(ctx, row, account).map(move |done| (token, done)));
+                }
+            }
+            if under_way.is_empty() {
+                return failed.map_or(Ok(found), Err);
+            }
+            // With both hands full, half of it done is enough to look for more; else it is the pace of all workers.
+            let left = if found > before { under_way.len().saturating_sub(DUE_UNDER_WAY_MAX / 2) } else { 0 };
+            let pause = sleep(DUE_LOOKS_AGAIN);
+            tokio::pin!(pause);
+            while under_way.len() > left {
+                let done = tokio::select! {
+                    done = under_way.next() => done,
+                    () = &mut pause => None,
+                };
+                match done {
+                    Some((_, Err(error))) if wipe::is_deleted(&error) => {}
+                    Some((_, Err(error))) => {
+                        failed.get_or_insert(error);
+                    }
+                    // Something of it may be due again.
+                    Some((token, Ok(WorkResult::Event(_) | WorkResult::Silent))) => {
+                        in_hand.remove(&token);
+                    }
+                    Some((
+                        _,
+                        Ok(WorkResult::Skipped | WorkResult::Unanswered | WorkResult::Unsubmitted(_)),
+                    )) => {}
+                    None => break,
+                }
+            }
+        }
+    }
+    .boxed()
+}
+
+/// What is due, with the accounts it is of.
+async fn look<W: DueWork>(
+    ctx: &Context,
+) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
+    let wall = ctx.clock.now();
+    let mut rows = Vec::new();
+    for due in W::due(wall) {
+        rows.extend(due.limit(DUE_BATCH).all(ctx.store.read()).await?);
+    }
+    let accounts = accounts(ctx, rows.iter().map(|row| W::subject(row).account)).await?;
+    let of =
+        |row: &_| accounts.get(&W::subject(row).account).cloned().map(|account| Account::new(account, wall));
+    Ok(rows.into_iter().map(|row| (of(&row), row)).map(|(account, row)| (row, account)).collect())
+}
+
+async fn begin<W: DueWork>(
+    ctx: &Ctx,
+    row: <W::Entity as EntityTrait>::Model,
+    account: Option<Account>,
+) -> Result<WorkResult, Error> {
+    let moment = WorkTime::on_running_clock(account.ok_or_else(wipe::deleted)?);
+    let task = Ctx::clone(ctx);
+    let mut span = Span::begin("due work", trace::SpanKind::Internal);
+    span.set_attribute("card_payments.due_work", W::NAME);
+    span.set_attribute("card_payments.account", moment.account().id());
+    ctx.in_own_task(async move { span.run(W::work(&task, &moment, row)).await }).await
+}
+
+async fn accounts(
+    ctx: &Context,
+    tokens: impl Iterator<Item = AccountToken>,
+) -> Result<HashMap<AccountToken, account::Model>, Error> {
+    let mut tokens: Vec<_> = tokens.collect();
+    tokens.sort_unstable_by_key(|token| token.id());
+    tokens.dedup();
+    if tokens.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows =
+        account::Entity::find().filter(account::Column::Id.is_in(tokens)).all(ctx.store.read()).await?;
+    Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+}
+
+/// The same for what is no account's own work.
+async fn each<E, W>(ctx: &Context, due: Select<E>, work: impl Fn(E::Model) -> W) -> Result<usize, Error>
+where
+    E: EntityTrait,
+    W: Future<Output = Result<(), Error>>,
+{
+    let rows = due.limit(DUE_BATCH).all(ctx.store.read()).await?;
+    let found = rows.len();
+    for done in join_all(rows.into_iter().map(work)).await {
+        done?;
+    }
+    Ok(found)
+}
+
+fn backlog<W: DueWork>(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, W::due(ctx.clock.now())).boxed()
+}
+
+async fn count<E>(ctx: &Context, due: impl IntoIterator<Item = Select<E>>) -> Result<u64, Error>
+where
+    E: EntityTrait<Model: Send + Sync>,
+{
+    let counts = due.into_iter().map(|due| due.count(ctx.store.read()));
+    Ok(try_join_all(counts).await?.into_iter().sum())
+}
+
+/// Deliver what is due, all at once: for whoever has no courier.
+fn deliver(ctx: &Ctx) -> Doing<'_, usize> {
+    async move {
+        let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
+        let found = parcels.len();
+        let outcomes = try_join_all(parcels.into_iter().map(|parcel| webhooks::send(ctx, parcel))).await?;
+        webhooks::record(ctx, outcomes.into_iter().flatten().collect()).await?;
+        Ok(found)
+    }
+    .boxed()
+}
+
+fn waiting(ctx: &Context) -> Doing<'_, u64> {
+    webhooks::waiting(ctx).boxed()
+}
+
+fn forget_keys(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, idempotency::due(ctx.clock.now()), |key| idempotency::forget(ctx, key)).boxed()
+}
+
+fn stale_keys(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [idempotency::due(ctx.clock.now())]).boxed()
+}
+
+fn forget_api_keys(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, keys::ended(ctx.clock.now()), |key| keys::forget(ctx, key)).boxed()
+}
+
+fn ended_api_keys(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [keys::ended(ctx.clock.now())]).boxed()
+}
+
+fn forget_payloads(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, payloads::due(ctx.clock.now()), |used| payloads::forget(ctx, used)).boxed()
+}
+
+fn stale_payloads(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [payloads::due(ctx.clock.now())]).boxed()
+}
+
+fn sweep_plans(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, plans::delete::due(ctx.clock.now()), |plan| plans::delete::sweep(ctx, plan)).boxed()
+}
+
+fn deleted_plans(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [plans::delete::due(ctx.clock.now())]).boxed()
+}
+
+fn wipe_accounts(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, wipe::due(ctx.clock.now()), |account| wipe::wipe(ctx, account)).boxed()
+}
+
+fn deleted_accounts(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [wipe::due(ctx.clock.now())]).boxed()
+}
+
+fn expire_snapshots(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, snapshots::remove::due(ctx.clock.now()), |row| snapshots::remove::expire(ctx, row)).boxed()
+}
+
+fn expired_snapshots(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [snapshots::remove::due(ctx.clock.now())]).boxed()
+}
+
+fn sweep_blobs(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, files::stray::due(ctx.clock.now()), |blob| files::stray::sweep(ctx, blob)).boxed()
+}
+
+fn stray_blobs(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [files::stray::due(ctx.clock.now())]).boxed()
+}
+
+fn retire_keys(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, rotate::due(ctx.clock.now()), |key| rotate::retire(ctx, key)).boxed()
+}
+
+fn retired_keys(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [rotate::due(ctx.clock.now())]).boxed()
+}
+
+fn forget_audit_entries(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, audit::old(ctx.clock.now()), |entry| audit::forget(ctx, entry)).boxed()
+}
+
+fn old_audit_entries(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [audit::old(ctx.clock.now())]).boxed()
+}
+
+fn forget_key_uses(ctx: &Ctx) -> Doing<'_, usize> {
+    each(ctx, key_uses::old(ctx.clock.now()), |uses| key_uses::forget(ctx, uses)).boxed()
+}
+
+fn old_key_uses(ctx: &Context) -> Doing<'_, u64> {
+    count(ctx, [key_uses::old(ctx.clock.now())]).boxed()
+}

@@ -1,0 +1,165 @@
+//! A request under its Idempotency-Key: what key and request are stored as, and whether the request has the key.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use entity::api_key::KeyKind;
+use entity::{AccountToken, Timestamp, idempotency_key};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::response::{ApiResponse, ResponseKind};
+use crate::store::Tx;
+use crate::vault::{Purpose, Vault};
+
+/// A request under its key.
+#[derive(Debug, Clone)]
+pub struct IdempotencyClaim {
+    /// What the key is stored as.
+    hash: [u8; 32],
+    /// What the request is stored as.
+    fingerprint: [u8; 32],
+    /// How its answer is wrapped.
+    wrap: ResponseKind,
+    /// Whether the request has the key.
+    held: Arc<AtomicBool>,
+}
+
+/// A request, as far as another one with its key must equal it.
+pub struct IdempotentRequest<'a> {
+    /// The kind of API key: part of the key's scope.
+    pub kind: KeyKind,
+    /// The Idempotency-Key.
+    pub key: &'a str,
+    /// HTTP method.
+    pub method: &'a str,
+    /// The path as the router knows it.
+    pub path: &'a str,
+    /// Query and body.
+    pub parameters: &'a Value,
+}
+
+impl IdempotencyClaim {
+    /// The claim of a request.
+    pub fn new(vault: &Vault, asked: &IdempotentRequest<'_>) -> Self {
+        let parameters = canonical(asked.parameters);
+        let request = ["request", asked.method, asked.path, &parameters].map(str::as_bytes);
+        Self {
+            hash: hash(vault, asked.kind, asked.key),
+            fingerprint: vault.keyed_hash(Purpose::Fingerprint, &request),
+            wrap: ResponseKind::Shown,
+            held: Arc::default(),
+        }
+    }
+
+    /// The same claim, with an answer that is wrapped like this.
+    #[must_use]
+    pub fn answers(self, wrap: ResponseKind) -> Self {
+        Self { wrap, ..self }
+    }
+
+    /// What the key is stored as.
+    pub fn hash(&self) -> &[u8] {
+        &self.hash
+    }
+
+    /// Claim the key in a payment's intent, before anything else is done: rivals are decided between at its commit.
+    ///
+    /// Refusals: `idempotency_key_in_use`.
+    pub fn record(&self, tx: &Tx, account: AccountToken, wall: Timestamp) -> Result<(), Error> {
+        tx.claim(&self.row(account, wall))
+    }
+
+    /// What the key is stored as, and for which request.
+    pub fn row(&self, account: AccountToken, wall: Timestamp) -> idempotency_key::Model {
+        idempotency_key::Model {
+            account_id: account,
+            hash: self.hash.to_vec(),
+            fingerprint: self.fingerprint.to_vec(),
+            created_at: wall,
+        }
+    }
+
+    /// Whether a key that was claimed before was claimed by the same request.
+    pub fn is_of(&self, key: &idempotency_key::Model) -> bool {
+        key.fingerprint == self.fingerprint
+    }
+
+    /// The answer that shows a record.
+    pub fn answer<T: Serialize>(&self, record: &T) -> Result<ApiResponse, Error> {
+        Ok(self.wrap.finish(record)?)
+    }
+
+    /// That transaction has committed: from now on no refusal is a rival's doing.
+    pub fn hold(&self) {
+        self.held.store(true, Ordering::Release);
+    }
+
+    /// Whether the request has the key.
+    pub fn is_held(&self) -> bool {
+        self.held.load(Ordering::Acquire)
+    }
+}
+
+/// What a key is stored as.
+pub fn hash(vault: &Vault, kind: KeyKind, key: &str) -> [u8; 32] {
+    vault.keyed_hash(Purpose::Fingerprint, &["idempotency key", kind.code(), key].map(str::as_bytes))
+}
+
+/// One text for all spellings of the same parameters: fields in order of their names, numbers and booleans as the
+/// text that a form sends, without what is null.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(flag) => canonical(&flag.to_string().into()),
+        Value::Number(number) => canonical(&number.to_string().into()),
+        Value::String(text) => format!("{}:{text}", text.len()),
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<String>()),
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().filter(|(_, value)| !value.is_null()).collect();
+            fields.sort_by_key(|(name, _)| *name);
+            let fields = fields.into_iter().fold(String::new(), |mut text, (name, value)| {
+                // Writing to a String cannot fail.
+                let _ = write!(text, "{}:{name}{}", name.len(), canonical(value));
+                text
+            });
+            format!("{{{fields}}}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_request_is_the_same_in_any_spelling() {
+        let json = json!({ "amount": 400, "capture": true, "card": { "name": "A", "cvc": null }, "reference": null });
+        let form = json!({ "card": { "name": "A" }, "capture": "true", "amount": "400" });
+        assert_eq!(canonical(&json), canonical(&form));
+    }
+
+    #[test]
+    fn requests_that_differ_anywhere_are_told_apart() {
+        let requests = [
+            json!({}),
+            json!({ "a": "" }),
+            json!({ "a": "b" }),
+            json!({ "a": ["b"] }),
+            json!({ "a": { "b": "" } }),
+            json!({ "ab": "" }),
+            json!({ "a": "1:b" }),
+            json!({ "a": "b", "c": "d" }),
+            json!({ "a": "b1:c1:d" }),
+            json!({ "a": ["b", "c"] }),
+            json!({ "a": ["c", "b"] }),
+        ];
+        let mut texts: Vec<_> = requests.iter().map(canonical).collect();
+        texts.sort();
+        texts.dedup();
+        assert_eq!(texts.len(), requests.len());
+    }
+}

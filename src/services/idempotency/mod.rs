@@ -1,0 +1,237 @@
+//! One effect for each Idempotency-Key (decisions 2). A request claims its key in the transaction that first
+//! changes something, and its answer is stored in the one that finishes it; both are rows that are only added.
+//! The primary key decides between rivals: who loses, or is refused because a rival was faster, looks afterwards.
+
+pub mod claim;
+
+use std::sync::Arc;
+
+use entity::{AccountToken, Owned, Timestamp, account, idempotency_answer, idempotency_key};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, Query, SimpleExpr};
+use sea_orm::{
+    ColumnTrait, DeleteMany, EntityTrait, JoinType, QueryFilter, QuerySelect, RelationDef, Select,
+};
+use serde::Serialize;
+
+use self::claim::IdempotencyClaim;
+use super::context::{Account, Context};
+use super::data_keys::reencrypt::SealedTable;
+use super::data_keys::unseal;
+use crate::error::{Error, ErrorCode};
+use crate::limits::IDEMPOTENCY_KEPT;
+use crate::response::ApiResponse;
+use crate::store::Tx;
+use crate::vault::Vault;
+
+/// For a join: the key of this hash beside its account.
+pub fn of_account(hash: Vec<u8>) -> RelationDef {
+    account::Entity::belongs_to(idempotency_key::Entity)
+        .from(account::Column::Id)
+        .to(idempotency_key::Column::AccountId)
+        .on_condition(move |_, key| {
+            Expr::col((key, idempotency_key::Column::Hash)).eq(hash.clone()).into_condition()
+        })
+        .into()
+}
+
+/// What a rival has made of a request's key: the answer to give once more, or nothing.
+///
+/// Refusals: `idempotency_key_reused`, `idempotency_key_in_use`.
+pub async fn find_response(
+    ctx: &Context,
+    account: AccountToken,
+    claim: &IdempotencyClaim,
+) -> Result<Option<ApiResponse>, Error> {
+    // Both at once: a key may be freed, and claimed and answered by another request, between two looks.
+    let found = idempotency_key::Entity::owned_by(account)
+        .filter(idempotency_key::Column::Hash.eq(claim.hash()))
+        .select_also(idempotency_answer::Entity)
+        .join(JoinType::LeftJoin, its_answer())
+        .one(ctx.store.read())
+        .await?;
+    let Some((key, answer)) = found else { return Ok(None) };
+    if answer.is_some() && key.created_at + IDEMPOTENCY_KEPT <= ctx.clock.now() {
+        forget(ctx, key).await?;
+        return Ok(None);
+    }
+    if !claim.is_of(&key) {
+        return Err(ErrorCode::IdempotencyKeyReused.into());
+    }
+    let answer = answer.ok_or(ErrorCode::IdempotencyKeyInUse)?;
+    let body = unseal(ctx, &context(account, claim.hash()), answer.sealed_by, &answer.sealed).await?.to_vec();
+    let status = u16::try_from(answer.status).map_err(|_| Error::internal("a kept status is none"))?;
+    Ok(Some(ApiResponse { status, body }))
+}
+
+fn its_answer() -> RelationDef {
+    use idempotency_answer::Column as Answer;
+    use idempotency_key::Column as Key;
+
+    idempotency_key::Entity::belongs_to(idempotency_answer::Entity)
+        .from((Key::AccountId, Key::Hash))
+        .to((Answer::AccountId, Answer::Hash))
+        .into()
+}
+
+/// Run the one transaction of a request; where it has a key, the claim and the answer are part of it.
+///
+/// Refusals: the unit's, `idempotency_key_in_use`.
+pub async fn write<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
+where
+    D: Send + Sync + 'static,
+    T: Serialize + Send + 'static,
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+{
+    written(ctx, account, data, unit, false).await
+}
+
+/// The same for a transaction that puts other rows into the place of the account's, Idempotency-Keys among them: nobody
+/// else does anything meanwhile, and its own key stays.
+///
+/// Refusals: the unit's, `idempotency_key_in_use`.
+pub async fn write_anew<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
+where
+    D: Send + Sync + 'static,
+    T: Serialize + Send + 'static,
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+{
+    written(ctx, account, data, unit, true).await
+}
+
+async fn written<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F, anew: bool) -> Result<T, Error>
+where
+    D: Send + Sync + 'static,
+    T: Serialize + Send + 'static,
+    F: for<'u> Fn(&'u Tx, &'u D) -> BoxFuture<'u, Result<T, Error>> + Send + Sync + 'static,
+{
+    let under = account.claim().map(|claim| ClaimedWrite {
+        account: account.id(),
+        claim: claim.clone(),
+        wall: ctx.clock.now(),
+        vault: Arc::clone(&ctx.vault),
+    });
+    let record = ctx.store.write((data, under), move |tx, (data, under)| {
+        // Nothing of it is done before it is awaited.
+        let work = unit(tx, data);
+        async move {
+            if anew {
+                tx.require_exclusive().await?;
+            }
+            let Some(under) = under else { return work.await };
+            under.claim(tx, anew).await?;
+            let record = work.await?;
+            if anew {
+                clear(tx, under.account, under.claim.hash()).await?;
+            }
+            let answer = under.claim.answer(&record)?;
+            store_response(tx, &under.vault, under.account, under.claim.hash(), &answer);
+            Ok(record)
+        }
+        .boxed()
+    });
+    let record = record.await?;
+    if let Some(claim) = account.claim() {
+        claim.hold();
+    }
+    Ok(record)
+}
+
+/// The key of a request that is one transaction.
+struct ClaimedWrite {
+    account: AccountToken,
+    claim: IdempotencyClaim,
+    wall: Timestamp,
+    vault: Arc<Vault>,
+}
+
+impl ClaimedWrite {
+    /// What is claimed last outlives the keys that go meanwhile.
+    async fn claim(&self, tx: &Tx, last: bool) -> Result<(), Error> {
+        let row = self.claim.row(self.account, self.wall);
+        if last { tx.claim(&row) } else { tx.claim_first(&row).await }
+    }
+}
+
+/// Store the answer of a claimed key.
+pub fn store_response(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8], answer: &ApiResponse) {
+    let sealed = vault.seal(&context(account, hash), &answer.body);
+    tx.append(&idempotency_answer::Model {
+        account_id: account,
+        hash: hash.to_vec(),
+        status: answer.status.into(),
+        sealed: sealed.bytes,
+        sealed_by: sealed.key,
+    });
+}
+
+/// Give a key back whose request has come to nothing.
+pub async fn release_key(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
+    Ok(tx.defer_update(claimed(account, hash)).await?)
+}
+
+/// Keys whose day is over, by the wall clock. One without an answer is in flight, however old.
+pub fn due(wall: Timestamp) -> Select<idempotency_key::Entity> {
+    let old = idempotency_key::Column::CreatedAt.lte(wall - IDEMPOTENCY_KEPT);
+    idempotency_key::Entity::find().filter(old).filter(Expr::exists(
+        Query::select()
+            .expr(Expr::value(1))
+            .from(idempotency_answer::Entity)
+            .and_where(of_key(idempotency_answer::Column::AccountId, idempotency_key::Column::AccountId))
+            .and_where(of_key(idempotency_answer::Column::Hash, idempotency_key::Column::Hash))
+            .take(),
+    ))
+}
+
+fn of_key(answer: idempotency_answer::Column, key: idempotency_key::Column) -> SimpleExpr {
+    Expr::col((idempotency_answer::Entity, answer)).equals((idempotency_key::Entity, key))
+}
+
+/// Forget a key whose day is over. A younger one of the same hash stays.
+pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Error> {
+    let unit = ctx.store.write(key, |tx, key| {
+        async move {
+            let same = idempotency_key::Column::CreatedAt.eq(key.created_at);
+            if claimed(key.account_id, &key.hash).filter(same).exec(tx).await?.rows_affected > 0 {
+                answered(key.account_id, &key.hash).exec(tx).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// Forget what was claimed and answered under a key that is claimed with this commit.
+async fn clear(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
+    claimed(account, hash).exec(tx).await?;
+    answered(account, hash).exec(tx).await?;
+    Ok(())
+}
+
+fn answered(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_answer::Entity> {
+    idempotency_answer::Entity::delete_many()
+        .filter(idempotency_answer::Column::AccountId.eq(account))
+        .filter(idempotency_answer::Column::Hash.eq(hash))
+}
+
+fn claimed(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::Entity> {
+    idempotency_key::Entity::delete_many()
+        .filter(idempotency_key::Column::AccountId.eq(account))
+        .filter(idempotency_key::Column::Hash.eq(hash))
+}
+
+/// A sealed answer opens only as the one of its key.
+fn context(account: AccountToken, hash: &[u8]) -> Vec<u8> {
+    [b"answer", account.id().as_bytes().as_slice(), hash].concat()
+}
+
+impl SealedTable for idempotency_answer::Entity {
+    const SEALED_BY: idempotency_answer::Column = idempotency_answer::Column::SealedBy;
+    const SEALED: &'static [idempotency_answer::Column] = &[idempotency_answer::Column::Sealed];
+
+    fn context(row: &idempotency_answer::Model, _: idempotency_answer::Column) -> Vec<u8> {
+        context(row.account_id, &row.hash)
+    }
+}

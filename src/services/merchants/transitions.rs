@@ -1,0 +1,123 @@
+//! From one status to the next: the operator decides, in test through the sandbox as well.
+
+use entity::account;
+use entity::audit_entry::Action;
+use entity::merchant::{self, Column, MerchantStatus};
+use entity::{AccountToken, MerchantToken, Owned, Timestamp};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use serde_json::json;
+
+use super::find::{by_token, last_charge, own};
+use super::state::next;
+use crate::error::{Error, ErrorCode};
+use crate::params::Params;
+use crate::params::merchant::DecidedMerchant;
+use crate::services::accounts::settings;
+use crate::services::accounts::wipe::deleted;
+use crate::services::audit::{self, OperatorAction};
+use crate::services::context::{Account, Context};
+use crate::services::{events, idempotency};
+use crate::store::{Store, Tx};
+use crate::views::merchant::{MerchantDetail, MerchantSummary};
+
+/// Decide about a merchant, on behalf of the operator.
+///
+/// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
+pub async fn decide(
+    ctx: &Context,
+    account: &Account,
+    token: &str,
+    params: Params<DecidedMerchant>,
+) -> Result<MerchantDetail, Error> {
+    let row = by_token(ctx, account, token).await?;
+    let to = params.valid()?.status.status();
+    let own = own(ctx, &row).await?;
+    let decision = DecideMerchantUnit { partner: account.id(), id: row.id, to, now: account.now };
+    let unit = idempotency::write(ctx, account, (decision, own), |tx, (decision, own)| {
+        async move {
+            let (row, last_charge) = decision.record(tx).await?;
+            Ok(MerchantDetail::new(&row, last_charge, own)?)
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// The same, by an operator, who knows merchants by their tokens alone.
+///
+/// Refusals, first match wins: `not_found`, `invalid_state`.
+pub async fn decide_as_operator(
+    store: &Store,
+    wall: Timestamp,
+    id: MerchantToken,
+    to: MerchantStatus,
+) -> Result<MerchantSummary, Error> {
+    let partner = partner_of(store, id).await?;
+    let decision = DecideMerchantUnit { partner: partner.id, id, to, now: partner.now(wall) };
+    let detail = json!({ "status": to });
+    let act = OperatorAction::about(Action::MerchantDecided, partner.id, id.to_string(), detail);
+    let unit = store.write((decision, act), |tx, (decision, act)| {
+        async move {
+            let (row, last_charge) = decision.record(tx).await?;
+            audit::record(tx, act)?;
+            Ok(MerchantSummary::new(&row, last_charge))
+        }
+        .boxed()
+    });
+    unit.await
+}
+
+/// Who has referred a merchant: its own account says.
+///
+/// Refusals: `not_found`.
+pub(super) async fn partner_of(store: &Store, id: MerchantToken) -> Result<account::Model, Error> {
+    let open = |id| account::Entity::find_by_id(id).filter(account::Column::ClosedAt.is_null());
+    let not_found = || Error::from(ErrorCode::NotFound);
+    let own = open(AccountToken::new(id.id())).one(store.read()).await?.ok_or_else(not_found)?;
+    let partner = own.referred_by.ok_or_else(not_found)?;
+    open(partner).one(store.read()).await?.ok_or_else(not_found)
+}
+
+/// A decision.
+struct DecideMerchantUnit {
+    partner: AccountToken,
+    id: MerchantToken,
+    to: MerchantStatus,
+    now: Timestamp,
+}
+
+impl DecideMerchantUnit {
+    /// Both rows, and the event, in one commit. The merchant as it stands afterwards, and when it made its last charge.
+    ///
+    /// Refusals: `invalid_state`.
+    async fn record(&self, tx: &Tx) -> Result<(merchant::Model, Option<Timestamp>), Error> {
+        let row = merchant::Entity::owned_by(self.partner).filter(Column::Id.eq(self.id));
+        let mut row = row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
+        let step = next(row.status, self.to).ok_or(ErrorCode::InvalidState)?;
+        let last_charge = last_charge(tx, &row).await?;
+        let from = row.status;
+        row.status = step.to;
+        row.updated_at = self.now;
+        if step.to == MerchantStatus::Active {
+            row.activated_at = row.activated_at.or(Some(self.now));
+        }
+        let moved = merchant::Entity::update_many()
+            .filter(Column::AccountId.eq(self.partner))
+            .filter(Column::Id.eq(self.id))
+            .filter(Column::Status.eq(from))
+            .col_expr(Column::Status, Expr::value(row.status.into_value()))
+            .col_expr(Column::UpdatedAt, Expr::value(row.updated_at.millis()))
+            .col_expr(Column::ActivatedAt, Expr::value(row.activated_at.map(Timestamp::millis)));
+        if moved.exec(tx).await?.rows_affected == 0 {
+            return Err(ErrorCode::InvalidState.into());
+        }
+        let own = settings::of(row.own_account())
+            .col_expr(account::Column::Status, Expr::value(row.status.into_value()));
+        own.exec(tx).await?;
+        let summary = MerchantSummary::new(&row, last_charge);
+        events::record(tx, self.partner, self.now, step.emits, &summary)?;
+        Ok((row, last_charge))
+    }
+}

@@ -1,0 +1,177 @@
+//! How a refund ends: the cardholder has the money, or it comes back (decisions 6).
+
+use entity::event::EventType;
+use entity::journal_entry::EntryKind;
+use entity::posting::Book;
+use entity::refund::{self, Column, RefundOutcome, RefundState};
+use entity::{Owned, Timestamp, charge};
+use futures::FutureExt;
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
+use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+
+use super::state::next;
+use crate::error::{Error, ErrorCode};
+use crate::services::accounts::wipe::deleted;
+use crate::services::context::{Account, Context};
+use crate::services::due_work::clocks;
+use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::ledger::{self, Entry};
+use crate::services::{events, idempotency};
+use crate::store::Tx;
+use crate::views::refund::Refund;
+
+/// Accepted refunds end as the acquirer has announced.
+pub struct RefundCompletionWork;
+
+impl DueWork for RefundCompletionWork {
+    type Entity = refund::Entity;
+    const NAME: &'static str = "settling_refund";
+    const AT: Column = Column::SettlesAt;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<refund::Entity>> {
+        let accepted = refund::Entity::find().filter(Column::State.eq(RefundState::Accepted));
+        clocks::due(&accepted, Column::SettlesAt, wall).into()
+    }
+
+    fn of_account(reach: &ClockMoveRange) -> Select<refund::Entity> {
+        // The column is null in every other state.
+        refund::Entity::owned_by(reach.account)
+    }
+
+    fn subject(row: &refund::Model) -> DueRow {
+        let at = row.settles_at.unwrap_or(row.created_at);
+        DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
+    }
+
+    async fn work(ctx: &Context, moment: &WorkTime, row: refund::Model) -> Result<WorkResult, Error> {
+        let outcome =
+            row.announced.ok_or_else(|| Error::internal("an accepted refund without its outcome"))?;
+        Ok(match (settle(ctx, moment, row, outcome).await?, outcome) {
+            (Some(_), RefundOutcome::Succeeded) => WorkResult::Event(EventType::RefundSucceeded),
+            (Some(_), RefundOutcome::Failed) => WorkResult::Event(EventType::RefundFailed),
+            (None, _) => WorkResult::Skipped,
+        })
+    }
+}
+
+/// Let a pending refund end, whether or not the acquirer has been asked. `None` where it has ended before.
+pub async fn settle(
+    ctx: &Context,
+    moment: &WorkTime,
+    refund: refund::Model,
+    outcome: RefundOutcome,
+) -> Result<Option<Refund>, Error> {
+    let ending = EndRefundUnit { refund, outcome, now: moment.now(ctx), mark: moment.clock_update() };
+    ctx.store.write(ending, |tx, ending| ending.record(tx).boxed()).await
+}
+
+/// Let a pending refund end on request, whether or not the acquirer has been asked.
+///
+/// Refusals: `invalid_state`.
+pub async fn decide(
+    ctx: &Context,
+    account: &Account,
+    refund: refund::Model,
+    outcome: RefundOutcome,
+) -> Result<Refund, Error> {
+    let ending =
+        EndRefundUnit { refund, outcome, now: account.now, mark: OptionalClockUpdate::on_running_clock() };
+    let unit = idempotency::write(ctx, account, ending, |tx, ending| {
+        async move { ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into()) }.boxed()
+    });
+    unit.await
+}
+
+struct EndRefundUnit {
+    refund: refund::Model,
+    outcome: RefundOutcome,
+    now: Timestamp,
+    mark: OptionalClockUpdate,
+}
+
+impl EndRefundUnit {
+    /// `None` where it has ended before.
+    async fn record(&self, tx: &Tx) -> Result<Option<Refund>, Error> {
+        let refund = held(tx, &self.refund).await?;
+        let ended = end(tx, refund, self.outcome, self.now).await?;
+        if ended.is_some() {
+            self.mark.set(tx).await?;
+        }
+        Ok(ended)
+    }
+}
+
+/// The refund as it stands now, which nobody else moves before this commit.
+pub(super) async fn held(tx: &Tx, seen: &refund::Model) -> Result<refund::Model, Error> {
+    let refund = refund::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
+    let refund = refund.lock(LockType::NoKeyUpdate).one(tx).await?;
+    refund.ok_or_else(deleted)
+}
+
+/// Record how a held refund ends, with its event, and its money where it comes back.
+pub(super) async fn end(
+    tx: &Tx,
+    mut row: refund::Model,
+    outcome: RefundOutcome,
+    now: Timestamp,
+) -> Result<Option<Refund>, Error> {
+    let Some(step) = next(row.state, outcome.into()) else { return Ok(None) };
+    row.state = step.to;
+    row.submit_after = None;
+    row.settles_at = None;
+    update(tx, &row).await?;
+    tell_charge(tx, &row).await?;
+    if row.state == RefundState::Failed {
+        give_back(tx, &row, now);
+    }
+    let account = row.account_id;
+    let refund = Refund::from(row);
+    if let Some(event) = step.emits {
+        events::record(tx, account, now, event, &refund)?;
+    }
+    Ok(Some(refund))
+}
+
+/// Write where a held refund stands.
+pub(super) async fn update(tx: &Tx, row: &refund::Model) -> Result<(), Error> {
+    let update = refund::Entity::update_many()
+        .filter(Column::AccountId.eq(row.account_id))
+        .filter(Column::Id.eq(row.id))
+        .filter(Column::Attempt.eq(row.attempt))
+        .col_expr(Column::State, Expr::value(ActiveEnum::into_value(row.state)))
+        .col_expr(Column::SubmitAfter, Expr::value(row.submit_after.map(Timestamp::millis)))
+        .col_expr(Column::Announced, Expr::value(row.announced.map(ActiveEnum::into_value)))
+        .col_expr(Column::SettlesAt, Expr::value(row.settles_at.map(Timestamp::millis)));
+    if update.exec(tx).await?.rows_affected == 0 {
+        return Err(Error::internal("a refund moved under its lock"));
+    }
+    Ok(())
+}
+
+/// One pending refund less; what came back can be refunded again.
+async fn tell_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
+    use charge::Column;
+
+    let mut update = charge::Entity::update_many()
+        .filter(Column::AccountId.eq(refund.account_id))
+        .filter(Column::Id.eq(refund.charge_id))
+        .col_expr(Column::RefundsPending, Expr::col(Column::RefundsPending).sub(1));
+    if refund.state == RefundState::Failed {
+        let less = |column: Column, amount: i64| Expr::col(column).sub(amount);
+        update = update
+            .col_expr(Column::AmountRefunded, less(Column::AmountRefunded, refund.amount))
+            .col_expr(Column::SettlementRefunded, less(Column::SettlementRefunded, refund.settlement_amount));
+    }
+    update.exec(tx).await?;
+    Ok(())
+}
+
+/// It came from what was available, so it is available again today.
+fn give_back(tx: &Tx, refund: &refund::Model, now: Timestamp) {
+    let entry =
+        Entry { account: refund.account_id, kind: EntryKind::RefundReturn, source: refund.id.into(), now };
+    let amount = refund.settlement_amount;
+    ledger::record(tx, &entry, now.day(), amount, &[(Book::Refunds, -amount)]);
+}

@@ -1,0 +1,48 @@
+//! Settling the charges of subscriptions whose outcome nobody learnt (decisions 5, "Unknown outcome"). A first charge, or
+//! that of a reactivation, is reversed, because its caller was told that nothing was charged; a renewal stands.
+
+use entity::Timestamp;
+use entity::charge::{self, Column, Origin};
+use sea_orm::sea_query::SimpleExpr;
+use sea_orm::{ColumnTrait, Condition, Select};
+
+use super::bill::ran;
+use super::record_outcome::record_outcome;
+use crate::error::Error;
+use crate::services::charges::recover::{claim, creation, in_flight, lost, unsettled};
+use crate::services::context::Context;
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+
+/// Charges of subscriptions that are settled.
+pub struct SubscriptionRecoveryWork;
+
+impl DueWork for SubscriptionRecoveryWork {
+    type Entity = charge::Entity;
+    const NAME: &'static str = "unsettled_subscription";
+    const AT: Column = Column::CreatedAt;
+    const ID: Column = Column::Id;
+
+    fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
+        vec![lost(wall, of_subscriptions())]
+    }
+
+    /// A renewal that began during the move as well: the next one is counted from it.
+    fn of_account(reach: &ClockMoveRange) -> Select<charge::Entity> {
+        in_flight(reach, of_subscriptions(), Condition::any().add(Column::Origin.eq(Origin::Renewal)))
+    }
+
+    fn subject(row: &charge::Model) -> DueRow {
+        unsettled(row)
+    }
+
+    async fn work(ctx: &Context, moment: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
+        let Some(row) = claim(ctx, moment, row).await? else { return Ok(WorkResult::Skipped) };
+        let Some(verdict) = creation(ctx, moment, &row).await else { return Ok(WorkResult::Unanswered) };
+        ran(&record_outcome(ctx, moment, row, verdict).await?)
+    }
+}
+
+fn of_subscriptions() -> SimpleExpr {
+    Column::Origin.is_in([Origin::Subscription, Origin::Renewal])
+}

@@ -1,0 +1,55 @@
+//! Statements whose text is always the same. Putting a text of fifty columns together costs as much as running it, so what
+//! nearly every request asks is worded once for each database.
+
+use std::sync::OnceLock;
+
+use sea_orm::sea_query::SelectStatement;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement, Value};
+
+use super::Reader;
+use super::columns::FromColumns;
+
+/// The texts of a statement.
+pub struct CachedStatement {
+    sqlite: OnceLock<String>,
+    postgres: OnceLock<String>,
+}
+
+impl CachedStatement {
+    /// One that is not worded yet.
+    #[expect(clippy::new_without_default, reason = "it stands in statics")]
+    pub const fn new() -> Self {
+        Self { sqlite: OnceLock::new(), postgres: OnceLock::new() }
+    }
+
+    /// The one row that the statement finds with these values; `word` makes it, with the same values in the order in
+    /// which it says them.
+    pub async fn one<R: FromColumns>(
+        &self,
+        db: &Reader,
+        values: Vec<Value>,
+        word: impl FnOnce() -> SelectStatement,
+    ) -> Result<Option<R>, DbErr> {
+        let statement = self.statement(db.get_database_backend(), values, word);
+        Ok(db.records(statement).await?.pop())
+    }
+
+    /// The statement with these values, of which the same holds.
+    pub fn statement(
+        &self,
+        backend: DbBackend,
+        values: Vec<Value>,
+        word: impl FnOnce() -> SelectStatement,
+    ) -> Statement {
+        let text = if backend == DbBackend::Sqlite { &self.sqlite } else { &self.postgres };
+        // Where tests run, no text may go with other values than its own.
+        if cfg!(debug_assertions) {
+            let statement = backend.build(&word());
+            assert_eq!(statement.values.as_ref().map(|said| &said.0), Some(&values), "{}", statement.sql);
+            assert_eq!(text.get_or_init(|| statement.sql.clone()), &statement.sql);
+            return statement;
+        }
+        let text = text.get_or_init(|| backend.build(&word()).sql);
+        Statement::from_sql_and_values(backend, text, values)
+    }
+}

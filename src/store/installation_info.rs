@@ -1,0 +1,102 @@
+//! What a database says of itself before anything of it is touched: whoever has no business with it finds out in time.
+
+use migration::Migrator;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
+use uuid::Uuid;
+
+use super::connect::{self, ConnectError, Location};
+use super::inspect::steps;
+use super::integrity::is_corruption;
+use super::sqlite;
+use crate::vault::Wrapped;
+
+/// What an installed database, of any release, says of itself. An empty one says nothing.
+#[derive(Debug, Default)]
+pub struct InstallationInfo {
+    /// The environment it belongs to.
+    pub environment: Option<String>,
+    /// The seed with which it was begun, as [`Chance::fingerprint`](crate::runtime::random::RandomSource::fingerprint) names it, and how often it was since.
+    pub seed: Option<String>,
+    /// Its keys, wrapped by the operator's.
+    pub keys: Vec<FoundKey>,
+}
+
+/// One of its keys.
+#[derive(Debug)]
+pub struct FoundKey {
+    /// Its id.
+    pub id: Uuid,
+    /// What it is for.
+    pub purpose: String,
+    /// Itself.
+    pub wrapped: Wrapped,
+}
+
+/// Look, and change nothing.
+pub async fn read_installation(location: &Location) -> Result<InstallationInfo, ConnectError> {
+    match location {
+        Location::Sqlite { path } => {
+            connect::refuse_unusable(path)?;
+            if !path.exists() {
+                return Ok(InstallationInfo::default());
+            }
+            sqlite::refuse_other_name(path)?;
+            match ours(&connect::looker(path)?).await {
+                Err(ConnectError::Database(error)) if is_corruption(&error) => {
+                    Err(ConnectError::Damaged(path.clone()))
+                }
+                found => found,
+            }
+        }
+        Location::Postgres { url } => {
+            let looker = connect::patient(url).await?;
+            let found = ours(&looker).await;
+            looker.close().await?;
+            found
+        }
+    }
+}
+
+/// What one says that this release may go on with.
+async fn ours(looker: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {
+    let found = found(looker).await?;
+    let known = Migrator::names();
+    let later: Vec<_> = steps(looker).await?.into_iter().filter(|step| !known.contains(step)).collect();
+    if later.is_empty() { Ok(found) } else { Err(ConnectError::Later(later)) }
+}
+
+pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {
+    connect::refuse_foreign(looker).await?;
+    if !is_installed(looker).await? {
+        return Ok(InstallationInfo::default());
+    }
+    // Columns of the first step, which every release has.
+    let said = async |name: &str| {
+        let sql = format!("SELECT value FROM installation WHERE name = '{name}'");
+        let row = looker.query_one_raw(statement(looker, &sql)).await?;
+        row.map(|row| row.try_get("", "value")).transpose()
+    };
+    let (environment, seed) = (said("environment").await?, said("seed").await?);
+    let keys =
+        looker.query_all_raw(statement(looker, "SELECT id, purpose, wrapped_by, wrapped FROM vault_keys"));
+    let keys = keys.await?.into_iter().map(|row| {
+        let wrapped = Wrapped { by: row.try_get("", "wrapped_by")?, bytes: row.try_get("", "wrapped")? };
+        Ok(FoundKey { id: row.try_get("", "id")?, purpose: row.try_get("", "purpose")?, wrapped })
+    });
+    Ok(InstallationInfo { environment, seed, keys: keys.collect::<Result<_, DbErr>>()? })
+}
+
+/// A first migration that was killed may have left nothing but its record.
+pub(super) async fn is_installed(looker: &impl ConnectionTrait) -> Result<bool, DbErr> {
+    let sql = if looker.get_database_backend() == DbBackend::Postgres {
+        "SELECT count(*) AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('installation', 'vault_keys')"
+    } else {
+        "SELECT count(*) AS n FROM sqlite_master WHERE type = 'table' AND name IN ('installation', 'vault_keys')"
+    };
+    let row = looker.query_one_raw(statement(looker, sql)).await?;
+    Ok(row.map(|row| row.try_get::<i64>("", "n")).transpose()? == Some(2))
+}
+
+pub(super) fn statement(looker: &impl ConnectionTrait, sql: &str) -> Statement {
+    Statement::from_string(looker.get_database_backend(), sql)
+}

@@ -1,0 +1,136 @@
+//! A transaction that has begun, on either database.
+
+use sea_orm::{ConnectionTrait, DbErr, RuntimeErr};
+
+use super::connect::answered;
+use super::either::{Either, Origin};
+use super::postgres_pool::Transaction;
+use super::sqlite::WriteConnection;
+use super::write_buffer::WriteStatement;
+
+/// A transaction that has begun: on SQLite the state of the writer's only connection, on PostgreSQL a connection that
+/// it holds.
+pub(super) type OpenTransaction = Either<WriteConnection, Transaction>;
+
+/// Why a transaction is not known to be committed.
+#[derive(Debug)]
+pub(super) enum CommitError {
+    /// The database said no: nothing was committed.
+    Failed(DbErr),
+    /// The commit itself failed, or its answer is lost: it may have happened.
+    InDoubt(DbErr),
+}
+
+impl OpenTransaction {
+    /// Begin.
+    pub(super) async fn begin(origin: &Origin) -> Result<Self, DbErr> {
+        match origin {
+            Either::Sqlite(writing) => {
+                // A deferred transaction that reads first fails under load, whatever the busy time-out.
+                writing.0.say("BEGIN IMMEDIATE")?;
+                Ok(Self::Sqlite(writing.clone()))
+            }
+            Either::Postgres(connections) => {
+                let mut transaction = connections.transaction().await?;
+                transaction.begin().await?;
+                Ok(Self::Postgres(transaction))
+            }
+        }
+    }
+
+    /// Begin one of nothing but what is appended.
+    pub(super) async fn alone(origin: &Origin) -> Result<Self, DbErr> {
+        match origin {
+            Either::Sqlite(_) => Self::begin(origin).await,
+            // A single statement needs no beginning.
+            Either::Postgres(connections) => connections.transaction().await.map(Self::Postgres),
+        }
+    }
+
+    /// In which of the rows of a count or balance it writes: SQLite's writer needs one.
+    pub(super) fn slot(&self) -> i32 {
+        match self {
+            Self::Sqlite(_) => 0,
+            Self::Postgres(transaction) => transaction.slot,
+        }
+    }
+
+    /// Write what was appended, and commit. Whether webhooks were written.
+    pub(super) async fn commit(self, appended: Vec<WriteStatement>) -> Result<bool, CommitError> {
+        match self {
+            Self::Sqlite(writing) => {
+                let written = write(&writing, appended).await;
+                let committed = written.and_then(|told| writing.0.say("COMMIT").map(|()| told));
+                committed.map_err(|error| {
+                    roll_back(&writing.0);
+                    uncommitted(error)
+                })
+            }
+            Self::Postgres(mut transaction) => {
+                if !transaction.has_begun() {
+                    // A single statement is a transaction of its own.
+                    if appended.len() == 1 {
+                        return write(&transaction, appended).await.map_err(uncommitted);
+                    }
+                    transaction.begin().await.map_err(uncommitted)?;
+                }
+                let told = write(&transaction, appended).await.map_err(CommitError::Failed)?;
+                transaction.commit().await.map_err(uncommitted).map(|()| told)
+            }
+        }
+    }
+
+    /// Undo everything.
+    pub(super) async fn rollback(self) {
+        match self {
+            Self::Sqlite(writing) => roll_back(&writing.0),
+            // A connection that cannot roll back is dropped, which rolls back.
+            Self::Postgres(transaction) => drop(transaction.rollback().await),
+        }
+    }
+}
+
+async fn write(connection: &impl ConnectionTrait, appended: Vec<WriteStatement>) -> Result<bool, DbErr> {
+    let mut told = 0;
+    for writes in appended {
+        match writes {
+            WriteStatement::Rows(statement) => {
+                connection.execute_raw(statement).await?;
+            }
+            WriteStatement::Told(statement) => {
+                // Where it is a transaction of its own, this is its commit: the driver reads on until the server has said so.
+                let row = connection.query_one_raw(statement).await?;
+                told += row.map(|row| row.try_get::<i64>("", "told")).transpose()?.unwrap_or_default();
+            }
+        }
+    }
+    Ok(told > 0)
+}
+
+/// Whatever failed, the connection is out of its transaction afterwards.
+fn roll_back(writing: &WriteConnection) {
+    // It fails where the transaction has ended already, which is as well.
+    let _ = writing.say("ROLLBACK");
+}
+
+/// A database that answers did not commit; a broken connection or disk leaves a doubt.
+pub(super) fn uncommitted(error: DbErr) -> CommitError {
+    const DISK: [&str; 2] = ["10", "13"];
+    match answered(&error) {
+        // It was never sent: a value of ours that no column takes.
+        None if matches!(
+            error,
+            DbErr::Exec(RuntimeErr::Internal(_)) | DbErr::Query(RuntimeErr::Internal(_))
+        ) =>
+        {
+            CommitError::Failed(error)
+        }
+        // SQLite's extended codes carry the plain one in their low byte.
+        Some(code) if !DISK.contains(&plain(&code).as_str()) => CommitError::Failed(error),
+        Some(_) | None => CommitError::InDoubt(error),
+    }
+}
+
+fn plain(code: &str) -> String {
+    code.parse::<u32>().map_or_else(|_| code.to_owned(), |code| (code & 0xff).to_string())
+}

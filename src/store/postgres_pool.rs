@@ -1,0 +1,333 @@
+//! PostgreSQL's connections.
+//!
+//! The library's pool asks each connection that comes back to it whether it is still sound: one more round trip, and one
+//! more task, for each statement. Here is known how a statement ended, so a connection whose statement was answered is
+//! put aside for the next one. Only what was cut off goes back to the pool, which looks.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use sea_orm::sea_query::Values;
+use sea_orm::sqlx::{
+    self, AssertSqlSafe, Connection, Executor, PgConnection, PgPool, Postgres, pool::PoolConnection,
+};
+use sea_orm::{
+    ConnAcquireErr, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, ExecResult, QueryResult,
+    RuntimeErr, Statement,
+};
+use sea_query_sqlx::SqlxValues;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
+use super::statement_observer::show;
+use crate::limits::SLOTS;
+
+/// Connections for statements, fewer than the pool has: long looks take theirs from the pool.
+#[derive(Clone)]
+pub struct PostgresPool(Arc<Shared>);
+
+struct Shared {
+    pool: DatabaseConnection,
+    places: Arc<Semaphore>,
+    aside: Mutex<Vec<IdleConnection>>,
+}
+
+/// A connection, and what is known of it.
+struct PooledConnection {
+    connection: PoolConnection<Postgres>,
+    /// Since when its statements have had their plans.
+    planned: Instant,
+    slot: i32,
+}
+
+struct IdleConnection {
+    known: PooledConnection,
+    since: Instant,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let aside = self.aside.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // They would go back to the pool by a task, for which it may be too late.
+        aside.drain(..).for_each(|IdleConnection { known, .. }| drop(known.connection.leak()));
+    }
+}
+
+impl PostgresPool {
+    /// At most so many at once.
+    pub fn new(pool: DatabaseConnection, places: usize) -> Self {
+        let places = Arc::new(Semaphore::new(places));
+        Self(Arc::new(Shared { pool, places, aside: Mutex::default() }))
+    }
+
+    /// The library's pool.
+    pub fn pool(&self) -> &DatabaseConnection {
+        &self.0.pool
+    }
+
+    /// How many are put aside.
+    pub fn idle(&self) -> usize {
+        self.aside().len()
+    }
+
+    fn aside(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
+        self.0.aside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn lend(&self) -> Result<ConnectionGuard, DbErr> {
+        let places = Arc::clone(&self.0.places);
+        let place = tokio::time::timeout(ACQUIRE_TIMEOUT, places.acquire_owned()).await;
+        let place = place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))?;
+        let place = place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))?;
+        // The one that was used last: it is warm, and the others may rest.
+        let last = self.aside().pop();
+        let known = match last {
+            Some(aside) => aside.tested().await,
+            None => None,
+        };
+        let known = match known {
+            Some(known) => known,
+            None => {
+                PooledConnection::of(self.0.pool.get_postgres_connection_pool()).await.map_err(unacquired)?
+            }
+        };
+        Ok(ConnectionGuard {
+            known: Some(known),
+            answered: true,
+            in_transaction: false,
+            home: self.clone(),
+            _place: place,
+        })
+    }
+
+    /// The row of a statement that is planned for its values, each time.
+    pub async fn one_planned(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        // What is kept prepared has one plan for all values, once it has been asked for a few times.
+        self.lend().await?.query_one(query(statement).persistent(false)).await
+    }
+
+    /// A transaction that begins when it is told to, and may be a single statement without beginning at all.
+    pub(super) async fn transaction(&self) -> Result<Transaction, DbErr> {
+        let lent = self.lend().await?;
+        Ok(Transaction { slot: lent.slot(), lent: tokio::sync::Mutex::new(lent) })
+    }
+}
+
+impl PooledConnection {
+    /// One more of the pool's. Its slot is its number among the database's sessions of this moment: of the transactions under way,
+    /// whichever server's they are, hardly any two write to the same one as long as there are no more sessions than slots.
+    async fn of(pool: &PgPool) -> Result<Self, sqlx::Error> {
+        const NUMBER: &str = "SELECT number FROM pg_stat_get_backend_idset() AS number \
+             WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
+        let mut connection = pool.acquire().await?;
+        let number: Option<i32> = sqlx::query_scalar(NUMBER).fetch_optional(&mut *connection).await?;
+        let slot = number.unwrap_or_default().rem_euclid(i32::from(SLOTS));
+        Ok(Self { connection, planned: Instant::now(), slot })
+    }
+}
+
+impl IdleConnection {
+    /// The connection, and since when its plans are what they are. A dead one is noticed by its first statement, which fails;
+    /// one that has rested for long is asked before.
+    ///
+    /// Plans are made anew after a while. What was planned before a table was analysed for the first time is planned again when
+    /// it is, but so early that a busy connection still knows nothing of the table: by such a plan a search would read
+    /// the whole account, for as long as the connection lives.
+    async fn tested(self) -> Option<PooledConnection> {
+        let Self { mut known, since } = self;
+        if known.planned.elapsed() >= PLANNED_ANEW_AFTER {
+            known.connection.execute("DISCARD PLANS").await.ok()?;
+            known.planned = Instant::now();
+        } else if since.elapsed() >= TESTED_AFTER_IDLE {
+            known.connection.ping().await.ok()?;
+        }
+        Some(known)
+    }
+}
+
+fn unacquired(error: sqlx::Error) -> DbErr {
+    if matches!(error, sqlx::Error::PoolTimedOut) {
+        return DbErr::ConnectionAcquire(ConnAcquireErr::Timeout);
+    }
+    DbErr::Conn(RuntimeErr::SqlxError(error.into()))
+}
+
+type Query = sqlx::query::Query<'static, Postgres, SqlxValues>;
+
+/// A connection in use.
+struct ConnectionGuard {
+    /// There until it is dropped.
+    known: Option<PooledConnection>,
+    /// Whether its last statement was.
+    answered: bool,
+    in_transaction: bool,
+    home: PostgresPool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Drop for ConnectionGuard {
+    fn drop(&mut self) {
+        let Some(mut known) = self.known.take() else { return };
+        if self.in_transaction {
+            // Nobody ended it: the server does, as the connection goes.
+            known.connection.close_on_drop();
+        } else if self.answered {
+            self.home.aside().push(IdleConnection { known, since: Instant::now() });
+        }
+    }
+}
+
+impl ConnectionGuard {
+    fn slot(&self) -> i32 {
+        self.known.as_ref().map_or(0, |known| known.slot)
+    }
+
+    /// Do something on the connection. Unless it comes to an end with the server's answer, the connection is not used
+    /// again as it is.
+    async fn with<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
+        let known = self.known.as_mut().ok_or(sqlx::Error::PoolClosed)?;
+        self.answered = false;
+        let done = work(&mut known.connection).await;
+        self.answered = done.as_ref().err().is_none_or(goes_on);
+        if !self.answered {
+            // What has befallen this one may have befallen them all.
+            drop(std::mem::take(&mut *self.home.aside()));
+        }
+        done
+    }
+
+    /// Without preparing it.
+    async fn run(&mut self, sql: &str) -> Result<ExecResult, DbErr> {
+        let sql = AssertSqlSafe(sql.to_owned());
+        let done = self.with(async |connection| connection.execute(sql).await).await;
+        done.map(Into::into).map_err(unexecuted)
+    }
+
+    async fn execute(&mut self, statement: Statement) -> Result<ExecResult, DbErr> {
+        let query = query(statement);
+        let done = self.with(async |connection| query.execute(connection).await).await;
+        done.map(Into::into).map_err(unexecuted)
+    }
+
+    async fn query_one(&mut self, query: Query) -> Result<Option<QueryResult>, DbErr> {
+        let found = self.with(async |connection| query.fetch_optional(connection).await).await;
+        Ok(found.map_err(unanswered)?.map(Into::into))
+    }
+
+    async fn query_all(&mut self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        let query = query(statement);
+        let found = self.with(async |connection| query.fetch_all(connection).await).await;
+        Ok(found.map_err(unanswered)?.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Whether a connection goes on after an error: the server has answered, and is not about to stop.
+fn goes_on(error: &sqlx::Error) -> bool {
+    let answer = error.as_database_error();
+    answer.is_some_and(|answer| answer.code().is_none_or(|code| !code.starts_with("57P")))
+}
+
+/// Prepared once a connection, unless it has more values than that. Those are rows of which no two batches have as many: each
+/// number would be a text of its own, kept by the connection and by its server, and hardly ever asked for again.
+const PREPARED_VALUES_MAX: usize = 256;
+
+fn query(statement: Statement) -> Query {
+    show(&statement);
+    let Statement { sql, values, .. } = statement;
+    let values = values.unwrap_or(Values(Vec::new()));
+    let is_kept = values.0.len() <= PREPARED_VALUES_MAX;
+    sqlx::query_with(AssertSqlSafe(sql), SqlxValues(values)).persistent(is_kept)
+}
+
+fn unexecuted(error: sqlx::Error) -> DbErr {
+    DbErr::Exec(RuntimeErr::SqlxError(error.into()))
+}
+
+fn unanswered(error: sqlx::Error) -> DbErr {
+    DbErr::Query(RuntimeErr::SqlxError(error.into()))
+}
+
+#[async_trait]
+impl ConnectionTrait for PostgresPool {
+    fn get_database_backend(&self) -> DbBackend {
+        DbBackend::Postgres
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.lend().await?.execute(statement).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.lend().await?.run(sql).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.lend().await?.query_one(query(statement)).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.lend().await?.query_all(statement).await
+    }
+}
+
+/// A transaction under way. Dropped, it is undone.
+pub(super) struct Transaction {
+    lent: tokio::sync::Mutex<ConnectionGuard>,
+    /// Where its counts and credits go.
+    pub slot: i32,
+}
+
+impl Transaction {
+    /// Whether a statement is not a transaction of its own.
+    pub fn has_begun(&mut self) -> bool {
+        self.lent.get_mut().in_transaction
+    }
+
+    pub async fn begin(&mut self) -> Result<(), DbErr> {
+        let lent = self.lent.get_mut();
+        lent.in_transaction = true;
+        lent.run("BEGIN").await.map(drop)
+    }
+
+    pub async fn commit(self) -> Result<(), DbErr> {
+        self.end("COMMIT").await
+    }
+
+    pub async fn rollback(self) -> Result<(), DbErr> {
+        self.end("ROLLBACK").await
+    }
+
+    async fn end(self, how: &str) -> Result<(), DbErr> {
+        let mut lent = self.lent.into_inner();
+        lent.run(how).await?;
+        lent.in_transaction = false;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Transaction {
+    fn get_database_backend(&self) -> DbBackend {
+        DbBackend::Postgres
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.lent.lock().await.execute(statement).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.lent.lock().await.run(sql).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.lent.lock().await.query_one(query(statement)).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.lent.lock().await.query_all(statement).await
+    }
+}

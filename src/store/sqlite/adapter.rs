@@ -1,0 +1,69 @@
+//! sea-orm's way to SQLite: its statements, run in whatever way the connection at hand is to be used.
+
+use std::future::Future;
+
+use async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, Statement};
+use tokio::task::spawn_blocking;
+
+use super::super::columns::FromColumns;
+use super::super::statement_observer::show;
+use super::connection::{Connection, Run};
+use super::readers::Readers;
+
+/// Something that has a connection on which a statement can run.
+pub(in crate::store) trait StatementRunner: Send + Sync {
+    /// Run it, now or when it is its turn.
+    fn run<T: Send + 'static>(
+        &self,
+        statement: Statement,
+        run: Run<T>,
+    ) -> impl Future<Output = Result<T, DbErr>> + Send;
+}
+
+/// sea-orm's view of it.
+#[derive(Clone)]
+pub struct SqliteAdapter<D>(pub(in crate::store) D);
+
+impl SqliteAdapter<Readers> {
+    /// What is read of all rows that a statement finds.
+    pub async fn records<R: FromColumns>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
+        show(&statement);
+        self.0.run(statement, Connection::records).await
+    }
+}
+
+#[async_trait]
+impl<D: StatementRunner> ConnectionTrait for SqliteAdapter<D> {
+    fn get_database_backend(&self) -> DbBackend {
+        DbBackend::Sqlite
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        show(&statement);
+        self.0.run(statement, Connection::execute).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        let text = Statement::from_string(DbBackend::Sqlite, sql);
+        self.0.run(text, |connection, text| connection.execute_all(&text.sql)).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        show(&statement);
+        self.0.run(statement, Connection::query_one).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        show(&statement);
+        self.0.run(statement, Connection::query_all).await
+    }
+}
+
+/// Begin on a thread that may wait what may take its time.
+pub(super) fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, DbErr> + Send + 'static,
+) -> impl Future<Output = Result<T, DbErr>> + Send {
+    let begun = spawn_blocking(work);
+    async { begun.await.map_err(|error| DbErr::Custom(error.to_string()))? }
+}

@@ -1,0 +1,253 @@
+//! The courier delivers webhooks, each endpoint at its own pace, so that a slow or dead one delays nobody else's.
+//!
+//! What this process commits comes to it at once, and leased; what else is due (retries, replays, what another
+//! copy left) it looks for every second. Per endpoint some deliveries are under way and some webhooks wait in memory;
+//! the rest waits in the table, and the look leaves out the endpoints that have enough.
+
+mod lanes;
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use entity::WebhookEndpointToken;
+use futures::FutureExt;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::error::Error;
+use crate::limits::{DELIVERIES_MAX, WEBHOOK_BATCH};
+use crate::services::Ctx;
+use crate::services::webhooks::{self, DeliveryAttempt, DueWebhook, LeasedWebhook};
+use crate::store::OutboxEvent;
+use lanes::{DeliveryPermits, EndpointLane, Last};
+
+const PAUSE: Duration = Duration::from_secs(1);
+/// Into how many parts the deliveries that may still begin are shared out.
+const SHARES: usize = 32;
+
+/// Workers at work.
+pub struct WorkerHandles {
+    loops: [JoinHandle<()>; 2],
+    recorder: JoinHandle<()>,
+}
+
+impl WorkerHandles {
+    /// Once nothing is under way any more: write down what came of the last deliveries.
+    pub async fn stop(self) {
+        // With them goes whoever could still bring an outcome.
+        for it in self.loops {
+            it.abort();
+            let _ = it.await;
+        }
+        let _ = self.recorder.await;
+    }
+}
+
+/// Start delivering. When the process stops, what is under way may finish; the leases of the rest run out.
+pub fn start(ctx: &Ctx) -> WorkerHandles {
+    let (outcomes, recorded) = mpsc::channel(DELIVERIES_MAX);
+    let courier = Arc::new(WebhookDispatcher {
+        ctx: Ctx::clone(ctx),
+        lanes: Mutex::default(),
+        turns: DeliveryPermits::default(),
+        outcomes,
+        room: Notify::new(),
+    });
+    let announcements = ctx.store.listen(Arc::clone(&ctx.clock));
+    WorkerHandles {
+        loops: [
+            tokio::spawn(Arc::clone(&courier).receive_committed(announcements)),
+            tokio::spawn(courier.poll()),
+        ],
+        recorder: tokio::spawn(record(Ctx::clone(ctx), recorded)),
+    }
+}
+
+struct WebhookDispatcher {
+    ctx: Ctx,
+    lanes: Mutex<HashMap<WebhookEndpointToken, EndpointLane>>,
+    turns: DeliveryPermits,
+    outcomes: mpsc::Sender<DeliveryAttempt>,
+    /// Rung when an endpoint that had enough has room again.
+    room: Notify,
+}
+
+impl WebhookDispatcher {
+    fn lanes(&self) -> MutexGuard<'_, HashMap<WebhookEndpointToken, EndpointLane>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The process waits for what is under way, and for nothing else.
+    fn stopping(&self) -> bool {
+        self.ctx.tasks.is_closed()
+    }
+
+    /// Deliver what this process commits.
+    async fn receive_committed(self: Arc<Self>, mut announcements: mpsc::Receiver<OutboxEvent>) {
+        let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
+        while announcements.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
+            match webhooks::announced(&self.ctx, &batch).await {
+                Ok(parcels) => self.take_all(parcels).await,
+                // Their leases run out.
+                Err(error) => tracing::error!(%error, "announced webhooks were not read"),
+            }
+            batch.clear();
+        }
+    }
+
+    /// Look for what else is due.
+    async fn poll(self: Arc<Self>) {
+        while !self.stopping() {
+            match self.poll_once().await {
+                // More may wait.
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => tracing::error!(%error, "due webhooks were not found"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PAUSE) => {}
+                () = self.ctx.due_webhooks.notified() => {}
+                () = self.room.notified() => {}
+            }
+        }
+    }
+
+    /// Take what is due and has room. Says whether to look again at once.
+    async fn poll_once(self: &Arc<Self>) -> Result<bool, Error> {
+        let now = Instant::now();
+        let busy: Vec<_> = {
+            let mut lanes = self.lanes();
+            lanes.retain(|_, lane| lane.is_needed(now));
+            lanes.iter().filter(|(_, lane)| lane.room() == 0).map(|(&endpoint, _)| endpoint).collect()
+        };
+        let found = webhooks::due(&self.ctx, &busy).await?;
+        let many = found.len() >= WEBHOOK_BATCH;
+        let parcels = webhooks::lease(&self.ctx, self.with_room(found)).await?;
+        self.take_all(parcels).await;
+        Ok(many)
+    }
+
+    /// Of what was found, what its endpoints have room for.
+    fn with_room(&self, mut found: Vec<DueWebhook>) -> Vec<DueWebhook> {
+        let mut lanes = self.lanes();
+        let mut planned = HashMap::<WebhookEndpointToken, usize>::new();
+        found.retain(|it| {
+            let planned = planned.entry(it.endpoint).or_default();
+            *planned += 1;
+            let Some(lane) = lanes.get_mut(&it.endpoint) else { return true };
+            let fits = *planned <= lane.room();
+            lane.more |= !fits;
+            fits
+        });
+        found
+    }
+
+    /// Deliver these, soon; give back what there is no room for.
+    async fn take_all(self: &Arc<Self>, parcels: Vec<LeasedWebhook>) {
+        let returned: Vec<_> = parcels.into_iter().filter_map(|parcel| self.take(parcel)).collect();
+        if let Err(error) = webhooks::release(&self.ctx, returned).await {
+            // Their leases run out.
+            tracing::error!(%error, "webhooks were not given back");
+        }
+    }
+
+    fn take(self: &Arc<Self>, parcel: LeasedWebhook) -> Option<LeasedWebhook> {
+        if self.stopping() {
+            return Some(parcel);
+        }
+        let mut lanes = self.lanes();
+        let lane = lanes.entry(parcel.endpoint).or_default();
+        if lane.room() == 0 {
+            lane.more = true;
+            return Some(parcel);
+        }
+        if lane.in_flight < self.share_of(lane) {
+            lane.in_flight += 1;
+            self.begin(parcel);
+        } else {
+            lane.waiting.push_back(parcel);
+        }
+        None
+    }
+
+    /// How many deliveries an endpoint may have under way: fewer, the more all of them have together.
+    fn share_of(&self, lane: &EndpointLane) -> usize {
+        let fair = 1 + self.turns.left() / SHARES;
+        lane.under_way_max().min(fair)
+    }
+
+    fn begin(self: &Arc<Self>, parcel: LeasedWebhook) {
+        self.ctx.tasks.spawn(Arc::clone(self).run_lane(parcel));
+    }
+
+    /// Deliver one webhook after another, as long as the endpoint has any.
+    async fn run_lane(self: Arc<Self>, parcel: LeasedWebhook) {
+        let endpoint = parcel.endpoint;
+        let mut next = Some(parcel);
+        while let Some(parcel) = next {
+            // Whatever becomes of one delivery, its lane goes on.
+            let delivered = AssertUnwindSafe(self.deliver(parcel)).catch_unwind().await;
+            let accepted = delivered.unwrap_or_else(|_| {
+                tracing::error!("a delivery panicked");
+                None
+            });
+            let mut after = self.after(endpoint, accepted).into_iter();
+            next = after.next();
+            after.for_each(|parcel| self.begin(parcel));
+        }
+    }
+
+    /// Whether it was accepted; `None` if it was not sent.
+    async fn deliver(&self, parcel: LeasedWebhook) -> Option<bool> {
+        let proven = self.lanes().get(&parcel.endpoint).is_some_and(EndpointLane::is_proven);
+        let _turn = self.turns.take(proven).await;
+        match webhooks::send(&self.ctx, parcel).await {
+            Ok(Some(delivered)) => {
+                let accepted = delivered.accepted();
+                // Nobody receives only when the process ends.
+                let _ = self.outcomes.send(delivered).await;
+                Some(accepted)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                tracing::error!(%error, "a webhook was not sent");
+                None
+            }
+        }
+    }
+
+    /// What is to be delivered now that one delivery is over: by whoever made it, and where an endpoint accepts again,
+    /// by others.
+    fn after(&self, endpoint: WebhookEndpointToken, accepted: Option<bool>) -> Vec<LeasedWebhook> {
+        let mut lanes = self.lanes();
+        let Some(lane) = lanes.get_mut(&endpoint) else { return Vec::new() };
+        if let Some(accepted) = accepted {
+            lane.last = Some(Last { accepted, at: Instant::now() });
+        }
+        lane.in_flight -= 1;
+        let mut next = Vec::new();
+        while lane.in_flight < self.share_of(lane) && !self.stopping() {
+            let Some(parcel) = lane.waiting.pop_front() else { break };
+            lane.in_flight += 1;
+            next.push(parcel);
+        }
+        if lane.waiting.is_empty() && std::mem::take(&mut lane.more) {
+            self.room.notify_one();
+        }
+        next
+    }
+}
+
+/// Write down what came of deliveries, all that there is at a time.
+async fn record(ctx: Ctx, mut outcomes: mpsc::Receiver<DeliveryAttempt>) {
+    let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
+    while outcomes.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
+        if let Err(error) = webhooks::record(&ctx, std::mem::take(&mut batch)).await {
+            // They are delivered once more when their leases run out.
+            tracing::error!(%error, "outcomes of webhooks were not recorded");
+        }
+    }
+}

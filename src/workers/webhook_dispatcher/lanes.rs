@@ -1,0 +1,118 @@
+//! How fast endpoints are delivered to: how much of one is under way and waits, and whose turn it is among all.
+
+use std::collections::VecDeque;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+use crate::limits::{
+    DELIVERIES_MAX, DELIVERIES_UNPROVEN_MAX, ENDPOINT_REMEMBERED, WEBHOOKS_UNDER_WAY_MAX,
+    WEBHOOKS_WAITING_MAX,
+};
+use crate::services::webhooks::LeasedWebhook;
+
+/// Deliveries of all endpoints together.
+pub struct DeliveryPermits {
+    all: Semaphore,
+    /// Those to endpoints of which nobody knows that they answer. However many of them hang, others have turns left.
+    unproven: Semaphore,
+}
+
+impl Default for DeliveryPermits {
+    fn default() -> Self {
+        Self { all: Semaphore::new(DELIVERIES_MAX), unproven: Semaphore::new(DELIVERIES_UNPROVEN_MAX) }
+    }
+}
+
+impl DeliveryPermits {
+    /// How many more deliveries may begin.
+    pub fn left(&self) -> usize {
+        self.all.available_permits()
+    }
+
+    /// Wait for a turn.
+    pub async fn take(&self, proven: bool) -> (Option<SemaphorePermit<'_>>, SemaphorePermit<'_>) {
+        let unproven = async || self.unproven.acquire().await.expect("it is never closed");
+        let unproven = if proven { None } else { Some(unproven().await) };
+        (unproven, self.all.acquire().await.expect("it is never closed"))
+    }
+}
+
+/// What came of the last delivery.
+#[derive(Clone, Copy)]
+pub struct Last {
+    pub accepted: bool,
+    pub at: Instant,
+}
+
+/// One endpoint's deliveries.
+#[derive(Default)]
+pub struct EndpointLane {
+    pub in_flight: usize,
+    pub waiting: VecDeque<LeasedWebhook>,
+    pub last: Option<Last>,
+    /// More of its webhooks are due than there was room for.
+    pub more: bool,
+}
+
+impl EndpointLane {
+    fn fails(&self) -> bool {
+        self.last.is_some_and(|last| !last.accepted)
+    }
+
+    /// Whether its last delivery was accepted.
+    pub fn is_proven(&self) -> bool {
+        self.last.is_some_and(|last| last.accepted)
+    }
+
+    /// An endpoint that fails is asked by one delivery at a time, until it accepts one.
+    pub fn under_way_max(&self) -> usize {
+        if self.fails() { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
+    }
+
+    /// Whether there is anything to know about the endpoint. One that was deleted is heard of no more.
+    pub fn is_needed(&self, now: Instant) -> bool {
+        self.in_flight > 0 || self.last.is_some_and(|last| now < last.at + ENDPOINT_REMEMBERED)
+    }
+
+    /// How many more webhooks it takes. While it fails, few wait in memory.
+    pub fn room(&self) -> usize {
+        let waiting_max = if self.fails() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
+        (self.under_way_max() + waiting_max).saturating_sub(self.in_flight + self.waiting.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn an_endpoint_is_forgotten_once_nothing_was_sent_to_it_for_long() {
+        let at = Instant::now();
+        for accepted in [true, false] {
+            let idle = EndpointLane { last: Some(Last { accepted, at }), ..EndpointLane::default() };
+            assert!(idle.is_needed(at));
+            assert!(idle.is_needed(at + ENDPOINT_REMEMBERED - Duration::from_millis(1)));
+            assert!(!idle.is_needed(at + ENDPOINT_REMEMBERED));
+            let busy = EndpointLane { in_flight: 1, ..idle };
+            assert!(busy.is_needed(at + ENDPOINT_REMEMBERED * 2));
+        }
+        assert!(!EndpointLane::default().is_needed(at));
+    }
+
+    // Without a runtime: its tasks pause after so many turns, whether there are more or not.
+    #[test]
+    fn however_many_endpoints_hang_one_that_answers_has_its_turn() {
+        let turns = DeliveryPermits::default();
+        let mut hanging: Vec<_> = std::iter::from_fn(|| turns.take(false).now_or_never()).collect();
+        assert_eq!(hanging.len(), DELIVERIES_UNPROVEN_MAX);
+        let answering: Vec<_> = std::iter::from_fn(|| turns.take(true).now_or_never()).collect();
+        assert_eq!(answering.len(), DELIVERIES_MAX - DELIVERIES_UNPROVEN_MAX);
+        hanging.pop();
+        assert!(turns.take(false).now_or_never().is_some());
+    }
+}

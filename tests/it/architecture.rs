@@ -1,0 +1,406 @@
+//! The walls of the house, kept over the project's own sources: which room may name which, and what stands nowhere.
+//!
+//! Each rule carries a sample that it must catch and one that it must let pass.
+
+use std::path::{Path, PathBuf};
+
+/// What a rule finds: the line, and what is wrong there.
+type Found = Vec<(usize, String)>;
+
+struct Rule {
+    name: &'static str,
+    /// Which files the rule is about.
+    covers: fn(&str) -> bool,
+    /// The folder or file whose existence means that the rule must cover something.
+    wakes: &'static str,
+    find: fn(&str, &str) -> Found,
+    /// Path and text that break the rule, and others that keep it.
+    bad: &'static [(&'static str, &'static str)],
+    good: &'static [(&'static str, &'static str)],
+}
+
+const LINES_MAX: usize = 500;
+const TEST_LINES_MAX: usize = 900;
+
+/// Where a float is no money, and what it is.
+const FLOATS: &[(&str, &str)] = &[
+    ("src/http/metrics.rs", "seconds of a histogram"),
+    ("src/http/representations.rs", "how much a client likes a coding: the weights of Accept-Encoding"),
+    ("src/params/collect.rs", "JSON numbers that are no integers are refused"),
+    ("src/params/complaints.rs", "validator's bounds may be floats"),
+    ("src/params/tests.rs", "JSON numbers that are no integers are refused"),
+    ("src/params/values.rs", "JSON numbers that are no integers are refused"),
+    ("tests/it/requests/anything.rs", "JSON numbers of any kind are sent"),
+];
+
+/// Files whose text holds what the rules look for.
+const SAMPLES: &str = "tests/it/architecture.rs";
+
+const RULES: &[Rule] = &[
+    Rule {
+        name: "http decodes, calls and wraps: no query",
+        covers: |path| in_room(path, "http"),
+        wakes: "src/http",
+        find: |_, text| crates(text, &["sea_orm"]),
+        bad: &[("src/http/charges.rs", "use sea_orm::EntityTrait;\n")],
+        good: &[("src/http/charges.rs", "// sea_orm is not for us\nuse crate::services::charges;\n")],
+    },
+    Rule {
+        name: "services know no HTTP",
+        covers: |path| in_room(path, "services"),
+        wakes: "src/services",
+        find: |_, text| [crates(text, &["axum", "utoipa"]), rooms(text, &["http"])].concat(),
+        bad: &[
+            ("src/services/charges/capture.rs", "fn f(_: axum::Json<u8>) {}\n"),
+            ("src/services/charges.rs", "use utoipa::ToSchema;\n"),
+            ("src/services.rs", "use crate::http::auth::Account;\n"),
+            ("src/services/cards.rs", "use crate::{\n    error::Error,\n    http::{self, auth},\n};\n"),
+            ("src/services/cards.rs", "use super::super::http;\n"),
+        ],
+        good: &[(
+            "src/services/charges.rs",
+            "use crate::{views::{charge, http}, error::Error};\nlet http = 1;\n",
+        )],
+    },
+    Rule {
+        name: "views know neither services nor http",
+        covers: |path| in_room(path, "views"),
+        wakes: "src/views",
+        find: |_, text| rooms(text, &["services", "http"]),
+        bad: &[
+            ("src/views/charge.rs", "crate::services::fees::of(1)\n"),
+            ("src/views/mod.rs", "use crate::http;\n"),
+        ],
+        good: &[("src/views/charge.rs", "use entity::charge;\nuse crate::error::Error;\n")],
+    },
+    Rule {
+        name: "leaves know no room",
+        covers: is_leaf,
+        wakes: "src/limits.rs",
+        find: |_, text| rooms(text, &["services", "http", "views"]),
+        bad: &[
+            ("src/error.rs", "use crate::views::error::Body;\n"),
+            ("src/error/catalogue.rs", "use super::super::services::charges;\n"),
+            ("src/params/tree.rs", "use crate::{http, limits};\n"),
+        ],
+        good: &[("src/limits.rs", "use entity::Amount;\n")],
+    },
+    Rule {
+        name: "workers are loops that call services",
+        covers: |path| in_room(path, "workers"),
+        wakes: "src/workers",
+        find: |_, text| {
+            [crates(text, &["axum", "sea_orm", "utoipa"]), rooms(text, &["http", "views"])].concat()
+        },
+        bad: &[
+            ("src/workers/webhooks.rs", "use crate::http::Reply;\n"),
+            ("src/workers.rs", "use sea_orm::Set;\n"),
+        ],
+        good: &[("src/workers.rs", "use crate::services::webhooks;\n")],
+    },
+    Rule {
+        name: "commands open the database and call services",
+        covers: |path| in_room(path, "commands"),
+        wakes: "src/commands",
+        find: |_, text| crates(text, &["axum", "sea_orm", "utoipa"]),
+        bad: &[("src/commands/ledger.rs", "use sea_orm::EntityTrait;\n")],
+        good: &[("src/commands/ledger.rs", "use card_payments::services::ledger;\n")],
+    },
+    Rule {
+        name: "entity and migration stand below the server",
+        covers: |path| path.starts_with("entity/") || path.starts_with("migration/"),
+        wakes: "entity",
+        find: |_, text| crates(text, &["card_payments"]),
+        bad: &[("entity/src/charge.rs", "use card_payments::runtime::clock;\n")],
+        good: &[("entity/src/charge.rs", "use sea_orm::entity::prelude::*;\n")],
+    },
+    Rule {
+        name: "a file is read in one sitting",
+        covers: |_| true,
+        wakes: "src",
+        find: too_long,
+        bad: &[("src/error.rs", LONG), ("tests/it/charges.rs", VERY_LONG)],
+        good: &[("tests/it/charges.rs", LONG)],
+    },
+    Rule {
+        name: "a module is named after what it holds",
+        covers: |path| path != SAMPLES,
+        wakes: "src",
+        find: drawers,
+        bad: &[
+            ("src/utils.rs", ""),
+            ("src/http/helpers/mod.rs", ""),
+            ("tests/it/common/mod.rs", ""),
+            ("src/error.rs", "fn f() {}\npub(crate) mod misc {\n}\n"),
+        ],
+        good: &[("src/http/extract.rs", "mod body;\n")],
+    },
+    Rule {
+        name: "nothing is left undone",
+        covers: |path| path != SAMPLES,
+        wakes: "src",
+        find: undone,
+        bad: &[
+            ("src/error.rs", "fn f() { todo!() }\n"),
+            ("src/error.rs", "fn f() { unimplemented!(\"x\") }\n"),
+            ("tests/it/charges.rs", "#[ignore = \"slow\"]\n"),
+            ("src/error.rs", "// Good enough for now.\n"),
+            ("src/error.rs", "// TODO: more\n"),
+            ("src/error.rs", "// FIXME\n"),
+        ],
+        good: &[("src/error.rs", "for now in times {}\n/// The terms hold for nowhere else.\n")],
+    },
+    Rule {
+        name: "time comes from the clock",
+        covers: |path| path != "src/runtime/clock.rs" && path != SAMPLES,
+        wakes: "src",
+        find: |_, text| {
+            matching(text, |line| {
+                ["Utc::now", "Local::now", "SystemTime::now", "CURRENT_TIMESTAMP", "current_timestamp()"]
+                    .into_iter()
+                    .find(|clock| line.contains(clock))
+                    .map(|clock| {
+                        format!("{clock}: take the time from the clock, tests must be able to move it")
+                    })
+            })
+        },
+        bad: &[
+            ("src/services/charges.rs", "let now = Utc::now();\n"),
+            ("tests/it/charges.rs", "let now = std::time::SystemTime::now();\n"),
+            ("migration/src/first.rs", ".default(Expr::current_timestamp())\n"),
+        ],
+        good: &[("src/services/charges.rs", "let now = clock.now();\n// not Utc::now\n")],
+    },
+    Rule {
+        name: "tests move the clock instead of waiting",
+        // The harness waits for processes and sockets, which have no clock of ours; so do programs that are killed.
+        covers: |path| {
+            let waits = ["tests/it/harness/", "tests/it/crashes"];
+            path.starts_with("tests/") && !waits.iter().any(|room| path.starts_with(room)) && path != SAMPLES
+        },
+        wakes: "tests",
+        find: |_, text| {
+            matching(text, |line| {
+                line.contains("sleep(").then(|| "a sleep: move the clock instead".to_owned())
+            })
+        },
+        bad: &[("tests/it/charges.rs", "tokio::time::sleep(second).await;\n")],
+        good: &[("tests/it/charges.rs", "app.clock.advance(days(7));\n")],
+    },
+    Rule {
+        name: "money is an integer",
+        covers: |path| path != SAMPLES && !FLOATS.iter().any(|(allowed, _)| *allowed == path),
+        wakes: "src",
+        find: |_, text| {
+            matching(text, |line| {
+                let float =
+                    ["f64", "f32"].into_iter().find(|float| words(line).any(|word| is_float(word, float)))?;
+                Some(format!(
+                    "{float}: money is an integer, percentages are exact; other uses are listed with a reason"
+                ))
+            })
+        },
+        bad: &[
+            ("src/services/fees.rs", "let fee = amount as f64 * 0.0175;\n"),
+            ("entity/src/a.rs", "1.5_f32\n"),
+        ],
+        good: &[
+            ("src/http/metrics.rs", "seconds.as_secs_f64()\n"),
+            ("src/error.rs", "// no f64\nlet ff64 = 1;\n"),
+        ],
+    },
+];
+
+fn in_room(path: &str, room: &str) -> bool {
+    let inside = path.strip_prefix("src/").and_then(|path| path.strip_prefix(room));
+    inside.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+fn is_leaf(path: &str) -> bool {
+    let single = ["src/limits.rs", "src/runtime/clock.rs", "src/config.rs"].contains(&path);
+    single
+        || ["error", "params", "config", "clock", "outbound", "trace", "wallet"]
+            .iter()
+            .any(|leaf| in_room(path, leaf))
+}
+
+/// The lines of code that `wrong` has something to say about; whole-line comments may speak of anything.
+fn matching(text: &str, wrong: impl Fn(&str) -> Option<String>) -> Found {
+    let code = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+    code.filter_map(|(index, line)| Some((index + 1, wrong(line)?))).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+}
+
+/// `f64` itself, a literal such as `1_f64`, and `as_secs_f64`.
+fn is_float(word: &str, float: &str) -> bool {
+    word.strip_suffix(float)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with(|c: char| c == '_' || c.is_numeric()))
+}
+
+fn crates(text: &str, forbidden: &[&str]) -> Found {
+    matching(text, |line| {
+        let named = words(line).find(|word| forbidden.contains(word))?;
+        Some(format!("names {named}"))
+    })
+}
+
+/// Finds `crate::room`, `super::room` and both inside of braces.
+fn rooms(text: &str, forbidden: &[&str]) -> Found {
+    let code = matching(text, |line| Some(line.to_owned()));
+    let mut found = Found::new();
+    for (index, (number, line)) in code.iter().enumerate() {
+        for head in ["crate::", "super::"] {
+            for (at, _) in line.match_indices(head) {
+                let rest = &line[at + head.len()..];
+                let following = code[index + 1..].iter().map(|(_, line)| line.as_str());
+                let names = match rest.strip_prefix('{') {
+                    Some(group) => outer_names(std::iter::once(group).chain(following)),
+                    None => words(rest).take(1).map(str::to_owned).collect(),
+                };
+                let walls = names.into_iter().filter(|name| forbidden.contains(&name.as_str()));
+                found.extend(walls.map(|name| (*number, format!("names {head}{name}"))));
+            }
+        }
+    }
+    found
+}
+
+/// The first names of the items of a brace group, whose opening brace has been read.
+fn outer_names<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let (mut depth, mut names, mut item) = (1, Vec::new(), String::new());
+    for letter in lines.flat_map(|line| line.chars().chain(['\n'])) {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        let ends = depth == 0 || (depth == 1 && letter == ',');
+        if ends {
+            names.extend(words(&std::mem::take(&mut item)).next().map(str::to_owned));
+        } else {
+            item.push(letter);
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    names
+}
+
+fn too_long(path: &str, text: &str) -> Found {
+    let max = if path.starts_with("tests/") { TEST_LINES_MAX } else { LINES_MAX };
+    let lines = text.lines().count();
+    Vec::from_iter((lines > max).then(|| (max, format!("{lines} lines, at most {max}: split it by verb"))))
+}
+
+fn drawers(path: &str, text: &str) -> Found {
+    let is_drawer = |name: &&str| {
+        ["utils", "util", "helpers", "helper", "common", "misc"].contains(&name.trim_end_matches(".rs"))
+    };
+    let mut found = matching(text, |line| {
+        let name = words(line).skip_while(|word| *word != "mod").nth(1).filter(is_drawer)?;
+        Some(format!("a module named {name}"))
+    });
+    found.extend(path.split('/').filter(is_drawer).map(|name| (1, format!("a module named {name}"))));
+    found
+}
+
+/// Comments count here.
+fn undone(_: &str, text: &str) -> Found {
+    let mut found = Found::new();
+    for (index, line) in text.lines().enumerate() {
+        let marks = ["todo!", "unimplemented!", "#[ignore", "TODO", "FIXME"];
+        let mark = marks.into_iter().find(|mark| line.contains(mark));
+        let lower = line.to_lowercase();
+        let words: Vec<_> = words(&lower).collect();
+        // `for now in times` is a loop.
+        let postponed = words
+            .windows(2)
+            .enumerate()
+            .any(|(at, pair)| pair == ["for", "now"] && words.get(at + 2) != Some(&"in"));
+        found.extend(mark.or(postponed.then_some("for now")).map(|mark| (index + 1, format!("says {mark}"))));
+    }
+    found
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every source of the project with its path from the root.
+fn sources() -> Vec<(String, String)> {
+    let mut folders: Vec<PathBuf> = ["src", "entity/src", "migration/src", "tests", "benches", "examples"]
+        .map(|name| root().join(name))
+        .into();
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).expect("below the root").to_str().expect("a plain name");
+                sources.push((name.replace('\\', "/"), std::fs::read_to_string(&path).expect("UTF-8")));
+            }
+        }
+    }
+    sources.sort();
+    sources
+}
+
+#[test]
+fn the_sources_keep_every_rule() {
+    let sources = sources();
+    let mut broken = Vec::new();
+    for rule in RULES {
+        for (path, text) in sources.iter().filter(|(path, _)| (rule.covers)(path)) {
+            let found = (rule.find)(path, text);
+            broken
+                .extend(found.iter().map(|(line, wrong)| format!("{path}:{line}: {wrong} ({})", rule.name)));
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn every_rule_covers_a_file_once_its_room_exists() {
+    let sources = sources();
+    for rule in RULES.iter().filter(|rule| root().join(rule.wakes).exists()) {
+        assert!(sources.iter().any(|(path, _)| (rule.covers)(path)), "{}: covers nothing", rule.name);
+    }
+}
+
+#[test]
+fn every_rule_catches_its_bad_samples_and_no_good_one() {
+    for rule in RULES {
+        let caught = |path, text| (rule.covers)(path) && !(rule.find)(path, text).is_empty();
+        for (path, text) in rule.bad {
+            assert!(caught(path, text), "{}: does not catch {path}: {text}", rule.name);
+        }
+        for (path, text) in rule.good {
+            assert!(!caught(path, text), "{}: catches {path}: {text}", rule.name);
+        }
+    }
+}
+
+#[test]
+fn allowed_floats_are_still_floats() {
+    let sources = sources();
+    for (path, reason) in FLOATS {
+        let used = sources.iter().find(|(name, _)| name == path).is_none_or(|(_, text)| text.contains("f64"));
+        assert!(used, "{path} no longer needs its exception ({reason})");
+    }
+}
+
+const LONG: &str = const { as_text(&[b'\n'; LINES_MAX + 1]) };
+const VERY_LONG: &str = const { as_text(&[b'\n'; TEST_LINES_MAX + 1]) };
+
+const fn as_text(bytes: &'static [u8]) -> &'static str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => "",
+    }
+}

@@ -1,0 +1,239 @@
+//! The acquirer at the end of a line that loses what it should carry.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use card_payments::acquirer::simulator::{Numbers, Simulator};
+use card_payments::acquirer::{
+    Acquirer, Approval, AuthoriseCall, CallKey, CardInfo, Failure, Fault, FollowUpCall, NoAnswer,
+    RefundAnswer, Settled, SimulatedOutcome,
+};
+use card_payments::sensitive::card_number::CardNumber;
+use entity::failure::Decline;
+use entity::{Currency, Rate};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::Semaphore;
+
+use super::app::{App, Database};
+use super::fixtures::eventually;
+
+/// What the line does with a call.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Carries {
+    /// The call and its answer.
+    #[default]
+    Both,
+    /// The call alone: it is done, and the answer is lost.
+    Call,
+    /// Nothing: the call never arrives.
+    Nothing,
+    /// Both, but the answer only once [`Line::release`] lets it go.
+    AnswerLate,
+    /// Both, but the call only once [`Line::release`] lets it go.
+    CallLate,
+    /// A refusal of the acquirer's.
+    Refusal,
+    /// A definite no of the issuer's.
+    Decline,
+}
+
+/// What a payment was proved by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    pub cvc: Option<String>,
+    /// Indicator and cryptogram.
+    pub network: Option<(Option<String>, String)>,
+}
+
+/// A simulator behind a line whose faults a test orders.
+pub struct FlakyAcquirer {
+    simulator: Simulator,
+    carries: Mutex<Carries>,
+    settles: Mutex<bool>,
+    held: Semaphore,
+    calls: Mutex<Vec<String>>,
+    done: Mutex<BTreeSet<String>>,
+    settlings: AtomicUsize,
+    references: Mutex<Vec<Option<String>>>,
+    proofs: Mutex<Vec<Proof>>,
+}
+
+impl Default for FlakyAcquirer {
+    fn default() -> Self {
+        Self {
+            simulator: Simulator::new(Numbers::TestCards),
+            carries: Mutex::default(),
+            settles: Mutex::new(true),
+            held: Semaphore::new(0),
+            calls: Mutex::default(),
+            done: Mutex::default(),
+            settlings: AtomicUsize::new(0),
+            references: Mutex::default(),
+            proofs: Mutex::default(),
+        }
+    }
+}
+
+impl FlakyAcquirer {
+    /// A server at this end of the line, which waits long for late answers.
+    pub async fn start(self: Arc<Self>, database: Database) -> Option<App> {
+        App::start_with(database, self, Duration::from_secs(15)).await
+    }
+
+    /// From now on, calls fare like this.
+    pub fn carry(&self, carries: Carries) {
+        *self.carries.lock().unwrap() = carries;
+    }
+
+    /// From now on, questions about lost calls are answered, or not.
+    pub fn settle(&self, answered: bool) {
+        *self.settles.lock().unwrap() = answered;
+    }
+
+    /// Let one late call or answer go; they go in the order of their calls.
+    pub fn release(&self) {
+        self.held.add_permits(1);
+    }
+
+    /// The keys of the calls so far.
+    pub fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap().clone()
+    }
+
+    /// The keys of the calls that were done and not undone, whether or not their answer arrived.
+    pub fn done(&self) -> BTreeSet<String> {
+        self.done.lock().unwrap().clone()
+    }
+
+    /// How many questions about lost calls were asked so far.
+    pub fn settlings(&self) -> usize {
+        self.settlings.load(Ordering::SeqCst)
+    }
+
+    /// The bank statement texts of the calls so far.
+    pub fn references(&self) -> Vec<Option<String>> {
+        self.references.lock().unwrap().clone()
+    }
+
+    /// What was proved to the acquirer in the calls so far.
+    pub fn proofs(&self) -> Vec<Proof> {
+        self.proofs.lock().unwrap().clone()
+    }
+
+    /// Wait until so many calls were made.
+    pub async fn called(&self, calls: usize) {
+        eventually(async || self.calls().len() >= calls).await;
+    }
+
+    /// How the call now made fares.
+    fn call(&self, key: &CallKey) -> Carries {
+        self.calls.lock().unwrap().push(key.to_string());
+        *self.carries.lock().unwrap()
+    }
+
+    async fn carried<T>(
+        &self,
+        key: CallKey,
+        carries: Carries,
+        call: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let answer = match carries {
+            // The simulator was told to lose this answer.
+            Carries::Both | Carries::Call => call.await,
+            Carries::Nothing => Err(Failure::NoAnswer),
+            Carries::Refusal => Err(Failure::GatewayError),
+            Carries::CallLate => {
+                self.held.acquire().await.unwrap().forget();
+                call.await
+            }
+            Carries::Decline => Err(Failure::Declined(Decline::CardDeclined)),
+            Carries::AnswerLate => {
+                let answer = call.await;
+                self.held.acquire().await.unwrap().forget();
+                answer
+            }
+        };
+        let is_lost = carries == Carries::Call && matches!(answer, Err(Failure::NoAnswer));
+        if answer.is_ok() || is_lost {
+            self.done.lock().unwrap().insert(key.to_string());
+        }
+        answer
+    }
+
+    fn answers(&self) -> bool {
+        self.settlings.fetch_add(1, Ordering::SeqCst);
+        *self.settles.lock().unwrap()
+    }
+
+    fn lossy(&self, mut call: FollowUpCall) -> (Carries, FollowUpCall) {
+        let carries = self.call(&call.key);
+        if carries == Carries::Call {
+            call.fault = Some(Fault::AnswerLost);
+        }
+        (carries, call)
+    }
+}
+
+impl Acquirer for FlakyAcquirer {
+    fn name(&self) -> &'static str {
+        "line"
+    }
+
+    fn answers_at_once(&self) -> bool {
+        self.simulator.answers_at_once()
+    }
+
+    fn card<'a>(&'a self, number: &'a CardNumber) -> BoxFuture<'a, Result<Option<CardInfo>, NoAnswer>> {
+        self.simulator.card(number)
+    }
+
+    fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>> {
+        self.simulator.rate(currency)
+    }
+
+    fn authorise(&self, mut call: AuthoriseCall) -> BoxFuture<'_, Result<Approval, Failure>> {
+        self.references.lock().unwrap().push(call.reference.clone());
+        self.proofs.lock().unwrap().push(Proof {
+            cvc: call.cvc.as_ref().map(|cvc| cvc.expose().to_owned()),
+            network: call
+                .network
+                .as_ref()
+                .map(|proof| (proof.eci.clone(), proof.cryptogram.expose().to_owned())),
+        });
+        let carries = self.call(&call.key);
+        if carries == Carries::Call {
+            call.forced = Some(SimulatedOutcome::Fault(Fault::AnswerLost));
+        }
+        self.carried(call.key.clone(), carries, self.simulator.authorise(call)).boxed()
+    }
+
+    fn capture(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>> {
+        let (carries, call) = self.lossy(call);
+        self.carried(call.key.clone(), carries, self.simulator.capture(call)).boxed()
+    }
+
+    fn void(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>> {
+        let (carries, call) = self.lossy(call);
+        self.carried(call.key.clone(), carries, self.simulator.void(call)).boxed()
+    }
+
+    fn refund(&self, call: FollowUpCall) -> BoxFuture<'_, Result<RefundAnswer, Failure>> {
+        let (carries, call) = self.lossy(call);
+        self.carried(call.key.clone(), carries, self.simulator.refund(call)).boxed()
+    }
+
+    fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
+        if !self.answers() {
+            return async { Err(NoAnswer) }.boxed();
+        }
+        self.done.lock().unwrap().remove(key.as_str());
+        self.simulator.reverse(key)
+    }
+
+    fn settle(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>> {
+        if self.answers() { self.simulator.settle(key) } else { async { Err(NoAnswer) }.boxed() }
+    }
+}

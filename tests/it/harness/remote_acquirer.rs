@@ -1,0 +1,78 @@
+//! The acquirer elsewhere: behind the protocol of docs/acquirer.md, on a socket of this process or in a process of its own.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use card_payments::acquirer::Acquirer;
+use card_payments::acquirer::http::{Address, HttpAcquirer, Secrets, router};
+use card_payments::config::Environment;
+use card_payments::http::Connections;
+use card_payments::http::server::{self, ShutdownPhase};
+use card_payments::runtime::clock::{Clock, SystemClock};
+use card_payments::sensitive::secret::Secret;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::process::{Process, program};
+
+/// What both sides know.
+pub const SECRET: &str = "what-the-server-and-its-acquirer-know";
+
+/// Whether every test's acquirer is asked over the protocol: `CARD_PAYMENTS_ACQUIRER_ELSEWHERE`.
+pub fn is_everywhere() -> bool {
+    std::env::var_os("CARD_PAYMENTS_ACQUIRER_ELSEWHERE").is_some()
+}
+
+/// An acquirer behind a socket of this process, for as long as the test's runtime lives.
+pub async fn served(acquirer: Arc<dyn Acquirer>, environment: Environment) -> SocketAddr {
+    let routes = router(acquirer, secrets(SECRET), environment, machine_clock());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (_serving, phase) = watch::channel(ShutdownPhase::Serving);
+        server::serve(listener, routes, &Connections::new(1024), phase).await;
+    });
+    address
+}
+
+/// Who asks it.
+pub fn client(address: SocketAddr, environment: Environment) -> Arc<HttpAcquirer> {
+    knowing(SECRET, address, environment)
+}
+
+/// Who asks it, and knows other secrets.
+pub fn knowing(text: &str, address: SocketAddr, environment: Environment) -> Arc<HttpAcquirer> {
+    let address = Address::parse(&format!("http://{address}"), environment).unwrap();
+    Arc::new(HttpAcquirer::new(address, secrets(text), environment, machine_clock()))
+}
+
+/// `card-payments acquirer` at an address, which it prints.
+pub fn acquirer(address: &str) -> Command {
+    // It keeps nothing.
+    let mut command = program(Path::new("/nonexistent"));
+    command.env("CARD_PAYMENTS_LISTEN", address).env("CARD_PAYMENTS_ACQUIRER_SECRET", SECRET).arg("acquirer");
+    command
+}
+
+/// A process of its own, on any free port.
+pub fn process() -> Process {
+    Process::start(&mut acquirer("127.0.0.1:0"))
+}
+
+/// A server that asks the acquirer at an address.
+pub fn asks(command: &mut Command, address: SocketAddr) -> &mut Command {
+    command
+        .env("CARD_PAYMENTS_ACQUIRER", format!("http://{address}"))
+        .env("CARD_PAYMENTS_ACQUIRER_SECRET", SECRET)
+}
+
+fn secrets(text: &str) -> Secrets {
+    Secrets::parse(&Secret::from(text)).unwrap()
+}
+
+/// Requests are signed at the machine's time, whatever a test's own clock says.
+fn machine_clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock)
+}
