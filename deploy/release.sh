@@ -37,11 +37,11 @@ export RUSTFLAGS=$rust CFLAGS_x86_64_unknown_linux_musl=$c
 # Nor must the processor: the allocator would ask it how long its addresses are. Those of Linux programs have 48 bits.
 export JEMALLOC_SYS_WITH_LG_VADDR=48
 export CARGO_INCREMENTAL=0
-cargo build --release --locked --target "$target" --bin card-payments
+cargo build --profile dist --locked --target "$target" --bin card-payments
 
 rm -rf "$dist"
 mkdir -p "$dist"
-install -m 0755 "$built/$target/release/card-payments" "$dist/card-payments"
+install -m 0755 "$built/$target/dist/card-payments" "$dist/card-payments"
 deploy/sbom.py "$target" Cargo.toml "$dist/card-payments" >"$dist/card-payments.cdx.json"
 (cd "$dist" && sha256sum card-payments card-payments.cdx.json >SHA256SUMS)
 
