@@ -14,6 +14,7 @@ pub mod elsewhere;
 pub mod given;
 pub mod installed;
 pub mod line;
+pub mod migrated;
 pub mod outside;
 pub mod postgres;
 pub mod process;

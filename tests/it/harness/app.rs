@@ -9,7 +9,7 @@ use card_payments::acquirer::Acquirer;
 use card_payments::acquirer::simulator::{Numbers, Simulator};
 use card_payments::app::Parts;
 use card_payments::blobs::Disk;
-use card_payments::clock::{Clock, Ids};
+use card_payments::clock::Clock;
 use card_payments::config::{Environment, LoadOptions, Secrets};
 use card_payments::http::listen::Phase;
 use card_payments::http::{Gate, Index};
@@ -21,7 +21,7 @@ use card_payments::services::ledger::verify::{Difference, verify};
 use card_payments::services::moment::Moment;
 use card_payments::services::wallets::Wallets;
 use card_payments::services::{Ctx, due};
-use card_payments::store::{Location, Store, distribute};
+use card_payments::store::Location;
 use card_payments::vault::OperatorKeys;
 use entity::merchant::MerchantStatus;
 use entity::{AccountToken, FileToken, Span, Timestamp, account, event, file, merchant, stray_blob};
@@ -30,6 +30,7 @@ use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 
 use super::client::Client;
 use super::contract::Contract;
+use super::migrated::migrated;
 use super::{elsewhere, postgres};
 
 /// Where a test's data is.
@@ -41,8 +42,6 @@ pub enum Database {
 
 /// The document that every answer is checked against.
 pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::new(card_payments::http::openapi()));
-
-static MIGRATED: postgres::Template = postgres::Template::new("migrated");
 
 /// Subscriptions that anybody sees.
 const SHOWN_SUBSCRIPTIONS: &str = "SELECT COUNT(*) FROM subscriptions s WHERE s.state <> 'starting' AND NOT EXISTS (SELECT 1 FROM plans p WHERE p.account_id = s.account_id AND p.id = s.plan_id AND p.deleted_at IS NOT NULL)";
@@ -201,21 +200,7 @@ impl App {
     ) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("files")).unwrap();
-        let (location, copy) = match database {
-            Database::Sqlite => (Location::Sqlite { path: folder.path().join("test.db") }, None),
-            Database::Postgres => {
-                let copy = MIGRATED
-                    .database(async |url| {
-                        let location: Location = url.parse().unwrap();
-                        drop(Store::open(&location, Arc::new(Ids::default())).await.unwrap());
-                        if postgres::is_distributed() {
-                            distribute(&location, &()).await.unwrap();
-                        }
-                    })
-                    .await?;
-                (copy.url().parse().unwrap(), Some(copy))
-            }
-        };
+        let (location, copy) = migrated(database, folder.path()).await?;
         let (acquirer, acquirer_answer) = if elsewhere::is_everywhere() {
             // Nobody there answers within milliseconds, and who never answers is waited for.
             let wire = elsewhere::served(acquirer, environment).await;
