@@ -152,6 +152,8 @@ fn shell(folder: &Path, script: &str) -> Command {
     bash.args(["-euo", "pipefail", "-c", &format!("{SHELL}{script}")])
         .current_dir(folder)
         .env("TOOLS", tools)
+        // Each runs for seconds only: to compile it well takes half of its time.
+        .env("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .env("PATH", path);
     bash
 }

@@ -1,6 +1,6 @@
 //! However a clock is moved, by one big step or by many small ones, everything ends in the same state (decisions 13).
 //!
-//! `PROPTEST_CASES` (200 on SQLite, 20 on PostgreSQL) says how many lives are lived twice.
+//! `PROPTEST_CASES` (40 on SQLite, 8 on PostgreSQL) says how many lives are lived twice.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -316,10 +316,10 @@ async fn lives(database: Database, otherwise: u32) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_big_step_and_daily_ones_end_alike_on_sqlite() {
-    lives(Database::Sqlite, 200).await;
+    lives(Database::Sqlite, 40).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_big_step_and_daily_ones_end_alike_on_postgres() {
-    lives(Database::Postgres, 20).await;
+    lives(Database::Postgres, 8).await;
 }

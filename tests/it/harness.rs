@@ -13,6 +13,7 @@ pub mod fault_proxy;
 pub mod fixtures;
 pub mod flaky_acquirer;
 pub mod installed;
+pub mod migrated;
 pub mod outside;
 pub mod postgres;
 pub mod process;

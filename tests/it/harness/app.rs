@@ -14,7 +14,7 @@ use card_payments::http::server::ShutdownPhase;
 use card_payments::http::{AdmissionControl, ServerInfo};
 use card_payments::limits::CLOCK_MOVE;
 use card_payments::outbound::{AddressPolicy, Outbound};
-use card_payments::runtime::clock::{Clock, IdGenerator};
+use card_payments::runtime::clock::Clock;
 use card_payments::sensitive::secret::Secret;
 use card_payments::services::Ctx;
 use card_payments::services::accounts::{self, ApiKeyPair, NewAccount};
@@ -22,7 +22,7 @@ use card_payments::services::due_work::registry;
 use card_payments::services::due_work::work_time::WorkTime;
 use card_payments::services::ledger::verify::{Difference, verify};
 use card_payments::services::wallets::Wallets;
-use card_payments::store::{Location, Store, distribute};
+use card_payments::store::Location;
 use card_payments::vault::OperatorKeys;
 use entity::merchant::MerchantStatus;
 use entity::{AccountToken, FileToken, TimeSpan, Timestamp, account, event, file, merchant, stray_blob};
@@ -31,6 +31,7 @@ use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 
 use super::client::Client;
 use super::contract::Contract;
+use super::migrated::migrated;
 use super::{postgres, remote_acquirer};
 
 /// Where a test's data is.
@@ -42,8 +43,6 @@ pub enum Database {
 
 /// The document that every answer is checked against.
 pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::new(card_payments::http::openapi()));
-
-static MIGRATED: postgres::Template = postgres::Template::new("migrated");
 
 /// Subscriptions that anybody sees.
 const SHOWN_SUBSCRIPTIONS: &str = "SELECT COUNT(*) FROM subscriptions s WHERE s.state <> 'starting' AND NOT EXISTS (SELECT 1 FROM plans p WHERE p.account_id = s.account_id AND p.id = s.plan_id AND p.deleted_at IS NOT NULL)";
@@ -202,21 +201,7 @@ impl App {
     ) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("files")).unwrap();
-        let (location, copy) = match database {
-            Database::Sqlite => (Location::Sqlite { path: folder.path().join("test.db") }, None),
-            Database::Postgres => {
-                let copy = MIGRATED
-                    .database(async |url| {
-                        let location: Location = url.parse().unwrap();
-                        drop(Store::open(&location, Arc::new(IdGenerator::default())).await.unwrap());
-                        if postgres::is_distributed() {
-                            distribute(&location, &()).await.unwrap();
-                        }
-                    })
-                    .await?;
-                (copy.url().parse().unwrap(), Some(copy))
-            }
-        };
+        let (location, copy) = migrated(database, folder.path()).await?;
         let (acquirer, acquirer_answer) = if remote_acquirer::is_everywhere() {
             // Nobody there answers within milliseconds, and who never answers is waited for.
             let wire = remote_acquirer::served(acquirer, environment).await;
