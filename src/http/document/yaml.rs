@@ -92,7 +92,10 @@ fn text(said: &str, in_line: bool) -> String {
             || (!in_line && ",'`{}".contains(letter))
     };
     let begins_well = said.starts_with(|letter: char| letter.is_ascii_alphabetic() || "_$/".contains(letter));
-    let is_plain = begins_well && !said.ends_with(' ') && said.chars().all(is_harmless);
+    // 3.1.0 is no number.
+    let is_version = said.split('.').count() > 2
+        && said.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_plain = (begins_well || is_version) && !said.ends_with(' ') && said.chars().all(is_harmless);
     if is_plain && !WORDS.contains(&said.to_ascii_lowercase().as_str()) {
         said.to_owned()
     } else {
