@@ -200,11 +200,23 @@ fn operations() -> OpenApiRouter<AppState> {
         .routes(routes!(events::get_event))
 }
 
-/// The document, finished. It is the same in every environment.
+/// The document, finished, with the sandbox.
 pub fn openapi() -> serde_json::Value {
-    let all = operations().merge(sandbox::operations());
-    let (_, described) = OpenApiRouter::new().nest("/1", all).split_for_parts();
+    described(operations().merge(sandbox::operations()))
+}
+
+fn described(operations: OpenApiRouter<AppState>) -> serde_json::Value {
+    let (_, described) = OpenApiRouter::new().nest("/1", operations).split_for_parts();
     openapi::finished(&described)
+}
+
+/// The document of this server: of what it answers.
+fn own(index: &ServerInfo) -> serde_json::Value {
+    let document = match index.environment {
+        Environment::Test => openapi(),
+        Environment::Live => openapi::live(described(operations())),
+    };
+    openapi::served(document, index.named.as_deref())
 }
 
 /// The document as it is served. Each text is made for who first wants it: that takes as long as everything else of a
@@ -217,12 +229,12 @@ pub struct Document {
 
 impl Document {
     fn yaml<'a>(&'a self, index: &ServerInfo) -> &'a Representations {
-        let text = || openapi::yaml(&openapi::served(openapi(), index.named.as_deref()));
+        let text = || openapi::yaml(&own(index));
         self.yaml.get_or_init(|| Representations::new("application/yaml", text()))
     }
 
     fn json<'a>(&'a self, index: &ServerInfo) -> &'a Representations {
-        let text = || openapi::served(openapi(), index.named.as_deref()).to_string();
+        let text = || own(index).to_string();
         self.json.get_or_init(|| Representations::new("application/json", text()))
     }
 }

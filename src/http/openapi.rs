@@ -11,8 +11,8 @@ mod parameters;
 pub mod postman;
 mod refusals;
 mod webhooks;
+mod yaml;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
@@ -24,6 +24,9 @@ pub use parameters::{PageParameters, SearchParameters};
 
 use super::answer::{ErrorBody, ErrorMessage};
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
+
+/// The section that live servers do not have.
+const SANDBOX: &str = "Sandbox";
 
 /// The tags in the order of the specification's sections.
 const TAGS: &[(&str, &str)] = &[
@@ -64,7 +67,7 @@ const TAGS: &[(&str, &str)] = &[
     (webhooks::TAG, "What a webhook endpoint gets: nothing of it is asked of this server."),
     ("Events", "What happened."),
     (
-        "Sandbox",
+        SANDBOX,
         "What a test environment needs and a card network will not do for a tester; a live server has none of it.",
     ),
 ];
@@ -96,9 +99,30 @@ pub fn finished(api: &OpenApi) -> Value {
     forms::apart(&mut document["components"]["schemas"], forms);
     names::renamed(&mut document);
     links::links(&mut document);
-    head_operations(&mut document);
+    parameters::shared(&mut document);
     refusals::shared(&mut document);
+    answers::shared(&mut document);
+    head_operations(&mut document);
     document["webhooks"] = webhooks::section();
+    document
+}
+
+/// The document of a live server, which has no sandbox: neither its section nor its headers nor its cards.
+pub fn live(mut document: Value) -> Value {
+    if let Some(tags) = document["tags"].as_array_mut() {
+        tags.retain(|tag| tag["name"] != SANDBOX);
+    }
+    for (_, operation) in operations(&mut document) {
+        let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+        if let Some(parameters) = parameters {
+            parameters.retain(|parameter| parameter["name"] != parameters::OUTCOME);
+        }
+    }
+    let cards = DESCRIPTION.split_once("## Test cards").map(|(_, cards)| cards);
+    if let Some((cards, _)) = cards.and_then(|cards| cards.split_once("\n## ")) {
+        let cards = format!("## Test cards{cards}\n");
+        document["info"]["description"] = DESCRIPTION.replace(&cards, "").into();
+    }
     document
 }
 
@@ -114,26 +138,7 @@ pub fn served(mut document: Value, named: Option<&str>) -> Value {
 
 /// The document as it is committed.
 pub fn yaml(document: &Value) -> String {
-    let text = yaml_serde::to_string(document).expect("YAML can say all that JSON can");
-    text.lines().flat_map(|line| [quoted(line), "\n".into()]).collect()
-}
-
-/// A timestamp in quotes: to readers of YAML 1.1, of which there are many, it would be no text without them.
-fn quoted(line: &str) -> Cow<'_, str> {
-    let is_date = |text: &str| {
-        let bytes = text.as_bytes();
-        let digits = |from: usize, until: usize| bytes[from..until].iter().all(u8::is_ascii_digit);
-        bytes.len() >= 10
-            && (digits(0, 4) && digits(5, 7) && digits(8, 10))
-            && (bytes[4] == b'-' && bytes[7] == b'-')
-            && bytes.get(10).is_none_or(|after| *after == b'T')
-    };
-    match line.rsplit_once(' ') {
-        Some((before, text)) if before.ends_with([':', '-']) && is_date(text) => {
-            format!("{before} '{text}'").into()
-        }
-        Some(_) | None => line.into(),
-    }
+    yaml::written(document)
 }
 
 fn head(document: &mut Value) {
@@ -195,13 +200,15 @@ fn operations(document: &mut Value) -> impl Iterator<Item = (String, &mut Map<St
         .filter_map(|(method, operation)| Some((method.clone(), operation.as_object_mut()?)))
 }
 
-/// HEAD is allowed wherever GET is (decisions 1): the same answers without their bodies.
+/// HEAD is allowed wherever GET is (decisions 1): the same answers without their bodies. The document says so once, and names the
+/// operations whose answers tell more than that by their headers.
 fn head_operations(document: &mut Value) {
     let Some(paths) = document["paths"].as_object_mut() else { return };
     for path in paths.values_mut().filter_map(Value::as_object_mut) {
-        let Some(mut head) = path.get("get").cloned() else { continue };
+        let counts = |get: &&Value| get.pointer("/responses/200/headers/X-Total-Count").is_some();
+        let Some(mut head) = path.get("get").filter(counts).cloned() else { continue };
         let id = head["operationId"].as_str().unwrap_or_default().to_owned();
-        head["operationId"] = format!("head_{}", id.trim_start_matches("get_")).into();
+        head["operationId"] = format!("head_{id}").into();
         head["summary"] =
             format!("{} (headers only)", head["summary"].as_str().unwrap_or_default().trim_end_matches('.'))
                 .into();
@@ -210,7 +217,6 @@ fn head_operations(document: &mut Value) {
         {
             if let Some(response) = response.as_object_mut() {
                 response.remove("content");
-                response.remove("links");
             }
         }
         path.insert("head".into(), head);

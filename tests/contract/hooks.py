@@ -67,7 +67,9 @@ def is_left_alone(case):
 
 
 def example(case):
-    content = case.operation.definition.raw.get("requestBody", {}).get("content", {}).get(case.media_type, {})
+    bodies = case.operation.definition.raw.get("requestBody", {}).get("content", {})
+    # A form is shown as the JSON that it equals.
+    content = {**bodies.get("application/json", {}), **bodies.get(case.media_type, {})}
     shown = [content["example"]] if "example" in content else [one["value"] for one in content.get("examples", {}).values()]
     if shown:
         case.body = copy.deepcopy(shown[0])

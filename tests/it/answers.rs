@@ -50,6 +50,16 @@ pub fn operations() -> Vec<Operation> {
                         *response = document.pointer(shared.trim_start_matches('#')).unwrap().clone();
                     }
                 }
+                for parameter in described["parameters"].as_array_mut().into_iter().flatten() {
+                    if let Some(shared) = parameter["$ref"].as_str() {
+                        *parameter = document.pointer(shared.trim_start_matches('#')).unwrap().clone();
+                    }
+                }
+                // HEAD is answered wherever GET is, also where the document does not name it.
+                if method == Method::GET && methods.get("head").is_none() {
+                    let (method, described) = (Method::HEAD, described.clone());
+                    operations.push(Operation { method, path: path.clone(), described });
+                }
                 operations.push(Operation { method, path: path.clone(), described });
             }
         }

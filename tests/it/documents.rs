@@ -28,6 +28,34 @@ fn the_committed_openapi_document_is_current() {
 }
 
 #[test]
+fn the_document_is_no_longer_than_400_000_bytes() {
+    let document = card_payments::http::openapi();
+    let yaml = card_payments::http::openapi::yaml(&document);
+    assert!(yaml.len() <= 400_000, "{}", yaml.len());
+    assert!(document.to_string().len() <= 400_000, "{}", document.to_string().len());
+}
+
+/// Sharing what operations have in common loses none of it.
+#[test]
+fn every_operation_keeps_each_of_its_errors() {
+    let document = card_payments::http::openapi();
+    let mut lines = String::new();
+    for (name, operation) in operations(&document).filter(|(name, _)| !name.starts_with("HEAD")) {
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let response = resolved(&document, response);
+            let examples = response.pointer("/content/application~1json/examples").and_then(Value::as_object);
+            for (code, example) in examples.into_iter().flatten().filter(|_| status.as_str() >= "400") {
+                assert!(resolved(&document, example).get("value").is_some(), "{name} {status} {code}");
+                writeln!(lines, "{name} {status} {code}").unwrap();
+            }
+        }
+    }
+    let mut lines: Vec<_> = lines.lines().collect();
+    lines.sort_unstable();
+    committed("tests/fixtures/errors.txt", &(lines.join("\n") + "\n"));
+}
+
+#[test]
 fn every_error_code_is_in_the_errors_document() {
     let mut text = String::from(
         "# Errors\n\nDrawn from `src/error/catalogue.rs`, the only place where a code, its status or its sentence is \

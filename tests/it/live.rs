@@ -48,6 +48,27 @@ operated! {
         assert_eq!(installed.run(&["ledger", "verify"]).0, Some(0));
     }
 
+    async fn the_document_of_a_live_server_shows_no_sandbox(installed) {
+        live(installed);
+        let server = installed.serve();
+        for path in ["/openapi.json", "/openapi.yaml", "/docs/", "/docs/swagger-initializer.js"] {
+            let page = server.ask("GET", path, None, "");
+            assert_eq!(page.status, 200, "{path}");
+            assert!(!page.body.to_lowercase().contains("sandbox"), "{path}");
+            assert!(!page.body.contains("Test cards"), "{path}");
+        }
+        let document = server.ask("GET", "/openapi.json", None, "").json();
+        let all = card_payments::http::openapi();
+        let paths = |document: &Value| document["paths"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let expected: Vec<_> = paths(&all).into_iter().filter(|path| !path.starts_with("/1/sandbox/")).collect();
+        assert_eq!(paths(&document), expected);
+        for reference in document.to_string().split("\"$ref\":\"#").skip(1) {
+            let reference = reference.split('"').next().unwrap();
+            assert!(document.pointer(reference).is_some(), "{reference} leads nowhere");
+        }
+        server.stopped();
+    }
+
     async fn a_live_server_tells_no_secret(installed) {
         let vault_key = live(installed);
         let made = installed.told(&CREATE).remove(0);

@@ -73,6 +73,22 @@ rules! {
         assert_eq!(told, ["email", "amount", "Sandbox-Outcome"]);
     }
 
+    async fn a_replay_does_not_look_at_the_headers_of_the_sandbox(app) {
+        let client = app.client();
+        let key = ("Idempotency-Key", "order-1001");
+        let paid = post_with(&client, "/1/charges", &[key], &charge(400)).await;
+        paid.ok(201);
+        for word in ["lost_card", "no_answer", "nonsense"] {
+            let again = post_with(&client, "/1/charges", &[key, ("Sandbox-Outcome", word)], &charge(400)).await;
+            assert_eq!((again.status, &again.text), (201, &paid.text), "{word}");
+            assert_eq!(again.headers["idempotent-replayed"], "true", "{word}");
+        }
+        assert_eq!(client.listed().await, 1);
+        let document = card_payments::http::openapi();
+        let said = document["info"]["description"].as_str().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("the headers of the sandbox are not looked at: it gets the first answer"), "{said}");
+    }
+
     async fn other_operations_do_not_look_at_the_header(app) {
         let client = app.client();
         let authorised = client.authorised(400).await;

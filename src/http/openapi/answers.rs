@@ -1,6 +1,12 @@
 //! What the document shows as answers: real ones, recorded by the document's tests.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::names::SCHEMAS;
+use super::operations;
+use super::refusals::EXAMPLES;
 
 /// A body for each operation that has one; `UPDATE_DOCUMENTS=1 cargo test --test it documents` records them anew where
 /// one is missing or does not fit any more.
@@ -26,5 +32,42 @@ pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
         if let Some(content) = response.pointer_mut("/content/application~1json") {
             content["example"] = body.clone();
         }
+    }
+}
+
+/// A record is shown once, as it was made, and so is a page of a list: what reads one names that example, after its schema.
+pub(super) fn shared(document: &mut Value) {
+    let mut groups: BTreeMap<String, Vec<&mut Map<String, Value>>> = BTreeMap::new();
+    for (method, operation) in operations(document) {
+        let is_maker = operation["operationId"].as_str().is_some_and(|id| id.starts_with("create_"));
+        if method != "get" && !is_maker {
+            continue;
+        }
+        let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
+        for (_, response) in responses.into_iter().flatten().filter(|(status, _)| status.as_str() < "300") {
+            let json = response.pointer_mut("/content/application~1json").and_then(Value::as_object_mut);
+            let Some(json) = json.filter(|json| json.contains_key("example")) else { continue };
+            let schema = json["schema"]["$ref"].as_str().and_then(|schema| schema.strip_prefix(SCHEMAS));
+            if let Some(schema) = schema.map(str::to_owned) {
+                groups.entry(schema).or_default().push(json);
+            }
+        }
+    }
+    let mut shared = Map::new();
+    for (schema, mut alike) in groups.into_iter().filter(|(_, alike)| alike.len() > 1) {
+        // The fullest: some lists below a record are empty.
+        let Some(fullest) =
+            alike.iter().map(|json| json["example"].clone()).max_by_key(|shown| shown.to_string().len())
+        else {
+            continue;
+        };
+        shared.insert(schema.clone(), json!({ "value": fullest }));
+        for json in &mut alike {
+            json.remove("example");
+            json.insert("examples".into(), json!({ "shown": { "$ref": format!("{EXAMPLES}{schema}") } }));
+        }
+    }
+    if let Some(examples) = document["components"]["examples"].as_object_mut() {
+        examples.append(&mut shared);
     }
 }

@@ -128,17 +128,9 @@ pub(super) fn examples(operation: &mut Map<String, Value>) {
         Some("rotate_sandbox_webhook_key") => json!({ "grace": "2d" }),
         _ => return,
     };
+    // A form is the same, so it is shown once.
     let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());
-    for body in content.into_iter().flat_map(|content| content.values_mut()) {
+    for (_, body) in content.into_iter().flatten().filter(|(media, _)| media.as_str() != FORM) {
         body["example"] = example.clone();
-    }
-    // What is null as JSON is blank in a form.
-    let form = operation.get_mut("requestBody").and_then(|body| body["content"].get_mut(FORM));
-    for field in
-        form.into_iter().filter_map(|form| form["example"].as_object_mut()).flat_map(|all| all.values_mut())
-    {
-        if field.is_null() {
-            *field = "".into();
-        }
     }
 }

@@ -1,10 +1,14 @@
 //! Parameters beside the body: pages, searches, and the tokens in paths.
 
+use std::collections::HashMap;
+
 use entity::dispute::DisputeStatus;
 use serde_json::{Map, Value, json};
 use utoipa::IntoParams;
 
 use super::examples::token;
+use super::operations;
+use super::refusals::pascal;
 use crate::limits::QUERY_CHARACTERS_MIN;
 use crate::services::{charges, disputes, merchants, transfers};
 
@@ -36,6 +40,9 @@ pub struct SearchParameters {
     /// 1 ascending (default), -1 descending.
     direction: Option<i32>,
 }
+
+/// The header of the sandbox.
+pub(super) const OUTCOME: &str = "Sandbox-Outcome";
 
 /// What the annotations of parameters cannot say.
 pub(super) fn described(operation: &mut Map<String, Value>) {
@@ -69,4 +76,33 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
             _ => {}
         }
     }
+}
+
+/// What several operations take alike stands once, under its name.
+pub(super) fn shared(document: &mut Value) {
+    let mut times: HashMap<String, u32> = HashMap::new();
+    for parameter in inline(document) {
+        *times.entry(parameter.to_string()).or_default() += 1;
+    }
+    let mut shared = Map::new();
+    for parameter in inline(document) {
+        if times.get(&parameter.to_string()).is_some_and(|times| *times > 1) {
+            let name = pascal(parameter["name"].as_str().unwrap_or_default());
+            // Of two that are called alike, the second stays where it is.
+            let known = shared.entry(name.clone()).or_insert_with(|| parameter.clone());
+            if known == parameter {
+                *parameter = json!({ "$ref": format!("#/components/parameters/{name}") });
+            }
+        }
+    }
+    if let Some(parameters) = document["components"]["parameters"].as_object_mut() {
+        parameters.append(&mut shared);
+    }
+}
+
+fn inline(document: &mut Value) -> impl Iterator<Item = &mut Value> {
+    operations(document)
+        .filter_map(|(_, operation)| operation.get_mut("parameters")?.as_array_mut())
+        .flatten()
+        .filter(|parameter| parameter.get("name").is_some())
 }

@@ -15,7 +15,7 @@ pub fn collection(document: &Value) -> Value {
             let folder = operation["tags"][0].as_str().unwrap_or_default();
             let folder = folders.entry(folder).or_insert_with(|| json!({ "name": folder, "item": [] }));
             if let Some(items) = folder["item"].as_array_mut() {
-                items.push(request(path, method, operation));
+                items.push(request(document, path, method, operation));
             }
         }
     }
@@ -33,9 +33,17 @@ pub fn collection(document: &Value) -> Value {
     })
 }
 
-fn request(path: &str, method: &str, operation: &Value) -> Value {
+fn request<'a>(document: &'a Value, path: &str, method: &str, operation: &'a Value) -> Value {
     let path = path.replace('{', ":").replace('}', "");
-    let parameters = || operation["parameters"].as_array().into_iter().flatten();
+    let resolved = |parameter: &'a Value| match parameter["$ref"].as_str() {
+        Some(shared) => document.pointer(shared.trim_start_matches('#')).unwrap_or(parameter),
+        None => parameter,
+    };
+    // A key is new with every request: none is written down.
+    let parameters = || {
+        let all = operation["parameters"].as_array().into_iter().flatten().map(resolved);
+        all.filter(|parameter| parameter["name"] != "Idempotency-Key")
+    };
     let named = |place: &str| {
         let of_place = parameters().filter(|parameter| parameter["in"] == place);
         of_place

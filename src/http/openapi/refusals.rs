@@ -25,11 +25,11 @@ const EVERYWHERE: &[ErrorCode] = &[
 ];
 
 /// Where the bodies of refusals are that several operations answer with.
-const EXAMPLES: &str = "#/components/examples/";
+pub(super) const EXAMPLES: &str = "#/components/examples/";
 
 /// What changes something can be asked for once more without a second effect (decisions 2).
 pub(super) fn repeatable(operation: &mut Map<String, Value>) {
-    let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == "Sandbox");
+    let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == super::SANDBOX);
     let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
     match operation.get_mut("parameters").and_then(Value::as_array_mut) {
         Some(parameters) => parameters.push(key),
@@ -247,6 +247,6 @@ fn response_name(response: &Value) -> String {
     format!("{repeatable}{}", codes.join("Or"))
 }
 
-fn pascal(code: &str) -> String {
-    code.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect()
+pub(super) fn pascal(code: &str) -> String {
+    code.split(['_', '-']).map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }

@@ -76,7 +76,7 @@ impl Contract {
         let template =
             self.template(path).ok_or_else(|| format!("{method} {path}: the path is not documented"))?;
         let name = format!("{method} {template}");
-        let operation = format!("/paths/{}/{}", escaped(template), method.as_str().to_lowercase());
+        let operation = format!("/paths/{}/{}", escaped(template), self.documented(template, method));
         let Some(responses) = self.document.pointer(&operation).map(|operation| &operation["responses"])
         else {
             return Err(format!("{name}: the method is not documented"));
@@ -93,6 +93,16 @@ impl Contract {
         let mut faults = self.header_faults(&response, headers);
         faults.extend(self.content_faults(&response, method, headers, body));
         report(&format!("{name} -> {}", status.as_u16()), &faults)
+    }
+
+    /// The method of the operation that describes the answers: to HEAD the same come as to GET, without their bodies.
+    fn documented(&self, template: &str, method: &Method) -> String {
+        let named = |method: &str| self.operations.contains(&(template.to_owned(), method.to_owned()));
+        if *method == Method::HEAD && !named("head") && named("get") {
+            "get".to_owned()
+        } else {
+            method.as_str().to_lowercase()
+        }
     }
 
     /// Operation, status and error code, once a run.
@@ -120,7 +130,10 @@ impl Contract {
         headers: &HeaderMap,
     ) -> Result<(), String> {
         let template = self.template(path);
-        let documented = |template| self.operations.contains(&(template, method.as_str().to_lowercase()));
+        let documented = |template: String| {
+            let method = self.documented(&template, method);
+            self.operations.contains(&(template, method))
+        };
         let fault = match (template, status) {
             (Some(template), _) if documented(template.to_owned()) => {
                 format!("{template} is a documented route")

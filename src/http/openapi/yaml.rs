@@ -1,0 +1,104 @@
+//! The document as YAML. What fits into a line stands in one, and so do examples, whatever their length: what is said of an
+//! operation can be seen at once.
+
+use serde_json::{Map, Value};
+
+/// In characters, but for examples.
+const LINE_MAX: usize = 200;
+/// Their values stand in a line each.
+const EXAMPLES: [&str; 2] = ["example", "value"];
+
+pub(super) fn written(document: &Value) -> String {
+    let mut out = String::new();
+    if let Some(all) = document.as_object() {
+        fields(&mut out, all, 0);
+    }
+    out
+}
+
+fn fields(out: &mut String, all: &Map<String, Value>, indent: usize) {
+    for (name, value) in all {
+        spaces(out, indent);
+        out.push_str(&text(name, false));
+        out.push(':');
+        after(out, value, indent, EXAMPLES.contains(&name.as_str()));
+    }
+}
+
+fn spaces(out: &mut String, indent: usize) {
+    out.extend(std::iter::repeat_n(' ', indent));
+}
+
+/// A value behind its name or dash, and the end of the line. What does not fit begins on the next one, a space further in.
+fn after(out: &mut String, value: &Value, indent: usize, is_example: bool) {
+    let line = line(value);
+    let before = out.len() - out.rfind('\n').map_or(0, |end| end + 1);
+    let fits = is_example || before + 1 + line.len() <= LINE_MAX;
+    match value {
+        Value::Object(all) if !fits => {
+            out.push('\n');
+            fields(out, all, indent + 1);
+        }
+        Value::Array(items) if !fits => {
+            out.push('\n');
+            for item in items {
+                spaces(out, indent + 1);
+                out.push('-');
+                after(out, item, indent + 1, false);
+            }
+        }
+        Value::String(said) if is_block(said) => {
+            out.push_str(if said.ends_with('\n') { " |\n" } else { " |-\n" });
+            for line in said.lines() {
+                spaces(out, if line.is_empty() { 0 } else { indent + 1 });
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+        Value::String(said) => out.extend([" ", &text(said, false), "\n"]),
+        _ => out.extend([" ", &line, "\n"]),
+    }
+}
+
+fn line(value: &Value) -> String {
+    match value {
+        Value::Object(all) => {
+            let fields: Vec<_> =
+                all.iter().map(|(name, value)| format!("{}: {}", text(name, true), line(value))).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(line).collect::<Vec<_>>().join(", ")),
+        Value::String(said) => text(said, true),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// Whether a text of several lines reads the same as a block.
+fn is_block(said: &str) -> bool {
+    let is_odd = |line: &str| line.ends_with(' ') || line.contains(|letter: char| letter.is_control());
+    said.contains('\n')
+        && !said.starts_with([' ', '\n'])
+        && !said.ends_with("\n\n")
+        && !said.split('\n').any(is_odd)
+}
+
+/// A text without quotes where no reader of YAML, of 1.1 neither, takes it for something else; else as JSON, which is YAML.
+fn text(said: &str, in_line: bool) -> String {
+    // Other types in YAML 1.1, in any letter case.
+    const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    let is_harmless = |letter: char| {
+        letter.is_ascii_alphanumeric()
+            || " _-/.$;()@".contains(letter)
+            || (!in_line && ",'`{}".contains(letter))
+    };
+    let begins_well = said.starts_with(|letter: char| letter.is_ascii_alphabetic() || "_$/".contains(letter));
+    // 3.1.0 is no number.
+    let is_version = said.split('.').count() > 2
+        && said.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_plain = (begins_well || is_version) && !said.ends_with(' ') && said.chars().all(is_harmless);
+    if is_plain && !WORDS.contains(&said.to_ascii_lowercase().as_str()) {
+        said.to_owned()
+    } else {
+        Value::from(said).to_string()
+    }
+}
