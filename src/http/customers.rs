@@ -197,3 +197,25 @@ pub async fn list_customer_subscriptions(
 ) -> Result<ListedShort<Subscription>, Error> {
     Ok(ListedShort(subscriptions::of_customer(&site, &caller.0, &token, input.paging()).await?))
 }
+
+/// Cancel a customer's subscription.
+///
+/// Cancels a subscription that is active or in its trial, at once. The same as cancelling it by its own path; another customer's
+/// subscription is not found.
+#[utoipa::path(delete, path = "/customers/{customer_token}/subscriptions/{sub_token}", tag = "Customers", operation_id = "cancel_customer_subscription",
+    params(
+        ("customer_token" = String, Path, description = "Customer token"),
+        ("sub_token" = String, Path, description = "Subscription token"),
+    ),
+    responses(
+        (status = 200, description = "The subscription", body = Envelope<Subscription>),
+        (status = 400, description = "invalid_state"),
+        (status = 404, description = "not_found"),
+    ))]
+pub async fn cancel_customer_subscription(
+    State(site): State<AppState>,
+    Path((customer, token)): Path<(String, String)>,
+    call: WriteRequest,
+) -> Result<Shown<Subscription>, Error> {
+    Ok(Shown(subscriptions::cancel_of_customer(&site, &call.changes(), &customer, &token).await?))
+}

@@ -149,6 +149,7 @@ fn operations() -> OpenApiRouter<AppState> {
         .routes(routes!(customers::create_customer_card, customers::list_customer_cards))
         .routes(routes!(customers::delete_customer_card))
         .routes(routes!(customers::list_customer_subscriptions))
+        .routes(routes!(customers::cancel_customer_subscription))
         .routes(routes!(plans::create_plan, plans::list_plans))
         .routes(routes!(plans::get_plan, plans::update_plan, plans::delete_plan))
         .routes(routes!(plans::create_plan_subscription, plans::list_plan_subscriptions))

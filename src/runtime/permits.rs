@@ -14,7 +14,7 @@ pub type Lane = Option<AccountToken>;
 /// How permits are shared.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
-    /// How many may wait for one, by all lanes that wait.
+    /// How many may wait, of all lanes together.
     pub waiting: usize,
     /// Whether a lane leaves at least as many free as it holds.
     pub leaves_half: bool,
@@ -77,8 +77,7 @@ impl PermitPool {
         self.take(&mut self.state(), lane, count)
     }
 
-    /// Takes a permit that is free, or becomes free within this time. Nobody waits behind more of its own lane than that
-    /// lane's share of those that may wait.
+    /// Takes a permit that is free, or becomes free within this time. None also where too many wait already.
     pub async fn acquire(self: &Arc<Self>, lane: Lane, patience: Duration) -> Option<Permit> {
         let granted = {
             let mut state = self.state();
@@ -129,16 +128,19 @@ impl PermitPool {
 }
 
 impl State {
-    /// Queues a waiter, unless its lane has its share of the queue.
+    /// Queues a waiter. In a full queue, the newest waiter of the longest lane makes room for a lane that has fewer.
     fn wait(&mut self, lane: Lane, waiting_max: usize) -> Option<oneshot::Receiver<Permit>> {
-        let of_others = self.lanes.iter().filter(|(other, of)| **other != lane && !of.waiting.is_empty());
-        let share = waiting_max / (of_others.count() + 1);
-        let of = self.lanes.entry(lane).or_default();
-        if of.waiting.len() >= share.max(1) {
-            return None;
+        let own = self.lanes.get(&lane).map_or(0, |of| of.waiting.len());
+        let all: usize = self.lanes.values().map(|of| of.waiting.len()).sum();
+        if all >= waiting_max {
+            let longest = self.lanes.values_mut().max_by_key(|of| of.waiting.len())?;
+            if longest.waiting.len() <= own + 1 {
+                return None;
+            }
+            longest.waiting.pop_back();
         }
         let (grant, granted) = oneshot::channel();
-        of.waiting.push_back(Waiter { arrival: self.arrivals, grant });
+        self.lanes.entry(lane).or_default().waiting.push_back(Waiter { arrival: self.arrivals, grant });
         self.arrivals += 1;
         Some(granted)
     }
@@ -222,11 +224,22 @@ mod tests {
         let mut others: Vec<_> = (0..2).map(|_| Box::pin(pool.acquire(MODEST, LONG))).collect();
         assert!(others.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()));
         assert!(matches!(pool.acquire(MODEST, LONG).now_or_never(), Some(None)));
-        // Who stops waiting is forgotten.
+        let gone = waiting.iter_mut().map(|waiter| matches!(waiter.as_mut().now_or_never(), Some(None)));
+        assert_eq!(gone.collect::<Vec<_>>(), [false, false, true, true], "the newest made room");
+        // A waiter that stops waiting is forgotten.
         drop((waiting, others));
         drop(held);
         assert_eq!(pool.taken(), (0, 1));
         assert!(pool.state().lanes.is_empty());
+    }
+
+    #[tokio::test]
+    async fn no_lane_is_refused_while_the_queue_has_room() {
+        let pool = PermitPool::new(1, SHARE);
+        let _held = pool.try_acquire(None, 1);
+        let lanes = [GREEDY, MODEST, GREEDY, GREEDY];
+        let mut waiting: Vec<_> = lanes.map(|lane| Box::pin(pool.acquire(lane, LONG))).into();
+        assert!(waiting.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()));
     }
 
     #[tokio::test]

@@ -79,6 +79,7 @@ class Records:
             ("PUT", "/1/charges/{charge_token}/capture"): lambda: {"charge_token": self.charge(capture=False)["token"]},
             ("PUT", "/1/subscriptions/{sub_token}/reactivate"): lambda: {"sub_token": self.cancelled()},
             ("DELETE", "/1/customers/{customer_token}/cards/{card_token}"): self.second_card,
+            ("DELETE", "/1/customers/{customer_token}/subscriptions/{sub_token}"): self.customers_subscription,
         }
 
     def ask(self, method, path, **sent):
@@ -106,8 +107,12 @@ class Records:
         return {"customer_token": customer, "card_token": self.post(f"/1/customers/{customer}/cards", CARD)["token"]}
 
     def subscription(self):
-        plan = self.makers["plan_token"]()
-        return self.post("/1/subscriptions", {"plan_token": plan, "customer_token": self.customer()})["token"]
+        return self.customers_subscription()["sub_token"]
+
+    def customers_subscription(self):
+        plan, customer = self.makers["plan_token"](), self.customer()
+        subscription = self.post("/1/subscriptions", {"plan_token": plan, "customer_token": customer})
+        return {"customer_token": customer, "sub_token": subscription["token"]}
 
     def cancelled(self):
         token = self.subscription()

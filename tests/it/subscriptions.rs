@@ -274,6 +274,22 @@ rules! {
         }
     }
 
+    async fn a_subscription_is_cancelled_by_its_customers_path_and_by_no_others(app) {
+        let client = app.client();
+        let (payer, other) = (customer(&client).await, customer(&client).await);
+        let subscription = client.subscribed(&client.plan(&json!({})).await, &payer).await;
+        let path = |customer: &str, token: &str| format!("/1/customers/{customer}/subscriptions/{token}");
+        for unknown in [other.as_str(), "cus_AZqYv3rVcBKUQ1mHn7tKRw", "x"] {
+            app.unchanged(client.delete(&path(unknown, &subscription))).await.not_found();
+        }
+        app.unchanged(client.delete(&path(&payer, "sub_AZqYv3rVcBKUQ1mHn7tKRw"))).await.not_found();
+        let cancelled = client.delete(&path(&payer, &subscription)).await;
+        assert_eq!(cancelled.ok(200)["state"], "cancelled");
+        assert_eq!(client.subscription(&subscription).await, cancelled.record());
+        assert_eq!(app.events().await.last(), Some(&"subscription.cancelled"));
+        app.unchanged(client.delete(&path(&payer, &subscription))).await.refused(400, "invalid_state");
+    }
+
     async fn a_customer_unsubscribes_where_the_plan_allows_it(app) {
         let client = app.client();
         let customer = customer(&client).await;

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// In characters, but for examples.
-const LINE_MAX: usize = 200;
+const LINE_MAX: usize = 240;
 /// Their values stand in a line each.
 const EXAMPLES: [&str; 2] = ["example", "value"];
 

@@ -16,27 +16,47 @@ use crate::services::{customers, idempotency};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
 
-/// Cancel a subscription at once. A renewal that is under way stands.
+/// Cancels a subscription at once. A renewal that is in flight stands.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`.
 pub async fn cancel(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
-    close(ctx, account, token, SubscriptionAction::Cancel).await
+    let row = found(ctx, account, token).await?;
+    close(ctx, account, row, SubscriptionAction::Cancel).await
 }
 
-/// The customer unsubscribes: what is paid runs out first.
+/// Cancels a subscription as [`cancel`] does. Another customer's is not found.
+pub async fn cancel_of_customer(
+    ctx: &Context,
+    account: &Account,
+    customer: &str,
+    token: &str,
+) -> Result<Subscription, Error> {
+    let customer = customers::find::by_token(ctx.store.read(), account, customer).await?;
+    let row = found(ctx, account, token).await?;
+    if row.customer_id != customer.id {
+        return Err(ErrorCode::NotFound.into());
+    }
+    close(ctx, account, row, SubscriptionAction::Cancel).await
+}
+
+/// Cancels a subscription for its customer, at the end of the interval that is paid.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`; the plan may not allow it, which is the latter.
 pub async fn unsubscribe(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
-    close(ctx, account, token, SubscriptionAction::Unsubscribe).await
+    let row = found(ctx, account, token).await?;
+    close(ctx, account, row, SubscriptionAction::Unsubscribe).await
+}
+
+async fn found(ctx: &Context, account: &Account, token: &str) -> Result<subscription::Model, Error> {
+    by_token(ctx.store.read(), account, token).await?.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
 async fn close(
     ctx: &Context,
     account: &Account,
-    token: &str,
+    row: subscription::Model,
     action: SubscriptionAction,
 ) -> Result<Subscription, Error> {
-    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let data = (row, action, account.now);
     idempotency::write(ctx, account, data, |tx, (row, action, now)| record(tx, row, *action, *now).boxed())
         .await

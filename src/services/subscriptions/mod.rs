@@ -16,7 +16,7 @@ mod rows;
 pub mod state;
 pub mod update;
 
-pub use cancel::{cancel, close_customer, unsubscribe};
+pub use cancel::{cancel, cancel_of_customer, close_customer, unsubscribe};
 pub use create::{create, create_for_plan};
 pub use entries::ledger;
 pub use find::{list, of_customer, of_plan, show};

@@ -286,7 +286,7 @@ impl Client {
         if path.ends_with("/reactivate") {
             self.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
         }
-        path.replace("{sub_token}", &subscription)
+        path.replace("{customer_token}", &customer).replace("{sub_token}", &subscription)
     }
 
     /// Available and pending AUD cents.

@@ -23,6 +23,7 @@ impl App {
             let (parameter, after) = rest.split_once('}').expect("a parameter's end");
             let token = match parameter {
                 "plan_token" | "sub_token" => return client.billing_path(path).await,
+                "customer_token" if after.contains("{sub_token}") => return client.billing_path(path).await,
                 // Below its customer, a card is one that may be deleted.
                 "card_token" if before.contains("/customers/") => {
                     token_of(&client.post(before.trim_end_matches('/'), &card(ENROLLED)).await.ok(201))
