@@ -206,7 +206,7 @@ impl App {
         };
         if lock.is_some() || ctx.chance.is_seeded() {
             // No other server can make a payment, submit a refund, deliver a webhook or move a clock on this file. With
-            // a seed no other may either, and no lease of a killed server ever expires.
+            // a seed no other may either, and no time passes that would free the work of a killed server.
             takeover::take_up(&ctx).await?;
         }
         let door = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));

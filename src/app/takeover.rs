@@ -4,8 +4,8 @@ use crate::error::Error;
 use crate::services::installation::InstallationError;
 use crate::services::{Context, charges, refunds, sandbox, webhooks};
 
-/// Makes that work due now. If the database refuses writes, the work becomes due when its leases expire. With a seed no
-/// time passes, so such a server does not start.
+/// Makes that work due now. If the database refuses writes, the work becomes due at its usual time. With a seed no time
+/// passes, so then the server does not start.
 pub(super) async fn take_up(ctx: &Context) -> Result<(), InstallationError> {
     match hasten(ctx).await {
         Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {

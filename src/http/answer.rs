@@ -77,7 +77,7 @@ pub struct ShortPagination {
 pub struct Shown<T>(pub T);
 /// 201 with one record.
 pub struct Created<T>(pub T);
-/// 201 with one record and the caller's address.
+/// 201 with one record and the client's address.
 pub struct CreatedFrom<T>(pub T, pub String);
 /// 200 with a page.
 pub struct Listed<T>(pub ListPage<T>);

@@ -1,5 +1,5 @@
 //! Sessions: the browser keeps one in place of a key, sealed in a cookie, so that every copy of the server can open it,
-//! and nobody else.
+//! and no client can.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
