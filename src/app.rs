@@ -1,4 +1,4 @@
-//! The application put together: configuration in, a context and a router out.
+//! Assembles the application: configuration in, a context and a router out.
 
 mod operator;
 mod takeover;
@@ -52,74 +52,74 @@ pub enum StartError {
     /// The database cannot be used.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The database belongs to somebody else.
+    /// The database belongs to another environment or seed.
     #[error(transparent)]
     Installation(#[from] InstallationError),
-    /// The vault key is none.
+    /// The vault key is malformed.
     #[error("CARD_PAYMENTS_VAULT_KEY: {0}")]
     VaultKey(#[from] OperatorKeysError),
-    /// The key of a laptop's database is gone.
+    /// The vault key file of a development machine's database is gone.
     #[error(
         "the database was sealed with a vault key that is not there: bring back {0}, or set CARD_PAYMENTS_VAULT_KEY"
     )]
     VaultKeyLost(PathBuf),
-    /// Live needs it.
+    /// A setting that live requires.
     #[error("{0} is required in the live environment")]
     Required(&'static str),
-    /// One is nothing without the other.
+    /// A setting that another one requires.
     #[error("{0} is required beside {1}")]
     Beside(&'static str, &'static str),
-    /// Something about wallets is wrong.
+    /// A setting about wallets is wrong.
     #[error("{0}: {1}")]
     Wallet(&'static str, String),
-    /// Not for live.
+    /// A setting that live does not allow.
     #[error("{0} is not for the live environment")]
     TestOnly(&'static str),
     /// The blobs cannot be reached.
     #[error("CARD_PAYMENTS_BLOBS: {0}")]
     Blobs(#[from] BucketError),
-    /// No such acquirer.
+    /// There is no such acquirer.
     #[error("there is no acquirer named {0}; there are: simulator, and the https address of one elsewhere")]
     Acquirer(String),
-    /// No acquirer can be there, or must not.
+    /// The acquirer's address is malformed, or not allowed.
     #[error("CARD_PAYMENTS_ACQUIRER {0}")]
     AcquirerAddress(#[from] WrongAddress),
-    /// Nothing by which an acquirer could know us.
+    /// The secrets for the acquirer are missing or malformed.
     #[error("CARD_PAYMENTS_ACQUIRER_SECRET {0}")]
     AcquirerSecrets(#[from] WrongSecrets),
-    /// Whoever is there is not ours to ask.
+    /// The server at the acquirer's address answers, but not as this server's acquirer.
     #[error("the acquirer at {0} {1}")]
     AcquirerSays(String, AcquirerClientError),
-    /// The first account cannot be made.
+    /// The first account cannot be created.
     #[error("the first account: {0}")]
     First(Error),
 }
 
-/// What a server is made of besides its configuration; tests bring their own.
+/// The parts of a server besides its configuration; tests bring their own.
 pub struct Parts {
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// Where ids, keys and codes come from.
+    /// The source of ids, keys and codes.
     pub chance: Arc<RandomSource>,
     /// The acquirer.
     pub acquirer: Arc<dyn Acquirer>,
-    /// How long it may take to answer.
+    /// How long the acquirer may take to answer.
     pub acquirer_answer: Duration,
     /// Test or live.
     pub environment: Environment,
     /// The operator's keys.
     pub operator: OperatorKeys,
-    /// Who calls the addresses that callers give.
+    /// Calls the addresses that clients supply.
     pub outbound: Outbound,
-    /// What the operator has told about wallets.
+    /// The operator's settings for wallets.
     pub wallets: Wallets,
-    /// Where the contents of files are.
+    /// The storage of file contents.
     pub blobs: Arc<dyn Blobs>,
-    /// A folder for what is being received.
+    /// The folder for uploads in progress.
     pub incoming: PathBuf,
     /// How long events and webhooks are kept.
     pub retention: TimeSpan,
-    /// For how long one request moves a clock.
+    /// How long one request may move a clock.
     pub clock_move: Duration,
 }
 
@@ -127,20 +127,20 @@ pub struct Parts {
 pub struct App {
     /// The services' context.
     pub ctx: Ctx,
-    /// Everything it answers.
+    /// All its routes.
     pub router: Router,
     /// The first account's keys, in test.
     pub keys: Option<ApiKeyPair>,
-    /// Whoever runs the server sends how far it is on its way out.
+    /// The shutdown phase; the process that runs the server sends it.
     pub phase: watch::Sender<ShutdownPhase>,
     site: AppState,
-    /// Held for as long as the server runs: one server a SQLite file.
+    /// Held while the server runs: one server per SQLite file.
     _lock: Option<FileLock>,
 }
 
 impl Parts {
-    /// As the configuration says. The database is looked at, and whoever has no business with it refused; nothing of it
-    /// is touched.
+    /// Creates the parts that the configuration asks for. Reads the database and refuses one of another environment or
+    /// seed; changes nothing in it.
     pub async fn configured(
         options: &ServeOptions,
         database: &DatabaseOptions,
@@ -183,7 +183,7 @@ impl Parts {
 }
 
 impl App {
-    /// Open the database and put everything together.
+    /// Opens the database and assembles the server.
     pub async fn open(
         location: &Location,
         parts: Parts,
@@ -193,7 +193,7 @@ impl App {
         let lock = location.lock()?;
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
         let ctx = Box::pin(context(location, lock.as_ref(), parts, &index.base_url)).await?;
-        // Not before: a server that is refused leaves nothing behind.
+        // Not earlier: a server that is refused leaves nothing behind.
         durable_fs::create_folder(&incoming)
             .map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;
         let keys = match environment {
@@ -205,8 +205,8 @@ impl App {
             Environment::Live => None,
         };
         if lock.is_some() || ctx.chance.is_seeded() {
-            // Nobody else can be making a payment, submitting a refund, delivering a webhook or moving a clock on this
-            // file; nor may anybody where a seed decides, and what a killed server left no time frees there.
+            // No other server can make a payment, submit a refund, deliver a webhook or move a clock on this file. With
+            // a seed no other may either, and no time passes that would free the work of a killed server.
             takeover::take_up(&ctx).await?;
         }
         let door = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
@@ -233,19 +233,20 @@ impl App {
         self.site.door.is_some()
     }
 
-    /// How much it takes on at once.
+    /// Returns the admission control.
     pub fn gate(&self) -> &Arc<AdmissionControl> {
         &self.site.gate
     }
 
-    /// What an operator's own listener answers.
+    /// Returns the routes of the operator's own listener.
     pub fn admin(&self) -> Router {
         let index = Arc::new(ServerInfo { metrics: true, ..(*self.site.index).clone() });
         http::admin_router(AppState::new(AppStateInner { index, ..(*self.site).clone() }))
     }
 }
 
-/// Open the database, of which a server has the lock, and its keys. One that is nobody's yet becomes the environment's.
+/// Opens the database, locked by a server if there is one, and its keys. An unclaimed database now belongs to the
+/// environment.
 async fn context(
     location: &Location,
     lock: Option<&FileLock>,
@@ -284,7 +285,8 @@ async fn context(
     }))
 }
 
-/// The machine's; where there is a seed, time stands still and chance is what the seed makes of it.
+/// Returns the machine's clock and randomness. With a seed, the clock stands still and the randomness comes from the
+/// seed.
 pub fn clock_and_chance(
     database: &DatabaseOptions,
 ) -> Result<(Arc<dyn Clock>, Arc<RandomSource>), StartError> {
@@ -297,8 +299,8 @@ pub fn clock_and_chance(
     }
 }
 
-/// The operator's keys: configured, or in test those of a laptop. They open the database, as far as it has keys yet, and it
-/// belongs to the environment, or to nobody.
+/// Returns the operator's keys: the configured ones, or in test those of a development machine. Checks that they open
+/// the database's keys, if it has any, and that the database belongs to the environment or is unclaimed.
 async fn operator(
     database: &DatabaseOptions,
     secrets: &Secrets,
@@ -322,7 +324,7 @@ async fn operator(
     Ok(operator)
 }
 
-/// The keys that are configured and are not for live.
+/// Returns the configured keys that live does not allow.
 pub(crate) fn test_only(environment: Environment, secrets: &Secrets) -> Vec<&'static str> {
     let keys = [
         ("CARD_PAYMENTS_SECRET_KEY", &secrets.secret_key),
@@ -332,16 +334,16 @@ pub(crate) fn test_only(environment: Environment, secrets: &Secrets) -> Vec<&'st
     given.map(|(name, _)| name).collect()
 }
 
-/// Who moves the money, as the configuration names him. Nobody is asked yet.
+/// The acquirer that the configuration names. It has not been called yet.
 pub(crate) enum NamedAcquirer {
-    /// Nobody.
+    /// The simulator.
     Simulator(Simulator),
-    /// Whoever answers there.
+    /// The acquirer at an address.
     Elsewhere(Address, Arc<HttpAcquirer>),
 }
 
 impl NamedAcquirer {
-    /// The one that is configured.
+    /// Returns the configured acquirer.
     pub(crate) fn of(
         named: Option<&str>,
         environment: Environment,
@@ -358,13 +360,13 @@ impl NamedAcquirer {
         let secret =
             secret.ok_or(StartError::Beside("CARD_PAYMENTS_ACQUIRER_SECRET", "CARD_PAYMENTS_ACQUIRER"))?;
         let secrets = AcquirerSecrets::parse(secret)?;
-        // It compares with its own machine's time, though ours may stand still.
+        // The acquirer compares with its own machine's time, although our clock may stand still.
         let remote = HttpAcquirer::new(address.clone(), secrets, environment, Arc::new(SystemClock));
         Ok(Self::Elsewhere(address, Arc::new(remote)))
     }
 
-    /// Ready to be asked. One elsewhere is heard of at once where it answers; where it is not there yet, the server starts and
-    /// is not ready.
+    /// Returns the acquirer, ready to be called. A remote one with a wrong answer stops the start; if it does not answer
+    /// yet, the server starts but is not ready.
     async fn greeted(self, environment: Environment) -> Result<Arc<dyn Acquirer>, StartError> {
         match self {
             Self::Simulator(simulator) => {
@@ -387,7 +389,7 @@ impl NamedAcquirer {
     }
 }
 
-/// Whether an address is safe from whoever listens on its way.
+/// Whether an address is safe from eavesdroppers.
 pub(crate) fn is_https(address: &str) -> bool {
     address.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
 }
@@ -399,8 +401,9 @@ pub(crate) fn reach(environment: Environment, allow: &[Allowed]) -> AddressPolic
     }
 }
 
-/// Test has providers of its own, whose private keys everybody knows; what the operator tells of real ones counts there,
-/// too. Live takes from a wallet what the operator has told all of, and never believes the test environment's.
+/// Returns the wallet providers. Test has its own, whose private keys are public; the operator's settings for real ones
+/// count there, too. Live accepts payloads of a wallet only with complete settings, and never trusts the test
+/// providers.
 pub(crate) fn wallets(
     options: &ServeOptions,
     environment: Environment,
@@ -464,13 +467,13 @@ pub(crate) fn wallets(
     Ok(wallets)
 }
 
-/// Where the vault key of a laptop is.
+/// Returns the path of a development machine's vault key.
 pub(crate) fn vault_key_path(data_dir: &Path) -> PathBuf {
     data_dir.join("vault.key")
 }
 
-/// The vault key of a laptop: a file of the data directory that only its owner reads. It is made for a database that has no
-/// keys yet; for one that has, another key would open nothing.
+/// Reads the vault key of a development machine: a file of the data directory that only its owner can read. It is
+/// created for a database without keys; for a database with keys, a new one would open nothing.
 fn vault_key_file(data_dir: &Path, found: &InstallationInfo) -> Result<OperatorKeys, StartError> {
     let path = vault_key_path(data_dir);
     let failed = |error| ConfigError::File(path.display().to_string(), error);
@@ -483,7 +486,7 @@ fn vault_key_file(data_dir: &Path, found: &InstallationInfo) -> Result<OperatorK
     durable_fs::create_folder(data_dir).map_err(failed)?;
     let keys = OperatorKeys::generate("local");
     match secret::write_secret_file(&path, &keys.to_text()) {
-        // Of two processes that start at once, one makes it.
+        // Of two processes that start at once, one creates it.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             return Ok(config::read(&path)?.expose().parse()?);
         }

@@ -1,5 +1,5 @@
-//! Configuration: every option is a flag and an environment variable; secrets are environment variables or
-//! files only, because `ps` shows flags.
+//! Configuration: every option is a flag and an environment variable; secrets are environment variables or files only,
+//! because `ps` shows flags.
 
 mod address;
 mod variables;
@@ -29,7 +29,7 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// As the database and people call it.
+    /// Returns the name, as the database and people write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Test => "test",
@@ -37,7 +37,7 @@ impl Environment {
         }
     }
 
-    /// The one that this one is not.
+    /// Returns the other environment.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -67,7 +67,7 @@ pub struct DatabaseOptions {
 }
 
 impl DatabaseOptions {
-    /// The database's address.
+    /// Returns the URL of the database.
     pub fn url(&self) -> String {
         self.database_url
             .clone()
@@ -153,7 +153,7 @@ pub struct ServeOptions {
     pub log: String,
 }
 
-/// Secrets of the environment.
+/// Secrets from environment variables or files.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {
     /// The first account's secret key.
@@ -166,9 +166,9 @@ pub struct Secrets {
     pub wallet_a_identity: Option<Secret>,
     /// The private key for which walletG's payloads are sealed, in PEM.
     pub wallet_g_key: Option<Secret>,
-    /// What an acquirer elsewhere and its server know each other by.
+    /// The secrets that a remote acquirer and this server share.
     pub acquirer: Option<Secret>,
-    /// What opens a live server's dashboard.
+    /// The key of a live server's dashboard.
     pub operator_key: Option<Secret>,
 }
 
@@ -178,37 +178,37 @@ pub enum ConfigError {
     /// A file that cannot be read.
     #[error("{0}: {1}")]
     File(String, std::io::Error),
-    /// Both spellings of one secret.
+    /// A secret that is set both by value and by file.
     #[error("{0} and {0}_FILE are both set")]
     Twice(&'static str),
     /// One key for two purposes.
     #[error("CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY must differ")]
     SameKeys,
-    /// Not a key.
+    /// A malformed key.
     #[error("{0} must be 8 to 100 visible characters")]
     Key(&'static str),
-    /// Too easily guessed.
+    /// A key that is too easily guessed.
     #[error("CARD_PAYMENTS_OPERATOR_KEY must be at least {} visible characters", OPERATOR_KEY_LENGTH_MIN)]
     OperatorKey,
-    /// What is to be logged cannot be read.
+    /// A malformed log filter.
     #[error("CARD_PAYMENTS_LOG: {0}")]
     Log(#[from] ParseError),
 }
 
-/// What CARD_PAYMENTS_LOG lets be logged.
+/// Parses CARD_PAYMENTS_LOG.
 pub fn log_filter(text: &str) -> Result<EnvFilter, ConfigError> {
-    // That a start found its schema as it should be is no news; a filter that names the target hears of it.
+    // An up-to-date schema at a start is not news; a filter that names the target shows it.
     Ok(EnvFilter::try_new(format!("sea_orm_migration=warn,{text}"))?)
 }
 
 impl Secrets {
-    /// From environment variables, or from the files that `..._FILE` variables name.
+    /// Reads the secrets from environment variables, or from the files that `..._FILE` variables name.
     pub fn from_environment() -> Result<Self, ConfigError> {
         let (secrets, faults) = Self::gathered();
         faults.into_iter().next().map_or(Ok(secrets), Err)
     }
 
-    /// The same as far as they can be read, and everything that is wrong with them.
+    /// Reads the secrets as far as possible, and returns every error.
     pub fn gathered() -> (Self, Vec<ConfigError>) {
         let mut faults = Vec::new();
         let [secret_key, publishable_key, vault_key, wallet_a_identity, wallet_g_key, acquirer, operator_key] =
@@ -241,7 +241,7 @@ impl Secrets {
         (secrets, faults)
     }
 
-    /// The variables of all of them. Each may be a file's name instead, with `_FILE` behind it.
+    /// The variables of all secrets. `_FILE` after a name gives a file instead.
     pub const VARIABLES: [&str; 7] = [
         "CARD_PAYMENTS_SECRET_KEY",
         "CARD_PAYMENTS_PUBLISHABLE_KEY",
@@ -253,7 +253,7 @@ impl Secrets {
     ];
 }
 
-/// Whether a text can be an API key: 8 to 100 visible characters (decisions 2).
+/// Whether a text can be an API key: 8 to 100 visible characters (`docs/decisions.md`, 58).
 pub fn is_key(text: &str) -> bool {
     (8..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -272,7 +272,7 @@ fn secret(name: &'static str) -> Result<Option<Secret>, ConfigError> {
     }
 }
 
-/// A secret's file, without the line end that editors add.
+/// Reads a secret's file, without the line end that editors add.
 pub fn read(file: &Path) -> Result<Secret, ConfigError> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| ConfigError::File(file.display().to_string(), error))?;

@@ -1,5 +1,5 @@
-//! A card payments API server: stateful, offline, crash-safe, correct about money and described by a document
-//! that generators accept. `docs/architecture.md` is the way in.
+//! A card payments API server: stateful, offline, crash-safe, correct about money, with an OpenAPI document that
+//! generators accept. Start with `docs/architecture.md`.
 
 pub mod acquirer;
 pub mod app;

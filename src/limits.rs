@@ -1,318 +1,324 @@
-//! Every number of the specification and the decisions, in one place.
+//! The numbers of the specification and of `docs/decisions.md`, in one place.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use entity::TimeSpan;
 
-/// Decisions 1: "over 1 MiB: 413".
+/// The longest body; a longer one is 413 (`docs/decisions.md`, 5).
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// Decisions 1: request time-out.
+/// The time-out of a request (`docs/decisions.md`, 22).
 pub const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How many bytes the head of a request may have, its path and query among them.
+/// The longest head of a request in bytes, path and query included (`docs/decisions.md`, 28).
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// How long a connection may be idle, or take to send the head of a request: longer than proxies keep theirs (a minute),
-/// so that none sends a request on a connection that is just being closed.
+/// How long a connection may be idle, or take to send the head of a request: longer than proxies keep theirs (a
+/// minute), so that no proxy sends a request on a connection that is just being closed.
 pub const CONNECTION_IDLE: Duration = Duration::from_secs(75);
 /// How long a new connection may send nothing at all.
 pub const FIRST_BYTE: Duration = Duration::from_secs(5);
-/// How many headers a request may have.
+/// The most headers of a request.
 pub const HEADERS_MAX: usize = 100;
-/// How many connections may wait in the listener's queue, as far as the system allows.
+/// The length of the listener's queue, as far as the system allows.
 pub const LISTEN_BACKLOG: u32 = 4096;
-/// How long a caller may take nothing at all of an answer that is being sent. Kernels tell of room in steps of many
-/// kilobytes, so that who takes a byte at a time is cut off, too.
+/// How long a client may read nothing at all of its response (`docs/decisions.md`, 43). Kernels report free buffer
+/// space in steps of many kilobytes, so a client that reads one byte at a time is cut off, too.
 pub const ANSWER_STALLED: Duration = Duration::from_secs(30);
-/// How many requests are worked on at once where the operator says nothing: more than two cores and their database are
-/// ever busy with.
+/// The default of CARD_PAYMENTS_CONCURRENCY: more requests than two cores and their database are ever busy with.
 pub const CONCURRENCY: u16 = 128;
-/// How many connections there may be for each request that is worked on at once: idle ones, those that wait for a place,
-/// and those whose request waits for the acquirer.
+/// Connections per permit of a request: idle ones, those that wait for a permit, and those whose request waits for the
+/// acquirer.
 pub const CONNECTIONS_A_PLACE: usize = 8;
-/// How many tasks there may be for each such request that go on to their end though their callers hang up, most of which
-/// wait for the acquirer: fewer than connections, so that a silent acquirer leaves some of those to everybody else.
+/// Tasks per permit of a request that outlive their connection; most wait for the acquirer. Fewer than connections, so
+/// that a silent acquirer leaves some connections to all others.
 pub const TASKS_A_PLACE: usize = 6;
-/// How many connections an operator's own listener takes: a few that watch.
+/// The connections of the operator's own listener, for monitoring.
 pub const ADMIN_CONNECTIONS: usize = 32;
-/// How long a request waits for a place before it is refused.
+/// How long a request waits for a permit before it is refused.
 pub const GATE_WAIT: Duration = Duration::from_secs(1);
-/// How many may wait for each place: a burst of one client's is no overload; in a longer queue most would wait in vain.
+/// How many requests may wait per permit: a burst of one client is not overload; in a longer queue most would wait in
+/// vain.
 pub const QUEUE_A_PLACE: usize = 4;
-/// How long a request may wait for its own body before its place is others'.
+/// How long a request may wait for its own body before it releases its permit.
 pub const BODY_PATIENCE: Duration = Duration::from_millis(250);
-/// Up to here, any body is read; larger ones wait for their turn.
+/// The longest body that is read without a permit; larger ones wait for one.
 pub const SMALL_BODY_BYTES: usize = 16 * 1024;
-/// How long a large body may take once it has its turn.
+/// How long a large body may take once it has its permit.
 pub const LARGE_BODY_TIME: Duration = Duration::from_secs(10);
-/// How much is read of a body that nobody wants: more than the longest that somebody might.
+/// How much of an unread body is discarded: more than the longest that any endpoint accepts.
 pub const UNREAD_BYTES_MAX: usize = 12 * 1024 * 1024;
-/// And for how long.
+/// How long discarding may take.
 pub const UNREAD_TIME: Duration = Duration::from_secs(5);
-/// One large body for so many requests that are worked on at once.
+/// One permit for a large body per this many permits of requests.
 pub const PLACES_A_LARGE_BODY: usize = 8;
-/// How large an answer may be that counts for nothing: larger ones take of what follows until the last of them is sent.
+/// The largest response that needs no permit; larger ones take from `ANSWERS_BYTES_MAX` until their last byte is sent.
 pub const SMALL_ANSWER_BYTES: usize = 64 * 1024;
-/// How many bytes of large answers a process holds until their callers have taken them.
+/// How many bytes of large responses a process holds until clients have read them.
 pub const ANSWERS_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// What a record of a list is taken to need until its list is made: twice a charge without metadata.
+/// The memory reserved per record of a list until the list is built: twice a charge without metadata.
 pub const RECORD_BYTES: usize = 2 * 1024;
-/// How long a long answer waits for its turn to be made. It holds up nobody meanwhile.
+/// How long a long list waits for its permit to be built. It holds no request permit meanwhile.
 pub const LONG_ANSWER_WAIT: Duration = Duration::from_secs(5);
-/// How many processors it takes that one of them makes long answers: the others stay with everything else.
+/// Processors per long list being built: the others stay free for everything else.
 pub const PROCESSORS_A_LONG_ANSWER: usize = 2;
-/// How many callers' accounts are remembered by their keys, so that places are shared fairly before a key is looked up.
+/// How many keys' accounts are remembered, so that permits are shared fairly before a key is looked up.
 pub const LANES_MAX: u64 = 50_000;
-/// For how long one is remembered that does not ask.
+/// How long the account of an unused key is remembered.
 pub const LANE_IDLE: Duration = Duration::from_mins(10);
 
-/// A full bucket holds the requests of so many seconds.
+/// A full bucket holds the requests of this many seconds.
 pub const RATE_BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not 0");
-/// How many accounts' buckets are remembered.
+/// How many buckets are remembered.
 pub const RATE_BUCKETS_MAX: u64 = 50_000;
-/// For how long one is remembered that nobody takes from: long enough to be full again, as a new one is.
+/// How long an unused bucket is remembered: long enough to be full again, as a new one is.
 pub const RATE_BUCKET_IDLE: Duration = Duration::from_mins(1);
 
-/// Decisions 14: characters of the key that opens a live server's dashboard, at least.
+/// The least characters of a live server's dashboard key (`docs/decisions.md`, 327).
 pub const OPERATOR_KEY_LENGTH_MIN: usize = 32;
-/// Decisions 14: how long a session of the dashboard lasts, by the wall clock.
+/// How long a dashboard session lasts, by the wall clock (`docs/decisions.md`, 328).
 pub const DASHBOARD_SESSION: Duration = Duration::from_hours(12);
-/// How many sessions that somebody has ended are remembered.
+/// How many ended sessions are remembered.
 pub const DASHBOARD_ENDED_MAX: u64 = 10_000;
-/// How often an address may try to open a session: so many times at once, and then once in this time. A bucket is full again
-/// before it is forgotten.
+/// How many sign-ins an address may try at once; after those it may try one per [`SIGN_IN_EVERY`]. A bucket is full
+/// again before it is forgotten.
 pub const SIGN_INS_AT_ONCE: NonZeroU32 = NonZeroU32::new(10).expect("not 0");
 /// See [`SIGN_INS_AT_ONCE`].
 pub const SIGN_IN_EVERY: Duration = Duration::from_secs(6);
 /// How many days before today the dashboard's plot of the balance begins.
 pub const BALANCE_PLOT_DAYS: i32 = 90;
 
-/// Decisions 1, "sizes of values".
+/// The longest text (`docs/decisions.md`, 10).
 pub const TEXT_LENGTH_MAX: u64 = 1000;
-/// Decisions 1: names, e-mails, URLs.
+/// The longest name, e-mail address or URL (`docs/decisions.md`, 10).
 pub const NAME_LENGTH_MAX: u64 = 255;
-/// Decisions 1: notes.
+/// The longest notes (`docs/decisions.md`, 10).
 pub const NOTES_LENGTH_MAX: u64 = 10_000;
-/// Decisions 1 and 5: the text on the bank statement.
+/// The longest text on the bank statement (`docs/decisions.md`, 10).
 pub const REFERENCE_LENGTH_MAX: u64 = 40;
 
-/// A certificate in PEM: real ones have about 2,000 characters.
+/// The longest certificate in PEM (`docs/decisions.md`, 227): real ones have about 2,000 characters.
 pub const WALLET_PEM_LENGTH_MAX: u64 = 10_000;
 
-/// Specification, Limits: search query of disputes and merchants.
+/// The shortest search query of disputes and merchants (specification, Limits).
 pub const QUERY_CHARACTERS_MIN: usize = 3;
 
-/// Specification, Limits: metadata items.
+/// The most metadata items (specification, Limits).
 pub const METADATA_ITEMS_MAX: usize = 25;
-/// Specification, Limits: metadata items, a key.
+/// The longest key of a metadata item (specification, Limits).
 pub const METADATA_KEY_CHARACTERS_MAX: usize = 50;
-/// Specification, Limits: metadata items, a value.
+/// The longest value of a metadata item (specification, Limits).
 pub const METADATA_VALUE_CHARACTERS_MAX: usize = 500;
 
-/// Specification, Limits: page size.
+/// The default page size (specification, Limits).
 pub const PER_PAGE_DEFAULT: u64 = 25;
-/// And at most.
+/// The largest page size (specification, Limits).
 pub const PER_PAGE_MAX: i64 = 500;
 
-/// Specification, Limits: "Authorised charge lifetime".
+/// How long an authorised charge can be captured (specification, Limits, "Authorised charge lifetime").
 pub const AUTHORISATION_LIFETIME: TimeSpan = TimeSpan::days(7);
-/// Decisions 5: how long a cardholder may take to verify a payment.
+/// How long a cardholder may take to verify a payment (`docs/decisions.md`, 144).
 pub const SESSION_LIFETIME: TimeSpan = TimeSpan::seconds(30 * 60);
-/// What the form of the challenge page may send.
+/// The longest form of the challenge page.
 pub const CHALLENGE_BODY_BYTES_MAX: usize = 1024;
-/// Specification, Limits: "expire after one month unused"; decisions 4: the same day of the next month.
+/// When a card token expires: "after one month unused" (specification, Limits), on the same day of the next month
+/// (`docs/decisions.md`, 106).
 pub const CARD_TOKEN_LIFETIME_MONTHS: u32 = 1;
 
-/// Decisions 6: the test acquirer settles a refund this long after its creation, by the account's clock.
+/// When the test acquirer decides a refund after its creation, by the account's clock (`docs/decisions.md`, 167).
 pub const REFUND_SETTLES_AFTER: TimeSpan = TimeSpan::seconds(10);
 
-/// Decisions 7: intervals of plans, and trials, in their units.
+/// The longest interval or trial of a plan, in its unit.
 pub const PLAN_INTERVAL_MAX: i64 = 1_000;
-/// Decisions 7: how many intervals a plan may bill.
+/// The most intervals that a plan may bill.
 pub const PLAN_INTERVALS_MAX: i64 = 10_000;
-/// Decisions 7: how long after the first failed renewal it is tried again; after the last one it is cancelled.
+/// When a renewal is retried, counted from its first failure; after the last retry the subscription is cancelled.
 pub const RENEWAL_RETRIES: [TimeSpan; 3] = [TimeSpan::days(1), TimeSpan::days(3), TimeSpan::days(6)];
-/// Decisions 7: where intervals are shorter, there is no time for that.
+/// The shortest interval with retries: in a shorter one there is no time for them.
 pub const RENEWAL_RETRIED_FROM: TimeSpan = TimeSpan::days(7);
-/// How many subscriptions of a deleted plan go in one transaction.
+/// How many subscriptions of a deleted plan one transaction deletes.
 pub const DELETED_SUBSCRIPTIONS: u64 = 100;
-/// How many entries of their ledgers do.
+/// How many entries of their ledgers it deletes.
 pub const DELETED_ENTRIES: u64 = 1000;
 
-/// Decisions 9: what a chargeback costs, in AUD cents.
+/// The fee of a chargeback, in AUD cents (`docs/decisions.md`, 209).
 pub const CHARGEBACK_FEE_CENTS: i64 = 2500;
-/// Decisions 9: evidence is required by the midnight so many days after a dispute has arrived.
+/// Evidence is required by the midnight this many days after a dispute arrives (`docs/decisions.md`, 212).
 pub const EVIDENCE_DAYS: i64 = 20;
-/// Specification, Limits: dispute evidence text.
+/// The longest text of dispute evidence (specification, Limits).
 pub const EVIDENCE_TEXT_CHARACTERS_MAX: usize = 500;
 
-/// Decisions 9: a file's content.
+/// The largest file (`docs/decisions.md`, 217).
 pub const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
-/// Decisions 9: the body that brings it.
+/// The longest body of an upload.
 pub const UPLOAD_BYTES_MAX: usize = 11 * 1024 * 1024;
-/// How much is kept of each text that an upload brings beside its file: a purpose.
+/// How much is kept of each text next to an upload's file, such as its purpose (`docs/decisions.md`, 42).
 pub const UPLOAD_TEXT_BYTES_KEPT: usize = 16 * 1024;
-/// How much of an upload may be held that is no part's content: what stands before the first one, and all their heads. More
-/// than two pieces as they come from a connection.
+/// How much of an upload may be buffered outside of the parts' content: the bytes before the first part, and all part
+/// headers. More than two pieces as a connection delivers them.
 pub const UPLOAD_AHEAD_BYTES_MAX: u64 = 192 * 1024;
-/// Decisions 1: how long an upload may come without a byte.
+/// How long an upload may arrive without a byte (`docs/decisions.md`, 25).
 pub const UPLOAD_IDLE: Duration = Duration::from_secs(30);
-/// Decisions 9: how long a link to a file is good, by the account's clock.
+/// How long a link to a file is valid, by the account's clock.
 pub const LINK_LIFETIME: TimeSpan = TimeSpan::seconds(3600);
-/// Wall clock after which a blob without a file is an interrupted upload's.
+/// The age, by the wall clock, at which a blob without a file is the rest of an interrupted upload.
 pub const STRAY_BLOB_AFTER: TimeSpan = TimeSpan::seconds(3600);
-/// How many of them are named in one statement.
+/// How many such blobs one statement checks.
 pub const STRAY_BLOBS_AT_ONCE: usize = 500;
-/// What is sent to a bucket at a time: the least that S3 takes.
+/// The size of one part of an upload to a bucket: the least that S3 accepts.
 pub const BUCKET_PART_BYTES: usize = 5 * 1024 * 1024;
-/// How many blobs a process writes to its bucket at a time; each holds a part in memory.
+/// How many blobs a process writes to its bucket at once; each holds a part in memory.
 pub const BUCKET_WRITES_MAX: usize = 2;
 
-/// Decisions 10, `default_settings`.
+/// A value of `default_settings`.
 pub const SETTLEMENT_DELAY_DAYS: i32 = 5;
-/// Decisions 10, `default_settings`, in AUD cents.
+/// A value of `default_settings`, in AUD cents.
 pub const MAXIMUM_CHARGE_CENTS: i64 = 2_500_000;
-/// Decisions 10, `default_settings`, in AUD cents: shown only.
+/// A value of `default_settings`, in AUD cents: shown only.
 pub const POS_MAXIMUM_CHARGE_CENTS: i64 = 100_000;
-/// Decisions 10: how old a merchant's director must be.
+/// The least age of a merchant's director (`docs/decisions.md`, 232).
 pub const DIRECTOR_AGE_MIN_YEARS: u32 = 18;
-/// Decisions 10: characters of a business registration number that is no ABN.
+/// The longest business registration number that is not an ABN.
 pub const REGISTRATION_NUMBER_LENGTH_MAX: usize = 20;
-/// How many passwords a process hashes at a time: each takes 19 MiB.
+/// How many passwords a process hashes at once: each takes 19 MiB (`docs/decisions.md`, 233).
 pub const PASSWORDS_HASHED_AT_ONCE: usize = 2;
-/// The largest fee that is a number of cents, in AUD: ten thousand dollars.
+/// The largest fixed fee, in AUD cents: ten thousand dollars.
 pub const FEE_CENTS_MAX: i64 = 1_000_000;
-/// The least that an account's largest charge can be, in AUD cents.
+/// The least that an account's largest charge can be, in AUD cents (`docs/decisions.md`, 320).
 pub const CHARGE_CENTS_MIN: i64 = 100;
-/// Decisions 8: what the first account and sandbox accounts open with, in AUD cents.
+/// The opening deposit of the first account and of sandbox accounts, in AUD cents (`docs/decisions.md`, 196).
 pub const OPENING_DEPOSIT_CENTS: i64 = 100_000_000;
 
-/// The largest deposit, in AUD cents: a billion. No sum of deposits that anybody makes leaves 64 bits.
+/// The largest deposit, in AUD cents: a billion dollars. No realistic sum of deposits overflows 64 bits.
 pub const DEPOSIT_CENTS_MAX: i64 = 100_000_000_000;
-/// Decisions 8: a bank account token expires after one month unused.
+/// When an unused bank account token expires (`docs/decisions.md`, 201).
 pub const BANK_ACCOUNT_TOKEN_LIFETIME_MONTHS: u32 = 1;
-/// Decisions 8: digits of an account number.
+/// The most digits of an account number (`docs/decisions.md`, 200).
 pub const BANK_ACCOUNT_DIGITS_MAX: usize = 12;
-/// Decisions 10: what a transfer to somebody else costs, in AUD cents.
+/// The fee of a transfer to a recipient, in AUD cents (`docs/decisions.md`, 203).
 pub const THIRD_PARTY_TRANSFER_FEE_CENTS: i64 = 30;
-/// Decisions 8: when the bank sends a transfer back, by the account's clock.
+/// When the bank returns a transfer, by the account's clock.
 pub const TRANSFER_RETURNS_AFTER: TimeSpan = TimeSpan::days(1);
 
-/// Decisions 14: how long the audit trail is kept, by the wall clock: a year, and a month to look at it.
+/// How long the audit trail is kept, by the wall clock: a year, and a month to read it (`docs/decisions.md`, 348).
 pub const AUDIT_KEPT: TimeSpan = TimeSpan::days(400);
-/// How often uses of keys that were counted are written.
+/// How often the counted uses of keys are written (`docs/decisions.md`, 346).
 pub const KEY_USES_WRITTEN: Duration = Duration::from_secs(10);
-/// How many keys' uses of a day are counted between two such times.
+/// How many keys' uses per day are counted between two writes.
 pub const KEYS_COUNTED_MAX: usize = 4096;
-/// Decisions 14: how many addresses of a key's uses on a day a server tells apart.
+/// How many addresses of a key's uses per day a server distinguishes (`docs/decisions.md`, 346).
 pub const KEY_ADDRESSES_MAX: usize = 20;
-/// How many rows of uses are written by one unit of work.
+/// How many rows of uses one unit of work writes.
 pub const KEY_USES_BATCH: usize = 16;
 
-/// Decisions 2: how long a looked-up API key may be remembered.
+/// How long a looked-up API key may be cached (`docs/decisions.md`, 56).
 pub const KEY_CACHE_LIFETIME: Duration = Duration::from_secs(5);
-/// How many looked-up keys are remembered.
+/// How many looked-up API keys are cached.
 pub const KEY_CACHE_ENTRIES: u64 = 10_000;
 
-/// Decisions 5: how long the acquirer may take to answer.
+/// How long the acquirer may take to answer (`docs/decisions.md`, 133).
 pub const ACQUIRER_ANSWER: Duration = Duration::from_secs(20);
-/// Decisions 5: how long one elsewhere may take to say what it knows of a card or a currency, and who it is.
+/// How long a remote acquirer may take to say what it knows of a card or a currency, and which acquirer it is.
 pub const ACQUIRER_QUESTION: Duration = Duration::from_secs(10);
-/// Decisions 5: how long a connection to it may take: what was not sent was not done.
+/// How long a connection to it may take (`docs/decisions.md`, 155): a call that was not sent was not made.
 pub const ACQUIRER_CONNECT: Duration = Duration::from_secs(5);
-/// Decisions 5: for how long rates are remembered.
+/// How long rates are cached (`docs/decisions.md`, 154).
 pub const RATES_LIFETIME: Duration = Duration::from_mins(1);
-/// Decisions 5: for how long it is remembered what a number's card is.
+/// How long the data of a card number is cached (`docs/decisions.md`, 154).
 pub const CARDS_LIFETIME: Duration = Duration::from_mins(10);
-/// How many cards are.
+/// How many cards are cached.
 pub const CARDS_REMEMBERED_MAX: u64 = 10_000;
-/// How much of an acquirer's request or answer is read.
+/// How much of an acquirer's request or response is read.
 pub const ACQUIRER_BYTES_MAX: usize = 64 * 1024;
-/// Decisions 5: how far the clocks of a server and its acquirer may be apart. A simulator remembers a call for longer than
-/// anybody who kept the request could repeat it.
+/// How far the clocks of a server and its acquirer may differ (`docs/decisions.md`, 156). A simulator remembers a call
+/// for longer than an attacker who recorded the request could replay it.
 pub const ACQUIRER_CLOCKS_APART: TimeSpan = TimeSpan::seconds(60);
-/// How long a served simulator waits for the body of a request, before it knows who sends it.
+/// How long a served simulator waits for the body of a request before it knows the sender.
 pub const ACQUIRER_BODY: Duration = Duration::from_secs(5);
-/// How long a served simulator keeps a call that it never answers: longer than anybody waits.
+/// How long a served simulator holds a call that it never answers: longer than any server waits.
 pub const ACQUIRER_SILENCE: Duration = Duration::from_secs(25);
-/// How long a simulator in the process remembers a call: longer than its server takes to record it or to settle it.
+/// How long a simulator in the process remembers a call (`docs/decisions.md`, 138): longer than its server takes to
+/// record or recover it.
 pub const SIMULATOR_REMEMBERS: Duration = Duration::from_mins(2);
-/// How long a served one does: longer than many pauses of the servers that could not reach it.
+/// How long a served simulator remembers a call: longer than many pauses of servers that could not reach it.
 pub const SIMULATOR_REMEMBERS_ELSEWHERE: Duration = Duration::from_hours(24);
-/// How many calls a simulator remembers; of more the oldest are forgotten before their time. So many take some 150 MB.
+/// How many calls a simulator remembers, some 150 MB; beyond that it forgets the oldest ones early.
 pub const SIMULATOR_CALLS_MAX: usize = 500_000;
-/// How many connections a served simulator takes.
+/// How many connections a served simulator accepts.
 pub const ACQUIRER_CONNECTIONS: usize = 1024;
-/// Decisions 5: a call starts this soon after its intent or not at all.
+/// A call starts this soon after its intent or not at all (`docs/decisions.md`, 133).
 pub const ACQUIRER_CALL_START: TimeSpan = TimeSpan::seconds(5);
-/// Decisions 5: wall clock from an intent to the moment a worker may settle it.
+/// Wall clock from an intent until a worker may recover it (`docs/decisions.md`, 135).
 pub const SETTLE_AFTER: TimeSpan = TimeSpan::seconds(30);
-/// Decisions 5, "growing pauses": thirty seconds, then twice as long each time, up to about an hour.
+/// The growing pauses between recoveries: thirty seconds, then twice as long each time, up to about an hour
+/// (`docs/decisions.md`, 134).
 pub const SETTLE_PAUSE_DOUBLINGS_MAX: u32 = 7;
 
-/// Decisions 2: characters of an Idempotency-Key.
+/// The longest Idempotency-Key (`docs/decisions.md`, 63).
 pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
-/// Decisions 2: how long its answer is kept, by the wall clock.
+/// How long its response is kept, by the wall clock (`docs/decisions.md`, 65).
 pub const IDEMPOTENCY_KEPT: TimeSpan = TimeSpan::days(1);
 
-/// Decisions 13: how far an account's clock may run ahead of the wall clock.
+/// How far an account's clock may run ahead of the wall clock (`docs/decisions.md`, 267).
 pub const CLOCK_AHEAD_MAX_MONTHS: u32 = 100 * 12;
-/// Decisions 13: for how long one request moves a clock.
+/// How long one request moves a clock.
 pub const CLOCK_MOVE: Duration = Duration::from_secs(50);
-/// Decisions 13: how long an acquirer elsewhere may take to answer while a clock is moved.
+/// How long a remote acquirer may take to answer while a clock is moved (`docs/decisions.md`, 307).
 pub const CLOCK_ANSWER: Duration = Duration::from_secs(5);
-/// Wall clock for which a move has the clock to itself, unless it says that it still lives.
+/// The lease of a move on its clock, by the wall clock, unless the move renews it (`docs/decisions.md`, 298).
 pub const CLOCK_LEASE: TimeSpan = TimeSpan::seconds(5);
-/// How often it says so, however long a step takes.
+/// How often a move renews its lease, however long a step takes.
 pub const CLOCK_LEASE_RENEWED: Duration = Duration::from_secs(1);
-/// How soon a move looks again at what somebody else has in hand, and asks again what was not answered; each
-/// question waits twice as long as the one before.
+/// How soon a move polls again for work that another process has leased, and repeats a call that was not answered; each
+/// pause is twice as long as the one before.
 pub const CLOCK_LOOKS_AGAIN: Duration = Duration::from_millis(20);
-/// Eleven questions fill the time of a move.
+/// Eleven pauses fill the time of a move.
 pub const CLOCK_DOUBLINGS_MAX: u32 = 11;
-/// How often a move asks an acquirer that does not answer about a refund, in about a second, before the clock passes it.
+/// How often a move asks an acquirer that does not answer about a refund, within about a second, before the clock
+/// passes it (`docs/decisions.md`, 297).
 pub const CLOCK_REFUND_TRIES: u32 = 5;
-/// Decisions 12: how much of what ran is told.
+/// How many items of `ran` a move returns.
 pub const CLOCK_RAN_TOLD_MAX: usize = 1000;
 
-/// Decisions 11: how much of the answer to a call is read.
+/// How much of the response to an outbound call is read (`docs/decisions.md`, 246).
 pub const OUTBOUND_ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// How many spans wait for the collector of traces; more are lost.
+/// How many spans wait for the trace collector; more are lost (`docs/decisions.md`, 350).
 pub const SPANS_WAITING_MAX: usize = 2048;
-/// How many go to it at once.
+/// How many spans one post sends.
 pub const SPANS_A_POST_MAX: usize = 512;
-/// How long a process that ends waits for it.
+/// How long a stopping process waits for the collector.
 pub const SPANS_LAST_WORD: Duration = Duration::from_secs(5);
 
-/// How long the provider of a wallet, or a merchant's own site, may take to answer.
+/// How long a wallet's provider, or a merchant's own site, may take to answer (`docs/decisions.md`, 229).
 pub const WALLET_ANSWER: Duration = Duration::from_secs(15);
 
-/// How long the addresses of a name may be remembered: a burst of calls, not longer.
+/// How long the addresses of a name are cached: for one burst of calls (`docs/decisions.md`, 248).
 pub const LOOKUP_LIFETIME: Duration = Duration::from_secs(1);
-/// How many names' addresses are remembered.
+/// How many names' addresses are cached.
 pub const LOOKUPS_MAX: u64 = 1000;
 
 /// How many units of work one SQLite transaction groups.
 pub const BATCH_UNITS_MAX: usize = 64;
-/// What a write has to need room for that proves that payments can be written again: more than a batch of them.
+/// The free space that a write must have needed to prove that payments can be written again: more than a batch of them.
 pub const PROVING_BYTES: usize = 512 * 1024;
-/// Over how many rows PostgreSQL spreads the writers of one count or balance: a hot one would cost two thirds of the throughput.
+/// Over how many rows PostgreSQL spreads the writers of one count or balance: one hot row would cost two thirds of the
+/// throughput.
 pub const SLOTS: u8 = 32;
-/// Where debits write: they take turns anyway, and in a slot of their own they never wait for credits.
+/// The slot of debits (`docs/decisions.md`, 198): debits are serialised anyway, and in their own slot they never wait
+/// for credits.
 pub const DEBIT_SLOT: i32 = 32;
 /// How many due items are read at a time.
 pub const DUE_BATCH: u64 = 100;
-/// How many due items of a kind a process has in hand.
+/// How many due items of a kind a process works on at once.
 pub const DUE_UNDER_WAY_MAX: usize = 100;
-/// How soon more is looked for while some of them take their time.
+/// How soon the worker polls for more while some of them are slow.
 pub const DUE_LOOKS_AGAIN: Duration = Duration::from_secs(1);
 
-/// Decisions 11: "at most 5 endpoints".
+/// The most webhook endpoints of an account (`docs/decisions.md`, 250).
 pub const WEBHOOK_ENDPOINTS_MAX: usize = 5;
-/// Decisions 11: an endpoint answers within this time.
+/// How long an endpoint may take to answer (`docs/decisions.md`, 246).
 pub const WEBHOOK_ANSWER: Duration = Duration::from_secs(15);
-/// Decisions 11: how long after each failed delivery the next one is planned; after the last one there is none.
+/// The pauses between a failed delivery and the next one; after the last one there is none (`docs/decisions.md`, 255).
 pub const WEBHOOK_RETRIES: [TimeSpan; 8] = [
     TimeSpan::seconds(60),
     TimeSpan::seconds(5 * 60),
@@ -323,80 +329,82 @@ pub const WEBHOOK_RETRIES: [TimeSpan; 8] = [
     TimeSpan::seconds(24 * 3600),
     TimeSpan::seconds(24 * 3600),
 ];
-/// Wall clock for which a process may deliver what it has taken: longer than it waits for its turn and the answer.
+/// The lease of a webhook, by the wall clock (`docs/decisions.md`, 253): longer than it waits for its permit and the
+/// response.
 pub const WEBHOOK_LEASE: TimeSpan = TimeSpan::seconds(60);
-/// How many deliveries to one endpoint are under way at a time in one process.
+/// How many deliveries to one endpoint a process makes at once (`docs/decisions.md`, 254).
 pub const WEBHOOKS_UNDER_WAY_MAX: usize = 16;
 /// How many webhooks to one endpoint wait in memory; the rest waits in the table.
 pub const WEBHOOKS_WAITING_MAX: usize = 256;
-/// How many deliveries one process has under way, to whomever.
+/// How many deliveries a process makes at once, to all endpoints.
 pub const DELIVERIES_MAX: usize = 512;
-/// How many of these go to endpoints whose last delivery was not accepted, or that were sent nothing yet: each may take
-/// as long as an answer may, and the rest is kept for whoever is known to answer.
+/// How many of these may go to endpoints that did not accept their last delivery, or got none yet: each may take as
+/// long as the time-out, and the rest is reserved for endpoints known to answer.
 pub const DELIVERIES_UNPROVEN_MAX: usize = 384;
-/// How many committed events wait for the delivery worker; the webhooks of more are found when they are looked for.
+/// How many committed events wait for the webhook dispatcher; polling finds the webhooks of further ones.
 pub const ANNOUNCEMENTS_WAITING_MAX: usize = 4096;
-/// How long it is remembered whether an idle endpoint accepted its last delivery: it may have been deleted, which nobody
-/// tells the courier. One that is forgotten is sent some webhooks at a time again, until the first of them fails.
+/// How long the result of an idle endpoint's last delivery is remembered (`docs/decisions.md`, 260): the endpoint may
+/// have been deleted, which the webhook dispatcher does not learn. A forgotten endpoint gets several webhooks at once
+/// again, until the first one fails.
 pub const ENDPOINT_REMEMBERED: Duration = Duration::from_hours(1);
-/// How many webhooks are read, or their outcomes written, by one statement.
+/// How many webhooks one statement reads, or how many outcomes it writes.
 pub const WEBHOOK_BATCH: usize = 64;
 
-/// Events and webhooks: specification, Limits, "guaranteed for 30 days".
+/// The shortest retention of events and webhooks ("guaranteed for 30 days": specification, Limits).
 pub const RETENTION_DAYS_MIN: i64 = 30;
-/// A hundred years: for ever, but for the arithmetic.
+/// A hundred years: for ever, except in arithmetic.
 pub const RETENTION_DAYS_MAX: i64 = 36_500;
-/// How many old events, and how many old webhooks, go in one transaction.
+/// How many old events, and how many old webhooks, one transaction deletes (`docs/decisions.md`, 259).
 pub const PURGE_BATCH: u64 = 1000;
 
-/// How many of an account's requests its log keeps.
+/// How many of an account's requests its log keeps (`docs/decisions.md`, 280).
 pub const REQUESTS_LOGGED: usize = 1000;
-/// How many requests wait in memory to be written; of more nothing is kept.
+/// How many logged requests wait in memory to be written; further ones are dropped (`docs/decisions.md`, 282).
 pub const REQUESTS_WAITING_MAX: usize = 4096;
-/// How many of them are written in one transaction.
+/// How many of them one transaction writes.
 pub const REQUESTS_WRITTEN_AT_ONCE: usize = 256;
-/// How much of a parameter's text the log shows.
+/// How many characters of a parameter's text the log shows (`docs/decisions.md`, 281).
 pub const LOGGED_CHARACTERS_MAX: usize = 200;
-/// How long parameters may be, in JSON, of which the log shows more than the names.
+/// The longest parameters, in JSON, of which the log shows more than the names (`docs/decisions.md`, 281).
 pub const LOGGED_BYTES_MAX: usize = 4096;
-/// How many names of parameters it tells that it does not show.
+/// How many names of hidden parameters it shows.
 pub const LOGGED_NAMES_MAX: usize = 100;
 
-/// Decisions 12: how late the sandbox lets an acquirer answer.
+/// The longest latency that the sandbox gives an acquirer's response.
 pub const ACQUIRER_LATENCY_MS_MAX: i64 = 30_000;
-/// The longest pause between a capture and its money that the sandbox sets: a year.
+/// The longest settlement delay that the sandbox sets: a year (`docs/decisions.md`, 276).
 pub const SETTLEMENT_DELAY_DAYS_MAX: i64 = 365;
-/// Wall clock after which no request that began before an account was deleted is under way: its time-out, a payment that
-/// begins at its last moment (a start, an answer, a reversal), and some more.
+/// Wall clock after which no request that began before an account's deletion is in flight (`docs/decisions.md`, 275):
+/// its time-out, a payment that begins at its last moment (a start, an answer, a reversal), and a margin.
 pub const ACCOUNT_QUIET_AFTER: TimeSpan = TimeSpan::seconds(120);
-/// How many rows of a deleted account go in one transaction.
+/// How many rows of a deleted account one transaction deletes (`docs/decisions.md`, 275).
 pub const WIPE_BATCH: u64 = 1000;
 
-/// How many snapshots an account may have.
+/// The most snapshots of an account (`docs/decisions.md`, 287).
 pub const SNAPSHOTS_MAX: u64 = 10;
-/// How many rows a snapshot may hold: so many are put back in one transaction, for which SQLite's writer is busy.
+/// The most rows of a snapshot: one transaction restores them, and SQLite's writer is busy with it.
 pub const SNAPSHOT_ROWS_MAX: u64 = 50_000;
-/// How many bytes these may be: they are held in memory, more than once.
+/// The most bytes of these rows: memory holds them, more than once.
 pub const SNAPSHOT_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// How many bytes of rows are sealed together.
 pub const SNAPSHOT_PAGE_BYTES: usize = 64 * 1024;
-/// How many rows are put back by one statement: databases take only so many values at a time.
+/// How many rows one statement restores: databases limit the values of a statement.
 pub const SNAPSHOT_ROWS_AT_ONCE: usize = 100;
-/// How many snapshots a process makes, or puts back, at a time.
+/// How many snapshots a process creates or restores at once.
 pub const SNAPSHOTS_AT_ONCE: usize = 2;
-/// How long a snapshot is kept, by the wall clock.
+/// How long a snapshot is kept, by the wall clock (`docs/decisions.md`, 287).
 pub const SNAPSHOT_KEPT: TimeSpan = TimeSpan::days(30);
 
-/// How often a server reads the table of the vault's keys again.
+/// How often a server reloads the table of the vault's keys (`docs/decisions.md`, 114).
 pub const DATA_KEYS_READ_AGAIN: Duration = Duration::from_secs(5);
-/// How often a data key may seal: with more random nonces of 96 bits, two that are the same become likely enough to matter.
+/// How often a data key may seal: with more random 96-bit nonces, a repeated one becomes likely enough to matter.
 pub const SEALS_MAX: u64 = 1 << 32;
-/// From here on an operator is told: a busy server has months left.
+/// From here on the operator is warned: a busy server has months left.
 pub const SEALS_MANY: u64 = SEALS_MAX / 2;
-/// For how long a server goes on that cannot read it: half of what follows.
+/// How long a server runs on if it cannot read the table of keys: half of [`DATA_KEY_KEPT`].
 pub const DATA_KEYS_UNREAD_MAX: Duration = Duration::from_mins(30);
-/// Wall clock for which a data key that has retired is kept at least: far longer than it takes every server to read the
-/// table again, and what it sealed before to be committed.
+/// How long a retired data key is kept at least, by the wall clock (`docs/decisions.md`, 115): far longer than all
+/// servers need to reload the table, and to commit what they sealed before.
 pub const DATA_KEY_KEPT: TimeSpan = TimeSpan::seconds(3600);
-/// How many rows are encrypted anew in one transaction.
+/// How many rows one transaction re-encrypts.
 pub const SEALED_BATCH: u64 = 100;

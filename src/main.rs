@@ -1,4 +1,4 @@
-//! The command line: `card-payments [serve]`, and what operators run beside it.
+//! The command line: `card-payments [serve]`, and the operator commands.
 
 mod commands;
 
@@ -49,7 +49,7 @@ struct Cli {
 
 const NAME: &str = "card-payments";
 
-/// The release, and the commit it was built from, where whoever built it has said so (`deploy/release.sh`).
+/// The release, and its commit if the build sets it (`deploy/release.sh`).
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let release = env!("CARGO_PKG_VERSION");
     option_env!("RELEASE_COMMIT").map_or_else(|| release.into(), |commit| format!("{release} ({commit})"))
@@ -140,7 +140,7 @@ struct On<C: Subcommand> {
 }
 
 fn main() -> ExitCode {
-    // What it makes is its user's alone: the database, its log, uploads, copies.
+    // Files that the program creates are its user's only: the database, its log, uploads, copies.
     umask(Mode::RWXG | Mode::RWXO);
     let Cli { command } = Cli::parse_from(arguments());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -154,7 +154,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Options may stand before their command; where no command stands, `serve` is meant.
+/// Returns the arguments. Options may stand before their command; without a command, `serve` is meant.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<_> = std::env::args_os().collect();
     let of_all = ["-h", "--help", "-V", "--version"];
@@ -163,7 +163,7 @@ fn arguments() -> Vec<OsString> {
     };
     if arguments.get(1).is_none_or(of_command) {
         let commands = Cli::command();
-        // Behind an option without its value, a word is that value.
+        // A word after an option without a value is that value.
         let takes_value = |option: &OsString| {
             let option = option.as_encoded_bytes();
             option.starts_with(b"--") && !option.contains(&b'=')
@@ -177,7 +177,7 @@ fn arguments() -> Vec<OsString> {
     arguments
 }
 
-/// One clear line for the operator.
+/// Prints one line for the operator.
 fn failed(error: &dyn std::error::Error) -> ExitCode {
     terminal::print_notice(format_args!("{BAD}error:{BAD:#} {error}"));
     ExitCode::FAILURE
@@ -233,8 +233,8 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     }
     let secrets = Secrets::from_environment()?;
     let traces = trace::Settings::from_environment(database.environment.name())?;
-    // Before anything that may take long: a container's first process does not hear what it has not asked for, and whoever reads
-    // that it listens may stop it at once.
+    // Before anything slow: the first process of a container gets only signals that it handles, and an operator who
+    // reads the banner may stop the server at once.
     let mut signals = Signals::listen()?;
     // The ports before the data directory: a server that cannot listen changes nothing.
     let listener = bind(options.listen)?;
@@ -259,7 +259,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     let working = workers::start(&app.ctx);
     if let Some(admin) = admin {
         let router = app.admin();
-        // To the end of the process: who watches sees how it ends.
+        // Runs until the process ends, so that monitoring sees how it ends.
         let (serving, phase) = watch::channel(ShutdownPhase::Serving);
         tokio::spawn(async move {
             server::serve(admin, router, &Connections::new(ADMIN_CONNECTIONS), phase).await;
@@ -267,14 +267,14 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
         });
     }
     let banner = Banner::new(address, &index, &app);
-    // It serves on, though nobody reads where.
+    // The server runs on if nobody reads the banner.
     drop(commands::tell(&banner, &banner, json));
     server::raise_file_limit(app.gate().connections().taken().1);
     let leave = async {
         signals.next().await;
         tracing::info!("stopping");
         app.phase.send_replace(ShutdownPhase::Draining);
-        // A second signal is in a hurry.
+        // A second signal skips the wait.
         let _ = tokio::time::timeout(Duration::from_secs(options.drain_seconds), signals.next()).await;
         app.phase.send_replace(ShutdownPhase::Closing);
     };
@@ -282,7 +282,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
         server::serve(listener, app.router.clone(), app.gate().connections(), app.phase.subscribe()),
         leave
     );
-    // Payments that a hung-up caller left under way, and deliveries.
+    // Payments whose client has hung up, and deliveries.
     app.ctx.tasks.close();
     if tokio::time::timeout(SHUTDOWN, app.ctx.tasks.wait()).await.is_ok() {
         working.stop().await;
@@ -299,18 +299,18 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The longest a payment under way can take: a call that starts at the last moment and is answered at the last
-/// moment, and its reversal.
+/// The longest time that a payment in flight can take: a call that starts at the last moment and is answered at the
+/// last moment, and its reversal.
 const SHUTDOWN: Duration = Duration::from_secs(50);
 
 fn bind(address: SocketAddr) -> Result<TcpListener, String> {
     server::bind(address).map_err(|error| format!("cannot listen on {address}: {error}"))
 }
 
-/// Text on a terminal, JSON otherwise; always stderr.
+/// Sets up logging: text on a terminal, JSON otherwise; always on stderr.
 fn log(filter: &str) -> Result<(), ConfigError> {
     let filter = config::log_filter(filter)?;
-    // Nobody has to hear it: a pipe that is closed stops no server.
+    // A closed pipe must not stop the server, so errors of the log itself are ignored.
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let log = log.log_internal_errors(false);
     if std::io::stderr().is_terminal() {
@@ -321,7 +321,7 @@ fn log(filter: &str) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// SIGTERM and SIGINT, from now on.
+/// SIGTERM and SIGINT, handled from its creation on.
 struct Signals(Signal, Signal);
 
 impl Signals {
@@ -329,7 +329,7 @@ impl Signals {
         Ok(Self(signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?))
     }
 
-    /// Do this, unless one of them comes first.
+    /// Runs the work, unless a signal arrives first.
     async fn unless_told<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),
@@ -340,7 +340,7 @@ impl Signals {
         }
     }
 
-    /// The next one of either kind.
+    /// Waits for the next signal of either kind.
     async fn next(&mut self) {
         tokio::select! {
             _ = self.0.recv() => {}

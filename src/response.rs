@@ -1,4 +1,4 @@
-//! Answers as bytes: the envelopes of the specification, and what a repeated request gets once more.
+//! Responses as bytes: the envelopes of the specification, which a replay sends again.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -27,7 +27,7 @@ pub enum ResponseKind {
     Shown,
     /// 201 with the record.
     Created,
-    /// 201 with the record and the caller's address.
+    /// 201 with the record and the client's address.
     CreatedFrom(String),
     /// 204 without a body.
     Deleted,
@@ -35,17 +35,17 @@ pub enum ResponseKind {
     Done,
 }
 
-/// A finished answer.
+/// A response, ready to send or store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiResponse {
     /// HTTP status.
     pub status: u16,
-    /// JSON, compact; empty where there is no body.
+    /// Compact JSON; empty if there is no body.
     pub body: Vec<u8>,
 }
 
 impl ResponseKind {
-    /// The answer that shows a record.
+    /// Builds the response that shows a record.
     pub fn finish<T: Serialize>(&self, record: &T) -> Result<ApiResponse, serde_json::Error> {
         match self {
             Self::Shown => ApiResponse::json(200, &Envelope { response: record }),
@@ -60,12 +60,12 @@ impl ResponseKind {
 }
 
 impl ApiResponse {
-    /// Compact JSON.
+    /// Builds a response of compact JSON.
     pub fn json(status: u16, body: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self { status, body: serde_json::to_vec(body)? })
     }
 
-    /// The answer that says why a request was not done.
+    /// Builds the response of an error.
     pub fn refusal(error: &Error, request_id: &str) -> Result<Self, serde_json::Error> {
         Self::json(error.code().status(), &error.body(request_id))
     }

@@ -1,4 +1,4 @@
-//! What operators' commands work with, beside a server or without one.
+//! Context and store for operator commands, which run with or without a server.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::services::wallets::Wallets;
 use crate::services::{Ctx, installation};
 use crate::store::{self, Location, Store};
 
-/// What an operator's command works with: the database of a server, which may be running, and its keys. It calls no
-/// acquirer and nobody outside.
+/// Builds the context of an operator command: the database of a server, which may be running, and its keys. It calls
+/// neither an acquirer nor any other host.
 pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, StartError> {
     let environment = database.environment;
     let folder = database.data_dir.join("files");
@@ -41,8 +41,8 @@ pub async fn operator_context(database: &DatabaseOptions, secrets: &Secrets) -> 
     context(&location, None, parts, "").await
 }
 
-/// The database of a server for a command that changes something in it and needs no keys. Where a seed decides, the command
-/// draws from it and begins anew, as a server does.
+/// Opens a server's database for a command that writes and needs no keys. With a seed, the command draws from the seed
+/// and starts a new run, as a server does.
 pub async fn operator_store(location: &Location, database: &DatabaseOptions) -> Result<Store, StartError> {
     let (_, chance) = clock_and_chance(database)?;
     let (found, seed) = (store::read_installation(location).await?, chance.fingerprint());
@@ -50,15 +50,15 @@ pub async fn operator_store(location: &Location, database: &DatabaseOptions) -> 
     installation::refuse_other_seed(found.seed.as_deref(), found.keys.is_empty(), seed.as_deref())?;
     refuse_beside_a_server(location, &chance)?;
     let store = Store::open(location, Arc::new(IdGenerator::new(Arc::clone(&chance)))).await?;
-    // In an empty database there is nothing to change: it stays nobody's.
+    // An empty database has nothing to change; it is not assigned to an environment.
     if !found.keys.is_empty() {
         chance.begin(installation::begin(&store, seed).await?);
     }
     Ok(store)
 }
 
-/// Where a seed decides, what a command makes lies above all that was made before; a server that goes on would make
-/// what lies below it. Of PostgreSQL nobody knows whether a server runs.
+/// Refuses a seeded command while a server runs on the SQLite file: the command's ids sort above all earlier ones, and
+/// the running server would then create ids below them. For PostgreSQL this cannot be checked.
 fn refuse_beside_a_server(location: &Location, chance: &RandomSource) -> Result<(), StartError> {
     if chance.is_seeded() {
         drop(location.lock()?);

@@ -1,11 +1,11 @@
-//! What a server had under way when it ended, for one that knows to be the only one.
+//! Recovery of work that a stopped server left in flight, for a server that knows it is the only one.
 
 use crate::error::Error;
 use crate::services::installation::InstallationError;
 use crate::services::{Context, charges, refunds, sandbox, webhooks};
 
-/// Take it up at once. Where the database cannot be written it is taken up when its time is over; where a seed decides no time
-/// passes, so such a server does not start.
+/// Makes that work due now. If the database refuses writes, the work becomes due at its usual time. With a seed no time
+/// passes, so then the server does not start.
 pub(super) async fn take_up(ctx: &Context) -> Result<(), InstallationError> {
     match hasten(ctx).await {
         Err(error) if ctx.store.refuses_writes().is_some() && !ctx.chance.is_seeded() => {

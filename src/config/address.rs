@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Parses an address to listen on. A port without a host, and `localhost`, mean 127.0.0.1; to be reached from other machines, name
-/// 0.0.0.0.
+/// Parses an address to listen on. A port without a host, and `localhost`, mean 127.0.0.1; to accept connections from
+/// other machines, use 0.0.0.0.
 pub fn parse_listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
     if !port.is_empty() && port.bytes().all(|letter| letter.is_ascii_digit()) {

@@ -35,7 +35,7 @@ impl fmt::Display for UnknownVariable {
 }
 
 impl UnknownVariable {
-    /// Returns how to mend it.
+    /// Returns how to fix the variable.
     pub fn mend(&self) -> String {
         match &self.meant {
             Some(meant) => format!("did you mean {meant}?"),
@@ -56,7 +56,7 @@ pub fn unknown_variables() -> Vec<UnknownVariable> {
     let nearest = |name: &str| {
         let far = |known: &String| strsim::damerau_levenshtein(known, name);
         let nearest = known.iter().min_by_key(|known| far(known));
-        // A name that differs in more than half of its letters is another word.
+        // A name that differs in more than half of its letters is a different word.
         nearest.filter(|known| 2 * far(known) <= name.len() - PREFIX.len()).cloned()
     };
     unknown.into_iter().map(|name| UnknownVariable { meant: nearest(&name), name }).collect()

@@ -1,5 +1,5 @@
-//! How much the server takes on at once. What is too much is told so at once (503 `service_unavailable`, decisions 3),
-//! before it costs memory, and what was let in keeps its pace. What there is of each kind is shared among accounts.
+//! Admission control and load shedding. Requests over the limit get 503 `service_unavailable` before they cost memory
+//! (`docs/decisions.md`, 95); admitted requests keep their pace. Accounts share each kind of permit.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -26,36 +26,36 @@ use crate::limits::{
 use crate::runtime::permits::{Lane, Permit, PermitPool, Share};
 use crate::runtime::request_context::{self, LongAnswer};
 
-/// The places there are.
+/// Admission control of a server: pools of permits.
 ///
-/// A request takes one before anything is read of it but its head, and keeps it until it is answered, unless it begins
-/// to wait for somebody who is neither the database nor the processor ([`request_context::release_permit`]): then it is others'.
-/// After its own body it takes one again ([`AdmissionControl::enter`]); what it does after anybody else is paced by those it waited
-/// for. So places bound what waits for the database (its pool, and
-/// SQLite's writer), and connections all the rest. What goes on though its caller hangs up has places of its own, so that
-/// a silent acquirer takes no more than those. What may be large in memory has, too: bodies, uploads and answers.
+/// A request takes a permit after its head is read and holds it until it is answered. It releases the permit before it
+/// waits for anything but the database or the processor ([`request_context::release_permit`]). After reading its own
+/// body it takes one again ([`AdmissionControl::enter`]); after any other wait it does not, because that wait already
+/// paces it. So permits bound the requests that wait for the database (its pool, and SQLite's writer), and the
+/// connection limit bounds all others. Work that outlives its connection has its own permits, so that a silent acquirer
+/// takes no more than those. So has everything that may be large in memory: bodies, uploads and responses.
 ///
-/// A long list keeps a processor and the database busy for as long as a hundred small requests. So few are made at once,
-/// account by account, and each has its room in memory before it is begun.
+/// A long list keeps a processor and the database busy for as long as a hundred small requests. So only a few are built
+/// at once, account by account, and each reserves its memory before it starts.
 pub struct AdmissionControl {
     requests: Arc<PermitPool>,
     tasks: Arc<PermitPool>,
     large_bodies: Arc<PermitPool>,
     uploads: Arc<PermitPool>,
     long_answers: Arc<PermitPool>,
-    // A permit a kibibyte.
+    // One permit per kibibyte.
     answers: Arc<PermitPool>,
     connections: Arc<Connections>,
     lanes: Lanes,
 }
 
 impl AdmissionControl {
-    /// As many requests at once, and what goes with them.
+    /// Creates the pools for this many concurrent requests.
     pub fn new(requests: u16) -> Self {
         let requests = usize::from(requests);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = |all| PermitPool::new(all, Share { waiting: all * QUEUE_A_PLACE, leaves_half: false });
-        // As many as have room in memory may wait for their turn.
+        // Every list whose memory is reserved may wait for a processor.
         let queued = Share { waiting: usize::MAX, leaves_half: false };
         Self {
             requests: pool(requests),
@@ -69,17 +69,17 @@ impl AdmissionControl {
         }
     }
 
-    /// Of requests that are worked on.
+    /// Returns the permits of requests in flight.
     pub fn requests(&self) -> &Arc<PermitPool> {
         &self.requests
     }
 
-    /// Of what goes on though its caller hangs up.
+    /// Returns the permits of work that outlives its connection.
     pub fn tasks(&self) -> &Arc<PermitPool> {
         &self.tasks
     }
 
-    /// Let the request under way begin, or go on, with a place.
+    /// Acquires a permit for the current request, before it starts or continues.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn enter(&self, lane: Lane) -> Result<(), ErrorCode> {
@@ -88,32 +88,32 @@ impl AdmissionControl {
         Ok(())
     }
 
-    /// Of connections.
+    /// Returns the connections.
     pub fn connections(&self) -> &Arc<Connections> {
         &self.connections
     }
 
-    /// Hold a body in memory that is larger than most.
+    /// Acquires a permit to hold a large body in memory.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn large_body(&self) -> Result<Permit, ErrorCode> {
         acquire_or_shed(&self.large_bodies, request_context::account(), Shed::LargeBody).await
     }
 
-    /// Receive a file.
+    /// Acquires a permit to receive a file.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn upload(&self) -> Result<Permit, ErrorCode> {
         acquire_or_shed(&self.uploads, request_context::account(), Shed::Upload).await
     }
 
-    /// Of answers that are made or being sent, one a kibibyte.
+    /// Returns the permits of responses being built or sent, one per kibibyte.
     pub fn answers(&self) -> &Arc<PermitPool> {
         &self.answers
     }
 
-    /// Takes what an answer with so many records needs, before anything is read for it: room in memory, and a turn to be
-    /// made. The request holds no place while it waits for its turn.
+    /// Reserves the memory for a response of this many records and waits for a permit to build it, before any record is
+    /// read. The request holds no request permit meanwhile.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn long_answer(&self, records: u64) -> Result<(), ErrorCode> {
@@ -122,7 +122,8 @@ impl AdmissionControl {
             return Ok(());
         }
         let lane = request_context::account();
-        // Not waited for: it is others who have to read, and whoever waits keeps his own place.
+        // Memory is not waited for: other clients have to read their responses first, and this request would hold its
+        // permit meanwhile.
         let room = self.answers.try_acquire(lane, kibibytes(bytes)).ok_or_else(shed_answer)?;
         request_context::release_permit();
         let turn = self.long_answers.acquire(lane, LONG_ANSWER_WAIT).await.ok_or_else(shed_answer)?;
@@ -131,7 +132,7 @@ impl AdmissionControl {
         Ok(())
     }
 
-    /// The room of an answer that is made, as large as it has become.
+    /// Adjusts the reserved memory to the actual size of a response, or reserves it.
     ///
     /// Refusals: `service_unavailable`.
     fn room(&self, taken: Option<Permit>, bytes: usize) -> Result<Permit, ErrorCode> {
@@ -146,7 +147,7 @@ impl AdmissionControl {
 const KIB: usize = 1024;
 
 fn kibibytes(bytes: usize) -> usize {
-    // The largest answer there is has room where nothing else is held.
+    // The largest response fits where nothing else is held.
     bytes.div_ceil(KIB).min(ANSWERS_BYTES_MAX / KIB / 2)
 }
 
@@ -156,7 +157,7 @@ fn shed_answer() -> ErrorCode {
     ErrorCode::ServiceUnavailable
 }
 
-/// A place, if one is free soon: a burst is no overload, unless others wait already.
+/// Acquires a permit if one becomes free soon: a burst is not overload, unless the queue is full.
 ///
 /// Refusals: `service_unavailable`.
 async fn acquire_or_shed(pool: &Arc<PermitPool>, lane: Lane, what: Shed) -> Result<Permit, ErrorCode> {
@@ -166,7 +167,7 @@ async fn acquire_or_shed(pool: &Arc<PermitPool>, lane: Lane, what: Shed) -> Resu
     })
 }
 
-/// The accounts of keys that have been seen to open one. A key that is not remembered shares its lane with all such keys.
+/// Maps fingerprints of API keys to the accounts that they have opened. All unknown keys share one lane.
 struct Lanes {
     hasher: RandomState,
     accounts: Cache<u64, AccountToken>,
@@ -178,15 +179,16 @@ impl Lanes {
         Self { hasher: RandomState::new(), accounts }
     }
 
-    /// What a key is remembered by: no more than a fingerprint of it is kept.
+    /// Returns the fingerprint under which a key is remembered; the key itself is not kept.
     fn fingerprint(&self, headers: &HeaderMap) -> Option<u64> {
         auth::basic_user(headers).map(|key| self.hasher.hash_one(key.expose()))
     }
 }
 
-/// Around the routes: let in whoever has a place, and keep of what goes out no more than there is room for.
+/// Middleware around the routes: admits a request if there is a permit, and sheds a response for which there is no
+/// memory.
 pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -> Response {
-    // Nothing went wrong where there is none, and there may be thousands of them.
+    // Shedding is not a fault, and there may be thousands of such responses.
     let refused = |refused: ErrorCode| without_log(&refused.into());
     let lanes = &site.gate.lanes;
     let key = lanes.fingerprint(request.headers());
@@ -197,7 +199,7 @@ pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -
     if let Err(code) = site.gate.enter(known).await {
         return refused(code);
     }
-    // A document is the same bytes for all of its readers, and HEAD has none.
+    // A document is the same bytes for all readers, and HEAD has no body.
     let keeps = request.method() == Method::GET && request.uri().path().starts_with("/1/");
     let mut response = next.run(request).await;
     if let (Some(key), None, Some(account)) = (key, known, request_context::account()) {
@@ -206,7 +208,7 @@ pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -
     let taken = request_context::take_long_answer().map(|held| held.room);
     let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
     match bytes {
-        // What has changed something is said in any case, and never in as many words as a list.
+        // The response to a write is always sent; it is never as long as a list.
         Some(bytes) if bytes > SMALL_ANSWER_BYTES && keeps => match site.gate.room(taken, bytes) {
             Ok(room) => response = with_permit(response, room).await,
             Err(code) => response = refused(code),
@@ -214,16 +216,16 @@ pub async fn admit(State(site): State<AppState>, request: Request, next: Next) -
         _ => {}
     }
     if request_context::is_shed() {
-        // What it has asked for beside would be refused as well.
+        // The client's other requests would be shed as well.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
 
-/// An answer that gives its room back when the last of it is sent.
+/// Returns a response that releases its permit once the last byte is sent.
 async fn with_permit(response: Response, room: Permit) -> Response {
     let (head, body) = response.into_parts();
-    // It is in memory already.
+    // The body is in memory already.
     let bytes = body.collect().await.map(|body| PermitBody { bytes: body.to_bytes(), _room: room });
     Response::from_parts(head, bytes.map_or_else(|_| Body::empty(), |bytes| Bytes::from_owner(bytes).into()))
 }

@@ -1,4 +1,4 @@
-//! Answers: the envelopes of the specification, and errors as responses.
+//! Responses: the envelopes of the specification, and errors.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -77,7 +77,7 @@ pub struct ShortPagination {
 pub struct Shown<T>(pub T);
 /// 201 with one record.
 pub struct Created<T>(pub T);
-/// 201 with one record and the caller's address.
+/// 201 with one record and the client's address.
 pub struct CreatedFrom<T>(pub T, pub String);
 /// 200 with a page.
 pub struct Listed<T>(pub ListPage<T>);
@@ -85,7 +85,7 @@ pub struct Listed<T>(pub ListPage<T>);
 pub struct ListedShort<T>(pub ListPage<T>);
 /// The same, with how many records the page holds.
 pub struct ListedWithCount<T>(pub ListPage<T>);
-/// 200 with a page, and the size of the whole list in a header (decisions 1, HEAD).
+/// 200 with a page, and the size of the whole list in X-Total-Count (`docs/decisions.md`, 26).
 pub struct Counted<T>(pub ListPage<T>);
 /// 204.
 pub struct Deleted;
@@ -118,7 +118,7 @@ impl<T: Serialize> IntoResponse for Listed<T> {
         let pages = count.div_ceil(paging.per_page);
         let pagination = Pagination {
             current: paging.page,
-            // Past the end too: the page before the one that was asked for (decisions 1).
+            // One less than the requested page, past the end, too (`docs/decisions.md`, 17).
             previous: (paging.page > 1).then(|| paging.page - 1),
             next: (paging.page < pages).then(|| paging.page + 1),
             per_page: paging.per_page,
@@ -174,7 +174,7 @@ impl IntoResponse for Deleted {
     }
 }
 
-/// The first answer and a repeated one are made alike: of the same bytes.
+/// Builds the first and the replayed response alike, from the same bytes.
 fn finished(answer: Result<ApiResponse, serde_json::Error>) -> Response {
     match answer {
         Ok(answer) => answer.into_response(),
@@ -204,7 +204,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// An error as a response, of which the log has heard enough.
+/// Builds the response of an error without logging it.
 pub fn without_log(error: &Error) -> Response {
     let answer = ApiResponse::refusal(error, &request_context::request_id());
     let Ok(mut response) = answer.map(ApiResponse::into_response) else {
@@ -214,7 +214,7 @@ pub fn without_log(error: &Error) -> Response {
     if code == ErrorCode::Unauthorized {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic"));
     }
-    // A rate is at least one a second, so its next token is never further away.
+    // The rate is at least one request a second, so the next token is never further away.
     if code.passes() {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
@@ -227,7 +227,7 @@ impl IntoResponse for ErrorCode {
     }
 }
 
-/// Decisions 1: exactly this content type, compact JSON.
+/// The exact content type; the JSON is compact (`docs/decisions.md`, 13).
 const JSON: &str = "application/json; charset=utf-8";
 
 /// What went wrong: a code for programs and a sentence for people. A list holds the one error of `insufficient_service_balance`.

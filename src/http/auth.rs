@@ -1,4 +1,4 @@
-//! Who asks (specification, Authentication; decisions 2).
+//! Authentication of requests (specification, Authentication; `docs/decisions.md`, 55).
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -20,7 +20,7 @@ use crate::sensitive::secret::Secret;
 use crate::services::Account;
 use crate::services::accounts::{self, AccountJoin, AuthenticatedAccount};
 
-/// A caller with a secret key.
+/// The account of a request's secret key.
 pub struct Caller(pub Account);
 
 impl FromRequestParts<AppState> for Caller {
@@ -31,7 +31,7 @@ impl FromRequestParts<AppState> for Caller {
     }
 }
 
-/// What the secret key opens, and what is known of the Idempotency-Key beside it.
+/// Authenticates the secret key, and finds out whether the Idempotency-Key is a fresh one.
 pub async fn authenticate_secret_key(
     site: &AppState,
     headers: &HeaderMap,
@@ -43,7 +43,7 @@ pub async fn authenticate_secret_key(
     Ok(opened)
 }
 
-/// Whether what was opened was opened by a secret key, and may ask once more.
+/// Refuses a key that is not a secret key, and an account over its rate limit.
 async fn admitted(site: &AppState, opened: &AuthenticatedAccount) -> Result<(), Error> {
     if opened.kind != KeyKind::Secret {
         return Err(ErrorCode::Unauthorized.into());
@@ -53,8 +53,8 @@ async fn admitted(site: &AppState, opened: &AuthenticatedAccount) -> Result<(), 
     site.rate.count(RateLimitKey::Account(opened.account.id())).await
 }
 
-/// A caller with a secret key, and the record that the path names if the account has it. A statement finds both: on its way
-/// to the database, a request that asks for little spends most of its time.
+/// The account of a request's secret key, and the record that the path names if the account has it. One statement finds
+/// both, because the round trip to the database is most of the time of a small request.
 pub struct CallerWith<B: AccountJoin>(pub Account, pub Option<B::Record>);
 
 impl<B: AccountJoin> FromRequestParts<AppState> for CallerWith<B> {
@@ -64,7 +64,7 @@ impl<B: AccountJoin> FromRequestParts<AppState> for CallerWith<B> {
         let path = Path::<String>::from_request_parts(parts, site).await;
         let Some(asked) = path.as_ref().ok().and_then(|Path(token)| B::named(token)) else {
             let opened = authenticate_secret_key(site, &parts.headers, None).await?;
-            // Who asks is looked at first.
+            // Authentication comes first.
             return path.map(|_| Self(opened.account, None));
         };
         let key = basic_user(&parts.headers).ok_or(ErrorCode::Unauthorized)?;
@@ -74,7 +74,7 @@ impl<B: AccountJoin> FromRequestParts<AppState> for CallerWith<B> {
     }
 }
 
-/// A caller with the secret key of an account that manages an approved partner.
+/// The account of a secret key, which manages an approved partner.
 pub struct Partner(pub Account);
 
 impl FromRequestParts<AppState> for Partner {
@@ -85,7 +85,7 @@ impl FromRequestParts<AppState> for Partner {
     }
 }
 
-/// What the secret key of an account that manages an approved partner opens (specification, Authentication 3).
+/// Authenticates the secret key of an account that manages an approved partner (specification, Authentication 3).
 pub async fn authenticate_partner_key(
     site: &AppState,
     headers: &HeaderMap,
@@ -95,7 +95,7 @@ pub async fn authenticate_partner_key(
     if opened.account.settings().partner { Ok(opened) } else { Err(ErrorCode::Unauthorized.into()) }
 }
 
-/// What the publishable key among the parameters opens.
+/// Authenticates the publishable key among the parameters.
 pub async fn authenticate_publishable_key(
     site: &AppState,
     input: &Input,
@@ -111,7 +111,8 @@ pub async fn authenticate_publishable_key(
     Ok(opened)
 }
 
-/// The Basic user. A missing colon is forgiven, and one behind the encoded text; a password is ignored; an empty user is none.
+/// Returns the Basic user. The colon may be missing, or follow the encoded text; a password is ignored; an empty user
+/// is none.
 pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     let (scheme, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -125,10 +126,10 @@ pub fn basic_user(headers: &HeaderMap) -> Option<Secret> {
     (!user.is_empty()).then(|| user.into())
 }
 
-/// The address the request came from; X-Forwarded-For is believed from trusted proxies only.
+/// Returns the address of the client; X-Forwarded-For counts only from trusted proxies.
 pub fn ip_address(request: &Request, site: &AppState) -> IpAddr {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-    // Without a socket there is only the process itself.
+    // A request without a socket comes from this process.
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
     let trusted =
         |address: &IpAddr| site.index.trusted_proxies.iter().any(|network| network.contains(address));
@@ -136,7 +137,7 @@ pub fn ip_address(request: &Request, site: &AppState) -> IpAddr {
         request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
     let hops: Vec<IpAddr> =
         forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
-    // From the nearest hop outwards: the first one that is no proxy of ours is the caller.
+    // From the nearest hop outwards: the first one that is not a trusted proxy is the client.
     let mut caller = peer;
     for hop in hops.into_iter().rev() {
         if !trusted(&caller) {

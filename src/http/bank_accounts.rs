@@ -1,4 +1,4 @@
-//! Bank accounts (specification, Endpoints, Recipients; decisions 8).
+//! Bank accounts (specification, Endpoints, Recipients; `docs/decisions.md`, 200).
 
 use axum::extract::State;
 

@@ -1,4 +1,5 @@
-//! The endpoints that browsers may call with a publishable key: any origin, and JSONP (decisions 2).
+//! The endpoints that browsers may call with a publishable key, from any origin (`docs/decisions.md`, 59) and by JSONP
+//! (60).
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -12,7 +13,8 @@ use super::auth;
 use crate::error::{Error, ErrorCode};
 use crate::params::FieldErrors;
 
-/// Answer browsers on their endpoints; everything else passes.
+/// Middleware: handles preflight requests, CORS headers and JSONP of the browser endpoints; other requests pass
+/// through.
 pub async fn serve_browsers(request: Request, next: Next) -> Response {
     let Some(lists) = browser_endpoint(request.uri().path()) else { return next.run(request).await };
     if *request.method() == Method::OPTIONS
@@ -22,7 +24,7 @@ pub async fn serve_browsers(request: Request, next: Next) -> Response {
     }
     if *request.method() == Method::GET
         && let Some(script) = script(request.uri())
-        // Where the same path lists records, whoever brings a key of his own wants the list.
+        // Where GET of the same path lists records, a request with a key is for the list.
         && (script.posts || !lists || auth::basic_user(request.headers()).is_none())
     {
         return jsonp(script, request, next).await;
@@ -35,7 +37,7 @@ pub async fn serve_browsers(request: Request, next: Next) -> Response {
     response
 }
 
-/// Whether the path is one that browsers may post to, and if so whether a GET of it lists records.
+/// Returns None if browsers may not post to the path, and otherwise whether a GET of it lists records.
 fn browser_endpoint(path: &str) -> Option<bool> {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     match segments.as_slice() {
@@ -64,7 +66,7 @@ fn preflight() -> Response {
     response
 }
 
-/// What a script tag asks for.
+/// A JSONP request.
 struct Script {
     /// The name of the function to call.
     callback: String,
@@ -72,7 +74,7 @@ struct Script {
     posts: bool,
 }
 
-/// Read leniently: what is wrong with the rest of the query is told to the script, too.
+/// Reads the JSONP parameters leniently, so that the script learns of other errors in the query, too.
 fn script(uri: &Uri) -> Option<Script> {
     let pairs = form_urlencoded::parse(uri.query()?.as_bytes());
     let text = |wanted| pairs.filter(|(name, _)| name == wanted).last().map(|(_, text)| text);
@@ -80,12 +82,12 @@ fn script(uri: &Uri) -> Option<Script> {
         callback: text("callback")?.into_owned(),
         posts: text("_method").is_some_and(|method| method.eq_ignore_ascii_case("post")),
     };
-    // What neither posts nor names a function is a GET like any other.
+    // Without `_method=POST` and a valid function name it is a GET like any other.
     (script.posts || well_formed(&script.callback)).then_some(script)
 }
 
-/// A script tag cannot send credentials of its own nor read a status, so the request is posted as if by form,
-/// and errors come as 200 as well.
+/// Runs a JSONP request. A script tag can neither send credentials nor read a status, so the query is posted like a
+/// form, and errors are 200 as well.
 async fn jsonp(script: Script, mut request: Request, next: Next) -> Response {
     if !well_formed(&script.callback) {
         let mut faults = FieldErrors::default();
@@ -94,7 +96,7 @@ async fn jsonp(script: Script, mut request: Request, next: Next) -> Response {
     }
     if script.posts {
         *request.method_mut() = Method::POST;
-        // Publishable key only.
+        // Only the publishable key counts.
         request.headers_mut().remove(header::AUTHORIZATION);
         request.headers_mut().remove(header::CONTENT_TYPE);
         *request.body_mut() = Body::empty();
@@ -114,7 +116,7 @@ async fn jsonp(script: Script, mut request: Request, next: Next) -> Response {
     Response::from_parts(parts, Body::from(script))
 }
 
-/// `[A-Za-z_$][A-Za-z0-9_$.]{0,63}`
+/// Whether the name matches `[A-Za-z_$][A-Za-z0-9_$.]{0,63}`.
 fn well_formed(callback: &str) -> bool {
     let first = |letter: char| letter.is_ascii_alphabetic() || matches!(letter, '_' | '$');
     let mut letters = callback.chars();

@@ -1,4 +1,4 @@
-//! The page on which a cardholder verifies a payment: HTML without scripts, found by the secret in its address.
+//! The page on which a cardholder verifies a payment: HTML without scripts, found by the secret in its URL.
 
 mod page;
 
@@ -17,7 +17,7 @@ use crate::limits::CHALLENGE_BODY_BYTES_MAX;
 use crate::services::three_d_secure::state::Decision;
 use crate::services::three_d_secure::{self, ChallengeView};
 
-/// The routes beside /1.
+/// Returns the routes outside of /1.
 pub fn routes() -> Router<AppState> {
     Router::new().route("/3d-secure/{secret}", get(show).head(look).post(decide))
 }
@@ -29,7 +29,7 @@ async fn show(State(site): State<AppState>, Path(secret): Path<String>) -> Respo
     }
 }
 
-/// Whoever looks whether the page is there, as programs do with addresses in a message, has not opened it.
+/// Answers HEAD: a program that checks a link in a message has not opened the page.
 async fn look(State(site): State<AppState>, Path(secret): Path<String>) -> Response {
     match three_d_secure::look(&site.ctx, &secret).await {
         Ok(shown) => answer(StatusCode::OK, &site, shown, false),
@@ -37,7 +37,7 @@ async fn look(State(site): State<AppState>, Path(secret): Path<String>) -> Respo
     }
 }
 
-/// However often it is posted, the first decision stands, and every answer leads back to the merchant.
+/// Records the decision. The first one stands; every later post redirects to the merchant as well.
 async fn decide(State(site): State<AppState>, Path(secret): Path<String>, body: Body) -> Response {
     let Some(decision) = decision(body).await else {
         return match three_d_secure::show(&site.ctx, &secret).await {
@@ -51,7 +51,7 @@ async fn decide(State(site): State<AppState>, Path(secret): Path<String>, body: 
     }
 }
 
-/// Which button was pressed, if one was.
+/// Returns the decision of the pressed button, if there is one.
 async fn decision(body: Body) -> Option<Decision> {
     let body = to_bytes(body, CHALLENGE_BODY_BYTES_MAX).await.ok()?;
     let (_, pressed) = form_urlencoded::parse(&body).find(|(name, _)| name == "decision")?;
@@ -71,7 +71,7 @@ fn answer(status: StatusCode, site: &AppState, shown: ChallengeView, undecided: 
     }
 }
 
-/// To the address that the merchant gave with the charge, and to no other.
+/// Redirects to the address that the merchant gave with the charge, and to no other.
 fn back(url: &str) -> Response {
     match HeaderValue::from_str(url) {
         Ok(url) => pages::guarded((StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()),
@@ -79,7 +79,7 @@ fn back(url: &str) -> Response {
     }
 }
 
-/// An unknown secret and an expired one look alike.
+/// Returns the same page for an unknown secret and an expired session.
 fn refused(error: &Error) -> Response {
     pages::refused(
         error,

@@ -38,7 +38,7 @@ pub async fn create_charge(
 ) -> Result<Created<ChargeMade>, Error> {
     let asked = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.index.base_url };
     let account = call.creates();
-    // Boxed: it holds all that either way to make a charge needs.
+    // Boxed: the future holds the state of both ways to create a charge.
     let made = Box::pin(three_d_secure::create(&site.ctx, &account, call.input.params(), asked));
     Ok(Created(made.await?))
 }

@@ -1,12 +1,12 @@
-//! The connections of a listener. Where there are as many as there may be, the one that has been idle for longest ends for a
-//! newcomer, so that idle ones shut nobody out.
+//! The connections of a listener. At the limit, the connection that has been idle longest is closed for a new one, so
+//! that idle connections lock nobody out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// The connections there are, and may be.
+/// The open connections, and their limit.
 #[derive(Debug)]
 pub struct Connections {
     all: usize,
@@ -16,15 +16,15 @@ pub struct Connections {
 
 #[derive(Debug, Default)]
 struct Idle {
-    /// How often a connection has become idle so far.
+    /// How many times a connection has become idle so far.
     count: u64,
-    /// In the order in which they became idle.
+    /// The idle connections, in the order in which they became idle.
     since: BTreeMap<u64, Arc<Notify>>,
-    /// Whether a newcomer waits for the next connection that becomes idle.
+    /// Whether a new connection waits for the next one that becomes idle.
     is_wanted: bool,
 }
 
-/// The place of one connection among them.
+/// The seat of one connection.
 #[derive(Debug)]
 pub struct Seat {
     connections: Arc<Connections>,
@@ -34,24 +34,24 @@ pub struct Seat {
 }
 
 impl Connections {
-    /// Creates room for `all` connections.
+    /// Allows `all` connections.
     pub fn new(all: usize) -> Arc<Self> {
         Arc::new(Self { all, free: Arc::new(Semaphore::new(all)), idle: Mutex::default() })
     }
 
-    /// How many there are, and how many there may be.
+    /// Returns how many connections are open, and the limit.
     pub fn taken(&self) -> (usize, usize) {
         (self.all - self.free.available_permits(), self.all)
     }
 
-    /// A seat for a newcomer, once there is one. It counts as idle.
+    /// Waits for a seat for a new connection, which counts as idle.
     pub async fn seat(self: &Arc<Self>) -> Seat {
         let free = Arc::clone(&self.free);
         let permit = if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
             Some(permit)
         } else {
             self.idle().end_oldest();
-            // Nobody closes it.
+            // The semaphore is never closed.
             let permit = free.acquire_owned().await.ok();
             self.idle().is_wanted = false;
             permit
@@ -77,12 +77,12 @@ impl Idle {
 }
 
 impl Seat {
-    /// Notified when the connection is to end for a newcomer.
+    /// Returns the signal to close the connection for a new one.
     pub fn ends(&self) -> Arc<Notify> {
         Arc::clone(&self.ends)
     }
 
-    /// No request is under way on the connection.
+    /// Marks the connection as idle: it has no request in flight.
     pub fn becomes_idle(&mut self) {
         if self.idle_since.is_some() {
             return;
@@ -98,7 +98,7 @@ impl Seat {
         self.idle_since = Some(number);
     }
 
-    /// A request has come.
+    /// Marks the connection as busy: a request has arrived.
     pub fn becomes_busy(&mut self) {
         if let Some(number) = self.idle_since.take() {
             self.connections.idle().since.remove(&number);
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether the connection has been told to end.
+    /// Whether the connection was told to close.
     fn is_ended(seat: &Seat) -> bool {
         seat.ends.notified().now_or_never().is_some()
     }

@@ -1,4 +1,4 @@
-//! Files (specification, Endpoints, Files), and the links that lead to them.
+//! Files (specification, Endpoints, Files), and the presigned links to them.
 
 use std::fmt::Write;
 
@@ -69,14 +69,14 @@ pub async fn delete_file(
     Ok(Deleted)
 }
 
-/// Where presigned links lead: beside the API, without a key.
+/// Returns the routes of presigned links: outside of the API, without a key.
 pub fn downloads() -> Router<AppState> {
     Router::new().route("/files/{account_token}/{file_token}", get(download))
 }
 
 const CONTENT_SECURITY_POLICY: HeaderName = HeaderName::from_static("content-security-policy");
 
-/// A stranger's bytes are never shown on our address, only saved.
+/// Sends a file. Browsers save uploaded content and never render it on this server's origin.
 async fn download(
     State(site): State<AppState>,
     Path((account, file)): Path<(String, String)>,
@@ -93,8 +93,8 @@ async fn download(
     Ok((headers, Body::from_stream(download.content)).into_response())
 }
 
-/// Of a name only the last part, for whoever would be led elsewhere by the others; once in letters that need no quotes,
-/// and once as it is.
+/// Builds Content-Disposition. Only the last segment of the name counts, because the others could lead a client to
+/// another folder; it appears once in characters that need no quotes, and once as it is.
 fn attachment(filename: &str) -> String {
     let name = filename.rsplit(['/', '\\']).next().unwrap_or_default();
     let name: String = name.chars().filter(|letter| !letter.is_control()).collect();

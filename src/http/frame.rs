@@ -1,38 +1,39 @@
-//! Where requests begin and end on a connection, and which heads are refused before the HTTP library reads them. The library
-//! answers such heads without a body, and takes some of them that two servers in a row may read differently.
+//! Finds where requests begin and end on a connection, and refuses malformed heads before the HTTP library reads them
+//! (`docs/decisions.md`, 39). The library answers such heads without a body, and accepts some that two servers in a row
+//! may read differently.
 
 use axum::http::{HeaderName, StatusCode, Uri, header};
 use httparse::{EMPTY_HEADER, Error, Header, Status};
 
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 
-/// What comes next on a connection.
+/// The next part of a connection's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The head of a request.
     Head,
-    /// So many bytes of a body.
+    /// This many bytes of a body.
     Body(u64),
-    /// The line before a chunk of a body.
+    /// The size line of a chunk.
     ChunkSize,
-    /// So many bytes of a chunk, its line end among them.
+    /// This many bytes of a chunk, including its line end.
     Chunk(u64),
-    /// A line behind the last chunk.
+    /// A line after the last chunk.
     Trailer,
-    /// Nothing more that is read: a head was refused.
+    /// Nothing more is read: a head was refused.
     Refused,
-    /// Nothing more.
+    /// The end of the input.
     End,
 }
 
 /// Why a head is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedHead {
-    /// The status of the answer.
+    /// The status of the response.
     pub status: StatusCode,
-    /// The sentence of its body.
+    /// The sentence of the response's body.
     pub why: &'static str,
-    /// The request id that the head carries, as it was sent.
+    /// The head's request id, as the client sent it.
     pub request_id: Option<Vec<u8>>,
 }
 
@@ -42,7 +43,7 @@ impl RefusedHead {
     }
 }
 
-/// Longer ones are replaced anyway.
+/// Longer ids are replaced anyway.
 const REQUEST_ID_BYTES_MAX: usize = 128;
 
 const BARE_LF: &str = "A line of the head does not end in CRLF";
@@ -53,7 +54,8 @@ const HOST: &str = "A request of HTTP/1.1 has exactly one Host header";
 const TRANSFER_CODING: &str = "The only Transfer-Encoding that is understood is chunked";
 const LENGTH: &str = "The Content-Length is not a number, or there are several";
 
-/// How long the head at the beginning of the bytes is, once its end is there. `seen` bytes have been looked at before.
+/// Returns the length of the head at the start of the bytes, once it is complete. The first `seen` bytes were searched
+/// before.
 pub fn head_length(bytes: &[u8], seen: &mut usize) -> Result<Option<usize>, RefusedHead> {
     while let Some(at) = bytes[*seen..].iter().position(|byte| *byte == b'\n') {
         let (line, end) = (*seen, *seen + at + 1);
@@ -73,7 +75,7 @@ pub fn head_length(bytes: &[u8], seen: &mut usize) -> Result<Option<usize>, Refu
     })
 }
 
-/// What comes behind a whole head.
+/// Returns what follows a complete head.
 pub fn after_head(head: &[u8]) -> Result<Part, RefusedHead> {
     let mut headers = [EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
@@ -103,7 +105,7 @@ fn after_headers(
     if path.parse::<Uri>().is_err() {
         return Err((StatusCode::BAD_REQUEST, NOT_HTTP));
     }
-    // HTTP/1.0 may be without.
+    // HTTP/1.0 may lack it.
     let hosts = values(headers, &header::HOST).count();
     if hosts > 1 || (is_newer && hosts == 0) {
         return Err((StatusCode::BAD_REQUEST, HOST));
@@ -118,7 +120,7 @@ fn after_headers(
     match (codings.next(), codings.next()) {
         (None, _) if length == 0 => Ok(Part::Head),
         (None, _) => Ok(Part::Body(length)),
-        // It has come with HTTP/1.1.
+        // Transfer-Encoding is new in HTTP/1.1.
         (Some(_), _) if !is_newer => Err((StatusCode::BAD_REQUEST, NOT_HTTP)),
         (Some(coding), None) if coding.trim_ascii().eq_ignore_ascii_case(b"chunked") => Ok(Part::ChunkSize),
         (Some(_), _) => Err((StatusCode::NOT_IMPLEMENTED, TRANSFER_CODING)),
@@ -132,13 +134,13 @@ fn values<'a>(headers: &'a [Header<'_>], name: &HeaderName) -> impl Iterator<Ite
 fn number(digits: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(digits).ok()?;
     let number = text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok())?;
-    // What the library cannot count.
+    // The library cannot count further.
     number.filter(|number| *number <= u64::MAX / 2)
 }
 
-/// What comes behind a line that tells the size of a chunk; none where it tells none.
+/// Returns what follows the size line of a chunk; None if the line has no valid size.
 pub fn after_chunk_size(line: &[u8]) -> Option<Part> {
-    // The parser takes a line without any digit for a zero, and whatever comes behind its line end.
+    // The parser reads a line without digits as 0, and accepts anything after the line end.
     line.strip_suffix(b"\r\n").filter(|size| size.first().is_some_and(u8::is_ascii_hexdigit))?;
     let Ok(Status::Complete((_, size))) = httparse::parse_chunk_size(line) else { return None };
     if size == 0 { Some(Part::Trailer) } else { size.checked_add(2).map(Part::Chunk) }

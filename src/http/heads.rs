@@ -1,7 +1,7 @@
-//! A stream that gives the HTTP library one request at a time, whose head has been looked at ([`super::frame`]).
+//! A stream that gives the HTTP library one request at a time, after [`super::frame`] has checked its head.
 //!
-//! In place of a head that is refused the library gets one that says so, and the service answers it as any other request:
-//! with the documented body, a request id and a line in the log.
+//! In place of a refused head the library gets a valid one, marked as refused, and the service answers it like any
+//! other request: with the documented body, a request id and a line in the log.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -21,34 +21,34 @@ use super::frame::{self, Part, RefusedHead};
 use crate::error::{Error, ErrorCode};
 use crate::limits::{FIRST_BYTE, UNREAD_BYTES_MAX, UNREAD_TIME};
 
-/// See the module.
+/// The stream; see the module.
 pub struct Heads<S> {
     stream: S,
     seat: Seat,
     buffer: BytesMut,
-    /// So many bytes of the buffer are the library's.
+    /// How many bytes of the buffer the library may read.
     passed: usize,
-    /// So many bytes of the buffer have been looked at for the end of a head.
+    /// How many bytes of the buffer were searched for the end of a head.
     seen: usize,
     next: Part,
     refused: Refused,
-    /// Runs until the first byte has come, and once more while the rest of a refused request is read.
+    /// Runs until the first byte arrives, and again while the rest of a refused request is read.
     timer: Option<Pin<Box<Sleep>>>,
     unread: usize,
 }
 
-/// The head that was refused on a connection: it is its last.
+/// The refused head of a connection, which is its last one.
 #[derive(Debug, Clone, Default)]
 pub struct Refused(Arc<Mutex<Option<RefusedHead>>>);
 
 impl Refused {
-    /// Takes it, if the request is one that stands for it.
+    /// Takes the refused head, if the request stands for one.
     pub fn take(&self) -> Option<RefusedHead> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// Around the routes: answers requests that stand for a refused head.
+/// Middleware around the routes: answers requests that stand for a refused head.
 pub async fn refuse(request: Request, next: Next) -> Response {
     let Some(refused) = request.extensions().get::<RefusedHead>() else { return next.run(request).await };
     let mut response = Error::explained(ErrorCode::BadRequest, refused.why).into_response();
@@ -57,11 +57,11 @@ pub async fn refuse(request: Request, next: Next) -> Response {
 }
 
 const READ_BYTES: usize = 8 * 1024;
-/// A line of a chunked body: sizes are short, and trailers as good as unknown.
+/// The limit for a line of a chunked body: sizes are short, and trailers hardly used.
 const LINE_BYTES_MAX: usize = 16 * 1024;
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
-    /// Reads requests from a stream, beginning with a head.
+    /// Creates the stream, which expects a head.
     pub fn new(stream: S, seat: Seat) -> Self {
         Self {
             stream,
@@ -76,17 +76,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         }
     }
 
-    /// Where a refused head is told.
+    /// Returns the slot of the refused head.
     pub fn refused(&self) -> Refused {
         self.refused.clone()
     }
 
-    /// The seat of the connection.
+    /// Returns the seat of the connection.
     pub fn seat(&self) -> &Seat {
         &self.seat
     }
 
-    /// Passes on what of the buffer belongs to the present request. False where more has to be read for that.
+    /// Releases the buffered bytes of the current request to the library. Returns false if more must be read first.
     fn pass(&mut self) -> io::Result<bool> {
         match self.next {
             Part::Head => return Ok(self.pass_head()),
@@ -114,7 +114,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
     }
 
     fn pass_head(&mut self) -> bool {
-        // Some clients end a body with a line too many.
+        // Some clients send an extra line end after a body.
         while self.buffer.starts_with(b"\r\n") {
             self.buffer.advance(2);
             self.seen = 0;
@@ -130,7 +130,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         true
     }
 
-    /// Puts a sound head in place of what has come. Says how long it is.
+    /// Replaces the buffer with a valid head. Returns its length.
     fn refuse(&mut self, refused: RefusedHead) -> usize {
         let method = if self.buffer.starts_with(b"HEAD ") { "HEAD" } else { "GET" };
         self.buffer.clear();
@@ -142,7 +142,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         self.buffer.len()
     }
 
-    /// So many bytes of a body have been passed on.
+    /// Counts the bytes of a body that were passed on.
     fn count(&mut self, bytes: usize) {
         let bytes = bytes as u64;
         self.next = match self.next {
@@ -154,7 +154,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         };
     }
 
-    /// Reads more into the buffer. Says how much.
+    /// Reads more bytes into the buffer. Returns how many.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.buffer.reserve(READ_BYTES);
         let read = poll_read_buf(Pin::new(&mut self.stream), context, &mut self.buffer);
@@ -163,7 +163,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         } else if self.next == Part::Head {
             self.seat.becomes_idle();
             if self.buffer.is_empty() {
-                // There may be many that wait.
+                // Many connections may be idle: free their buffers.
                 self.buffer = BytesMut::new();
             }
             if let Some(timer) = &mut self.timer {
@@ -174,7 +174,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         read
     }
 
-    /// Reads a body as it comes.
+    /// Reads a body as it arrives.
     fn poll_body(
         &mut self,
         context: &mut Context<'_>,
@@ -190,8 +190,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Heads<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads and throws away what still comes behind a refused head, as far as that is reasonable: over unread bytes the
-    /// connection would be reset, and the reset may overtake the answer.
+    /// Reads and discards what follows a refused head, within limits: closing over unread bytes resets the connection,
+    /// and the reset may overtake the response.
     fn poll_unread(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut bytes = [0; READ_BYTES];
         while self.unread < UNREAD_BYTES_MAX {
@@ -233,7 +233,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Heads<S> {
                 Part::Body(left) | Part::Chunk(left) => return this.poll_body(context, out, left),
                 Part::Head | Part::ChunkSize | Part::Trailer => {
                     if ready!(this.poll_more(context))? == 0 {
-                        // A request that is cut off is the library's to notice.
+                        // The library handles a truncated request.
                         this.passed = this.buffer.len();
                         this.next = Part::End;
                     }

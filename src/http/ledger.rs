@@ -1,4 +1,4 @@
-//! Balance (decisions 8).
+//! Balance (`docs/decisions.md`, 195).
 
 use axum::extract::State;
 

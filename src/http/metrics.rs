@@ -1,4 +1,4 @@
-//! What /metrics shows, in Prometheus' text.
+//! The metrics of /metrics, in Prometheus' text format.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::services::due_work::registry;
 use crate::services::{Context, data_keys};
 use crate::trace;
 
-/// The process's metrics.
+/// The metrics of the process.
 #[derive(Clone)]
 pub struct Metrics(PrometheusHandle);
 
@@ -32,12 +32,12 @@ const BUCKETS_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
 impl Metrics {
-    /// Begin to collect, once a process.
+    /// Installs the recorder, once per process.
     pub fn install() -> Self {
         let builder = PrometheusBuilder::new().set_buckets(BUCKETS_SECONDS);
         let recorder = builder.unwrap_or_default().build_recorder();
         let handle = recorder.handle();
-        // A second server in the same process (a test) keeps what it collects to itself.
+        // A second server in the same process (a test) keeps its metrics to itself.
         let _ = metrics::set_global_recorder(recorder);
         describe_counter!(REQUESTS, "Requests by method, route template and status");
         describe_histogram!(REQUEST_SECONDS, Unit::Seconds, "How long requests took, by route template");
@@ -61,7 +61,7 @@ impl Metrics {
             "What was refused with 503 because the server had enough to do, by what it was"
         );
         describe_counter!(RATE_LIMITED, "Requests refused with 429");
-        // A rate over a counter that begins at its first event misses that one.
+        // A rate over a counter that starts with its first event misses that event.
         for refused in Shed::ALL {
             metrics::counter!(SHED, "what" => refused.name()).increment(0);
         }
@@ -72,7 +72,7 @@ impl Metrics {
         Self(handle)
     }
 
-    /// The text, with the gauges as they stand now.
+    /// Renders the text, with the current gauges.
     pub async fn render(&self, ctx: &Context, gate: &AdmissionControl) -> Result<String, Error> {
         let (places, connections) = (gate.requests().taken(), gate.connections().taken());
         for (gauge, taken, (some, all)) in [(PLACES, "taken", places), (CONNECTIONS, "open", connections)] {
@@ -92,7 +92,7 @@ impl Metrics {
     }
 }
 
-/// Gauges are floats; counts of due work are far below where that loses a unit.
+/// Converts to a gauge's float; counts of due work are far below where that loses a unit.
 #[expect(clippy::cast_precision_loss, reason = "a gauge needs no more than 53 bits")]
 fn as_float(n: u64) -> f64 {
     n as f64
@@ -102,18 +102,18 @@ fn number(n: usize) -> f64 {
     as_float(u64::try_from(n).unwrap_or(u64::MAX))
 }
 
-/// What the server does not take on.
+/// What the server sheds.
 #[derive(Debug, Clone, Copy)]
 pub enum Shed {
     /// A request.
     Request,
-    /// The body of one that was let in.
+    /// The body of an admitted request.
     LargeBody,
     /// A file.
     Upload,
-    /// What would go on though its caller hangs up; counted where that begins.
+    /// Work that would outlive its connection; counted where it starts.
     Task,
-    /// The answer to one that was let in.
+    /// The response to an admitted request.
     Answer,
 }
 
@@ -131,17 +131,17 @@ impl Shed {
     }
 }
 
-/// Count what was refused because there was enough to do.
+/// Counts what was shed because of overload.
 pub fn count_shed(what: Shed) {
     metrics::counter!(SHED, "what" => what.name()).increment(1);
 }
 
-/// Count a request of an account that asks too often.
+/// Counts a request over an account's rate limit.
 pub fn count_rate_limited() {
     metrics::counter!(RATE_LIMITED).increment(1);
 }
 
-/// Count one request.
+/// Counts one request.
 pub fn count_request(method: &Method, route: &str, status: u16, took: Duration) {
     let (method, route) = (method.as_str().to_owned(), route.to_owned());
     metrics::counter!(REQUESTS, "method" => method, "route" => route.clone(), "status" => status.to_string())

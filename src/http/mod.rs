@@ -1,4 +1,4 @@
-//! HTTP: decode, call one service, wrap its view. No rule and no query lives here.
+//! HTTP: decode the request, call one service, wrap its view. No business rule and no query lives here.
 
 mod admission;
 pub mod answer;
@@ -71,37 +71,37 @@ use crate::config::Environment;
 use crate::sensitive::secret::Secret;
 use crate::services::{Context, Ctx};
 
-/// What requests and handlers share. Every layer around a handler has it, and every request takes copies of those.
+/// The state that requests and handlers share. Every layer around a handler holds it, and every request clones those layers.
 #[derive(Clone)]
 pub struct AppState(Arc<AppStateInner>);
 
-/// What that is, besides the services' context.
+/// The shared state: the services' context and more.
 #[derive(Clone)]
 pub struct AppStateInner {
-    /// The context.
+    /// The context of the services.
     pub ctx: Ctx,
     /// What the server says about itself.
     pub index: Arc<ServerInfo>,
-    /// By what its installation is told apart from others.
+    /// The id of its installation.
     pub installation: Arc<str>,
-    /// The document of its API.
+    /// The OpenAPI document.
     pub document: Arc<Document>,
-    /// What /metrics shows.
+    /// The metrics of /metrics.
     pub metrics: Metrics,
-    /// What pages fill in on the server's own machine: a test environment's first secret key.
+    /// The key that pages fill in on the server's own machine: a test environment's first secret key.
     pub test_key: Option<Arc<Secret>>,
-    /// Who may look at the dashboard; nobody, where there is none.
+    /// The dashboard's authentication; none where there is no dashboard.
     pub door: Option<Arc<DashboardAuth>>,
-    /// How often an account may ask.
+    /// The rate limit of accounts.
     pub rate: Arc<RateLimit>,
-    /// How much is taken on at once.
+    /// The admission control.
     pub gate: Arc<AdmissionControl>,
-    /// Whether the server is on its way out.
+    /// Whether the server is shutting down, and how far.
     pub phase: watch::Receiver<ShutdownPhase>,
 }
 
 impl AppState {
-    /// To be shared from now on.
+    /// Shares the state.
     pub fn new(shared: AppStateInner) -> Self {
         Self(Arc::new(shared))
     }
@@ -123,8 +123,8 @@ impl std::ops::Deref for AppStateInner {
     }
 }
 
-/// The operations under /1 of every environment, in the order of the specification's sections. `routes!` takes path and method
-/// from the annotation, so no route exists without its description.
+/// Returns the operations under /1 of every environment, in the order of the specification's sections. `routes!` takes
+/// path and method from the annotation, so no route exists without its description.
 fn operations() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(cards::create_card))
@@ -201,7 +201,7 @@ fn operations() -> OpenApiRouter<AppState> {
         .routes(routes!(events::get_event))
 }
 
-/// The document, finished, with the sandbox.
+/// Returns the finished OpenAPI document, with the sandbox.
 pub fn openapi() -> serde_json::Value {
     described(operations().merge(sandbox::operations()))
 }
@@ -211,7 +211,7 @@ fn described(operations: OpenApiRouter<AppState>) -> serde_json::Value {
     openapi::finished(&described)
 }
 
-/// The document of this server: of what it answers.
+/// Returns the document of this server's own operations.
 fn own(index: &ServerInfo) -> serde_json::Value {
     let document = match index.environment {
         Environment::Test => openapi(),
@@ -220,8 +220,8 @@ fn own(index: &ServerInfo) -> serde_json::Value {
     openapi::served(document, index.named.as_deref())
 }
 
-/// The document as it is served. Each text is made for who first wants it: that takes as long as everything else of a
-/// start, and many a server is never asked.
+/// The served OpenAPI document. Each format is built for the first client that wants it: building takes as long as the
+/// rest of a start, and many servers are never asked.
 #[derive(Debug, Default)]
 pub struct Document {
     yaml: OnceLock<Representations>,
@@ -240,13 +240,13 @@ impl Document {
     }
 }
 
-/// What watches over the server, for a listener of the operator's.
+/// Returns the routes of the operator's own listener: health and metrics.
 pub fn admin_router(site: AppState) -> Router {
     let routes = system::health().fallback(system::unknown_route).layer(from_fn(heads::refuse));
     routes.with_state(site)
 }
 
-/// Everything the server answers.
+/// Returns all routes of the server, with their middleware.
 pub fn router(site: AppState) -> Router {
     let served = match site.index.environment {
         Environment::Test => operations().merge(sandbox::operations()),
@@ -261,14 +261,15 @@ pub fn router(site: AppState) -> Router {
         .merge(files::downloads())
         .fallback(system::unknown_route)
         .method_not_allowed_fallback(system::wrong_method)
-        // The readers of bodies keep limits of their own.
+        // The extractors of bodies have their own limits.
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(site.clone(), write_request::replay_after_conflict))
         .route_layer(from_fn_with_state(site.clone(), admission::admit))
         .merge(system::health())
         .layer(from_fn(observe::catch_panic_and_timeout))
         .with_state(site.clone());
-    // Around the router, because these decide which route it is; and around these, because they answer too.
+    // Around the router, because these middlewares decide the route; observe is outermost, because the others may
+    // answer, too.
     let around = ServiceBuilder::new()
         .layer(from_fn_with_state(site, observe::observe))
         .layer(from_fn(heads::refuse))

@@ -1,5 +1,5 @@
-//! Around every request: its id, its time-out, its headers, its line in the log, its place in the metrics. No
-//! body, no query string and no key is ever logged.
+//! Middleware around every request: its id, its time-out, its headers, its log line, its metrics. It never logs a body,
+//! a query string or a key.
 
 use std::fmt::Write;
 use std::panic::AssertUnwindSafe;
@@ -28,7 +28,7 @@ use crate::trace::{self, Span};
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
-/// See the module.
+/// Runs a request and reports it; see the module.
 pub async fn observe(State(site): State<AppState>, request: Request, next: Next) -> Response {
     let id = given_id(request.headers()).unwrap_or_else(|| fresh_id(&site, request.uri().path()));
     let span =
@@ -59,7 +59,7 @@ pub async fn observe(State(site): State<AppState>, request: Request, next: Next)
     response
 }
 
-/// A method that is none of HTTP's own is anybody's text.
+/// Returns the name of a standard method; any other is the client's own text.
 fn known(method: &Method) -> &str {
     let own = [
         Method::GET,
@@ -75,15 +75,15 @@ fn known(method: &Method) -> &str {
     if own.contains(method) { method.as_str() } else { "_OTHER" }
 }
 
-/// Whether a path is asked for over and over by whoever watches: of no trace.
+/// Whether the path is one that monitoring polls; such requests get no trace.
 fn is_watching(path: &str) -> bool {
     ["/healthz", "/readyz", "/metrics"].contains(&path)
 }
 
-/// The status of a request whose connection ended before there was an answer. No caller sees it.
+/// The status of a request whose connection ended before the response. No client sees it.
 const UNANSWERED: u16 = 499;
 
-/// What is told of a request at its end, whichever it is.
+/// The report of a request, written when it is dropped, however the request ends.
 struct RequestReport {
     began: Instant,
     method: Method,
@@ -124,14 +124,13 @@ impl Drop for RequestReport {
     }
 }
 
-/// Answer whatever happens. Around the routes alone, so that such an answer reaches a script tag as one that it
-/// can read.
+/// Middleware that answers in any case. It is around the routes only, so that JSONP wraps its responses as well.
 pub async fn catch_panic_and_timeout(request: Request, next: Next) -> Response {
     if let Some(path) = request.extensions().get::<MatchedPath>() {
         request_context::set_route(path.as_str());
     }
-    // A panic unwinds out of the request's own future only; what it shares with others are locks that recover
-    // from it and the database, which rolls back.
+    // A panic unwinds only the request's own future; it shares with others only locks that recover, and the database,
+    // which rolls back.
     let mut run = pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
     loop {
         let received = request_context::upload_bytes();
@@ -145,8 +144,9 @@ pub async fn catch_panic_and_timeout(request: Request, next: Next) -> Response {
     }
 }
 
-/// The caller's own id, if it is one: 1 to 128 characters that need no quoting anywhere. A path may end in it, so it is neither
-/// `..`, which leads elsewhere, nor ends in what is cut off there.
+/// Returns the client's own id if it is valid: 1 to 128 characters that need no quoting anywhere (`docs/decisions.md`,
+/// 14). A path may end in the id, so it must neither be `..`, which leads elsewhere, nor end in the suffix that is cut
+/// off there.
 fn given_id(headers: &HeaderMap) -> Option<String> {
     let id = headers.get(REQUEST_ID)?.to_str().ok()?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
@@ -154,8 +154,8 @@ fn given_id(headers: &HeaderMap) -> Option<String> {
     (id.len() <= 128 && named && id.bytes().all(plain)).then(|| id.to_owned())
 }
 
-/// A new one. Those of the API are counted by themselves: where a seed decides, they do not depend on how often somebody
-/// has looked at a page, or asked whether the server is well.
+/// Draws a new id. API requests have their own stream: with a seed, their ids do not depend on how often a page or a
+/// health check was requested.
 fn fresh_id(site: &AppState, path: &str) -> String {
     let draw = if path.trim_start_matches('/').starts_with("1/") {
         RandomStream::Request
@@ -173,14 +173,15 @@ fn finish(headers: &mut HeaderMap, this: &RequestContext) {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// As the standing clock shows it; else the connection adds the machine's.
+/// Formats the Date of a fixed clock; otherwise the connection adds the machine's.
 fn date(now: Timestamp) -> HeaderValue {
     let date = DateTime::from_timestamp_millis(now.millis()).unwrap_or_default();
     let text = date.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(""))
 }
 
-/// Only who has a secret key learns where the time went, and nobody where it is to be the same each time.
+/// Adds Server-Timing. Only a client with a secret key learns where the time went, and with a seed nobody does, because
+/// responses must repeat.
 fn tell_times(headers: &mut HeaderMap, this: &RequestContext, took: Duration) {
     if this.account().is_some() {
         let (database, acquirer) = (this.millis(Wait::Database), this.millis(Wait::Acquirer));

@@ -1,4 +1,5 @@
-//! Whoever sits at a test server's own machine: he has read the first account's key on the screen, so a page may fill it in.
+//! Browsers on a test server's own machine: their user has seen the first account's key on the screen, so a page may
+//! fill it in.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,12 +11,13 @@ use axum::http::{HeaderName, Version, header};
 use super::AppState;
 use crate::sensitive::secret::Secret;
 
-/// The first account's secret key, where there is one, for a browser on this machine and for nobody else (decisions 1).
+/// Returns the first account's secret key, if there is one, for a browser on this machine and for no other client
+/// (`docs/decisions.md`, 35).
 pub fn test_key<'a>(site: &'a AppState, request: &Parts) -> Option<&'a Secret> {
     site.test_key.as_deref().filter(|_| from_this_machine(request))
 }
 
-/// Nobody stands between the browser and us, both are on one machine, and no page of somebody else's has sent it here.
+/// Whether a browser on this machine sends the request, without a proxy and without a page of another site.
 fn from_this_machine(request: &Parts) -> bool {
     let peer = request.extensions.get::<ConnectInfo<SocketAddr>>();
     // Browsers do not speak HTTP/1.0; many proxies do.
@@ -26,20 +28,20 @@ fn from_this_machine(request: &Parts) -> bool {
         && !from_another_site(request)
 }
 
-/// Whether a header is one that only proxies add.
+/// Whether only proxies add the header.
 fn is_of_a_proxy(name: &HeaderName) -> bool {
     const ADDED: [&str; 5] = ["cf-connecting-ip", "forwarded", "true-client-ip", "via", "x-real-ip"];
     let name = name.as_str();
     name.starts_with("x-forwarded-") || ADDED.contains(&name)
 }
 
-/// Whether the browser says that a page of another site has asked; older browsers say nothing.
+/// Whether the browser says that a page of another site sends the request; older browsers say nothing.
 fn from_another_site(request: &Parts) -> bool {
     let site = request.headers.get("sec-fetch-site");
     site.is_some_and(|site| site != "same-origin" && site != "none")
 }
 
-/// Whether the browser has asked for this machine: a name of somebody else's may be made to lead here.
+/// Whether the Host names this machine: another site may point a name of its own here.
 fn by_own_name(request: &Parts) -> bool {
     let named =
         request.headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());

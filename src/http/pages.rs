@@ -1,5 +1,5 @@
-//! HTML for people, beside the API: for phones and for screen readers, in one column, in the order in which it is read.
-//! No scripts, and nothing is loaded.
+//! HTML pages outside of the API: for phones and screen readers, in one column, in reading order. They have no scripts
+//! and load nothing.
 
 use std::sync::LazyLock;
 
@@ -28,18 +28,18 @@ button:focus-visible{outline:3px solid #b3541e;outline-offset:2px}\
 body{color:#f4f4f7;background:#1b1b1f}dl,.alert,button.other{background:#2a2a30}dt,.note{color:#c8c8d0}\
 button{border-color:#a8c7fa;color:#0b1f44;background:#a8c7fa}button.other{color:#a8c7fa}.alert{color:#ffb4ab;border-color:#ffb4ab}}";
 
-/// By this the browser knows the style as ours.
+/// The hash by which the policy allows the style.
 static STYLE_HASH: LazyLock<String> =
     LazyLock::new(|| format!("sha256-{}", STANDARD.encode(Sha256::digest(STYLE))));
 
-/// A page.
+/// Builds the response of a page.
 pub fn answer(status: StatusCode, page: &Markup) -> Response {
     const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
     guarded((status, [(header::CONTENT_TYPE, HTML)], page.0.clone()).into_response())
 }
 
-/// What is shown instead of a page that is not there, and where we are at fault.
+/// Builds the page for an unknown address, or for a fault of the server.
 pub fn refused(error: &Error, unknown: &str, failed: &str) -> Response {
     if error.code() == ErrorCode::NotFound {
         return answer(StatusCode::NOT_FOUND, &notice("Page not found", unknown));
@@ -53,7 +53,7 @@ fn notice(title: &str, text: &str) -> Markup {
     document(title, &html! { h1 { (title) } p role="alert" { (text) } })
 }
 
-/// A page's frame.
+/// Renders the frame of a page.
 pub fn document(title: &str, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -69,8 +69,9 @@ pub fn document(title: &str, content: &Markup) -> Markup {
     }
 }
 
-/// Nothing is loaded, nobody frames it, and nobody learns its address. A form may only be sent over HTTP: to us, which
-/// the markup says, but browsers apply this to where the answer leads as well, and that is for the merchant to say.
+/// Adds the headers of a page: it loads nothing, cannot be framed, and does not leak its address. Forms may go to any
+/// HTTP address: the markup names this server only, but browsers apply the directive to redirects as well, and the
+/// merchant chooses where those lead.
 pub fn guarded(response: Response) -> Response {
     let policy = format!(
         "default-src 'none'; style-src '{}'; form-action http: https:; base-uri 'none'; frame-ancestors 'none'",
@@ -79,7 +80,7 @@ pub fn guarded(response: Response) -> Response {
     guarded_by(response, &policy, "no-referrer")
 }
 
-/// A page with this Content-Security-Policy, that tells its address to whom the referrer policy says.
+/// Adds the headers of a page with this Content-Security-Policy and this Referrer-Policy.
 pub fn guarded_by(mut response: Response, policy: &str, referrer: &'static str) -> Response {
     let headers = response.headers_mut();
     if let Ok(policy) = HeaderValue::from_str(policy) {

@@ -1,15 +1,15 @@
-//! Paths as existing clients spell them: a trailing slash, a doubled slash and a `.json` suffix are accepted
-//! on every path of the API (decisions 1).
+//! Path spellings of existing clients: every path of the API accepts a trailing slash, doubled slashes and a `.json`
+//! suffix (`docs/decisions.md`, 11).
 
 use axum::extract::Request;
 use axum::http::Uri;
 use axum::middleware::Next;
 use axum::response::Response;
 
-/// What paths may end in.
+/// The suffix that paths may end in.
 pub const SUFFIX: &str = ".json";
 
-/// Give the router the one spelling it knows.
+/// Middleware: rewrites the path to the spelling that the router knows.
 pub async fn normalise(mut request: Request, next: Next) -> Response {
     if let Some(uri) = normalised(request.uri()) {
         *request.uri_mut() = uri;

@@ -1,5 +1,5 @@
-//! The pages that a merchant's `resources` name, beside the API and without a key: they say whose they are, and that nobody
-//! pays there.
+//! The pages that a merchant's `resources` name, outside of the API and without a key. They name the merchant, and say
+//! that the page takes no payments.
 
 use axum::Router;
 use axum::extract::State;
@@ -14,7 +14,7 @@ use super::{AppState, pages};
 use crate::config::Environment;
 use crate::services::merchants::{self, PaymentPage};
 
-/// The routes beside /1.
+/// Returns the routes outside of /1.
 pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/pay/{merchant_token}", get(show))

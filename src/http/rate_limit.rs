@@ -1,4 +1,4 @@
-//! How often an account may ask (decisions 3, `rate_limited`): a token bucket for each, in this process alone.
+//! Rate limiting of accounts (`docs/decisions.md`, 92): a token bucket for each, in this process only (93).
 
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -17,19 +17,19 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{RATE_BUCKET_IDLE, RATE_BUCKETS_MAX, RATE_BURST_SECONDS};
 use crate::runtime::clock::Clock;
 
-/// The limit, if the operator has set one.
+/// The rate limit, if the operator has set one.
 pub struct RateLimit(Option<Buckets<RateLimitKey>>);
 
-/// Whose requests are counted together.
+/// The key by which requests are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RateLimitKey {
-    /// An account's.
+    /// An account.
     Account(AccountToken),
-    /// An operator's, wherever he looks: that is nothing that an account does.
+    /// An operator's address, whichever account the operator views: the account itself sends no request.
     Operator(IpAddr),
 }
 
-/// A bucket for each of those that have asked lately.
+/// The buckets of the keys seen lately.
 pub struct Buckets<K> {
     quota: Quota,
     clock: MonotonicClock,
@@ -38,7 +38,8 @@ pub struct Buckets<K> {
 
 type Bucket = RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<Duration>>;
 
-/// Real time, which no setting of the machine's clock moves: set back, it would refuse everybody until it is made up.
+/// A monotonic clock. If the machine's clock were set back, a limiter on it would refuse everyone until the clock had
+/// caught up.
 #[derive(Clone)]
 struct MonotonicClock(Arc<dyn Clock>);
 
@@ -51,7 +52,8 @@ impl governor::clock::Clock for MonotonicClock {
 }
 
 impl RateLimit {
-    /// So many requests a second, and those of two seconds at once where nothing was asked before; none is no limit.
+    /// Allows this many requests a second, and after a pause those of two seconds at once. Without a rate there is no
+    /// limit.
     pub fn new(per_second: Option<NonZeroU32>, clock: Arc<dyn Clock>) -> Self {
         Self(per_second.map(|per_second| {
             let burst = per_second.saturating_mul(RATE_BURST_SECONDS);
@@ -59,7 +61,7 @@ impl RateLimit {
         }))
     }
 
-    /// Count a request.
+    /// Counts a request.
     ///
     /// Refusals: `rate_limited`.
     pub async fn count(&self, who: RateLimitKey) -> Result<(), Error> {
@@ -69,13 +71,13 @@ impl RateLimit {
 }
 
 impl<K: Hash + Eq + Send + Sync + 'static> Buckets<K> {
-    /// Buckets that fill up like this, within [`RATE_BUCKET_IDLE`].
+    /// Creates buckets with this quota, which must refill within [`RATE_BUCKET_IDLE`].
     pub fn new(quota: Quota, clock: Arc<dyn Clock>) -> Self {
         let of = Cache::builder().max_capacity(RATE_BUCKETS_MAX).time_to_idle(RATE_BUCKET_IDLE).build();
         Self { quota, clock: MonotonicClock(clock), of }
     }
 
-    /// Take a token from the bucket of `who`.
+    /// Takes a token from the bucket of `who`.
     ///
     /// Refusals: `rate_limited`.
     pub async fn take(&self, who: K) -> Result<(), ErrorCode> {

@@ -1,4 +1,5 @@
-//! A file that clients may keep: compressed as they ask for it, with an ETag for each coding, and 304 while theirs is the same.
+//! A file that clients may cache: compressed as the client accepts, with an ETag for each coding, and 304 while it is
+//! unchanged.
 
 use std::io::Read;
 use std::sync::OnceLock;
@@ -13,7 +14,7 @@ use flate2::Compression;
 use flate2::read::{GzDecoder, GzEncoder};
 use sha2::{Digest, Sha256};
 
-/// How the bytes of an answer are coded. Of those that a client likes equally, the later.
+/// The codings of a response, in order of preference: of those that a client accepts equally, the later one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Coding {
     Identity,
@@ -21,7 +22,7 @@ enum Coding {
     Brotli,
 }
 
-/// The file in each coding that is offered. A coding is made for the first client that asks for it, and kept.
+/// The file in each offered coding. A coding is created for the first client that asks for it, and kept.
 #[derive(Debug)]
 pub struct Representations {
     content_type: &'static str,
@@ -38,14 +39,14 @@ struct Representation {
 }
 
 impl Representations {
-    /// A file that is not compressed yet.
+    /// Creates a file from uncompressed bytes.
     pub fn new(content_type: &'static str, bytes: impl Into<Bytes>) -> Self {
         let mut this = Self::empty(content_type, &[Coding::Identity, Coding::Gzip, Coding::Brotli]);
         this.identity = OnceLock::from(Representation::new(bytes.into()));
         this
     }
 
-    /// A file that gzip has compressed; a client that takes no gzip gets it as it was.
+    /// Creates a file from gzip bytes; a client that does not accept gzip gets it uncompressed.
     pub fn from_gzip(content_type: &'static str, bytes: impl Into<Bytes>) -> Self {
         let mut this = Self::empty(content_type, &[Coding::Identity, Coding::Gzip]);
         this.gzip = OnceLock::from(Representation::new(bytes.into()));
@@ -57,14 +58,14 @@ impl Representations {
         Self { content_type, offered, identity, gzip, brotli }
     }
 
-    /// Answers a GET or HEAD with these headers. It may compress, which takes up to some tens of milliseconds.
+    /// Answers a GET or HEAD with these headers. Compression may take tens of milliseconds.
     pub fn respond(&self, headers: &HeaderMap) -> Response {
         let coding = Coding::negotiate(headers, self.offered);
         let Representation { bytes, etag } = self.get(coding);
         let kept = [
             (header::ETAG, etag.as_str()),
             (header::VARY, "accept-encoding"),
-            // A client may keep it, and asks each time whether it is still the same.
+            // A client may keep it, but revalidates each time.
             (header::CACHE_CONTROL, "no-cache"),
         ];
         if has(headers, etag) {
@@ -74,7 +75,7 @@ impl Representations {
         (kept, [(header::CONTENT_TYPE, self.content_type)], encoding, bytes.clone()).into_response()
     }
 
-    /// One of identity and gzip is there from the beginning.
+    /// Returns the file in a coding. Identity or gzip is present from the beginning.
     fn get(&self, coding: Coding) -> &Representation {
         match coding {
             Coding::Identity => self
@@ -113,8 +114,8 @@ fn brotli(mut original: &[u8]) -> Bytes {
 }
 
 impl Coding {
-    /// The coding that the client prefers by its Accept-Encoding. A client that accepts none of those offered gets the file
-    /// as it is (RFC 9110, 12.5.3).
+    /// Chooses the coding that the client prefers by its Accept-Encoding. A client that accepts none of those offered
+    /// gets the file uncompressed (RFC 9110, 12.5.3).
     fn negotiate(headers: &HeaderMap, offered: &[Self]) -> Self {
         let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
         let accepted: Vec<_> = values.flat_map(|value| value.split(',')).filter_map(preference).collect();
@@ -125,7 +126,7 @@ impl Coding {
                 Self::Gzip => of("gzip").or_else(|| of("x-gzip")),
                 Self::Brotli => of("br"),
             };
-            // What nobody has named is not accepted, but for the file as it is: that is liked less than all that is named.
+            // An unnamed coding is not accepted, except identity, which ranks below all named ones.
             let unnamed = if coding == Self::Identity { 0.0001 } else { 0.0 };
             named.or_else(|| of("*")).map_or(unnamed, |(_, quality)| *quality)
         };
@@ -143,7 +144,7 @@ impl Coding {
     }
 }
 
-/// A member of Accept-Encoding: the coding's name and its weight. What cannot be read is as if it were not there.
+/// Parses a member of Accept-Encoding: the coding's name and its weight. An unreadable member is ignored.
 fn preference(member: &str) -> Option<(&str, f64)> {
     let (name, weight) = member.split_once(';').unwrap_or((member, "q=1"));
     let weight =
@@ -156,7 +157,7 @@ fn preference(member: &str) -> Option<(&str, f64)> {
 fn has(headers: &HeaderMap, etag: &str) -> bool {
     let values =
         headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value: &HeaderValue| value.to_str().ok());
-    // An ETag of ours has no comma and ends in its quotes, so no part of another one is taken for it.
+    // Our ETags have no comma and end in a quote, so no part of another ETag matches.
     let mut named = values.flat_map(|value| value.split(',')).map(str::trim);
     named.any(|named| named == "*" || named.strip_prefix("W/").unwrap_or(named) == etag)
 }

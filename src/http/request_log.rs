@@ -1,4 +1,4 @@
-//! What the request log keeps of a request: in the test environment, once a key has opened an account.
+//! Writes the request log: in the test environment, once a key has opened an account.
 
 use std::time::Duration;
 
@@ -17,20 +17,20 @@ use crate::runtime::request_context::{RequestContext, RequestLogData};
 use crate::services::Ctx;
 use crate::views::logged_request::LoggedError;
 
-/// Whoever reads the log is not to push out what it is there for.
+/// Reading the log must not push out the requests that it is there for.
 const OF_THE_LOG: &str = "/1/sandbox/requests";
 
-/// What is known of a request from the beginning.
+/// The log's data of a request, known from the start.
 pub struct RequestLogWriter {
     ctx: Ctx,
     path: String,
     idempotency_key: Option<String>,
-    /// Whether the answer is an earlier one.
+    /// Whether the response is a replayed one.
     replayed: bool,
 }
 
 impl RequestLogWriter {
-    /// None where there is no log.
+    /// Creates the writer; None where there is no log.
     pub fn of(site: &AppState, request: &Request) -> Option<Self> {
         let key = idempotency_key(request);
         (site.index.environment == Environment::Test).then(|| Self {
@@ -41,12 +41,12 @@ impl RequestLogWriter {
         })
     }
 
-    /// The answer has these headers.
+    /// Reads the headers of the response.
     pub fn answers(&mut self, headers: &HeaderMap) {
         self.replayed = headers.contains_key(IDEMPOTENT_REPLAYED);
     }
 
-    /// Keep it.
+    /// Adds the request to the log.
     pub fn note(&self, this: &RequestContext, method: &Method, status: u16, took: Duration) {
         if let Some(asked) = this.take_log_data().filter(|_| !this.route().starts_with(OF_THE_LOG))
             && let Some(row) = self.row(this, &asked, method, status, took)
@@ -66,7 +66,7 @@ impl RequestLogWriter {
         let (account_id, created_at) = asked.by?;
         let shown = LoggableParams::of(asked.parameters.as_deref().unwrap_or(&Value::Null), &asked.read);
         let error = asked.error.as_deref().and_then(LoggedError::of);
-        // What takes no time where a seed decides is the same again.
+        // With a seed, durations are 0, so that runs are identical.
         let took = if self.ctx.chance.is_seeded() { Duration::ZERO } else { took };
         Some(logged_request::Model {
             account_id,
@@ -88,8 +88,8 @@ impl RequestLogWriter {
     }
 }
 
-/// A path as it was asked for, in the spelling that the router knows: of each segment that a caller chooses no more is
-/// shown than a token.
+/// Returns the requested path in the router's spelling. Of each variable segment it shows a token, and otherwise only
+/// the placeholder.
 fn path(route: &str, asked: &str) -> String {
     let mut asked = asked.split('/').filter(|segment| !segment.is_empty());
     let segments = route.split('/').filter(|segment| !segment.is_empty()).map(|segment| {

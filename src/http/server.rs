@@ -1,4 +1,4 @@
-//! Connections: how many, for how long, and how they end. `axum::serve` bounds none of this.
+//! Serves connections: limits their number and duration, and ends them. `axum::serve` bounds none of this.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -28,32 +28,33 @@ use super::stall_timeout::StallTimeoutStream;
 use super::unread_body;
 use crate::limits::{ANSWER_STALLED, CONNECTION_IDLE, HEAD_BYTES_MAX, LISTEN_BACKLOG, REQUEST_TIMEOUT};
 
-/// How far a server is on its way out. Whoever sends it decides when.
+/// How far a server has shut down. The owner of the sender decides when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShutdownPhase {
     /// It serves.
     #[default]
     Serving,
-    /// It serves, but wants no more: /readyz says so, and each answer closes its connection.
+    /// It serves, but wants no new work: /readyz says so, and each response closes its connection.
     Draining,
-    /// It takes no new connection and closes each one after the answer that is under way.
+    /// It accepts no new connection, and closes each one after the response in flight.
     Closing,
 }
 
-/// How long files are waited for when no more of them may be open.
+/// How long to wait when the process has no more file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Listens on an address, with a queue as long as the system allows: a burst of callers is no reason to lose some of them.
+/// Listens on an address, with a queue as long as the system allows: a burst of clients is no reason to lose some of
+/// them.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A server that starts again finds its port free, though connections of the one before still end.
+    // A restarted server can bind its port although old connections are still closing.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(LISTEN_BACKLOG)
 }
 
-/// Serve connections, each with a seat, until the phase is [`ShutdownPhase::Closing`] and everything under way is answered; an
-/// upload that takes longer than any other request is cut off.
+/// Serves connections, each with a seat, until the phase is [`ShutdownPhase::Closing`] and everything in flight is
+/// answered; an upload that takes longer than any other request is cut off.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -70,7 +71,7 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
-                // While there is none, more callers wait in the listener's queue, at no cost of ours.
+                // Until then, clients wait in the listener's queue, at no cost for the server.
                 let seat = tokio::select! {
                     seat = seats.seat() => seat,
                     _ = &mut closing => break,
@@ -78,7 +79,7 @@ pub async fn serve(
                 let stream = Heads::new(StallTimeoutStream::with_timeout(ANSWER_STALLED, stream), seat);
                 connections.spawn(connection(stream, peer, router.clone(), phase.clone()));
             }
-            // That one is gone already, or there are too many open files; neither is the end.
+            // That connection is gone already, or too many files are open; the server goes on in both cases.
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
                 sleep(PAUSE).await;
@@ -92,7 +93,7 @@ pub async fn serve(
     }
 }
 
-/// Serve one connection.
+/// Serves one connection.
 async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     stream: Heads<S>,
     peer: SocketAddr,
@@ -112,7 +113,7 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
         async move {
             let Ok(mut response) = answer.await;
             let ends = rest.drain();
-            // The caller's next request comes by another connection, perhaps to another copy.
+            // The client's next request uses another connection, perhaps to another copy.
             if ends || *leaving.borrow() > ShutdownPhase::Serving {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
@@ -121,18 +122,18 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        // Runs from the end of the answer before, too.
+        // Runs from the end of the previous response, too.
         .header_read_timeout(CONNECTION_IDLE)
         .max_buf_size(HEAD_BYTES_MAX)
-        // Who says that nothing more will come still wants the answer (`nc -N`). Who has hung up says the same, so that
-        // his request is answered, too, into the void; his connection counts until then.
+        // A client that has closed its sending side still wants the response (`nc -N`). A client that has hung up looks
+        // the same, so its request is answered as well, and its connection counts until then.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
-    // How a connection ends is the caller's business.
+    // How a connection ends is up to the client.
     tokio::select! {
         _ = connection.as_mut() => return,
-        // It was idle: a newcomer has its seat.
+        // It was idle: a new connection gets its seat.
         () = ends.notified() => return,
         _ = phase.wait_for(|phase| *phase == ShutdownPhase::Closing) => {}
     }
@@ -140,15 +141,15 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin>(
     let _ = connection.await;
 }
 
-/// Files that are none of a caller's: the database, webhooks, uploads, logs.
+/// File descriptors besides those of client connections: the database, webhooks, uploads, logs.
 const OTHER_FILES: u64 = 1024;
 
-/// Have room for that many connections among the files that the process may open: as much as the machine permits,
-/// told where that is too little.
+/// Raises the limit of open files for this many connections, as far as the machine permits, and warns if that is too
+/// low.
 pub fn raise_file_limit(connections: usize) {
     let wanted = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // None is no limit.
+    // None means no limit.
     let Some(current) = current.filter(|current| *current < wanted) else { return };
     let raised = maximum.map_or(wanted, |maximum| maximum.min(wanted));
     let done = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
@@ -168,7 +169,7 @@ mod tests {
 
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: test\r\n\r\n";
 
-    /// A connection through which a few kilobytes fit, and what serves it.
+    /// Serves a connection through which only a few kilobytes fit.
     async fn connected() -> (DuplexStream, JoinHandle<()>) {
         let (ours, theirs) = duplex(4096);
         let router = Router::new().route("/", get(|| async { "x".repeat(1024 * 1024) }));

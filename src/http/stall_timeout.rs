@@ -1,5 +1,5 @@
-//! What is sent is taken by its caller, or the connection ends: somebody who asks and never reads would hold a place among
-//! the connections, and his answer in memory, for ever.
+//! Closes a connection whose client stops reading: such a client would hold a seat among the connections, and its
+//! response in memory, for ever.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writes fail where nothing at all can be written for too long.
+/// A stream whose writes fail if nothing at all can be written for too long.
 pub struct StallTimeoutStream<S> {
     stream: S,
     patience: Duration,
@@ -18,12 +18,12 @@ pub struct StallTimeoutStream<S> {
 }
 
 impl<S> StallTimeoutStream<S> {
-    /// Wait for so long.
+    /// Wraps a stream with this time-out.
     pub fn with_timeout(patience: Duration, stream: S) -> Self {
         Self { stream, patience, stalled: None }
     }
 
-    /// The outcome of a write.
+    /// Returns the result of a write, or an error once the stream has stalled for too long.
     fn unless_stalled(
         &mut self,
         context: &mut Context<'_>,
@@ -106,7 +106,7 @@ mod tests {
         let (ours, mut theirs) = duplex(10);
         let mut taken = StallTimeoutStream::with_timeout(PATIENCE, ours);
         let reading = async {
-            // Longer in all than it waits at a time.
+            // Longer in total than the time-out, but never without progress for that long.
             for _ in 0..4 {
                 sleep(PATIENCE / 2).await;
                 assert_eq!(theirs.read_exact(&mut [0; 10]).await.ok(), Some(10));

@@ -18,7 +18,7 @@ use crate::error::ErrorCode;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// The page and its files. One of its scripts is made for each request, because it may fill in a key.
+/// Returns the routes of the page and its files. One script is built for each request, because it may contain a key.
 pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/docs", get(async || Redirect::to("/docs/")))
@@ -27,8 +27,9 @@ pub fn routes() -> Router<AppState> {
         .route("/docs/{file}", get(file))
 }
 
-/// Everything comes from this server, and scripts and styles from files of their own. Requests also go to the address that the
-/// operator has named, which is the first server of the document, and a file that is downloaded is shown as a blob.
+/// Serves the page. Everything comes from this server, scripts and styles from their own files. Requests also go to the
+/// address that the operator has configured, which is the document's first server, and a downloaded file is shown as a
+/// blob.
 async fn page(State(site): State<AppState>) -> Response {
     let named = site.index.named.as_deref().and_then(|named| Url::parse(named).ok());
     let named = named.map(|named| named.origin().ascii_serialization()).unwrap_or_default();
@@ -39,7 +40,7 @@ async fn page(State(site): State<AppState>) -> Response {
     pages::guarded_by(Html(include_str!("swagger/page.html")).into_response(), &policy, "no-referrer")
 }
 
-/// The page's files by their names: Swagger UI's, compressed as they lie in the program, and ours.
+/// The page's files by name: Swagger UI's, compressed as they are in the program, and ours.
 static FILES: LazyLock<Vec<(&str, Representations)>> = LazyLock::new(|| {
     const SCRIPT: &str = "text/javascript; charset=utf-8";
     const STYLE: &str = "text/css; charset=utf-8";
@@ -64,14 +65,14 @@ async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
     file.map_or_else(|| ErrorCode::RouteNotFound.into_response(), |(_, file)| file.respond(&headers))
 }
 
-/// No badge of somebody else's validator, deep links, and the test key for whoever sits at the server. In test the page is
-/// there to be tried, and remembers the key; in live it is to be read: it sends nothing by itself, and no live key stays in a
-/// browser.
+/// Serves the page's settings: no badge of an external validator, deep links, and the test key for a browser on the
+/// server's own machine. In test the page is for trying requests, and remembers the key; in live it is for reading: it
+/// sends nothing by itself, and no live key stays in a browser.
 async fn initializer(State(site): State<AppState>, request: Parts) -> impl IntoResponse {
     let key = own_machine::test_key(&site, &request);
     let key = key.map_or(Value::Null, |key| key.expose().into());
     let to_be_tried = site.index.environment == Environment::Test;
-    // Highlighting makes an operation half as slow again to open, and its colours are too faint.
+    // With highlighting an operation takes half as long again to open, and its colours are too faint.
     let settings = json!({
         "url": "/openapi.json", "dom_id": "#swagger-ui", "validatorUrl": "none", "deepLinking": true, "filter": true,
         "tryItOutEnabled": to_be_tried, "persistAuthorization": to_be_tried, "docExpansion": "none",
@@ -92,7 +93,7 @@ async fn initializer(State(site): State<AppState>, request: Parts) -> impl IntoR
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
         (header::CACHE_CONTROL, "no-store"),
-        // No page of anybody else's may run it and read the key.
+        // No page of another site may run the script and read the key.
         (RESOURCE_POLICY, "same-origin"),
     ];
     (headers, script)

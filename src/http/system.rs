@@ -1,4 +1,4 @@
-//! Beside the API: a small index, the document and its page, health, metrics.
+//! Routes outside of /1: a small index, the OpenAPI document and its page, health, metrics.
 
 use axum::Router;
 use axum::extract::State;
@@ -15,26 +15,26 @@ use crate::config::{Environment, LoadOptions};
 use crate::error::{Error, ErrorCode};
 use crate::services::installation;
 
-/// What the server says about itself, whom it believes, and how much it takes on.
+/// What the server says about itself, which proxies it trusts, and its load limits.
 #[derive(Debug, Clone)]
 pub struct ServerInfo {
-    /// Its address as callers know it.
+    /// Its address as clients know it.
     pub base_url: String,
-    /// The same, where the operator has named it.
+    /// The same address, if the operator has configured it.
     pub named: Option<String>,
     /// Test or live.
     pub environment: Environment,
-    /// Proxies whose X-Forwarded-For is believed.
+    /// Proxies whose X-Forwarded-For counts.
     pub trusted_proxies: Vec<IpNet>,
-    /// Whether pages fill in the first account's key on the server's own machine, where there is one.
+    /// Whether pages fill in the first account's key on the server's own machine, if there is one.
     pub fill_in_key: bool,
     /// Whether /metrics answers on this listener.
     pub metrics: bool,
-    /// How much it takes on.
+    /// Its load limits.
     pub load: LoadOptions,
 }
 
-/// The routes beside /1.
+/// Returns the routes.
 pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/", get(index))
@@ -43,7 +43,8 @@ pub fn routes() -> Router<AppState> {
         .merge(swagger::routes())
 }
 
-/// Writing and compressing the document takes a while, once: not on a thread that answers others.
+/// Serves the document. Writing and compressing it takes a while, once, so it runs on a thread that serves no other
+/// requests.
 async fn document(
     State(site): State<AppState>,
     headers: HeaderMap,
@@ -53,7 +54,7 @@ async fn document(
     answer.await.map_err(|error| Error::internal(error.to_string()))
 }
 
-/// What watches over the server, whatever it has to do.
+/// Returns the routes of monitoring, which work under any load.
 pub fn health() -> Router<AppState> {
     Router::new()
         .route("/healthz", get(healthz))
@@ -78,14 +79,15 @@ async fn index(State(site): State<AppState>) -> Html<String> {
     ))
 }
 
-/// Names the installation, for `check` beside it.
+/// The header that names the installation, for `check` on the same machine.
 pub const INSTALLATION: &str = "x-installation";
 
 async fn healthz(State(site): State<AppState>) -> impl IntoResponse {
     ([(INSTALLATION, site.installation.to_string())], "ok\n")
 }
 
-/// Ready is who can ask the database, can write to it as far as anybody knows, and is not about to leave.
+/// Answers whether the server is ready: it can read its database, can write to it as far as it knows, and is not
+/// shutting down.
 async fn readyz(State(site): State<AppState>) -> Result<&'static str, Error> {
     if *site.phase.borrow() > ShutdownPhase::Serving {
         return Err(ErrorCode::ServiceUnavailable.into());
@@ -102,12 +104,12 @@ async fn metrics(State(site): State<AppState>) -> Result<Response, Error> {
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 
-/// 404 of a path that is none of ours.
+/// Answers 404 for an unknown path.
 pub async fn unknown_route() -> Response {
     ErrorCode::RouteNotFound.into_response()
 }
 
-/// 405; the router adds `Allow`.
+/// Answers 405; the router adds `Allow`.
 pub async fn wrong_method() -> Response {
     ErrorCode::MethodNotAllowed.into_response()
 }

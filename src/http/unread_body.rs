@@ -1,7 +1,7 @@
-//! What is left of a body when its request is answered: most refusals look at the head alone.
+//! Handles the rest of a body whose request is already answered: most refusals look at the head only.
 //!
-//! A connection that is closed over bytes that nobody has read is reset by the kernel, and the reset may overtake the
-//! answer. So the rest is read and thrown away while the answer goes out, as far as that is reasonable; hyper alone tries
+//! The kernel resets a connection that is closed over unread bytes, and the reset may overtake the response. So the
+//! rest is read and discarded while the response is sent, within limits (`docs/decisions.md`, 41); hyper alone tries
 //! one read and closes.
 
 use std::pin::Pin;
@@ -17,11 +17,11 @@ use tokio::time::timeout;
 
 use crate::limits::{SMALL_BODY_BYTES, UNREAD_BYTES_MAX, UNREAD_TIME};
 
-/// A body that comes back, unless it was read to its end.
+/// A body that is returned when it is dropped, unless it was read to its end.
 pub struct TrackedBody {
-    // There until it is dropped.
+    // Present until the drop.
     body: Option<Incoming>,
-    // Its sender waits for 100 Continue, which goes out when somebody reads.
+    // The client waits for 100 Continue, which is sent when the body is first read.
     awaits_reader: bool,
     owner: Option<oneshot::Sender<Rest>>,
 }
@@ -31,10 +31,10 @@ struct Rest {
     awaits_reader: bool,
 }
 
-/// Where a body comes back to.
+/// The receiver of a returned body.
 pub struct BodyReturn(oneshot::Receiver<Rest>);
 
-/// Lend the body of a request to whoever answers it.
+/// Wraps the body of a request, so that it is returned after the request is answered.
 pub fn track(request: Request<Incoming>) -> (Request<TrackedBody>, BodyReturn) {
     let (owner, back) = oneshot::channel();
     let awaits_reader = request.headers().contains_key(header::EXPECT);
@@ -45,20 +45,21 @@ pub fn track(request: Request<Incoming>) -> (Request<TrackedBody>, BodyReturn) {
 }
 
 impl BodyReturn {
-    /// Once the answer is made: see to it that the rest is read. Says whether the connection has to end with this answer.
+    /// Reads the rest of the body once the response is built. Returns whether the connection must close after this
+    /// response.
     pub fn drain(mut self) -> bool {
         let Ok(Rest { mut body, awaits_reader }) = self.0.try_recv() else { return false };
-        // Who asked first whether to send it is told that it is not wanted.
+        // A client that asked first whether to send the body learns that it is not wanted.
         if awaits_reader {
             return true;
         }
-        // Mostly it has come with the head.
+        // Mostly the body has arrived with the head.
         while let Some(frame) = body.frame().now_or_never() {
             if !matches!(frame, Some(Ok(_))) {
                 return false;
             }
         }
-        // A little more is on its way in any case; of a long rest the sender is told that it need not go on.
+        // A short rest is on its way in any case; for a long one the client is told that it may stop.
         let is_long = body.size_hint().upper().is_none_or(|rest| rest > SMALL_BODY_BYTES as u64);
         tokio::spawn(timeout(UNREAD_TIME, discard(body)));
         is_long
@@ -101,7 +102,7 @@ impl Drop for TrackedBody {
         if let (Some(body), Some(owner)) = (self.body.take(), self.owner.take())
             && !body.is_end_stream()
         {
-            // Where the connection is gone, so is its owner.
+            // If the connection is gone, so is the receiver.
             let _ = owner.send(Rest { body, awaits_reader: self.awaits_reader });
         }
     }

@@ -1,4 +1,4 @@
-//! A request that changes something: who asks, what was sent, and under which Idempotency-Key (decisions 2).
+//! Extractors of requests that write: the account, the parameters, and the Idempotency-Key (`docs/decisions.md`, 66).
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,37 +26,37 @@ use crate::services::idempotency::claim::{IdempotencyClaim, IdempotentRequest};
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// A request with a secret key.
+/// A write with a secret key.
 pub struct WriteRequest {
     account: Account,
     /// The parameters.
     pub input: Input,
-    /// Where the request came from.
+    /// The client's address.
     pub ip_address: String,
 }
 
 impl WriteRequest {
-    /// The account it acts for, 201 with the record being the answer.
+    /// Returns the account, for a response of 201 with the record.
     pub fn creates(&self) -> Account {
         self.account.answers(ResponseKind::Created)
     }
 
-    /// The account it acts for, 201 with the record and the caller's address being the answer.
+    /// Returns the account, for a response of 201 with the record and the client's address.
     pub fn creates_from(&self) -> Account {
         self.account.answers(ResponseKind::CreatedFrom(self.ip_address.clone()))
     }
 
-    /// The account it acts for, 200 with the record being the answer.
+    /// Returns the account, for a response of 200 with the record.
     pub fn changes(&self) -> Account {
         self.account.answers(ResponseKind::Shown)
     }
 
-    /// The account it acts for, 204 being the answer.
+    /// Returns the account, for a response of 204.
     pub fn deletes(&self) -> Account {
         self.account.answers(ResponseKind::Deleted)
     }
 
-    /// The account it acts for, 200 without a body being the answer.
+    /// Returns the account, for a response of 200 without a body.
     pub fn acts(&self) -> Account {
         self.account.answers(ResponseKind::Done)
     }
@@ -74,7 +74,7 @@ impl FromRequest<AppState> for WriteRequest {
     }
 }
 
-/// A request with the secret key of an account that manages an approved partner.
+/// A write with the secret key of an account that manages an approved partner.
 pub struct PartnerWriteRequest(pub WriteRequest);
 
 impl FromRequest<AppState> for PartnerWriteRequest {
@@ -89,9 +89,9 @@ impl FromRequest<AppState> for PartnerWriteRequest {
     }
 }
 
-/// A request with a secret key that brings a file.
+/// An upload with a secret key.
 pub struct UploadRequest {
-    /// The request; its parameters tell the file by its digest.
+    /// The request; its parameters identify the file by its digest.
     pub call: WriteRequest,
     /// The file.
     pub upload: Option<Upload>,
@@ -109,10 +109,10 @@ impl FromRequest<AppState> for UploadRequest {
     }
 }
 
-/// A request at one of the endpoints that also take a publishable key.
+/// A write at one of the endpoints that also take a publishable key (`docs/decisions.md`, 57).
 ///
-/// A Basic user decides where there is one. Only where it is absent or empty the body is read first, because
-/// the publishable key may be in it: an unreadable one is then refused before the 401 (decisions 3).
+/// If there is a Basic user, it decides. Only if it is absent or empty the body is read first, because the publishable
+/// key may be in it: an unreadable body is then refused before the 401 (77).
 pub struct BrowserWriteRequest(pub WriteRequest);
 
 impl FromRequest<AppState> for BrowserWriteRequest {
@@ -129,7 +129,7 @@ impl FromRequest<AppState> for BrowserWriteRequest {
     }
 }
 
-/// What a request says before its body is read.
+/// The head of a request, read before its body.
 struct RequestHead {
     idempotency_key: Option<HeaderValue>,
     ip_address: String,
@@ -153,8 +153,9 @@ impl RequestHead {
         legible(self.idempotency_key.as_ref())
     }
 
-    /// The request, once its account is known: under its Idempotency-Key, unless a rival was faster. A merchant may not
-    /// change anything before the operator says so (decisions 10).
+    /// Builds the request, once its account is known, with its claim of the Idempotency-Key; if another request owns
+    /// the key, returns that one's response. A merchant cannot write before the operator has approved it
+    /// (`docs/decisions.md`, 72).
     async fn call(
         self,
         site: &AppState,
@@ -167,13 +168,13 @@ impl RequestHead {
             return Err(Error::from(ErrorCode::ApiUnavailable).into_response());
         }
         if let Some(claim) = &claim {
-            // Nobody else sets it: a request has one reader.
+            // Only this call sets it: a request has one extractor.
             let _ = self.rivals.0.set((account.id(), claim.clone()));
         }
         Ok(WriteRequest { account: account.under(claim), input, ip_address: self.ip_address })
     }
 
-    /// What it claims, where it has a key that is free; or the answer that it gets instead.
+    /// Returns the claim of the Idempotency-Key, if there is a key and it is free; or the stored response to replay.
     async fn claim(
         &self,
         site: &AppState,
@@ -190,7 +191,7 @@ impl RequestHead {
             &site.vault,
             &IdempotentRequest { kind, key, method, path, parameters: input.tree() },
         );
-        // A fresh key is known to be one already.
+        // A fresh key is already known to be free.
         let earlier =
             if claimed { idempotency::find_response(site, account.id(), &claim).await } else { Ok(None) };
         match earlier {
@@ -201,7 +202,7 @@ impl RequestHead {
     }
 }
 
-/// Only what changes something can be repeated.
+/// Returns the Idempotency-Key; it counts only for methods that write.
 pub(super) fn idempotency_key(request: &Request) -> Option<HeaderValue> {
     let changes = matches!(*request.method(), Method::POST | Method::PUT | Method::DELETE);
     request.headers().get(IDEMPOTENCY_KEY).filter(|_| changes).cloned()
@@ -220,12 +221,12 @@ pub(super) fn legible(key: Option<&HeaderValue>) -> Result<&str, Error> {
     ))
 }
 
-/// Where the reader of a request leaves its claim.
+/// The slot into which the extractor of a request puts its claim.
 #[derive(Clone, Default)]
 struct ClaimSlot(Arc<OnceLock<(AccountToken, IdempotencyClaim)>>);
 
-/// Around the handlers: a request that is refused without having its key may have been refused because of a rival
-/// with the same one, and gets what that one gets.
+/// Middleware around the handlers. A request that is refused without owning its Idempotency-Key may have lost to
+/// another request with the same key; it then gets that one's response.
 pub async fn replay_after_conflict(
     State(site): State<AppState>,
     mut request: Request,

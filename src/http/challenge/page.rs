@@ -6,7 +6,7 @@ use crate::config::Environment;
 use crate::http::pages;
 use crate::services::three_d_secure::Question;
 
-/// The question, with the two answers that an issuer's challenge can have.
+/// Renders the question, with the two answers of an issuer's challenge.
 pub fn question(question: &Question, environment: Environment, undecided: bool) -> Markup {
     let content = html! {
         h1 { "Verify your payment" }

@@ -1,4 +1,4 @@
-//! Live only: the operator chooses whose pages he looks at.
+//! Live only: the operator chooses the account to view.
 
 use axum::extract::{FromRequest, Request, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -28,7 +28,7 @@ struct Asked {
     after: Option<String>,
 }
 
-/// The accounts, the oldest first.
+/// Lists the accounts, oldest first.
 pub async fn list(State(site): State<AppState>, request: Request) -> Response {
     let listed = listed(&site, request).await;
     listed.unwrap_or_else(|problem| layout::alone(&site, problem.into_response()))
@@ -72,7 +72,7 @@ fn choice<'a>(
     }
 }
 
-/// Look at an account from now on.
+/// Selects the account to view.
 pub async fn choose(State(site): State<AppState>, request: Request) -> Response {
     let chosen = chosen(&site, request).await;
     chosen.unwrap_or_else(|problem| layout::alone(&site, problem.into_response()))
@@ -94,7 +94,7 @@ async fn chosen(site: &AppState, request: Request) -> Result<Response, ErrorPage
     Ok(auth::select_account(site, session, token))
 }
 
-/// Nobody but the operator comes in.
+/// Redirects to the sign-in page: only the operator may enter.
 fn to_the_door() -> Response {
     layout::guarded(Redirect::to(SIGN_IN).into_response())
 }

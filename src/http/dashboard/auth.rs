@@ -1,4 +1,4 @@
-//! The door: whose session a request brings, and how one is opened. In test a secret key opens its account, in live the
+//! Authentication of the dashboard: sessions and sign-in. In test a secret key opens its account; in live the
 //! operator's key opens all of them.
 
 use std::net::IpAddr;
@@ -37,19 +37,19 @@ use crate::services::context::Account;
 use crate::services::{accounts, audit};
 use crate::vault::{Purpose, Vault};
 
-/// Who is let in.
+/// The authentication of a dashboard.
 pub struct DashboardAuth {
-    /// In live.
+    /// The operator's key, in live.
     operator: Option<Secret>,
-    /// By the caller's address.
+    /// Sign-in attempts by client address.
     attempts: Buckets<IpAddr>,
-    /// Sessions that somebody has ended, by what their forms carry; the last ones, for as long as the process runs, because the
-    /// clock by which they would end may stand still. Other copies of the server do not know of them.
+    /// CSRF tokens of the latest sessions that were signed out. Kept for as long as the process runs, because the clock
+    /// by which they expire may stand still. Other copies of the server do not know them.
     ended: Cache<String, ()>,
 }
 
 impl DashboardAuth {
-    /// The door of an environment. A live server has one where its operator has a key.
+    /// Creates the authentication of an environment. A live server has a dashboard only if its operator has set a key.
     pub fn of(environment: Environment, operator: Option<Secret>, clock: Arc<dyn Clock>) -> Option<Self> {
         let operator = match environment {
             Environment::Test => None,
@@ -61,7 +61,7 @@ impl DashboardAuth {
         Some(Self { operator, attempts: Buckets::new(quota, clock), ended })
     }
 
-    /// A session for a key.
+    /// Opens a session for a key.
     ///
     /// Refusals: `unauthorized`.
     async fn open(&self, site: &AppState, key: &Secret) -> Result<Session, Error> {
@@ -76,7 +76,7 @@ impl DashboardAuth {
         }
     }
 
-    /// Whom a session stands for, by now.
+    /// Returns the viewer of a session, checked again with each request.
     async fn guest(&self, site: &AppState, session: Session) -> Result<Viewer, Error> {
         if self.ended.contains_key(&session.form) {
             return Ok(Viewer::Nobody);
@@ -102,18 +102,18 @@ impl DashboardAuth {
     }
 }
 
-/// Another key ends the sessions of the one before.
+/// Returns the hash that sessions store; changing the operator's key ends its sessions.
 fn operator_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
     vault.keyed_hash(Purpose::Link, &[b"operator of the dashboard", key.expose().as_bytes()])
 }
 
-/// Who asks.
+/// The viewer of a page.
 pub enum Viewer {
-    /// Somebody without a session.
+    /// A viewer without a session.
     Nobody,
-    /// An operator who looks at no account yet.
+    /// An operator who has not selected an account.
     Operator(Session),
-    /// Somebody who looks at an account.
+    /// A viewer of an account.
     Visitor(Box<AccountSession>),
 }
 
@@ -122,7 +122,7 @@ impl Viewer {
         Self::Visitor(Box::new(AccountSession { account, session }))
     }
 
-    /// Who sends a request.
+    /// Returns the viewer who sends a request.
     pub async fn of(site: &AppState, headers: &HeaderMap) -> Result<Self, Error> {
         match (&site.door, Session::of(site, headers)) {
             (Some(door), Some(session)) => door.guest(site, session).await,
@@ -130,7 +130,7 @@ impl Viewer {
         }
     }
 
-    /// The session, if there is one.
+    /// Returns the session, if there is one.
     pub fn session(self) -> Option<Session> {
         match self {
             Self::Nobody => None,
@@ -140,10 +140,10 @@ impl Viewer {
     }
 }
 
-/// Somebody who looks at an account.
+/// A session that views an account.
 #[derive(Clone)]
 pub struct AccountSession {
-    /// The account, as it stood when the request began.
+    /// The account, as it was when the request began.
     pub account: Account,
     /// The session.
     pub session: Session,
@@ -158,11 +158,11 @@ impl FromRequestParts<AppState> for AccountSession {
     }
 }
 
-/// A form of a page that was sent by this very page.
+/// A form whose CSRF token is the session's.
 pub struct VerifiedForm {
-    /// Who sent it.
+    /// The session that sent it.
     pub visit: AccountSession,
-    /// What was sent.
+    /// The form's parameters.
     pub input: Input,
 }
 
@@ -180,19 +180,19 @@ impl FromRequest<AppState> for VerifiedForm {
     }
 }
 
-/// What each form carries.
+/// The CSRF field of each form.
 #[derive(Deserialize, Validate)]
 struct CsrfField {
     form: Option<Secret>,
 }
 
-/// Whether a form carries what this session's pages give to theirs.
+/// Whether a form has the CSRF token of the session.
 pub fn has_csrf_token(session: &Session, input: &Input) -> bool {
     let CsrfField { form } = params::read(input.tree()).value;
     form.is_some_and(|form| session.sent(&form))
 }
 
-/// Whether the page that sends a form is one of this server. Browsers say so with every form.
+/// Whether a page of this server sends the form. Browsers send Origin with every form.
 fn from_own_page(site: &AppState, headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let Some(origin) = text(header::ORIGIN) else { return false };
@@ -201,7 +201,7 @@ fn from_own_page(site: &AppState, headers: &HeaderMap) -> bool {
         || url::Url::parse(&site.index.base_url).is_ok_and(|own| own.origin().ascii_serialization() == origin)
 }
 
-/// Around all routes of the dashboard: forms of other sites change nothing.
+/// Middleware around all routes of the dashboard: refuses forms of other sites.
 pub async fn refuse_foreign_forms(State(site): State<AppState>, request: Request, next: Next) -> Response {
     if *request.method() == Method::POST && !from_own_page(&site, request.headers()) {
         return layout::alone(&site, ErrorPage::foreign().into_response());
@@ -209,8 +209,8 @@ pub async fn refuse_foreign_forms(State(site): State<AppState>, request: Request
     next.run(request).await
 }
 
-/// Around the pages: who has no session is asked for a key, but for whom the Swagger page would fill it in. What a page
-/// says is framed.
+/// Middleware around the pages: without a session it shows the sign-in page, except in a browser for which the Swagger
+/// page would fill in the key. Puts the layout around the page.
 pub async fn require_session(State(site): State<AppState>, request: Request, next: Next) -> Response {
     let address = ip_address(&request, &site);
     let (mut parts, body) = request.into_parts();
@@ -236,7 +236,7 @@ pub async fn require_session(State(site): State<AppState>, request: Request, nex
     response
 }
 
-/// Who may look, and whether the session has just begun; or what he is shown instead.
+/// Returns the session, and whether it is new; or the response to show instead.
 async fn resolve_session(site: &AppState, request: &Parts) -> Result<(AccountSession, bool), Response> {
     let failed = |error| layout::alone(site, ErrorPage::from(error).into_response());
     let led = |to| layout::guarded(Redirect::to(to).into_response());
@@ -246,7 +246,7 @@ async fn resolve_session(site: &AppState, request: &Parts) -> Result<(AccountSes
         Viewer::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
         Viewer::Nobody => return Err(led(SIGN_IN)),
     }
-    // Whoever brings a session that is over may have looked at another account than the first one.
+    // A browser with an expired session may have viewed another account than the first one.
     let key = own_machine::test_key(site, request).filter(|_| !Session::is_brought(site, &request.headers));
     if let (Some(door), Some(key)) = (&site.door, key) {
         let session = door.open(site, key).await.map_err(failed)?;
@@ -258,19 +258,19 @@ async fn resolve_session(site: &AppState, request: &Parts) -> Result<(AccountSes
     Err(layout::alone(site, layout::sign_in(site, to, None).into_response()))
 }
 
-/// What somebody tells at the door.
+/// The sign-in form.
 #[derive(Deserialize, Validate)]
 struct SignInForm {
     key: Option<Secret>,
     to: Option<String>,
 }
 
-/// The form, also for whom a session would be opened unasked.
+/// Shows the sign-in form, even in a browser that would get a session without it.
 pub async fn ask(State(site): State<AppState>) -> Response {
     layout::alone(&site, layout::sign_in(&site, HOME, None).into_response())
 }
 
-/// Open a session.
+/// Opens a session.
 pub async fn sign_in(State(site): State<AppState>, request: Request) -> Response {
     match signed_in(&site, request).await {
         Ok(response) => layout::guarded(response),
@@ -306,14 +306,14 @@ async fn signed_in(site: &AppState, request: Request) -> Result<Response, ErrorP
     }
 }
 
-/// An address of the dashboard, and not of somebody else's site.
+/// Whether an address is one of the dashboard, not of another site.
 pub fn is_own(to: &str) -> bool {
     let rest = to.strip_prefix(HOME);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
         && to.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// End a session: the browser forgets it, and this copy of the server does not take it any more.
+/// Ends a session: the browser deletes the cookie, and this copy of the server refuses it from now on.
 pub async fn sign_out(State(site): State<AppState>, request: Request) -> Response {
     match signed_out(&site, request).await {
         Ok(()) => leaving(&site),
@@ -332,14 +332,14 @@ async fn signed_out(site: &AppState, request: Request) -> Result<(), ErrorPage> 
     Ok(())
 }
 
-/// To the door, without a session.
+/// Redirects to the sign-in page and deletes the cookie.
 pub fn leaving(site: &AppState) -> Response {
     let mut response = Redirect::to(SIGN_IN).into_response();
     keep(&mut response, Session::forgotten(site));
     layout::guarded(response)
 }
 
-/// An operator turns to an account.
+/// Makes an operator's session view an account.
 pub fn select_account(site: &AppState, session: Session, account: AccountToken) -> Response {
     let mut response = Redirect::to(HOME).into_response();
     keep(&mut response, session.with_account(account).kept(site));

@@ -1,4 +1,4 @@
-//! Charges, one of them with its history, and what the sandbox does to it.
+//! Charges, a charge with its history, and the sandbox actions on it.
 
 use axum::extract::State;
 use axum::response::Redirect;
@@ -20,7 +20,7 @@ use crate::services::sandbox::charges::{Verb, possible};
 use crate::services::sandbox::refunds as sandbox;
 use crate::services::{charges, disputes, refunds};
 
-/// As lists of charges show them.
+/// The columns of a list of charges.
 pub const COLUMNS: [Column; 6] = [
     ("Charge", |charge| charge.token("/token")),
     ("Created", |charge| charge.time("/created_at")),
@@ -30,7 +30,7 @@ pub const COLUMNS: [Column; 6] = [
     ("E-mail", |charge| words(charge.text("/email"))),
 ];
 
-/// What the flags say in a word or two.
+/// Renders the state of a charge in a word or two.
 fn standing(charge: &Record) -> Markup {
     let word = if charge.is("/active_chargebacks") {
         "Disputed"
@@ -52,7 +52,7 @@ fn standing(charge: &Record) -> Markup {
     html! { span.state { (word) } }
 }
 
-/// The charges, or those that a search finds; the newest first.
+/// Lists the charges, or those that match a search, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let query = input.tree()["query"].as_str().map(str::trim).unwrap_or_default();
     let here = Address::of("/dashboard/charges").with("query", query);
@@ -78,12 +78,12 @@ pub async fn list(State(site): State<AppState>, visit: AccountSession, input: In
     Ok(PageContent::of(same.to_string(), "Charges", content))
 }
 
-/// The same parameters, of a search that begins with what is new.
+/// Returns the parameters of the same search, newest first.
 fn newest_first(tree: &Value) -> Value {
     json!({ "query": tree["query"], "page": tree["page"], "direction": "-1" })
 }
 
-/// One charge.
+/// Shows one charge.
 pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let charge = Record::of(&charges::show(&site, account, &id).await?)?;
@@ -122,7 +122,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
     Ok(PageContent::of(format!("/1/charges/{id}"), format!("Charge {id}"), content))
 }
 
-/// What happened, in the order of time.
+/// Returns what happened to a charge, in order of time.
 fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(String, Markup)> {
     let mut history = vec![(charge.text("/created_at").to_owned(), html! { "Created" })];
     let captured = charge.text("/captured_at");
@@ -149,7 +149,7 @@ fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(Str
     history
 }
 
-/// What can be done now.
+/// Renders the buttons of the possible actions.
 fn buttons(visit: &AccountSession, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
     let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
     let carried = layout::carried(&visit.session);
@@ -180,7 +180,7 @@ fn buttons(visit: &AccountSession, id: &str, possible: &[Verb], refunds: &[Recor
     }
 }
 
-/// A form that asks for an amount in the base unit, or for all that is left.
+/// Renders a form that asks for an amount in the base unit; left empty, it means the whole rest.
 fn of_an_amount(carried: &Markup, action: &str, verb: &str, what: &str) -> Markup {
     html! {
         form method="post" action=(action) {
@@ -194,7 +194,7 @@ fn of_an_amount(carried: &Markup, action: &str, verb: &str, what: &str) -> Marku
     }
 }
 
-/// The form's amount; an empty one is none.
+/// Returns the form's amount; an empty one is null.
 fn amount(tree: &Value) -> Value {
     match tree["amount"].as_str().map(str::trim) {
         None | Some("") => Value::Null,
@@ -206,7 +206,7 @@ fn to_charge(id: &str) -> Redirect {
     Redirect::to(&format!("/dashboard/charges/{id}"))
 }
 
-/// Capture it.
+/// Captures the charge.
 pub async fn capture(
     State(site): State<AppState>,
     Path(id): Path<String>,
@@ -217,7 +217,7 @@ pub async fn capture(
     Ok(to_charge(&id))
 }
 
-/// Void it.
+/// Voids the charge.
 pub async fn void(
     State(site): State<AppState>,
     Path(id): Path<String>,
@@ -227,7 +227,7 @@ pub async fn void(
     Ok(to_charge(&id))
 }
 
-/// Refund it.
+/// Refunds the charge.
 pub async fn refund(
     State(site): State<AppState>,
     Path(id): Path<String>,
@@ -238,7 +238,7 @@ pub async fn refund(
     Ok(to_charge(&id))
 }
 
-/// Let its cardholder dispute it.
+/// Opens a dispute of the charge.
 pub async fn dispute(
     State(site): State<AppState>,
     Path(id): Path<String>,
@@ -250,7 +250,7 @@ pub async fn dispute(
     Ok(Redirect::to(&format!("/dashboard/disputes/{}", dispute.text("/token"))))
 }
 
-/// Let a refund end.
+/// Decides a pending refund.
 pub async fn decide_refund(
     State(site): State<AppState>,
     Path(id): Path<String>,

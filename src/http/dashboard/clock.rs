@@ -1,4 +1,4 @@
-//! The account's clock, and the ways to move it: a slider, spans, a date.
+//! The account's clock, and the forms that move it: a slider, spans, a date.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ use crate::http::AppState;
 use crate::params;
 use crate::services::sandbox::clock;
 
-/// How far the slider goes.
+/// The maximum of the slider.
 const SLIDER_DAYS: u32 = 366;
 
 const RAN: [Column; 3] = [
@@ -21,7 +21,7 @@ const RAN: [Column; 3] = [
     ("Record", |item| item.token("/token")),
 ];
 
-/// What the clock shows.
+/// Shows the clock.
 pub async fn show(visit: AccountSession) -> PageResult {
     let clock = Record::of(&clock::show(&visit.account))?;
     let content = html! { (shown(&clock)) (ways(&visit, clock.text("/now"))) };
@@ -37,7 +37,7 @@ fn shown(clock: &Record) -> Markup {
     ])
 }
 
-/// Forms that move it from now on.
+/// Renders the forms that move the clock.
 fn ways(visit: &AccountSession, now: &str) -> Markup {
     let carried = layout::carried(&visit.session);
     html! {
@@ -68,7 +68,7 @@ fn ways(visit: &AccountSession, now: &str) -> Markup {
     }
 }
 
-/// Move it: what was due on the way is told.
+/// Moves the clock and shows what ran on the way.
 pub async fn advance(State(site): State<AppState>, deed: VerifiedForm) -> PageResult {
     let sent = deed.input.tree();
     let advance = match sent["days"].as_str().map(str::trim) {

@@ -1,4 +1,4 @@
-//! Customers, one of them with what belongs to it.
+//! Customers, and a customer with its cards, charges and subscriptions.
 
 use axum::extract::State;
 use maud::html;
@@ -28,7 +28,7 @@ const CARDS: [Column; 4] = [
     ("Primary", |card| html! { @if card.is("/primary") { "primary" } }),
 ];
 
-/// The customers, newest first.
+/// Lists the customers, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let page = customers::list(&site, &visit.account, paging).await?;
@@ -37,7 +37,7 @@ pub async fn list(State(site): State<AppState>, visit: AccountSession, input: In
     Ok(PageContent::of(Address::of("/1/customers").page(paging).to_string(), "Customers", content))
 }
 
-/// One customer.
+/// Shows one customer.
 pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let customer = Record::of(&customers::show(&site, account, &id).await?)?;

@@ -1,4 +1,4 @@
-//! Disputes, one of them with what happened to it, and the network's decisions.
+//! Disputes, a dispute with its activity, and the network's decisions.
 
 use axum::extract::State;
 use axum::response::Redirect;
@@ -29,7 +29,7 @@ const ACTIVITY: [Column; 4] = [
     ("Amount", |entry| entry.at("/record").money("/amount")),
 ];
 
-/// The disputes, newest first.
+/// Lists the disputes, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let page = disputes::list(&site, &visit.account, input.sorting(find::SORTS)).await?;
     let same = Address::of("/1/disputes").page(page.paging).to_string();
@@ -37,7 +37,7 @@ pub async fn list(State(site): State<AppState>, visit: AccountSession, input: In
     Ok(PageContent::of(same, "Disputes", record::list("Disputes, newest first", &COLUMNS, page, &here)?))
 }
 
-/// One dispute.
+/// Shows one dispute.
 pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let dispute = Record::of(&disputes::show(&site, account, &id).await?)?;
@@ -59,7 +59,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
     Ok(PageContent::of(format!("/1/disputes/{id}"), format!("Dispute {id}"), content))
 }
 
-/// What may follow its status.
+/// Renders a button for each status that may come next.
 fn decisions(visit: &AccountSession, id: &str, status: &str) -> Markup {
     let next = |from| DisputeStatus::ALL.iter().filter(move |to| state::next(from, **to).is_some());
     let next: Vec<_> = DisputeStatus::from_code(status).into_iter().flat_map(next).collect();
@@ -78,7 +78,7 @@ fn decisions(visit: &AccountSession, id: &str, status: &str) -> Markup {
     }
 }
 
-/// Decide it, as the network would.
+/// Decides the dispute, as the network would.
 pub async fn decide(
     State(site): State<AppState>,
     Path(id): Path<String>,

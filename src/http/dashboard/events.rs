@@ -1,4 +1,4 @@
-//! Events: what happened, with the record as it was then.
+//! Events, each with the record as it was then.
 
 use axum::extract::State;
 use maud::html;
@@ -17,7 +17,7 @@ const COLUMNS: [Column; 4] = [
     ("Record", |event| event.token("/data/token")),
 ];
 
-/// The events, newest first.
+/// Lists the events, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let page = events::list(&site, &visit.account, paging).await?;
@@ -25,7 +25,7 @@ pub async fn list(State(site): State<AppState>, visit: AccountSession, input: In
     Ok(PageContent::of(Address::of("/1/events").page(paging).to_string(), "Events", content))
 }
 
-/// One event.
+/// Shows one event.
 pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let event = Record::of(&events::show(&site, &visit.account, &id).await?)?;
     let content = html! {

@@ -1,5 +1,4 @@
-//! What stands around every page: the account and the environment, the ways to the other pages, and the call of the API that
-//! shows the same.
+//! The layout around every page: the account and the environment, the navigation, and the API call that shows the same.
 
 use std::sync::LazyLock;
 
@@ -19,38 +18,38 @@ use crate::error::{Body, Error, ErrorCode};
 use crate::http::{AppState, pages};
 use crate::runtime::request_context;
 
-/// What a page says, before it is framed.
+/// The content of a page, without the layout.
 #[derive(Clone)]
 pub struct PageContent {
     status: StatusCode,
     title: String,
     content: Markup,
-    /// The path of the call that shows the same.
+    /// The path of the API call that shows the same.
     same: Option<String>,
 }
 
-/// A page, or why there is none.
+/// A page, or the error page shown instead.
 pub type PageResult = Result<PageContent, ErrorPage>;
 
 impl PageContent {
-    /// A page that shows what GET of this path answers.
+    /// Creates a page that shows what GET of this path answers.
     pub fn of(same: impl Into<String>, title: impl Into<String>, content: Markup) -> Self {
         Self { same: Some(same.into()), ..Self::bare(title, content) }
     }
 
-    /// A page that shows what no call does.
+    /// Creates a page that no API call corresponds to.
     pub fn bare(title: impl Into<String>, content: Markup) -> Self {
         Self { status: StatusCode::OK, title: title.into(), content, same: None }
     }
 
-    /// The same page with another status.
+    /// Returns the page with another status.
     #[must_use]
     pub fn with(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
 }
 
-/// It is left beside the answer, for the frame to be put around it.
+/// The content goes into the response's extensions; the middleware puts the layout around it.
 impl IntoResponse for PageContent {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
@@ -59,7 +58,7 @@ impl IntoResponse for PageContent {
     }
 }
 
-/// Why there is no page: told as the API words it.
+/// The page of an error, in the words of the API.
 pub struct ErrorPage(PageContent);
 
 impl<E: Into<Error>> From<E> for ErrorPage {
@@ -85,7 +84,7 @@ impl<E: Into<Error>> From<E> for ErrorPage {
 }
 
 impl ErrorPage {
-    /// A form that is none of the dashboard's own.
+    /// Creates the page for a form that the dashboard did not send.
     pub fn foreign() -> Self {
         let content = html! {
             div.alert role="alert" {
@@ -108,15 +107,15 @@ impl IntoResponse for ErrorPage {
     }
 }
 
-/// Where a request stands among the pages.
+/// The location of a request in the navigation.
 pub struct NavLocation {
     path: String,
-    /// The page whose form it is.
+    /// The page that sent the form.
     back: Option<String>,
 }
 
 impl NavLocation {
-    /// Of a request.
+    /// Returns the location of a request.
     pub fn of(request: &Parts) -> Self {
         let from = || request.headers.get(header::REFERER)?.to_str().ok()?.parse::<Uri>().ok();
         let from = from().filter(|_| request.method == Method::POST);
@@ -129,7 +128,7 @@ impl NavLocation {
     }
 }
 
-/// An answer with the frame of a visit around it, where it is a page.
+/// Puts the layout of a session around a response, if it is a page.
 pub fn framed(
     site: &AppState,
     visit: &AccountSession,
@@ -158,12 +157,12 @@ pub fn framed(
     answered(site, &sheet, answer, &bar, &ways, back)
 }
 
-/// An answer without a visit.
+/// Puts the layout without a session around a response.
 pub fn alone(site: &AppState, answer: Response) -> Response {
     alone_with(site, answer, None)
 }
 
-/// The same, for an operator who looks at no account.
+/// Does the same for an operator who has not selected an account.
 pub fn alone_with(site: &AppState, mut answer: Response, session: Option<&Session>) -> Response {
     let Some(sheet) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
     let bar = session.map_or_else(|| html! {}, leave);
@@ -176,7 +175,7 @@ fn leave(session: &Session) -> Markup {
     }
 }
 
-/// What the form of a session carries.
+/// Renders the CSRF field of a session's forms.
 pub fn carried(session: &Session) -> Markup {
     html! { input type="hidden" name="form" value=(session.form); }
 }
@@ -231,7 +230,7 @@ fn document(site: &AppState, sheet: &PageContent, bar: &Markup, ways: &Markup, b
     }
 }
 
-/// The question for a key. `to` is where whoever has one goes.
+/// Renders the sign-in form. `to` is the address to go to afterwards.
 pub fn sign_in(site: &AppState, to: &str, refused: Option<ErrorCode>) -> PageContent {
     let (label, hint) = match site.index.environment {
         Environment::Test => ("Secret key", "The secret key of the account that you want to look at."),
@@ -243,7 +242,7 @@ pub fn sign_in(site: &AppState, to: &str, refused: Option<ErrorCode>) -> PageCon
         }
         form.narrow method="post" action=(SIGN_IN) {
             input type="hidden" name="to" value=(to);
-            // For whatever keeps passwords: there is nobody to be named.
+            // For password managers: there is no user name.
             input type="text" autocomplete="username" value="card-payments" hidden;
             label for="key" { (label) }
             p.hint #hint { (hint) }
@@ -254,27 +253,28 @@ pub fn sign_in(site: &AppState, to: &str, refused: Option<ErrorCode>) -> PageCon
     PageContent::bare("Sign in", content)
 }
 
-/// Nothing is loaded but what lies in this program, and forms go nowhere else. The browser tells pages of our own their
-/// address only: with `no-referrer` it would not say by which page a form is sent.
+/// Adds the headers of a page: it loads only files of this program and sends forms only to this server. The referrer
+/// policy tells its address to pages of this server only; with `no-referrer` the browser would not say which page sends
+/// a form.
 pub fn guarded(response: Response) -> Response {
     const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; \
                           frame-ancestors 'none'";
     pages::guarded_by(response, POLICY, "same-origin")
 }
 
-/// A file of every page. Its address names what is in it, so that browsers may keep it.
+/// A file that every page loads. Its URL contains its hash, so browsers may cache it.
 pub struct Part {
     address: String,
     content_type: &'static str,
     text: &'static str,
 }
 
-/// The look of the pages.
+/// The style sheet.
 pub static STYLE: LazyLock<Part> = LazyLock::new(|| {
     Part::new("/dashboard/dashboard.css", "text/css; charset=utf-8", include_str!("dashboard.css"))
 });
 
-/// What pages can do without, and is nicer with.
+/// The script. Pages work without it.
 pub static SCRIPT: LazyLock<Part> = LazyLock::new(|| {
     Part::new("/dashboard/dashboard.js", "text/javascript; charset=utf-8", include_str!("dashboard.js"))
 });
@@ -285,7 +285,7 @@ impl Part {
         Self { address: format!("{path}?{hash}"), content_type, text }
     }
 
-    /// The file.
+    /// Returns the file as a response.
     pub fn answer(&self) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.content_type),

@@ -1,5 +1,5 @@
-//! The dashboard (docs/dashboard.md): pages for people on the services that answer the API. A handler calls what the API's own
-//! calls, takes the record as answers show it, and says in HTML what is in it. Forms are calls that change something.
+//! The dashboard (docs/dashboard.md): HTML pages on the services of the API. A handler calls the same service as the
+//! API, takes the record as responses show it, and renders it. Forms call the services that write.
 
 mod accounts;
 mod auth;
@@ -38,7 +38,7 @@ const CLOCK: &str = "/dashboard/clock";
 const SANDBOX: &str = "/dashboard/sandbox";
 const SNAPSHOTS: &str = "/dashboard/sandbox/snapshots";
 
-/// The pages that all others name, in the order in which they do.
+/// The pages of the navigation, in order.
 const PAGES: [(&str, &str); 11] = [
     (HOME, "Overview"),
     ("/dashboard/charges", "Charges"),
@@ -53,7 +53,7 @@ const PAGES: [(&str, &str); 11] = [
     (SANDBOX, "Sandbox"),
 ];
 
-/// Whether a page is there in test only.
+/// Whether a page exists in test only.
 fn is_of_tests(path: &str) -> bool {
     [REQUESTS, CLOCK, SANDBOX].contains(&path)
 }
@@ -62,7 +62,7 @@ fn is_test(site: &AppState) -> bool {
     site.index.environment == Environment::Test
 }
 
-/// The routes beside /1, where somebody may look.
+/// Returns the routes outside of /1, if there is a dashboard.
 pub fn routes(site: &AppState) -> Router<AppState> {
     if site.door.is_none() {
         return Router::new();
@@ -85,7 +85,7 @@ pub fn routes(site: &AppState) -> Router<AppState> {
 
 const HOME_SLASH: &str = "/dashboard/";
 
-/// What is only looked at.
+/// Returns the routes that only read.
 fn shown() -> Router<AppState> {
     Router::new()
         .route(HOME, get(overview::show))
@@ -105,7 +105,7 @@ fn shown() -> Router<AppState> {
         .route("/dashboard/webhooks/{token}", get(webhooks::show))
 }
 
-/// What the sandbox can do.
+/// Returns the routes of the sandbox.
 fn tests() -> Router<AppState> {
     Router::new()
         .route("/dashboard/charges/{token}/capture", post(charges::capture))

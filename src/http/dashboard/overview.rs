@@ -1,4 +1,4 @@
-//! The first page: what the account owns, how that changed, and what was charged lately.
+//! The first page: the balance, its history, and the latest charges.
 
 use axum::extract::State;
 use maud::html;
@@ -14,7 +14,7 @@ use crate::services::{charges as all_charges, ledger};
 /// How many charges are shown.
 const LATEST: u64 = 6;
 
-/// What the account owns.
+/// Shows the overview.
 pub async fn show(State(site): State<AppState>, visit: AccountSession) -> PageResult {
     let account = &visit.account;
     let balance = Record::of(&ledger::balance(&site, account).await?)?;

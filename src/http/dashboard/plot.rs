@@ -1,4 +1,4 @@
-//! The balance over time as a drawing, and the same as a table. Integers throughout: amounts are placed on a grid.
+//! The balance over time as a drawing and as a table. Integers throughout: amounts are placed on a grid.
 
 use std::fmt::Write;
 
@@ -9,11 +9,11 @@ use crate::views::balance::DayBalance;
 
 const WIDTH: i64 = 720;
 const HEIGHT: i64 = 260;
-/// Room beside the line: for the highest amount above, for the lowest one and the days at the foot.
+/// Margins: above for the highest amount, at the foot for the lowest one and the days.
 const ABOVE: i64 = 30;
 const FOOT: i64 = 60;
 
-/// What was available at the end of each day, and will be on days to come. `days` are in order.
+/// Renders the balance available at the end of each day, future days included. `days` are in order.
 pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
     let (Some(grid), [first, .., last]) = (Grid::over(days), days) else { return html! {} };
     let aud = |amount| Currency::Aud.in_words(amount);
@@ -58,7 +58,7 @@ pub fn of_balance(today: Day, days: &[DayBalance]) -> Markup {
     }
 }
 
-/// Where days and amounts lie in the drawing.
+/// Maps days and amounts to coordinates.
 struct Grid {
     from: i64,
     days: i64,
@@ -91,7 +91,7 @@ impl Grid {
         HEIGHT - FOOT - i64::try_from(above).unwrap_or_default()
     }
 
-    /// A balance stays as it is until the day of the next change.
+    /// Returns the path of the line. A balance stays the same until the day of the next change.
     fn line(&self, days: &[DayBalance]) -> String {
         let mut line = String::new();
         for day in days {

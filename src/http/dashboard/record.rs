@@ -1,5 +1,5 @@
-//! Records as the API shows them, as HTML. What a page shows of a record is taken from its answer, so no page tells more than
-//! the API does.
+//! HTML of records as the API shows them. A page takes what it shows of a record from the API's response, so it never
+//! shows more than the API does.
 
 use entity::Currency;
 use maud::{Markup, html};
@@ -12,26 +12,26 @@ use crate::limits::PER_PAGE_MAX;
 use crate::params::{Paging, Params};
 use crate::services::page::ListPage;
 
-/// A record.
+/// A record, as JSON.
 pub struct Record(Value);
 
 impl Record {
-    /// As an answer shows it.
+    /// Serialises a record as a response shows it.
     pub fn of(view: &impl Serialize) -> Result<Self, Error> {
         Ok(Self(serde_json::to_value(view)?))
     }
 
-    /// One that lies in this one; a pointer of RFC 6901.
+    /// Returns the record at a pointer (RFC 6901).
     pub fn at(&self, pointer: &str) -> Self {
         Self(self.value(pointer).clone())
     }
 
-    /// The records of a list that lies in this one.
+    /// Returns the records of the list at a pointer.
     pub fn all(&self, pointer: &str) -> Vec<Self> {
         self.value(pointer).as_array().into_iter().flatten().cloned().map(Self).collect()
     }
 
-    /// The entries of an object that lies in this one.
+    /// Returns the entries of the object at a pointer.
     pub fn entries(&self, pointer: &str) -> Vec<(String, Self)> {
         let entries = self.value(pointer).as_object().into_iter().flatten();
         entries.map(|(name, value)| (name.clone(), Self(value.clone()))).collect()
@@ -41,17 +41,17 @@ impl Record {
         self.0.pointer(pointer).unwrap_or(&Value::Null)
     }
 
-    /// A text, or nothing.
+    /// Returns a text, or an empty one.
     pub fn text(&self, pointer: &str) -> &str {
         self.value(pointer).as_str().unwrap_or_default()
     }
 
-    /// An integer, or nothing.
+    /// Returns an integer, if there is one.
     pub fn number(&self, pointer: &str) -> Option<i64> {
         self.value(pointer).as_i64()
     }
 
-    /// The record itself as one word, where it is one.
+    /// Returns the record itself as text, if it is a scalar.
     pub fn word(&self) -> String {
         match &self.0 {
             Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
@@ -65,32 +65,32 @@ impl Record {
         self.value(pointer).as_bool() == Some(true)
     }
 
-    /// An amount of the record's currency.
+    /// Renders an amount in the record's currency.
     pub fn money(&self, pointer: &str) -> Markup {
         money(Currency::parse(self.text("/currency")), self.number(pointer))
     }
 
-    /// An amount of AUD cents.
+    /// Renders an amount in AUD cents.
     pub fn cents(&self, pointer: &str) -> Markup {
         money(Some(Currency::Aud), self.number(pointer))
     }
 
-    /// A time.
+    /// Renders a time.
     pub fn time(&self, pointer: &str) -> Markup {
         time(self.text(pointer))
     }
 
-    /// A token, which leads to its page where it has one.
+    /// Renders a token, as a link if it has a page.
     pub fn token(&self, pointer: &str) -> Markup {
         token(self.text(pointer))
     }
 
-    /// A word that says where the record stands.
+    /// Renders a status.
     pub fn state(&self, pointer: &str) -> Markup {
         html! { span.state { (self.text(pointer).replace('_', " ")) } }
     }
 
-    /// All of it.
+    /// Renders the whole record as JSON.
     pub fn whole(&self) -> Markup {
         html! {
             details {
@@ -101,7 +101,7 @@ impl Record {
     }
 }
 
-/// What stands where there is nothing.
+/// Renders the placeholder of an absent value.
 fn nothing() -> Markup {
     html! { span.nothing { "none" } }
 }
@@ -111,7 +111,7 @@ fn money(currency: Option<Currency>, amount: Option<i64>) -> Markup {
     words.map_or_else(nothing, |words| html! { span.money { (words) } })
 }
 
-/// `2026-03-02T10:00:00Z` as people read it.
+/// Renders a time such as `2026-03-02T10:00:00Z` for people.
 pub fn time(text: &str) -> Markup {
     if text.is_empty() {
         return nothing();
@@ -119,7 +119,7 @@ pub fn time(text: &str) -> Markup {
     html! { time datetime=(text) { (text.trim_end_matches('Z').replace('T', " ")) } }
 }
 
-/// The pages of records, by how their tokens begin.
+/// The pages of records, by token prefix.
 const OF_TOKENS: [(&str, &str); 7] = [
     ("ch_", "charges"),
     ("cus_", "customers"),
@@ -130,7 +130,7 @@ const OF_TOKENS: [(&str, &str); 7] = [
     ("whr_", "webhooks"),
 ];
 
-/// A token, which leads to its page where it has one.
+/// Renders a token, as a link if it has a page.
 pub fn token(text: &str) -> Markup {
     let page = OF_TOKENS.iter().find(|(prefix, _)| text.starts_with(prefix));
     match page {
@@ -140,7 +140,7 @@ pub fn token(text: &str) -> Markup {
     }
 }
 
-/// Facts, each under its name.
+/// Renders facts, each under its name.
 pub fn facts(facts: &[(&str, Markup)]) -> Markup {
     html! {
         dl {
@@ -149,7 +149,7 @@ pub fn facts(facts: &[(&str, Markup)]) -> Markup {
     }
 }
 
-/// A text, or a sign that there is none.
+/// Renders a text, or the placeholder.
 pub fn words(text: &str) -> Markup {
     if text.is_empty() {
         nothing()
@@ -158,10 +158,10 @@ pub fn words(text: &str) -> Markup {
     }
 }
 
-/// A column: what it is called, and what of a record stands in it.
+/// A column: its heading, and what it shows of a record.
 pub type Column = (&'static str, fn(&Record) -> Markup);
 
-/// A table of records under a caption.
+/// Renders a table of records under a caption.
 pub fn table(caption: &str, columns: &[Column], records: &[Record]) -> Markup {
     html! {
         div.scroll role="region" aria-label=(caption) tabindex="0" {
@@ -179,7 +179,7 @@ pub fn table(caption: &str, columns: &[Column], records: &[Record]) -> Markup {
     }
 }
 
-/// A page of a list, with the ways to the other pages. `here` is where it stands, with what it was asked for.
+/// Renders a page of a list, with links to the other pages. `here` is its address with its query.
 pub fn list<T: Serialize>(
     caption: &str,
     columns: &[Column],
@@ -202,12 +202,12 @@ pub fn list<T: Serialize>(
     })
 }
 
-/// The first page of a list beside a record.
+/// Returns the parameters of a list's first page.
 pub fn first_page() -> Params<Paging> {
     Paging::read(&json!({}))
 }
 
-/// The first page, as long as one can be: of a list all of which is shown beside a record.
+/// Returns the parameters of the longest first page, for lists shown whole next to a record.
 pub fn longest_page() -> Params<Paging> {
     Paging::read(&json!({ "per_page": PER_PAGE_MAX }))
 }
@@ -220,12 +220,12 @@ pub struct Address {
 }
 
 impl Address {
-    /// Of a path.
+    /// Creates an address from a path.
     pub fn of(path: impl Into<String>) -> Self {
         Self { path: path.into(), query: Vec::new() }
     }
 
-    /// The same with a parameter, where it is not blank.
+    /// Adds a parameter, unless it is blank.
     #[must_use]
     pub fn with(mut self, name: &'static str, text: &str) -> Self {
         if !text.is_empty() {
@@ -234,7 +234,7 @@ impl Address {
         self
     }
 
-    /// The same on a page of the list; the first one goes without saying.
+    /// Adds the page number, unless it is the first one.
     #[must_use]
     pub fn page(self, paging: Paging) -> Self {
         if paging.page > 1 { self.with("page", &paging.page.to_string()) } else { self }

@@ -1,4 +1,4 @@
-//! The request log: what the account asked for lately, and what it was answered.
+//! The request log: the account's latest requests, and their responses.
 
 use axum::extract::State;
 use maud::{Markup, html};
@@ -19,13 +19,13 @@ const COLUMNS: [Column; 6] = [
     ("Error", |request| words(request.text("/error/error"))),
 ];
 
-/// Its id, which leads to its page.
+/// Renders a request's id as a link to its page.
 fn request(request: &Record) -> Markup {
     let id = request.text("/request_id");
     html! { a.token href={ "/dashboard/requests/" (id) } { (id) } }
 }
 
-/// The requests, newest first.
+/// Lists the requests, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let page = requests::list(&site, &visit.account, input.paging()).await?;
     let same = Address::of("/1/sandbox/requests").page(page.paging).to_string();
@@ -33,7 +33,7 @@ pub async fn list(State(site): State<AppState>, visit: AccountSession, input: In
     Ok(PageContent::of(same, "Requests", record::list("Requests, newest first", &COLUMNS, page, &here)?))
 }
 
-/// One request.
+/// Shows one request.
 pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let request = Record::of(&requests::show(&site, &visit.account, &id).await?)?;
     let content = html! {

@@ -1,4 +1,4 @@
-//! What the sandbox orders for the whole account: faults of its acquirer, its switches, snapshots, further accounts, and its end.
+//! Sandbox controls of the whole account: acquirer faults, switches, snapshots, more accounts, and deletion.
 
 use axum::extract::State;
 use axum::response::{Redirect, Response};
@@ -19,7 +19,7 @@ use crate::params::sandbox::ChangedFaults;
 use crate::params::{self, Params};
 use crate::services::sandbox::{account, accounts, acquirer};
 
-/// The faults that are ordered, the account's switches, and its snapshots.
+/// Shows the injected faults, the account's switches, and its snapshots.
 pub async fn show(State(site): State<AppState>, visit: AccountSession) -> PageResult {
     let faults = Record::of(&acquirer::show(&visit.account)?)?;
     let settings = Record::of(&account::show(&visit.account))?;
@@ -68,7 +68,7 @@ fn orders(visit: &AccountSession, faults: &Record) -> Markup {
     }
 }
 
-/// The settings that can be changed, as they stand.
+/// Renders the settings that can be changed.
 fn switches(visit: &AccountSession, settings: &Record) -> Markup {
     const SWITCHES: [(&str, &str); 4] = [
         ("disputes", "Disputes API"),
@@ -118,7 +118,7 @@ fn another(visit: &AccountSession) -> Markup {
     }
 }
 
-/// An account that was made in the sandbox may end in it.
+/// Renders the form that deletes an account made in the sandbox.
 fn end(visit: &AccountSession) -> Markup {
     html! {
         h2 { "End" }
@@ -132,7 +132,7 @@ fn end(visit: &AccountSession) -> Markup {
     }
 }
 
-/// Order faults, or none.
+/// Sets the acquirer's faults, or resets them.
 pub async fn order(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
     let none =
         json!({ "latency_ms": 0, "decline": "", "gateway_error_rate": "0", "drop_rate": "0", "seed": 0 });
@@ -142,13 +142,13 @@ pub async fn order(State(site): State<AppState>, deed: VerifiedForm) -> Result<R
     Ok(Redirect::to(SANDBOX))
 }
 
-/// Change the account's switches.
+/// Changes the account's switches.
 pub async fn change(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
     account::change(&site, &deed.visit.account, deed.input.params()).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
-/// Make another account, whose keys are shown this once.
+/// Creates another account. Its keys are shown only once.
 pub async fn create(State(site): State<AppState>, deed: VerifiedForm) -> PageResult {
     let made = Record::of(&accounts::create(&site, &deed.visit.account, deed.input.params()).await?)?;
     let content = html! {
@@ -163,13 +163,13 @@ pub async fn create(State(site): State<AppState>, deed: VerifiedForm) -> PageRes
     Ok(PageContent::bare("A new account", content))
 }
 
-/// What deleting asks for.
+/// The confirmation that deletion requires.
 #[derive(Deserialize, Validate)]
 struct Meant {
     sure: Option<bool>,
 }
 
-/// Delete the account that is looked at, and with it the session.
+/// Deletes the viewed account, and with it the session.
 pub async fn delete(State(site): State<AppState>, deed: VerifiedForm) -> Result<Response, ErrorPage> {
     let Params { value: Meant { sure }, mut faults } = deed.input.params();
     if sure != Some(true) {

@@ -1,5 +1,5 @@
-//! Sessions: what a browser keeps in place of a key. A cookie holds one sealed, so that every copy of the server opens it, and
-//! nobody else.
+//! Sessions: the browser keeps one in place of a key, sealed in a cookie, so that every copy of the server can open it,
+//! and no client can.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
@@ -14,37 +14,37 @@ use crate::runtime::random::random;
 use crate::sensitive::secret::Secret;
 use crate::vault::{Purpose, Vault};
 
-/// What the sealed bytes are bound to.
+/// The associated data of the sealed bytes.
 const CONTEXT: &[u8] = b"session of the dashboard";
 
-/// A session that was opened by a key.
+/// A session that a key has opened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
-    /// What the key is stored as: a session ends with its key.
+    /// The stored hash of the key: a session ends with its key.
     pub key: [u8; 32],
-    /// The account that an operator looks at.
+    /// The account that an operator views.
     pub chosen: Option<AccountToken>,
-    /// What each of its forms carries, and nobody else knows.
+    /// The CSRF token of its forms, which nobody else knows.
     pub form: String,
-    /// Milliseconds, by the wall clock.
+    /// When it ends: milliseconds, by the wall clock.
     until: i64,
 }
 
 impl Session {
-    /// A session of whoever has this key.
+    /// Begins a session for a key.
     pub fn begin(site: &AppState, key: [u8; 32]) -> Self {
         let until = site.clock.now() + lifetime();
         Self { key, chosen: None, form: URL_SAFE_NO_PAD.encode(random::<16>()), until: until.millis() }
     }
 
-    /// The same session of an operator who looks at this account.
+    /// Returns the operator's session, viewing this account.
     #[must_use]
     pub fn with_account(self, account: AccountToken) -> Self {
         Self { chosen: Some(account), ..self }
     }
 
-    /// The session that a request brings, unless its time is over. A data key that is not known is not looked for: anybody may
-    /// have made its id up, and a server reads the table of keys again every few seconds.
+    /// Returns the session of a request, unless it has expired. An unknown data key is not looked up: anybody can make
+    /// up its id, and a server reloads the table of keys every few seconds.
     pub fn of(site: &AppState, headers: &HeaderMap) -> Option<Self> {
         let sealed = URL_SAFE_NO_PAD.decode(cookie(&site.vault, headers)?).ok()?;
         let (key, bytes) = sealed.split_first_chunk::<16>()?;
@@ -53,12 +53,12 @@ impl Session {
         (site.clock.now() < Timestamp::from_millis(session.until)).then_some(session)
     }
 
-    /// Whether a request brings one, over or not.
+    /// Whether a request brings a session, expired or not.
     pub fn is_brought(site: &AppState, headers: &HeaderMap) -> bool {
         cookie(&site.vault, headers).is_some()
     }
 
-    /// What the browser is told to keep.
+    /// Returns the Set-Cookie header that stores the session.
     pub fn kept(&self, site: &AppState) -> Option<HeaderValue> {
         let sealed = site.vault.seal(CONTEXT, &serde_json::to_vec(self).ok()?);
         let value = URL_SAFE_NO_PAD.encode([&sealed.key.as_bytes()[..], &sealed.bytes].concat());
@@ -66,12 +66,12 @@ impl Session {
         set_cookie(site, &value, seconds)
     }
 
-    /// What it is told to forget.
+    /// Returns the Set-Cookie header that deletes the session.
     pub fn forgotten(site: &AppState) -> Option<HeaderValue> {
         set_cookie(site, "", 0)
     }
 
-    /// Whether a form is one of this session's pages.
+    /// Whether a form has this session's CSRF token.
     pub fn sent(&self, form: &Secret) -> bool {
         *form == Secret::from(self.form.as_str())
     }
@@ -81,7 +81,8 @@ fn lifetime() -> TimeSpan {
     TimeSpan::from_millis(i64::try_from(DASHBOARD_SESSION.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// For scripts it is not there, and no other site's request carries it. Over HTTPS it travels only so.
+/// Builds the cookie. Scripts cannot read it, and requests of other sites do not carry it. With HTTPS it is sent only
+/// over HTTPS.
 fn set_cookie(site: &AppState, value: &str, seconds: i64) -> Option<HeaderValue> {
     let secure = if site.index.base_url.starts_with("https://") { "; Secure" } else { "" };
     let name = name(&site.vault);
@@ -90,8 +91,8 @@ fn set_cookie(site: &AppState, value: &str, seconds: i64) -> Option<HeaderValue>
     HeaderValue::from_str(&cookie).ok()
 }
 
-/// Browsers tell the ports of a machine not apart: servers of two databases beside each other would take each other's
-/// cookie away, if it were called the same.
+/// Returns the name of the cookie, which depends on the database. Browsers do not separate cookies by port, so servers
+/// of two databases on one machine would overwrite each other's cookie.
 fn name(vault: &Vault) -> String {
     let hash = vault.keyed_hash(Purpose::Link, &[b"cookie of the dashboard"]);
     format!("card_payments_dashboard_{}", URL_SAFE_NO_PAD.encode(&hash[..6]))

@@ -1,4 +1,4 @@
-//! Snapshots: all that the account holds, kept and put back.
+//! Snapshots of an account: create, restore, delete.
 
 use axum::extract::State;
 use axum::response::Redirect;
@@ -13,7 +13,7 @@ use crate::http::AppState;
 use crate::http::extract::Path;
 use crate::services::snapshots;
 
-/// The account's snapshots, and what can be done with them.
+/// Renders the account's snapshots and their actions.
 pub async fn of_account(site: &AppState, visit: &AccountSession) -> Result<Markup, Error> {
     let kept = snapshots::list(site, &visit.account, first_page().valid()?).await?.records;
     let kept = kept.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
@@ -36,13 +36,13 @@ pub async fn of_account(site: &AppState, visit: &AccountSession) -> Result<Marku
     })
 }
 
-/// Keep what the account holds.
+/// Creates a snapshot of the account.
 pub async fn create(State(site): State<AppState>, deed: VerifiedForm) -> Result<Redirect, ErrorPage> {
     snapshots::create(&site, &deed.visit.account).await?;
     Ok(Redirect::to(SANDBOX))
 }
 
-/// Put it back.
+/// Restores a snapshot.
 pub async fn restore(
     State(site): State<AppState>,
     Path(id): Path<String>,
@@ -52,7 +52,7 @@ pub async fn restore(
     Ok(Redirect::to(SANDBOX))
 }
 
-/// Forget it.
+/// Deletes a snapshot.
 pub async fn delete(
     State(site): State<AppState>,
     Path(id): Path<String>,

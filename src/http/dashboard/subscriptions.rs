@@ -1,4 +1,4 @@
-//! Subscriptions, one of them with its plan and its ledger.
+//! Subscriptions, and a subscription with its plan and its ledger.
 
 use axum::extract::State;
 use axum::response::Redirect;
@@ -14,7 +14,7 @@ use crate::http::extract::{Input, Path};
 use crate::services::subscriptions::state::{SubscriptionAction, next};
 use crate::services::{plans, subscriptions};
 
-/// As lists of subscriptions show them.
+/// The columns of a list of subscriptions.
 pub const COLUMNS: [Column; 5] = [
     ("Subscription", |subscription| subscription.token("/token")),
     ("Created", |subscription| subscription.time("/created_at")),
@@ -30,7 +30,7 @@ const ENTRIES: [Column; 4] = [
     ("What", |entry| entry.state("/annotation")),
 ];
 
-/// The subscriptions, newest first.
+/// Lists the subscriptions, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let page = subscriptions::list(&site, &visit.account, paging).await?;
@@ -39,7 +39,7 @@ pub async fn list(State(site): State<AppState>, visit: AccountSession, input: In
     Ok(PageContent::of(Address::of("/1/subscriptions").page(paging).to_string(), "Subscriptions", content))
 }
 
-/// One subscription.
+/// Shows one subscription.
 pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let subscription = Record::of(&subscriptions::show(&site, account, &id).await?)?;
@@ -76,7 +76,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
     Ok(PageContent::of(format!("/1/subscriptions/{id}"), format!("Subscription {id}"), content))
 }
 
-/// What its customer may do.
+/// Unsubscribes, as the customer may do.
 pub async fn unsubscribe(
     State(site): State<AppState>,
     Path(id): Path<String>,

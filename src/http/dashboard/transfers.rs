@@ -1,4 +1,4 @@
-//! Transfers, one of them with what it pays out.
+//! Transfers, and a transfer with its line items.
 
 use axum::extract::State;
 use maud::html;
@@ -25,7 +25,7 @@ const LINES: [Column; 4] = [
     ("Charge", |line| line.token("/token")),
 ];
 
-/// The transfers, newest first.
+/// Lists the transfers, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let page = transfers::list(&site, &visit.account, paging).await?;
@@ -34,7 +34,7 @@ pub async fn list(State(site): State<AppState>, visit: AccountSession, input: In
     Ok(PageContent::of(Address::of("/1/transfers").page(paging).to_string(), "Transfers", content))
 }
 
-/// One transfer.
+/// Shows one transfer.
 pub async fn show(
     State(site): State<AppState>,
     visit: AccountSession,

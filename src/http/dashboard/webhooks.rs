@@ -1,4 +1,4 @@
-//! Webhooks with their attempts, and the endpoints that they go to.
+//! Webhooks with their attempts, and the endpoints.
 
 use axum::extract::State;
 use axum::response::Redirect;
@@ -23,14 +23,14 @@ const COLUMNS: [Column; 5] = [
     ("URL", |webhook| words(webhook.text("/url"))),
 ];
 
-/// Without their keys: those sign, and nobody has to read them here.
+/// The columns of endpoints, without their signing keys: nobody has to read those here.
 const ENDPOINTS: [Column; 3] = [
     ("Endpoint", |endpoint| endpoint.token("/token")),
     ("Registered", |endpoint| endpoint.time("/created_at")),
     ("URL", |endpoint| words(endpoint.text("/url"))),
 ];
 
-/// The endpoints, and the webhooks, newest first.
+/// Lists the endpoints, and the webhooks, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
     let endpoints = webhook_endpoints::list(&site, &visit.account, first_page().valid()?).await?.records;
@@ -58,7 +58,7 @@ fn pings(visit: &AccountSession, endpoints: &[Record]) -> Markup {
     }
 }
 
-/// One webhook.
+/// Shows one webhook.
 pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let webhook = Record::of(&webhooks::show(&site, &visit.account, &id).await?)?;
     let failed = webhook.entries("/errors");
@@ -98,7 +98,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
     Ok(PageContent::of(format!("/1/webhooks/{id}"), format!("Webhook {id}"), content))
 }
 
-/// Send an endpoint a webhook of its own.
+/// Sends a ping event to an endpoint.
 pub async fn ping(
     State(site): State<AppState>,
     Path(id): Path<String>,
@@ -108,7 +108,7 @@ pub async fn ping(
     Ok(Redirect::to(&format!("/dashboard/webhooks/{}", webhook.text("/token"))))
 }
 
-/// Send it again.
+/// Delivers the webhook again.
 pub async fn replay(
     State(site): State<AppState>,
     Path(id): Path<String>,

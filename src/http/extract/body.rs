@@ -1,4 +1,4 @@
-//! From what a request carries, query and body of any kind, to one tree of parameters.
+//! Decodes the query and a body of any kind into one tree of parameters.
 
 use std::collections::HashMap;
 
@@ -21,9 +21,9 @@ pub(super) const NO_MULTIPART: Unreadable =
 
 /// Reads query and body into one tree, an object.
 ///
-/// A body without a type is a form, an empty body of any type an empty one. Where both hold a
-/// parameter, the query wins on GET, HEAD and DELETE, the body on all others; objects are merged
-/// field by field. Files in a multipart body are left out.
+/// A body without a type is a form; an empty body of any type is empty. If both have a parameter, the query wins on
+/// GET, HEAD and DELETE, and the body on all other methods; objects are merged field by field. Files in a multipart
+/// body are left out.
 pub async fn tree(
     method: &Method,
     query: Option<&str>,
@@ -38,7 +38,7 @@ pub async fn tree(
     with_query(method, query, sent)
 }
 
-/// What a body says together with what the query says.
+/// Merges the parameters of the body with those of the query.
 pub(super) fn with_query(
     method: &Method,
     query: Option<&str>,
@@ -63,7 +63,7 @@ async fn parameters(content_type: &str, body: Bytes) -> Result<Map<String, Value
     }
 }
 
-/// A content type without its parameters.
+/// Returns a content type without its parameters.
 pub(super) fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -71,7 +71,7 @@ pub(super) fn essence(content_type: &str) -> String {
 fn json(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     let mut tree = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
     if has_decimals(&tree) {
-        // No deeper than parameters lie: each level reads its text once more.
+        // Check the depth first: each level reads its text once more.
         pairs(&tree, LEVELS_MAX)?;
         let sent = serde_json::from_slice(body).map_err(|_| NO_JSON)?;
         keep_spelling(&mut tree, sent).map_err(|_| NO_JSON)?;
@@ -84,7 +84,8 @@ fn json(body: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     }
 }
 
-/// Whether a number of the tree is held as a float, which forgets its spelling: 100.0, 1e2, or more digits than an integer has.
+/// Whether the tree holds a number as a float, which loses its spelling: 100.0, 1e2, or more digits than an integer
+/// has.
 fn has_decimals(tree: &Value) -> bool {
     match tree {
         Value::Number(number) => !number.is_i64() && !number.is_u64(),
@@ -94,7 +95,8 @@ fn has_decimals(tree: &Value) -> bool {
     }
 }
 
-/// Replaces each number that would come back in another spelling by its text as it was sent: numbers may be text everywhere.
+/// Replaces each number that would be printed differently by the text that was sent: text may stand for a number
+/// everywhere.
 fn keep_spelling(value: &mut Value, sent: &RawValue) -> Result<(), serde_json::Error> {
     match value {
         Value::Number(number) if number.to_string() != sent.get() => *value = sent.get().into(),
@@ -105,7 +107,7 @@ fn keep_spelling(value: &mut Value, sent: &RawValue) -> Result<(), serde_json::E
             }
         }
         Value::Object(fields) if fields.values().any(has_decimals) => {
-            // Of a name that is there twice, both readers keep the last one.
+            // Of a repeated name, both parsers keep the last one.
             let sent: HashMap<String, &RawValue> = serde_json::from_str(sent.get())?;
             for (name, field) in fields {
                 if let Some(sent) = sent.get(name) {
@@ -128,7 +130,7 @@ async fn multipart(content_type: &str, body: Bytes) -> Result<Map<String, Value>
         .header(CONTENT_TYPE, content_type)
         .body(Body::from(body))
         .map_err(|_| NO_MULTIPART)?;
-    // The body is in memory already, whoever collected it has limited it.
+    // The body is in memory already; its reader has limited it.
     DefaultBodyLimit::disable().apply(&mut request);
     let mut parts = Multipart::from_request(request, &()).await.map_err(|_| NO_MULTIPART)?;
     let mut form = Form::default();
@@ -137,7 +139,7 @@ async fn multipart(content_type: &str, body: Bytes) -> Result<Map<String, Value>
             continue;
         }
         let name = part.name().unwrap_or_default().to_owned();
-        // Not `text()`, which mends what is not UTF-8.
+        // Not `text()`, which repairs invalid UTF-8.
         let bytes = part.bytes().await.map_err(|_| NO_MULTIPART)?;
         form.insert(&name, String::from_utf8(bytes.into()).map_err(|_| NO_MULTIPART)?)?;
     }
@@ -148,7 +150,7 @@ fn merge(winner: Map<String, Value>, tree: &mut Map<String, Value>) {
     for (name, value) in winner {
         match (tree.get_mut(&name), value) {
             (Some(Value::Object(fields)), Value::Object(value)) => merge(value, fields),
-            // JSON null is absent, so there is nothing that could win.
+            // JSON null counts as absent, so it does not win.
             (Some(_), Value::Null) => {}
             (Some(slot), value) => *slot = value,
             (None, value) => {
@@ -158,7 +160,7 @@ fn merge(winner: Map<String, Value>, tree: &mut Map<String, Value>) {
     }
 }
 
-/// How many fields and items there are, if they do not lie too deep.
+/// Counts the fields and items; an error if they are nested too deeply.
 fn pairs(value: &Value, levels: usize) -> Result<usize, Unreadable> {
     let below =
         |count: usize, value: &Value| Ok(count + 1 + pairs(value, levels.checked_sub(1).ok_or(TOO_DEEP)?)?);

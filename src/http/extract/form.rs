@@ -1,9 +1,8 @@
-//! Forms: from `a[b]=x&c[]=y` to a tree.
+//! Parses forms: `a[b]=x&c[]=y` into a tree.
 //!
-//! Own code, because libraries that clients are known to use send what `serde_qs` 1.1 does not
-//! take: `d[][x]=1`, lists whose indexes do not start at 0, `card=` beside `card[number]=1`.
-//! `form_urlencoded` is too kind on the other hand: it puts U+FFFD where the encoding is broken,
-//! and a payment should not be described by a mended text.
+//! Our own parser, because popular client libraries send what `serde_qs` 1.1 refuses: `d[][x]=1`, lists whose indexes
+//! do not start at 0, `card=` next to `card[number]=1`. `form_urlencoded`, on the other hand, is too lenient: it puts
+//! U+FFFD where the encoding is broken, and a repaired text should not describe a payment.
 
 use serde_json::{Map, Value};
 
@@ -13,8 +12,7 @@ const ENCODING: Unreadable = Unreadable::Malformed("The form is not properly enc
 const CONFLICT: Unreadable =
     Unreadable::Malformed("A parameter is given both as a value and as an object or list");
 
-/// Reads the pairs of an encoded form or query. Brackets may be encoded or not; a text
-/// without a name is left out.
+/// Reads the pairs of an encoded form or query. Brackets may be encoded or not; a text without a name is left out.
 pub(super) fn read(encoded: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     let mut form = Form::default();
     for pair in encoded.split(|byte| *byte == b'&') {
@@ -27,7 +25,7 @@ pub(super) fn read(encoded: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     Ok(form.tree)
 }
 
-/// A form that is being read, pair by pair.
+/// A form being read, pair by pair.
 #[derive(Default)]
 pub(super) struct Form {
     pub(super) tree: Map<String, Value>,
@@ -35,7 +33,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Puts the text where its name says. Of two texts of one name the last stays.
+    /// Inserts a text under its name. If a name comes twice, the last text counts.
     pub(super) fn insert(&mut self, name: &str, text: String) -> Result<(), Unreadable> {
         let path = segments(name);
         self.pairs += 1;
@@ -48,8 +46,8 @@ impl Form {
     }
 }
 
-/// `a[b][]` is `a`, `b` and an empty segment; a name whose brackets make no such path is one plain
-/// name.
+/// Splits a name: `a[b][]` is `a`, `b` and an empty segment; a name whose brackets form no such path is one plain
+/// segment.
 fn segments(name: &str) -> Vec<&str> {
     let nested = name.strip_suffix(']').and_then(|name| name.split_once('['));
     match nested {
@@ -58,8 +56,8 @@ fn segments(name: &str) -> Vec<&str> {
     }
 }
 
-/// A blank text says nothing, so it never conflicts with an object or a list of the same name: some
-/// libraries send both.
+/// Inserts a text at a path. A blank text never conflicts with an object or a list of the same name: some libraries
+/// send both.
 fn insert(slot: &mut Value, path: &[&str], text: String) -> Result<(), Unreadable> {
     let blank = text.trim().is_empty();
     let Some((&segment, rest)) = path.split_first() else {
@@ -92,7 +90,8 @@ fn insert(slot: &mut Value, path: &[&str], text: String) -> Result<(), Unreadabl
     if blank { Ok(()) } else { Err(CONFLICT) }
 }
 
-/// `a[][x]=1&a[][y]=2&a[][x]=3` are two objects: a new one begins where a name comes again.
+/// Whether the item already has the path. `a[][x]=1&a[][y]=2&a[][x]=3` are two objects: a repeated name starts a new
+/// one.
 fn has(item: &Value, path: &[&str]) -> bool {
     path.iter().try_fold(item, |value, name| value.get(name)).is_some()
 }

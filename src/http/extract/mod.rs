@@ -1,4 +1,4 @@
-//! What every endpoint shares: reading what was sent, wherever it was sent.
+//! Extractors that all endpoints share: they read the path, the query and the body.
 
 pub mod body;
 mod form;
@@ -38,8 +38,8 @@ impl<T: DeserializeOwned + Default + Send> FromRequestParts<AppState> for Path<T
     async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Error> {
         match axum::extract::Path::from_request_parts(parts, site).await {
             Ok(axum::extract::Path(tokens)) => Ok(Self(tokens)),
-            // A malformed token is an unknown one (decisions 1), and what is not even UTF-8 is as malformed as
-            // no text at all.
+            // A malformed token is an unknown one (`docs/decisions.md`, 15), and one that is not even UTF-8 is as
+            // malformed as an empty one.
             Err(PathRejection::FailedToDeserializePathParams(error))
                 if matches!(error.kind(), ErrorKind::InvalidUtf8InPathParam { .. }) =>
             {
@@ -53,7 +53,7 @@ impl<T: DeserializeOwned + Default + Send> FromRequestParts<AppState> for Path<T
 /// The parameters of a request, from its body and its query, as one tree.
 pub struct Input {
     tree: Arc<Value>,
-    // Held for as long as what was read from a large body is in memory.
+    // Held while the parameters of a large body are in memory.
     _room: Option<Permit>,
 }
 
@@ -64,27 +64,27 @@ impl Input {
         Self { tree, _room: room }
     }
 
-    /// As it was read.
+    /// Returns the tree as it was read.
     pub fn tree(&self) -> &Value {
         &self.tree
     }
 
-    /// As a request struct, with every fault found on the way.
+    /// Decodes the parameters into a request struct, collecting every error.
     pub fn params<T: DeserializeOwned + Validate>(&self) -> Params<T> {
         params::read(&self.tree)
     }
 
-    /// In what order a list is wanted, and which page of it.
+    /// Reads the sort order and the page of a list.
     pub fn sorting(&self, sorts: &'static [&'static str]) -> Params<Sorting> {
         Sorting::read(&self.tree, sorts, None)
     }
 
-    /// Which page of a list.
+    /// Reads the page of a list.
     pub fn paging(&self) -> Params<Paging> {
         Paging::read(&self.tree)
     }
 
-    /// What to search for.
+    /// Reads the parameters of a search.
     pub fn search(
         &self,
         sorts: &'static [&'static str],
@@ -120,7 +120,7 @@ impl FromRequest<AppState> for Input {
     }
 }
 
-/// All of a body, and the room that a large one takes; that may be had for a short time only.
+/// Reads a whole body. A large one needs a permit, and may hold it only for a short time.
 async fn whole(body: Body, site: &AppState) -> Result<(Bytes, Option<Permit>), Error> {
     let (mut body, mut bytes) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
     if read(&mut body, &mut bytes, SMALL_BODY_BYTES).await? {
@@ -132,7 +132,7 @@ async fn whole(body: Body, site: &AppState) -> Result<(Bytes, Option<Permit>), E
     Ok((bytes.freeze(), Some(room)))
 }
 
-/// Read until there are more bytes than these. Says whether the body has ended before.
+/// Reads until there are more than `enough` bytes. Returns whether the body ended before.
 async fn read(body: &mut Limited<Body>, bytes: &mut BytesMut, enough: usize) -> Result<bool, Error> {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
@@ -152,7 +152,7 @@ async fn read(body: &mut Limited<Body>, bytes: &mut BytesMut, enough: usize) -> 
 
 const CUT_OFF: &str = "The body was cut off";
 
-/// A body that says that it is too long is not read.
+/// Refuses a body whose Content-Length is too long, without reading it.
 fn refuse_announced(headers: &HeaderMap, max: usize) -> Result<(), Error> {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if announced.is_some_and(|length: usize| length > max) {

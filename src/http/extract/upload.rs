@@ -1,4 +1,4 @@
-//! A multipart body that brings a file: received piece by piece, never whole in memory.
+//! A multipart body with a file, received piece by piece and never whole in memory.
 
 use axum::BoxError;
 use axum::body::{Body, HttpBody};
@@ -23,14 +23,14 @@ use crate::limits::{
 };
 use crate::runtime::request_context;
 
-/// The part that is the file.
+/// The name of the file's part.
 const FILE: &str = "file";
 const BROKEN: &str = "The body was cut off or is not valid multipart/form-data";
 
-/// Receives parameters and file; the parameter of the file is its digest and its name, so that an Idempotency-Key knows
-/// it again. Of two files the last stays; what is no multipart body is read as everywhere.
+/// Receives parameters and a file. The file's parameter is its digest and its name, so that an Idempotency-Key covers
+/// the file. Of two files the last counts; other bodies are read as everywhere.
 ///
-/// Refusals: `unsupported_media_type`, `payload_too_large`, `bad_request`, `gateway_timeout` where no byte comes for too
+/// Refusals: `unsupported_media_type`, `payload_too_large`, `bad_request`, `gateway_timeout` if no byte arrives for too
 /// long, `service_unavailable`.
 pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option<Upload>), Error> {
     // An empty body is an empty form, whatever its type.
@@ -41,7 +41,7 @@ pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option
     }
     refuse_announced(request.headers(), UPLOAD_BYTES_MAX)?;
     let _room = site.gate.upload().await?;
-    // It takes as long as the caller's line does.
+    // It takes as long as the client's connection does.
     request_context::release_permit();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let parts = Multipart::from_request(request.map(piece_by_piece), site).await;
@@ -60,7 +60,7 @@ pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option
         }
     }
     site.gate.enter(request_context::account()).await?;
-    // A browser sends a file without a name where none was chosen.
+    // A browser sends an empty file without a name if the user chose none.
     let upload = upload.filter(|upload| upload.size > 0 || !upload.filename.is_empty());
     if let Some(upload) = &upload {
         form.tree.insert(FILE.into(), Value::String(upload.fingerprint()));
@@ -69,7 +69,7 @@ pub async fn receive(request: Request, site: &AppState) -> Result<(Input, Option
     Ok((Input::new(tree, None), upload))
 }
 
-/// A body that is cut off where too much of it belongs to no part's content: the reader of parts holds all of that.
+/// Cuts a body off if too much of it is outside of the parts' content: the multipart reader buffers all of that.
 fn piece_by_piece(body: Body) -> Body {
     let mut came: u64 = 0;
     let pieces = body.into_data_stream().map(move |piece| {
@@ -79,7 +79,7 @@ fn piece_by_piece(body: Body) -> Body {
         came += piece.as_ref().map_or(0, |piece| piece.len() as u64);
         piece.map_err(BoxError::from)
     });
-    // Outside, where the reader of parts looks for the error that says too long.
+    // Outermost: the multipart reader looks here for the error that says the body is too long.
     Body::new(Limited::new(Body::from_stream(pieces), UPLOAD_BYTES_MAX))
 }
 
@@ -95,8 +95,8 @@ async fn file(site: &AppState, mut part: Field<'_>, filename: String) -> Result<
     Ok(upload)
 }
 
-/// All texts together are as long as the body of any other request at most, and of each only its beginning is kept: none
-/// that an upload may bring is longer, so what is cut is refused by its name, or it is nobody's.
+/// Reads a text. All texts together may be as long as any other request's body, and only the beginning of each is kept:
+/// no parameter of an upload is longer, so a cut text is refused by its own check or belongs to an unknown parameter.
 async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> {
     let (mut text, mut is_cut) = (Vec::new(), false);
     while let Some(bytes) = piece(&mut part).await? {
@@ -114,14 +114,14 @@ async fn text(mut part: Field<'_>, so_far: &mut usize) -> Result<String, Error> 
     String::from_utf8(text).map_err(|_| refusal(NO_MULTIPART))
 }
 
-/// The next piece of a part.
+/// Reads the next piece of a part.
 async fn piece(part: &mut Field<'_>) -> Result<Option<Bytes>, Error> {
     let piece = in_time(part.chunk()).await?;
     request_context::add_upload_bytes(piece.as_ref().map_or(0, Bytes::len));
     Ok(piece)
 }
 
-/// What comes next of the body, if it comes in time.
+/// Waits for the next piece of the body, but not too long.
 async fn in_time<T>(
     next: impl Future<Output = Result<Option<T>, MultipartError>>,
 ) -> Result<Option<T>, Error> {

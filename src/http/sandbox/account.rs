@@ -1,4 +1,4 @@
-//! Switches and settings of the account.
+//! The account's switches and settings.
 
 use axum::extract::State;
 

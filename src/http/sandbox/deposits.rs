@@ -1,4 +1,4 @@
-//! Money that arrives on request.
+//! Deposits on request.
 
 use axum::extract::State;
 

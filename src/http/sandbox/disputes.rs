@@ -1,4 +1,4 @@
-//! Disputes that arrive, and are decided, on request.
+//! Disputes opened and decided on request.
 
 use axum::extract::State;
 

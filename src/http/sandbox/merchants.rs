@@ -1,4 +1,4 @@
-//! Merchants about whom the operator decides, on request.
+//! The operator's decisions about merchants, on request.
 
 use axum::extract::State;
 

@@ -1,5 +1,5 @@
-//! The sandbox (decisions 12), in the test environment only: a live server does not have these routes, and does not look
-//! at the header.
+//! The sandbox, in the test environment only: a live server does not have these routes, and ignores the Sandbox-Outcome
+//! header.
 
 mod account;
 mod accounts;
@@ -23,7 +23,7 @@ pub use outcome::OrderedOutcome;
 
 use super::AppState;
 
-/// The operations under /1/sandbox.
+/// Returns the operations under /1/sandbox.
 pub fn operations() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(clock::get_clock, clock::move_clock))

@@ -1,4 +1,4 @@
-//! The header that orders the outcome of one attempt.
+//! The header that forces the outcome of one attempt (`docs/decisions.md`, 270).
 
 use std::convert::Infallible;
 
@@ -11,11 +11,11 @@ use crate::http::AppState;
 
 const SANDBOX_OUTCOME: HeaderName = HeaderName::from_static("sandbox-outcome");
 
-/// The word of a `Sandbox-Outcome` header.
+/// The value of a `Sandbox-Outcome` header.
 pub struct OrderedOutcome(Option<String>);
 
 impl OrderedOutcome {
-    /// The word.
+    /// Returns the value.
     pub fn word(&self) -> Option<&str> {
         self.0.as_deref()
     }
@@ -26,7 +26,7 @@ impl FromRequestParts<AppState> for OrderedOutcome {
 
     async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Infallible> {
         let word = parts.headers.get(SANDBOX_OUTCOME).filter(|_| site.index.environment == Environment::Test);
-        // What is no text is no word either, and is told so.
+        // A value that is not text is an unknown word, and gets that error.
         Ok(Self(word.map(|word| String::from_utf8_lossy(word.as_bytes()).into_owned())))
     }
 }

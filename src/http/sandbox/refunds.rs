@@ -1,4 +1,4 @@
-//! Refunds that end on request.
+//! Refunds decided on request.
 
 use axum::extract::State;
 

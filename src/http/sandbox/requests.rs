@@ -1,4 +1,4 @@
-//! What the account asked for lately.
+//! The account's log of requests.
 
 use axum::extract::State;
 

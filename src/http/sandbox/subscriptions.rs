@@ -1,4 +1,4 @@
-//! What customers do to their subscriptions by themselves.
+//! What customers do with their subscriptions.
 
 use axum::extract::State;
 

@@ -1,4 +1,4 @@
-//! Devices of testers.
+//! Wallet payloads of simulated devices.
 
 use axum::extract::State;
 

@@ -1,4 +1,4 @@
-//! What only operators do to webhook endpoints elsewhere.
+//! Actions on webhook endpoints that in live only operators have.
 
 use axum::extract::State;
 

@@ -1,4 +1,4 @@
-//! Certificates.
+//! Certificates of walletA.
 
 use axum::extract::State;
 

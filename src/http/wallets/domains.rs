@@ -1,4 +1,4 @@
-//! Domains.
+//! Domains of walletA.
 
 use axum::extract::State;
 

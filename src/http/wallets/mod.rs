@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 
 use super::AppState;
 
-/// The operations under /1/walletA_pay.
+/// Returns the operations under /1/walletA_pay.
 pub fn operations() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(domains::create_wallet_domain, domains::list_wallet_domains))

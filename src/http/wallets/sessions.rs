@@ -1,4 +1,4 @@
-//! Sessions.
+//! Sessions of walletA.
 
 use axum::extract::State;
 
