@@ -1,4 +1,4 @@
-//! The OpenAPI document: what the annotations say, finished by passes that no handler can forget.
+//! The OpenAPI document: the handlers' annotations, completed by passes that no handler can forget.
 
 mod answers;
 mod bodies;
@@ -25,10 +25,10 @@ pub use parameters::{PageParameters, SearchParameters};
 use super::answer::{ErrorBody, ErrorMessage};
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
 
-/// The section that live servers do not have.
+/// The section that only test servers have.
 const SANDBOX: &str = "Sandbox";
 
-/// The tags in the order of the specification's sections.
+/// The tags, in the order of the specification's sections.
 const TAGS: &[(&str, &str)] = &[
     ("Cards", "Stores card details in exchange for a single-use card token."),
     (
@@ -72,10 +72,10 @@ const TAGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the annotations say, with everything that holds for all operations.
+/// Returns the document: the annotations, and everything that holds for all operations.
 pub fn finished(api: &OpenApi) -> Value {
-    // Passes over JSON: one shape instead of utoipa's many. The document is the same at every start, so a test
-    // sees what does not fit.
+    // The passes work on JSON, one shape instead of utoipa's many types. The document is the same at every start, so tests catch
+    // what does not fit.
     let mut document = serde_json::to_value(api).expect("the document is JSON");
     head(&mut document);
     components(&mut document);
@@ -107,7 +107,7 @@ pub fn finished(api: &OpenApi) -> Value {
     document
 }
 
-/// The document of a live server, which has no sandbox: neither its section nor its headers nor its cards.
+/// Returns the document of a live server, without the sandbox's section, header and test cards.
 pub fn live(mut document: Value) -> Value {
     if let Some(tags) = document["tags"].as_array_mut() {
         tags.retain(|tag| tag["name"] != SANDBOX);
@@ -126,8 +126,8 @@ pub fn live(mut document: Value) -> Value {
     document
 }
 
-/// The document as a server shows it, by the address that its operator has named, if he has. Whoever came by another address
-/// can choose that.
+/// Returns the document as a server serves it: with the address that the operator has configured, if any, and the address that the
+/// client used.
 pub fn served(mut document: Value, named: Option<&str>) -> Value {
     if let Some(named) = named {
         document["servers"] =
@@ -136,7 +136,7 @@ pub fn served(mut document: Value, named: Option<&str>) -> Value {
     document
 }
 
-/// The document as it is committed.
+/// Returns the document as YAML, as it is committed.
 pub fn yaml(document: &Value) -> String {
     yaml::written(document)
 }
@@ -146,7 +146,7 @@ fn head(document: &mut Value) {
         "title": "Card payments",
         "version": "1",
         "description": DESCRIPTION,
-        // Whoever runs it: the document is of no one server.
+        // The document belongs to no particular server.
         "contact": { "name": "The operator of this server" },
         "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
     });
@@ -156,7 +156,7 @@ fn head(document: &mut Value) {
     document["security"] = json!([{ "secret_key": [] }]);
 }
 
-/// The first page.
+/// The description at the head of the document.
 const DESCRIPTION: &str = include_str!("openapi/front.md");
 
 fn components(document: &mut Value) {
@@ -168,7 +168,6 @@ fn components(document: &mut Value) {
             "name": "Idempotency-Key", "in": "header", "required": false,
             "description": "Makes the request repeatable: sent again with the same key within 24 hours, it has no second effect and gets the first answer. A cut connection, 500, 503 and 504 say nothing about the outcome: ask again with the same key.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
-            "example": "order-1001",
         },
     });
     document["components"]["headers"] = headers::components();
@@ -178,7 +177,7 @@ fn components(document: &mut Value) {
     });
 }
 
-/// How much metadata may be (specification, Limits), wherever there is some.
+/// Adds the limits of metadata (specification, Limits) to every schema that has some.
 fn metadata(document: &mut Value) {
     let schemas = document["components"]["schemas"].as_object_mut().into_iter().flat_map(Map::values_mut);
     for metadata in schemas.filter_map(|schema| schema.pointer_mut("/properties/metadata")) {
@@ -200,8 +199,8 @@ fn operations(document: &mut Value) -> impl Iterator<Item = (String, &mut Map<St
         .filter_map(|(method, operation)| Some((method.clone(), operation.as_object_mut()?)))
 }
 
-/// HEAD is allowed wherever GET is (decisions 1): the same answers without their bodies. The document says so once, and names the
-/// operations whose answers tell more than that by their headers.
+/// Adds the HEAD operations of the specification: those whose responses carry X-Total-Count. Every other GET answers HEAD as well
+/// (`docs/decisions.md`, 365); the document says so once.
 fn head_operations(document: &mut Value) {
     let Some(paths) = document["paths"].as_object_mut() else { return };
     for path in paths.values_mut().filter_map(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! What the document shows as answers: real ones, recorded by the document's tests.
+//! Example responses: real ones, recorded by the document's tests.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::names::SCHEMAS;
 use super::operations;
 use super::refusals::EXAMPLES;
 
-/// A body for each operation that has one; `UPDATE_DOCUMENTS=1 cargo test --test it documents` records them anew where
-/// one is missing or does not fit any more.
+/// One response body per operation that has one. `UPDATE_DOCUMENTS=1 cargo test --test it documents` records those that are missing
+/// or no longer fit.
 const RECORDED: &str = include_str!("answers.json");
-/// Likewise, what each operation answers to faulty parameters.
+/// One response to invalid parameters per operation, recorded likewise.
 const REFUSED: &str = include_str!("refusals.json");
 
 pub(super) fn recorded() -> Value {
@@ -22,7 +22,7 @@ pub(super) fn refused() -> Value {
     serde_json::from_str(REFUSED).expect("refusals.json is JSON")
 }
 
-/// The operation's answer, at its success.
+/// Adds the recorded response to an operation's success status.
 pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
     let Some(body) = operation["operationId"].as_str().and_then(|id| recorded.get(id)).cloned() else {
         return;
@@ -35,7 +35,8 @@ pub(super) fn shown(operation: &mut Map<String, Value>, recorded: &Value) {
     }
 }
 
-/// A record is shown once, as it was made, and so is a page of a list: what reads one names that example, after its schema.
+/// Moves an example that several operations share to the components, named after its schema: a record as it was created, a page of a
+/// list.
 pub(super) fn shared(document: &mut Value) {
     let mut groups: BTreeMap<String, Vec<&mut Map<String, Value>>> = BTreeMap::new();
     for (method, operation) in operations(document) {
@@ -55,7 +56,7 @@ pub(super) fn shared(document: &mut Value) {
     }
     let mut shared = Map::new();
     for (schema, mut alike) in groups.into_iter().filter(|(_, alike)| alike.len() > 1) {
-        // The fullest: some lists below a record are empty.
+        // The longest example wins: some lists below a record are empty.
         let Some(fullest) =
             alike.iter().map(|json| json["example"].clone()).max_by_key(|shown| shown.to_string().len())
         else {

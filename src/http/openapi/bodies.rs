@@ -1,4 +1,4 @@
-//! Bodies of requests that no one struct reads: described here, read in parts by their endpoints.
+//! Schemas of request bodies that no single struct decodes: their endpoints read them in parts.
 
 use serde::Deserialize;
 use utoipa::ToSchema;

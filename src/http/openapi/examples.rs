@@ -1,4 +1,4 @@
-//! What the document shows as bodies of requests.
+//! Example request bodies.
 
 use entity::{
     AccountToken, AuthorisationToken, CardToken, ChargeToken, CustomerToken, DepositToken, DisputeToken,
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::forms::FORM;
 
-/// What a token in a path may look like, by the parameter's name.
+/// Returns an example of a path parameter, by its name.
 pub(super) fn token(parameter: &str) -> Option<String> {
     let id = EXAMPLE.parse::<ChargeToken>().ok()?.id();
     Some(match parameter {
@@ -41,7 +41,8 @@ pub(super) fn token(parameter: &str) -> Option<String> {
 
 const EXAMPLE: &str = "ch_AZqYv3rVcBKUQ1mHn7tKRw";
 
-/// Bodies that succeed with the keys of any account: as they stand, but for records and certificates, which are the account's.
+/// Adds example bodies that succeed with the keys of any account. Tokens of records and wallet certificates must be the account's
+/// own.
 pub(super) fn examples(operation: &mut Map<String, Value>) {
     let card = json!({
         "number": "4200000000000000", "expiry_month": 5, "expiry_year": 2030, "cvc": "123", "name": "Roland Robot",
@@ -128,7 +129,7 @@ pub(super) fn examples(operation: &mut Map<String, Value>) {
         Some("rotate_sandbox_webhook_key") => json!({ "grace": "2d" }),
         _ => return,
     };
-    // A form is the same, so it is shown once.
+    // The form has the same fields, so only JSON has an example.
     let content = operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut());
     for (_, body) in content.into_iter().flatten().filter(|(media, _)| media.as_str() != FORM) {
         body["example"] = example.clone();

@@ -1,4 +1,4 @@
-//! Bodies of requests: JSON first, which every generator of clients takes, and the same as a form.
+//! Request bodies: JSON first, because every client generator takes the first, then the same as a form.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use super::names::SCHEMAS;
 
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A body may be left out where nothing in it is required, and then it is not null. Nested fields of its form are written
-/// name[key], which the document calls deepObject. `forms` gets the name of the form's schema.
+/// Describes both bodies of an operation. A body without required fields is optional, not null. Nested form fields are written
+/// name\[key\], which OpenAPI calls deepObject. Adds the name of the form's schema to `forms`.
 pub(super) fn describe(operation: &mut Map<String, Value>, schemas: &Value, forms: &mut BTreeSet<String>) {
     let Some(body) = operation.get_mut("requestBody") else { return };
     let content = body["content"].as_object_mut();
@@ -41,16 +41,16 @@ fn is_object(schema: &Value) -> bool {
     text.contains("\"$ref\"") || text.contains("\"object\"")
 }
 
-/// The one alternative that is not null.
+/// Returns the one alternative that is not null.
 fn not_null(either: &[Value]) -> Option<Value> {
     let mut meant = either.iter().filter(|schema| schema["type"] != "null");
     let one = meant.next()?.clone();
     meant.next().is_none().then_some(one)
 }
 
-/// Form and JSON get a schema each: clients in Python choose how to send a body by its class, and one class for both they
-/// send as both. The form's is the one with the properties, because the generator of clients in Java leaves out what
-/// only forms refer to, and because two parts make what one alone would only rename.
+/// Gives form and JSON a schema each: Python clients choose the encoding by the class of the body, and would send one shared class as
+/// both. The form's schema holds the properties, because the Java generator leaves out schemas that only forms refer to, and because
+/// an `allOf` of one part would only rename it.
 pub(super) fn apart(schemas: &mut Value, forms: BTreeSet<String>) {
     for name in forms {
         let form = schemas[&name].take();

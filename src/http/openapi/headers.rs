@@ -1,17 +1,17 @@
-//! Headers of answers.
+//! Response headers.
 
 use serde_json::{Map, Value, json};
 
 use super::refusals;
 use crate::error::ErrorCode;
 
-/// On the answer to a request that was answered before.
+/// On the replayed response to a repeated request.
 pub(super) const REPLAYED: &str = "Idempotent-Replayed";
 const REQUEST_ID: &str = "X-Request-Id";
 const RETRY_AFTER: &str = "Retry-After";
 const AUTHENTICATE: &str = "WWW-Authenticate";
 
-/// What each of them says.
+/// Returns the description of each header.
 pub(super) fn components() -> Value {
     json!({
         component(REPLAYED): {
@@ -36,7 +36,7 @@ pub(super) fn components() -> Value {
     })
 }
 
-/// A request id at every answer; at a refusal, how it is overcome.
+/// Adds the request id to every response, and to a refusal the header that says how to overcome it.
 pub(super) fn headers(operation: &mut Map<String, Value>) {
     let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
     for (status, response) in responses.into_iter().flatten() {
@@ -51,7 +51,7 @@ pub(super) fn headers(operation: &mut Map<String, Value>) {
     }
 }
 
-/// Names a header at an answer, beside those that it has.
+/// Adds a header to a response.
 pub(super) fn name(response: &mut Value, header: &str) {
     response["headers"][header] = json!({ "$ref": format!("#/components/headers/{}", component(header)) });
 }

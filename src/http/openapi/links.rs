@@ -1,8 +1,8 @@
-//! Where an answer leads: what made a record names the operations that take its token.
+//! Links: an operation that creates a record names the operations that take the record's token.
 
 use serde_json::{Map, Value, json};
 
-/// From each 201 to every operation below the made record's own path, which holds one token.
+/// Adds links from each 201 to every operation below the new record's own path, which holds one token.
 pub(super) fn links(document: &mut Value) {
     let taking: Vec<_> = document["paths"]
         .as_object()
@@ -22,7 +22,7 @@ pub(super) fn links(document: &mut Value) {
     for (path, methods) in paths.into_iter().flat_map(|paths| paths.iter_mut()) {
         let made = methods.get_mut("post").and_then(|post| post["responses"].get_mut("201"));
         let Some(made) = made.filter(|made| made.get("content").is_some()) else { continue };
-        // What is made below another record has its own path at the root: /refunds, of a charge.
+        // A record created below another one has its own path at the root, as /refunds has.
         let own = path
             .rsplit_once('/')
             .map(|(above, noun)| if above.contains('{') { format!("/1/{noun}") } else { path.clone() });

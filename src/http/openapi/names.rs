@@ -1,8 +1,8 @@
-//! Names of schemas, as clients are to call their types, in the place of every copy.
+//! Schema names: what generated clients call their types, in place of every inlined copy.
 
 use serde_json::{Map, Value, json};
 
-/// utoipa writes the arguments of a generic in line. Where such a schema equals a named one, name it.
+/// Replaces inlined schemas by references: utoipa inlines the arguments of a generic type.
 pub(super) fn references(document: &mut Value) {
     let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
     let named: Vec<(String, Value)> = schemas
@@ -29,10 +29,10 @@ fn name_known(value: &mut Value, named: &[(String, Value)]) {
     each(value).for_each(|inner| name_known(inner, named));
 }
 
-/// Where schemas are.
+/// The path of named schemas.
 pub(super) const SCHEMAS: &str = "#/components/schemas/";
 
-/// `Envelope_Charge` is what the code calls a `ChargeResponse`.
+/// Renames the schemas of generic types: `Envelope_Charge` becomes `ChargeResponse`.
 pub(super) fn renamed(document: &mut Value) {
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         let mut named: Vec<_> =
@@ -44,7 +44,7 @@ pub(super) fn renamed(document: &mut Value) {
     alternatives(document);
 }
 
-/// One of several named schemas is only named: with a description beside its name, clients in TypeScript do not import it.
+/// Removes what stands beside the references of a `oneOf`: with a description there, TypeScript clients do not import the schema.
 fn alternatives(value: &mut Value) {
     if let Some(schemas) = value.get_mut("oneOf").and_then(Value::as_array_mut) {
         let is_named = |schema: &&mut Value| schema.get("$ref").is_some();
@@ -67,7 +67,7 @@ fn point_to_them(value: &mut Value) {
     each(value).for_each(point_to_them);
 }
 
-/// What the code calls otherwise than by the rules of `body`.
+/// Names that do not follow the rules of `body`.
 const BODIES: &[(&str, &str)] = &[
     ("AddedCard", "CustomerCardInput"),
     ("Capture", "ChargeCaptureInput"),
@@ -81,8 +81,8 @@ const BODIES: &[(&str, &str)] = &[
     ("Reactivation", "ReactivationInput"),
 ];
 
-/// What a request sends is an input, or changes: a client in Go makes a `Charge` by its function `NewCharge`, so no schema is
-/// called that.
+/// Returns the name of a request body: an input, or changes. A Go client creates a `Charge` by its function `NewCharge`, so no schema
+/// may have that name.
 fn body(name: &str) -> Option<String> {
     let known = BODIES.iter().find(|(code, _)| *code == name).map(|(_, body)| (*body).to_owned());
     known
@@ -92,7 +92,7 @@ fn body(name: &str) -> Option<String> {
 }
 
 fn said(name: &str) -> String {
-    // What clients in Java and TypeScript have already.
+    // Names that Java and TypeScript have already.
     let other = |noun: &str| if noun == "File" { "UploadedFile".to_owned() } else { noun.to_owned() };
     match name.split_once('_') {
         Some(("Envelope", noun)) => format!("{}Response", other(noun).replace("Vec_", "")),
@@ -107,7 +107,7 @@ fn said(name: &str) -> String {
     }
 }
 
-/// The values of an object or array; none of anything else.
+/// Returns the values of an object or array; nothing for any other value.
 fn each(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
     match value {
         Value::Object(fields) => Box::new(fields.values_mut()),

@@ -1,4 +1,4 @@
-//! Parameters beside the body: pages, searches, and the tokens in paths.
+//! Parameters besides the body: paging, search, and tokens in paths.
 
 use std::collections::HashMap;
 
@@ -41,10 +41,10 @@ pub struct SearchParameters {
     direction: Option<i32>,
 }
 
-/// The header of the sandbox.
+/// The header that forces an outcome in the sandbox.
 pub(super) const OUTCOME: &str = "Sandbox-Outcome";
 
-/// What the annotations of parameters cannot say.
+/// Adds to an operation's parameters what annotations cannot express.
 pub(super) fn described(operation: &mut Map<String, Value>) {
     let sorts = match operation["operationId"].as_str() {
         Some("search_charges") => charges::search::SORTS,
@@ -63,7 +63,7 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
                     parameter["example"] = token.into();
                 }
             }
-            // A header that may be left out is not null.
+            // An optional header is left out, never null.
             (Some("header"), _) => parameter["schema"] = json!({ "type": "string" }),
             (Some("query"), "query") if is_narrow => {
                 parameter["schema"]["minLength"] = QUERY_CHARACTERS_MIN.into();
@@ -78,7 +78,7 @@ pub(super) fn described(operation: &mut Map<String, Value>) {
     }
 }
 
-/// What several operations take alike stands once, under its name.
+/// Moves parameters that several operations share to the components.
 pub(super) fn shared(document: &mut Value) {
     let mut times: HashMap<String, u32> = HashMap::new();
     for parameter in inline(document) {
@@ -88,7 +88,7 @@ pub(super) fn shared(document: &mut Value) {
     for parameter in inline(document) {
         if times.get(&parameter.to_string()).is_some_and(|times| *times > 1) {
             let name = pascal(parameter["name"].as_str().unwrap_or_default());
-            // Of two that are called alike, the second stays where it is.
+            // Of two different parameters with one name, the second stays at its operation.
             let known = shared.entry(name.clone()).or_insert_with(|| parameter.clone());
             if known == parameter {
                 *parameter = json!({ "$ref": format!("#/components/parameters/{name}") });

@@ -1,11 +1,11 @@
-//! The document as a collection of requests (Postman 2.1, which Bruno and Insomnia read, too).
+//! The document as a collection of requests (Postman 2.1, which Bruno and Insomnia also read).
 
 use serde_json::{Map, Value, json};
 
 const SCHEMA: &str = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json";
 
-/// One folder a section, one request an operation, with the body that the document shows. `base_url` and `secret_key`
-/// are variables, and so is every token of a path.
+/// Returns one folder per section and one request per operation, with the document's example body. `base_url`, `secret_key` and every
+/// token in a path are variables.
 pub fn collection(document: &Value) -> Value {
     let mut folders: Map<String, Value> = Map::new();
     for (path, methods) in document["paths"].as_object().into_iter().flatten() {
@@ -39,7 +39,7 @@ fn request<'a>(document: &'a Value, path: &str, method: &str, operation: &'a Val
         Some(shared) => document.pointer(shared.trim_start_matches('#')).unwrap_or(parameter),
         None => parameter,
     };
-    // A key is new with every request: none is written down.
+    // Every request needs a new key, so none is stored.
     let parameters = || {
         let all = operation["parameters"].as_array().into_iter().flatten().map(resolved);
         all.filter(|parameter| parameter["name"] != "Idempotency-Key")
@@ -50,7 +50,7 @@ fn request<'a>(document: &'a Value, path: &str, method: &str, operation: &'a Val
             .map(|parameter| {
                 json!({
                     "key": parameter["name"], "value": parameter["example"], "description": parameter["description"],
-                    // Only what must be there is sent before somebody ticks it.
+                    // Optional parameters are disabled until the user enables them.
                     "disabled": parameter["required"] != true,
                 })
             })
@@ -82,7 +82,7 @@ fn request<'a>(document: &'a Value, path: &str, method: &str, operation: &'a Val
     json!({ "name": operation["summary"], "request": request })
 }
 
-/// The parts of an upload; `file` is chosen from a disk.
+/// Returns the parts of an upload; the user chooses `file`.
 fn upload(example: &Value) -> Vec<Value> {
     let parts = example.as_object().into_iter().flatten();
     parts

@@ -1,4 +1,4 @@
-//! Errors: every status of every operation with each of its codes by name, and what its body looks like.
+//! Errors: every status of every operation, with each of its codes and an example body.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorCode, Refusal};
 use crate::params::FieldErrors;
 use crate::services::{snapshots, transfers, webhook_endpoints};
 
-/// Errors that any operation may answer with, whatever it does.
+/// Errors that any operation may answer with.
 const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::BadRequest,
     ErrorCode::Unauthorized,
@@ -24,10 +24,10 @@ const EVERYWHERE: &[ErrorCode] = &[
     ErrorCode::GatewayTimeout,
 ];
 
-/// Where the bodies of refusals are that several operations answer with.
+/// The path of example bodies that several operations share.
 pub(super) const EXAMPLES: &str = "#/components/examples/";
 
-/// What changes something can be asked for once more without a second effect (decisions 2).
+/// Adds the Idempotency-Key, and its refusals, to an operation that changes something (`docs/decisions.md`, 66).
 pub(super) fn repeatable(operation: &mut Map<String, Value>) {
     let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == super::SANDBOX);
     let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
@@ -38,7 +38,7 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
         }
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
-    // What is kept under a key (decisions 2): answers of what changed something or reached the acquirer.
+    // Only responses that changed something or reached the acquirer are stored under a key.
     for (status, response) in responses.iter_mut() {
         let codes = named(status, response["description"].as_str().unwrap_or_default());
         let of_cards = status.as_str() < "500" && codes.iter().any(|code| is_decline(*code));
@@ -46,7 +46,7 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
             headers::name(response, REPLAYED);
         }
     }
-    // In live, of a merchant that is not active (decisions 10); there is no sandbox.
+    // For a merchant that is not active, in live; the sandbox exists only in test.
     if !in_sandbox {
         says(responses, ErrorCode::ApiUnavailable);
     }
@@ -54,7 +54,7 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
     says(responses, ErrorCode::IdempotencyKeyInUse);
 }
 
-/// Names one more code at its status, once.
+/// Adds a code to its status, unless it is there.
 fn says(responses: &mut Map<String, Value>, code: ErrorCode) {
     let response = responses.entry(code.status().to_string()).or_insert_with(|| json!({ "description": "" }));
     let said = response["description"].as_str().unwrap_or_default();
@@ -65,8 +65,8 @@ fn says(responses: &mut Map<String, Value>, code: ErrorCode) {
     response["description"] = if said.is_empty() { code.into() } else { format!("{said}, {code}").into() };
 }
 
-/// Every error has its body, and the errors of everywhere stand at every operation. `recorded` has the operation's answer to
-/// faulty parameters.
+/// Adds the example body of each error, and the errors of every operation. `recorded` is the operation's response to invalid
+/// parameters.
 pub(super) fn errors(operation: &mut Map<String, Value>, recorded: &Value) {
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
@@ -88,7 +88,7 @@ pub(super) fn errors(operation: &mut Map<String, Value>, recorded: &Value) {
     }
 }
 
-/// An operation's refusal: by its name where others answer the same.
+/// Returns the example of a refusal: a reference where other operations answer the same.
 fn shown(operation: &str, code: ErrorCode, recorded: &Value) -> Value {
     let shared = |name: String| json!({ "$ref": format!("{EXAMPLES}{name}") });
     if recorded["error"] == code.code() {
@@ -106,7 +106,7 @@ fn said(code: ErrorCode, error: &Error) -> Value {
     json!({ "summary": code.description(), "value": serde_json::to_value(error.body("0198c5e5")).unwrap_or_default() })
 }
 
-/// What one operation says in its own words, or without the charge that others name.
+/// Returns the body of a refusal that one operation words in its own way, or without the charge that others name.
 fn of_its_own(operation: &str, code: ErrorCode) -> Option<Error> {
     Some(match (operation, code) {
         ("create_transfer", ErrorCode::InsufficientServiceBalance) => {
@@ -127,7 +127,7 @@ fn of_its_own(operation: &str, code: ErrorCode) -> Option<Error> {
     })
 }
 
-/// The codes that a response's description names: "not_found", "gateway_error: nothing was charged".
+/// Returns the codes that a response's description lists: "not_found", "gateway_error: nothing was charged".
 pub(super) fn named(status: &str, description: &str) -> Vec<ErrorCode> {
     let words: Vec<_> = description.split([',', ':']).map(str::trim).collect();
     let meant = |code: &&ErrorCode| {
@@ -138,17 +138,17 @@ pub(super) fn named(status: &str, description: &str) -> Vec<ErrorCode> {
     ErrorCode::ALL.iter().filter(meant).copied().collect()
 }
 
-/// Of the two codes that are spelled alike, a subscription's has a body of its own.
+/// Two error codes are spelled alike; a subscription's has a body of its own.
 fn example_name(code: ErrorCode) -> &'static str {
     if code == ErrorCode::InvalidSubscription { "invalid_subscription" } else { code.code() }
 }
 
-/// The same of an authorisation, where a charge's names the charge.
+/// The refusal of an authorisation, where a charge's names the charge.
 fn authorisation_example(code: ErrorCode) -> String {
     format!("authorisation_{}", example_name(code))
 }
 
-/// The bodies to which the errors of all operations refer, as the code makes them.
+/// Returns the shared example bodies, made by the code that answers with them.
 fn bodies() -> Map<String, Value> {
     let mut bodies = Map::new();
     for code in ErrorCode::ALL {
@@ -168,7 +168,7 @@ fn is_decline(code: ErrorCode) -> bool {
     FailureCode::ALL.iter().any(|failure| ErrorCode::from(*failure) == code)
 }
 
-/// Whether its body names the charge or authorisation.
+/// Tells whether the body of this code names the charge or authorisation.
 fn is_about_payment(code: ErrorCode) -> bool {
     let of_states = [
         ErrorCode::AuthorisationExpired,
@@ -203,7 +203,7 @@ fn example(code: ErrorCode) -> Error {
     }
 }
 
-/// What several operations answer alike stands once, under the names of its codes.
+/// Moves error responses that several operations share to the components, named after their codes.
 pub(super) fn shared(document: &mut Value) {
     let mut times: HashMap<String, u32> = HashMap::new();
     for response in refusals(document) {
@@ -213,7 +213,7 @@ pub(super) fn shared(document: &mut Value) {
     for response in refusals(document) {
         if times.get(&response.to_string()).is_some_and(|times| *times > 1) {
             let name = response_name(response);
-            // Said in other words of another operation: that one is shown where it is.
+            // A response of the same name with another text stays at its operation.
             let known = shared.entry(name.clone()).or_insert_with(|| response.clone());
             if known == response {
                 *response = json!({ "$ref": format!("#/components/responses/{name}") });
@@ -233,7 +233,7 @@ fn refusals(document: &mut Value) -> impl Iterator<Item = &mut Value> {
         .filter(|response| response.pointer("/content/application~1json/examples").is_some())
 }
 
-/// `NotFound`; `RepeatableNotFound` where the request may carry an Idempotency-Key; `...OrOthers` after three codes.
+/// Returns the name: `NotFound`; `RepeatableNotFound` where the request may carry an Idempotency-Key; `...OrOthers` after three codes.
 fn response_name(response: &Value) -> String {
     let examples = response["content"]["application/json"]["examples"].as_object();
     let known = |example: &Value| example["$ref"].as_str().map(|name| name.rsplit('/').next().map(pascal));

@@ -1,12 +1,12 @@
-//! What this server sends by itself: the document's `webhooks`.
+//! The document's `webhooks`: the requests that this server sends.
 
 use entity::event::EventType;
 use serde_json::{Value, json};
 
-/// The section of its own, because clients would get a file for it in the place of that of `Webhooks`.
+/// A tag of its own: with the tag `Webhooks`, generators would overwrite that section's file.
 pub(super) const TAG: &str = "Webhook requests";
 
-/// The request that every webhook endpoint gets for every event.
+/// Returns the request that every webhook endpoint gets for every event.
 pub fn section() -> Value {
     let header = |name: &str, description: &str, example: &str| {
         json!({

@@ -1,11 +1,11 @@
-//! The document as YAML. What fits into a line stands in one, and so do examples, whatever their length: what is said of an
-//! operation can be seen at once.
+//! The document as YAML. A value that fits on one line is written on one line, and so is every example, whatever its length: a reader
+//! sees an operation at once.
 
 use serde_json::{Map, Value};
 
-/// In characters, but for examples.
+/// The longest line, in characters, except for examples.
 const LINE_MAX: usize = 240;
-/// Their values stand in a line each.
+/// Keys whose value is written on one line.
 const EXAMPLES: [&str; 2] = ["example", "value"];
 
 pub(super) fn written(document: &Value) -> String {
@@ -29,7 +29,7 @@ fn spaces(out: &mut String, indent: usize) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// A value behind its name or dash, and the end of the line. What does not fit begins on the next one, a space further in.
+/// Writes a value after its name or dash, and ends the line. A value that does not fit starts on the next line, indented by one space.
 fn after(out: &mut String, value: &Value, indent: usize, is_example: bool) {
     let line = line(value);
     let before = out.len() - out.rfind('\n').map_or(0, |end| end + 1);
@@ -73,7 +73,7 @@ fn line(value: &Value) -> String {
     }
 }
 
-/// Whether a text of several lines reads the same as a block.
+/// Tells whether a text of several lines reads the same as a block.
 fn is_block(said: &str) -> bool {
     let is_odd = |line: &str| line.ends_with(' ') || line.contains(|letter: char| letter.is_control());
     said.contains('\n')
@@ -82,9 +82,9 @@ fn is_block(said: &str) -> bool {
         && !said.split('\n').any(is_odd)
 }
 
-/// A text without quotes where no reader of YAML, of 1.1 neither, takes it for something else; else as JSON, which is YAML.
+/// Returns a text without quotes where every reader of YAML 1.1 and 1.2 takes it for a string, and as JSON, which is YAML, elsewhere.
 fn text(said: &str, in_line: bool) -> String {
-    // Other types in YAML 1.1, in any letter case.
+    // Values of other types in YAML 1.1, in any letter case.
     const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let is_harmless = |letter: char| {
         letter.is_ascii_alphanumeric()
@@ -92,7 +92,7 @@ fn text(said: &str, in_line: bool) -> String {
             || (!in_line && ",'`{}".contains(letter))
     };
     let begins_well = said.starts_with(|letter: char| letter.is_ascii_alphabetic() || "_$/".contains(letter));
-    // 3.1.0 is no number.
+    // 3.1.0 is not a number.
     let is_version = said.split('.').count() > 2
         && said.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     let is_plain = (begins_well || is_version) && !said.ends_with(' ') && said.chars().all(is_harmless);
