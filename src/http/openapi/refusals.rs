@@ -27,7 +27,7 @@ const EVERYWHERE: &[ErrorCode] = &[
 /// The path of example bodies that several operations share.
 pub(super) const EXAMPLES: &str = "#/components/examples/";
 
-/// Adds the Idempotency-Key, and its refusals, to an operation that changes something (`docs/decisions.md`, 66).
+/// Adds the Idempotency-Key, and its refusals, to an operation that changes something (`docs/decisions.md`, 63).
 pub(super) fn repeatable(operation: &mut Map<String, Value>) {
     let in_sandbox = operation.get("tags").is_some_and(|tags| tags[0] == super::SANDBOX);
     let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
@@ -38,7 +38,7 @@ pub(super) fn repeatable(operation: &mut Map<String, Value>) {
         }
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };
-    // Only responses that changed something or reached the acquirer are stored under a key.
+    // Only responses that changed something or reached the acquirer are stored under a key (`docs/decisions.md`, 65).
     for (status, response) in responses.iter_mut() {
         let codes = named(status, response["description"].as_str().unwrap_or_default());
         let of_cards = status.as_str() < "500" && codes.iter().any(|code| is_decline(*code));
