@@ -44,7 +44,7 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Of two concurrent rotations, the second ends the keys of the first.
+    /// Records the rotation. Of two concurrent ones, the second ends the keys of the first.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         settings::held(tx, self.account).await?;
         let later = Condition::any().add(Column::ValidUntil.is_null()).add(Column::ValidUntil.gt(self.until));

@@ -263,7 +263,7 @@ fn key_row(
     }
 }
 
-/// The associated data that binds a sealed key to its account and kind.
+/// Returns the associated data that binds a sealed key to its account and kind.
 fn key_context(account: AccountToken, kind: KeyKind) -> Vec<u8> {
     format!("{kind:?} API key of {account}").into_bytes()
 }

@@ -44,7 +44,7 @@ struct CloseAccountUnit {
 }
 
 impl CloseAccountUnit {
-    /// Of concurrent units, one closes it.
+    /// Closes the account; of concurrent units, one succeeds.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         let by_maker = Column::MadeBy.eq(self.by);
         let by_itself = Condition::all().add(Column::Id.eq(self.by)).add(Column::MadeBy.is_not_null());
@@ -95,12 +95,13 @@ async fn merchants(tx: &Tx, partner: AccountToken, wall: Timestamp) -> Result<Ve
     Ok(open)
 }
 
-/// The error for missing records of a deleted account: a request or worker that still acts for it has no valid key.
+/// Returns the error for missing records of a deleted account: a request or worker that still acts for it has no valid
+/// key.
 pub fn deleted() -> Error {
     ErrorCode::Unauthorized.into()
 }
 
-/// Whether work failed because the account is deleted. Workers use no keys, so no other cause is possible.
+/// Returns whether work failed because the account is deleted. Workers use no keys, so no other cause is possible.
 pub fn is_deleted(error: &Error) -> bool {
     error.code() == ErrorCode::Unauthorized
 }
