@@ -127,7 +127,7 @@ pub async fn number(ctx: &Context, row: &bank_account::Model) -> Result<Secret, 
     Ok(number.into())
 }
 
-/// The associated data that binds a ciphertext to its row.
+/// Returns the associated data that binds a ciphertext to its row.
 fn context(account: AccountToken, id: BankAccountToken) -> Vec<u8> {
     format!("account number of {id} of {account}").into_bytes()
 }
@@ -148,7 +148,7 @@ fn masked(number: &str) -> String {
     number.chars().enumerate().map(|(n, digit)| if n < hidden { 'X' } else { digit }).collect()
 }
 
-/// Whether the bank returns payments to it: it does for account numbers that end in 999.
+/// Returns whether the bank returns payments to it: it does for account numbers that end in 999.
 pub fn sends_back(row: &bank_account::Model) -> bool {
     row.number.ends_with("999")
 }
