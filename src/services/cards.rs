@@ -27,7 +27,7 @@ use crate::views;
 
 /// Stores a card in exchange for a single-use token.
 ///
-/// Refusals: `service_unavailable` if the acquirer does not answer what it knows of the number; `invalid_resource`.
+/// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`.
 pub async fn store(
     ctx: &Context,
     account: &Account,
@@ -63,7 +63,7 @@ pub async fn find(ctx: &Context, account: &Account, id: CardToken) -> Result<Opt
     Ok(row.filter(|row| row.state != CardState::Unused || row.expires_at.is_some_and(|at| at > account.now)))
 }
 
-/// Whether a card has expired, by year and month: it is valid until the end of its last month.
+/// Returns whether a card has expired, by year and month: it is valid until the end of its last month.
 pub fn has_expired(expiry: (i32, u32), now: Timestamp) -> bool {
     expiry < now.year_and_month()
 }
@@ -167,7 +167,7 @@ enum Kept {
     Network,
 }
 
-/// The associated data that binds a ciphertext to its row.
+/// Returns the associated data that binds a ciphertext to its row.
 fn context(row: &card::Model, what: Kept) -> Vec<u8> {
     format!("{what:?} of {} of {}", row.id, row.account_id).into_bytes()
 }

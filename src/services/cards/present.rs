@@ -38,7 +38,7 @@ const CRYPTOGRAM_3DS: &str = "cryptogram_3ds";
 /// Checks a card's parameters, whose names begin with `at`, and makes its row: unused, without ciphertexts. `None`
 /// means that `faults` has the reason.
 ///
-/// Refusals: `service_unavailable` if the acquirer does not answer what it knows of the number.
+/// Refusals: `service_unavailable` if the acquirer does not return the number's details.
 pub async fn present(
     ctx: &Context,
     account: &Account,
