@@ -101,8 +101,8 @@ pub(super) async fn within_time<T>(
     answer
 }
 
-/// Whether a call whose intent may be recovered after `settle_after` may still start: soon after the intent or not at
-/// all, so that no worker recovers a payment that is still being made.
+/// Returns whether a call whose intent may be recovered after `settle_after` may still start: soon after the intent or
+/// not at all, so that no worker recovers a payment that is still being made.
 fn may_start(now: Timestamp, settle_after: Option<Timestamp>) -> bool {
     let latest = SETTLE_AFTER.millis() - ACQUIRER_CALL_START.millis();
     settle_after.is_some_and(|settle| (settle - now).millis() >= latest)

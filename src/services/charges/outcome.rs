@@ -263,7 +263,7 @@ fn after(outcome: &RecordOutcomeUnit) -> charge::Model {
     row
 }
 
-/// Compare-and-set on state and attempt: a late first attempt loses against its successor.
+/// Writes the outcome by compare-and-set on state and attempt: a late first attempt loses against its successor.
 async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<bool, Error> {
     let update = compare_with_seen(seen)
         .col_expr(Column::State, word(row.state))

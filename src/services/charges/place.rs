@@ -15,7 +15,7 @@ use crate::services::payer::{self, PaymentMethodParams};
 
 /// Checks the parameters and makes an order of them.
 ///
-/// Refusals, first match wins: `service_unavailable` if the acquirer does not answer what it knows of the number or the
+/// Refusals, first match wins: `service_unavailable` if the acquirer does not return the details of the number or the
 /// currency, `invalid_resource`, `token_already_used`.
 pub(in crate::services) async fn place(
     ctx: &Context,

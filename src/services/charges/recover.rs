@@ -1,6 +1,6 @@
 //! Recovers calls with an unknown outcome: the acquirer did not answer, or the process died (`docs/decisions.md`, 134,
-//! 135 and 146). A creation that the client was told to be not charged is reversed; a capture or void that the acquirer
-//! did is completed, one that it did not goes back.
+//! 135 and 146). A creation reported to the client as not charged is reversed; a capture or void that the acquirer did
+//! is completed, one that it did not goes back.
 
 use entity::charge::{self, ChargeState, Column, Origin};
 use entity::{FailureCode, Owned, Timestamp};

@@ -145,7 +145,7 @@ impl ExactMatches {
         Self { values, currency: Currency::parse(query) }
     }
 
-    /// Whether indexes find every match. A currency has many charges or none.
+    /// Returns whether indexes find every match. A currency has many charges or none.
     fn by_index(&self) -> bool {
         self.currency.is_none()
     }
@@ -157,12 +157,12 @@ impl ExactMatches {
     }
 }
 
-/// Whether the trigram index can find the query: it needs three characters; shorter queries scan the account.
+/// Returns whether the trigram index can find the query: it needs three characters; shorter queries scan the account.
 fn has_trigrams(query: &str) -> bool {
     query.chars().count() >= 3
 }
 
-/// For SQLite: returns the ids from the word table and from the charges' own indexes, with duplicates; one condition
+/// Returns, for SQLite, the ids from the word table and from the charges' own indexes, with duplicates; one condition
 /// with OR would scan the whole account.
 fn ids(account: AccountToken, words: &str, exactly: &ExactMatches) -> SelectStatement {
     let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
