@@ -1,4 +1,4 @@
-//! Cards: storing them, and the one use of their tokens (specification, Cards; decisions 4).
+//! Cards: stores them and spends their single-use tokens (specification, Cards; `docs/decisions.md`, 102 and 107).
 
 mod expiry;
 mod present;
@@ -25,9 +25,9 @@ use crate::sensitive::secret::Secret;
 use crate::store::Tx;
 use crate::views;
 
-/// Store a card in exchange for a single-use token.
+/// Stores a card in exchange for a single-use token.
 ///
-/// Refusals: `service_unavailable` where the acquirer does not say what it knows of the number; `invalid_resource`.
+/// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`.
 pub async fn store(
     ctx: &Context,
     account: &Account,
@@ -47,9 +47,9 @@ pub async fn store(
     unit.await
 }
 
-/// One card.
+/// Returns one card.
 ///
-/// Refusals: `not_found`, an unused token that has expired included.
+/// Refusals: `not_found`, also for an unused token that has expired.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::card::Card, Error> {
     let id = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = find(ctx, account, id).await?.ok_or(ErrorCode::NotFound)?;
@@ -57,19 +57,18 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views
     Ok(views::card::Card::new(row, primary))
 }
 
-/// A card that is still there for this account: an unused one whose time is over is not, whether or not a
-/// worker has erased it yet.
+/// Finds an account's card. An unused one that has expired is not found, even before a worker erases it.
 pub async fn find(ctx: &Context, account: &Account, id: CardToken) -> Result<Option<card::Model>, Error> {
     let row = card::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
     Ok(row.filter(|row| row.state != CardState::Unused || row.expires_at.is_some_and(|at| at > account.now)))
 }
 
-/// Whether a card is no longer good, by its year and month: the whole of its last month it is.
+/// Returns whether a card has expired, by year and month: it is valid until the end of its last month.
 pub fn has_expired(expiry: (i32, u32), now: Timestamp) -> bool {
     expiry < now.year_and_month()
 }
 
-/// The primary card of the customer that the card belongs to.
+/// Returns the primary card of the card's customer.
 pub async fn primary_beside(
     ctx: &Context,
     account: &Account,
@@ -83,7 +82,7 @@ pub async fn primary_beside(
     Ok(row.map(|row| row.primary_card_id))
 }
 
-/// The row with all that it pays by encrypted.
+/// Returns the row with its credentials encrypted.
 pub fn seal(ctx: &Context, card: ValidatedCard) -> card::Model {
     let ValidatedCard { mut row, digits } = card;
     let data_keys = ctx.vault.data_keys();
@@ -98,8 +97,8 @@ pub fn seal(ctx: &Context, card: ValidatedCard) -> card::Model {
     row
 }
 
-/// A copy of a card for a payment that waits, with its digits encrypted: whatever becomes of the card itself. Nobody gets
-/// its token.
+/// Copies a card for a pending payment, with its credentials encrypted, so that the payment does not depend on the card
+/// itself. The copy's token is never shown.
 pub fn copy(ctx: &Context, card: &card::Model, digits: CardCredentials) -> card::Model {
     let row = card::Model {
         id: ctx.ids.token(),
@@ -111,14 +110,14 @@ pub fn copy(ctx: &Context, card: &card::Model, digits: CardCredentials) -> card:
     seal(ctx, ValidatedCard { row, digits })
 }
 
-/// The row of a token that may be used once within a month.
+/// Returns the row of a token that may be used once within a month.
 pub fn single_use(ctx: &Context, account: &Account, card: ValidatedCard) -> card::Model {
     let mut row = seal(ctx, card);
     row.expires_at = Some(account.now.plus_months(CARD_TOKEN_LIFETIME_MONTHS));
     row
 }
 
-/// What a stored card pays by; cvc and proof are there until its first use.
+/// Decrypts a stored card's credentials; cvc and proof exist until its first use.
 pub async fn unseal(ctx: &Context, row: &card::Model) -> Result<CardCredentials, Error> {
     let open = async |sealed: &Option<Vec<u8>>, what| {
         let Some(sealed) = sealed else { return Ok(None) };
@@ -150,7 +149,7 @@ impl SealedTable for card::Entity {
     }
 }
 
-/// The indicator, a line end, the cryptogram.
+/// Returns the indicator, a line end and the cryptogram.
 fn spelled(network: &NetworkProof) -> Zeroizing<Vec<u8>> {
     let eci = network.eci.as_deref().unwrap_or_default();
     Zeroizing::new([eci, "\n", network.cryptogram.expose()].concat().into_bytes())
@@ -168,30 +167,31 @@ enum Kept {
     Network,
 }
 
-/// A ciphertext opens only in its own row.
+/// Returns the associated data that binds a ciphertext to its row.
 fn context(row: &card::Model, what: Kept) -> Vec<u8> {
     format!("{what:?} of {} of {}", row.id, row.account_id).into_bytes()
 }
 
-/// Hold an unused token for an attempt. False where it is not unused any more, or has expired.
+/// Reserves an unused token for an attempt. Returns false if it was used or has expired.
 pub async fn reserve(tx: &Tx, account: AccountToken, id: CardToken, now: Timestamp) -> Result<bool, Error> {
     let unused = from(account, id, CardState::Unused).filter(Column::ExpiresAt.gt(now));
     Ok(tx.compare_and_set(unused.col_expr(Column::State, state(CardState::Reserved))).await?)
 }
 
-/// The acquirer has answered: the token is spent and its digits go.
+/// Spends the token and erases its credentials: the acquirer has answered.
 pub async fn consume(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
     let spent = erased(from(account, id, CardState::Reserved));
     Ok(tx.defer_update(spent.col_expr(Column::State, state(CardState::Used))).await?)
 }
 
-/// Nothing was charged: the token may be used after all.
+/// Makes the token usable again: nothing was charged.
 pub async fn release(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
     let free = from(account, id, CardState::Reserved).col_expr(Column::State, state(CardState::Unused));
     Ok(tx.defer_update(free).await?)
 }
 
-/// Give an unused token to a customer. It keeps its number, never its cvc nor a wallet's proof. False as for [`reserve`].
+/// Attaches an unused token to a customer. It keeps its number, never its cvc nor a wallet's proof. Returns false as
+/// [`reserve`] does.
 pub async fn attach(
     tx: &Tx,
     account: AccountToken,
@@ -209,7 +209,7 @@ pub async fn attach(
     Ok(tx.compare_and_set(attached).await?)
 }
 
-/// Delete a customer's card, or all of them. A subscription that named one falls back to the primary card (decisions 6).
+/// Deletes a customer's card, or all of them. A subscription that named a deleted card falls back to the primary card.
 pub async fn delete_of_customer(
     tx: &Tx,
     account: AccountToken,
@@ -236,13 +236,13 @@ pub async fn delete_of_customer(
     Ok(gone)
 }
 
-/// Delete the copy of a payment that waits no more.
+/// Deletes the copy that a pending payment no longer needs.
 pub async fn delete_copy(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
     let copy = card::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(id));
     Ok(tx.defer_update(copy).await?)
 }
 
-/// A card inside a unit of work.
+/// Reads a card inside a unit of work.
 pub async fn in_unit(
     db: &impl ConnectionTrait,
     account: AccountToken,

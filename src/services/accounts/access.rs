@@ -1,21 +1,22 @@
-//! What the keys of an account may do by what the operator has decided about it (decisions 10).
+//! The access of an account's keys, by the status that the operator has given it (`docs/decisions.md`, 72).
 
 use entity::merchant::MerchantStatus;
 
 use crate::config::Environment;
 
-/// What keys may do.
+/// The operations that an account's keys may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Everything.
+    /// Reads and writes.
     Full,
-    /// Read.
+    /// Reads only.
     Reading,
-    /// Nothing.
+    /// No operation.
     None,
 }
 
-/// The table. In test everything works, so that a merchant can be tried out before anybody decides.
+/// Returns the access for a status. In test everything works, so that a merchant can be tried out before the operator
+/// decides.
 pub const fn access(environment: Environment, status: MerchantStatus) -> Access {
     match (environment, status) {
         (Environment::Test, _) | (Environment::Live, MerchantStatus::Active) => Access::Full,

@@ -1,5 +1,5 @@
-//! The row of the account that asks: every request reads it, so it is read in the order of its columns, and together with
-//! the record that is asked for, where there is one that is asked for most.
+//! Reads the row of the calling account. Every request reads it, so its columns are read by position, and together with
+//! the requested record where one kind of record is requested most.
 
 use entity::{AccountToken, account};
 use sea_orm::sea_query::SelectStatement;
@@ -43,29 +43,29 @@ impl FromColumns for AccountRow {
     }
 }
 
-/// One of an account's records that a single statement finds together with the account.
+/// A record of an account that one statement reads together with the account.
 pub trait AccountJoin: Sized + Send + Sync {
-    /// What is read of it.
+    /// The columns read from the record.
     type Record: FromColumns;
 
-    /// The one that a token in a path names; none, where no record bears such a token.
+    /// Parses the token in a path; `None` if no record of this kind has such a token.
     fn named(token: &str) -> Option<Self>;
 
-    /// The text of the statement that finds both.
+    /// Returns the cached text of the statement that reads both.
     fn worded() -> &'static CachedStatement;
 
-    /// Join it to the account that a statement finds. Its columns follow those of the account, and begin with whether it is
+    /// Joins the record to the account of `statement`. The record's columns follow the account's and begin with
     /// [`IS_PRESENT`].
     fn join(&self, account: AccountToken, statement: &mut SelectStatement);
 
-    /// The values that the statement says of it, in their order.
+    /// Returns the parameters of the statement, in order.
     fn values(&self, account: AccountToken) -> Vec<Value>;
 }
 
-/// Whether a record is there.
+/// The column that says whether the joined record exists.
 pub const IS_PRESENT: &str = "there";
 
-/// An account's whole row, and the record beside it if it is there.
+/// An account's whole row and its joined record, if that exists.
 pub struct AccountWith<R>(pub account::Model, pub Option<R>);
 
 impl<R: FromColumns> FromColumns for AccountWith<R> {

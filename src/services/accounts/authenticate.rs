@@ -1,4 +1,4 @@
-//! The accounts that keys open.
+//! Finds the account of an API key.
 
 use entity::api_key::KeyKind;
 use entity::{AccountToken, account, api_key, idempotency_key};
@@ -16,18 +16,18 @@ use crate::services::idempotency::claim;
 use crate::store::CachedStatement;
 use crate::vault::{Purpose, Vault};
 
-/// A key and the account it opens.
+/// An API key's account.
 #[derive(Debug)]
 pub struct AuthenticatedAccount {
-    /// The account.
+    /// The account that the key belongs to.
     pub account: Account,
-    /// What the key may do.
+    /// The kind of the key, which decides what it may do.
     pub kind: KeyKind,
-    /// Whether the Idempotency-Key that the request carries was claimed before.
+    /// Whether the request's Idempotency-Key was claimed before.
     pub claimed: bool,
 }
 
-/// The account that a key opens, and what is known of the Idempotency-Key beside it: one statement finds both.
+/// Authenticates a key and checks whether the Idempotency-Key is claimed, in one statement.
 ///
 /// Refusals: unauthorized.
 pub async fn authenticate(
@@ -46,7 +46,7 @@ pub async fn authenticate(
     Ok(opened)
 }
 
-/// The account that a key opens, and the record of it that is asked for: one statement finds both.
+/// Authenticates a key and reads the requested record, in one statement.
 ///
 /// Refusals: unauthorized.
 pub async fn authenticate_and_find<B: AccountJoin>(
@@ -65,7 +65,7 @@ pub async fn authenticate_and_find<B: AccountJoin>(
     Ok((opened, record))
 }
 
-/// [`authenticate`], for who has kept of the key no more than what it is stored as.
+/// Authenticates like [`authenticate`], for callers that have only the key's hash.
 ///
 /// Refusals: unauthorized.
 pub async fn authenticate_hashed(ctx: &Context, hash: [u8; 32]) -> Result<AuthenticatedAccount, Error> {
@@ -73,7 +73,7 @@ pub async fn authenticate_hashed(ctx: &Context, hash: [u8; 32]) -> Result<Authen
     opened(ctx, entry, alone(ctx, entry.account).await?, false)
 }
 
-/// The record, for who has opened its account before.
+/// Reads the requested record for a caller that has authenticated before.
 pub async fn beside<B: AccountJoin>(
     ctx: &Context,
     account: AccountToken,
@@ -82,12 +82,12 @@ pub async fn beside<B: AccountJoin>(
     Ok(both(ctx, account, asked).await?.and_then(|AccountWith(_, record)| record))
 }
 
-/// What a key is stored as.
+/// Returns the hash under which a key is stored.
 pub fn key_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
     vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()])
 }
 
-/// What the key is for, looked up or remembered, if it is valid by the wall clock.
+/// Returns the cached or stored entry of a key that is valid by the wall clock.
 async fn known(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
     let entry = if let Some(entry) = ctx.keys.get(&hash).await {
         entry
@@ -104,7 +104,7 @@ async fn known(ctx: &Context, hash: [u8; 32]) -> Result<KeyEntry, Error> {
 
 async fn look_up(ctx: &Context, hash: &[u8; 32]) -> Result<Option<KeyEntry>, Error> {
     let row = api_key::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
-    // The index found it by parts of the hash; the whole is compared in constant time.
+    // The index found the row by parts of the hash; the whole hash is compared in constant time.
     let row = row.filter(|row| row.hash.as_slice().ct_eq(hash).into());
     Ok(row.map(|row| KeyEntry { account: row.account_id, kind: row.kind, valid_until: row.valid_until }))
 }
@@ -145,7 +145,7 @@ async fn both<B: AccountJoin>(
     Ok(B::worded().one(ctx.store.read(), values, word).await?)
 }
 
-/// The key may be remembered longer than its account is there.
+/// Builds the result. A cached key may outlive its account.
 fn opened(
     ctx: &Context,
     entry: KeyEntry,

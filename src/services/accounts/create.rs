@@ -1,4 +1,4 @@
-//! An account that an operator makes: in live the only way to the first one (decisions 14).
+//! Creates accounts for the operator: in live the only way to the first one (`docs/decisions.md`, 317).
 
 use entity::account::TransfersSchedule;
 use entity::api_key::KeyKind;
@@ -20,7 +20,7 @@ use crate::services::context::{Account, Context};
 use crate::store::Tx;
 use crate::views::account::AccountKeys;
 
-/// What is asked, with every fault that can be seen without a database.
+/// Returns the validated parameters, or every fault that can be found without a database.
 pub fn checked(mut params: Params<Asked>) -> Result<Asked, FieldErrors> {
     if let Some(given) = &params.value.bank_account {
         bank_accounts::check(given, BANK_ACCOUNT, &mut params.faults);
@@ -30,11 +30,11 @@ pub fn checked(mut params: Params<Asked>) -> Result<Asked, FieldErrors> {
 
 const BANK_ACCOUNT: &str = "bank_account.";
 
-/// Make an account. In test it opens as those of the sandbox do, with money and a bank account to try payouts with, and
-/// the first one of a database is the one whose keys a server prints; in live it opens with nothing, and is paid out
-/// every day.
+/// Creates an account. In test it opens like a sandbox account, with money and a bank account for trying payouts, and
+/// the first one of a database is the one whose keys the server prints. In live it opens with nothing and a daily
+/// payout schedule.
 ///
-/// Refusals: `invalid_resource`, where a key is somebody's already.
+/// Refusals: `invalid_resource` if a key already belongs to an account.
 pub async fn create(
     ctx: &Context,
     environment: Environment,

@@ -1,4 +1,4 @@
-//! What the sandbox orders of an account's acquirer, call by call (decisions 12).
+//! Faults that a sandbox account injects into its acquirer calls (`docs/decisions.md`, 272).
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::params::{FieldErrors, non_blank};
 use crate::services::context::Account;
 use crate::store::Tx;
 
-/// The header that orders the outcome of one attempt.
+/// The header that forces the outcome of one attempt.
 const HEADER: &str = "Sandbox-Outcome";
 
-/// The outcome that a `Sandbox-Outcome` header orders; an unknown word is a fault.
+/// Parses the outcome from a `Sandbox-Outcome` header; an unknown word is a fault.
 pub fn parse_sandbox_outcome(word: Option<&str>, faults: &mut FieldErrors) -> Option<SimulatedOutcome> {
     let word = non_blank(word)?;
     let outcome = SimulatedOutcome::from_sandbox_word(word);
@@ -27,7 +27,7 @@ pub fn parse_sandbox_outcome(word: Option<&str>, faults: &mut FieldErrors) -> Op
     outcome
 }
 
-/// The faults that an account has ordered; none where it never has.
+/// Returns the account's configured faults, or the default.
 pub fn of(account: &account::Model) -> Result<AcquirerFaults, Error> {
     Ok(match &account.acquirer_faults {
         Some(faults) => serde_json::from_str(faults.as_str())?,
@@ -35,17 +35,17 @@ pub fn of(account: &account::Model) -> Result<AcquirerFaults, Error> {
     })
 }
 
-/// How one call fares.
+/// The injected outcome and latency of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FaultPlan {
-    /// What becomes of it.
+    /// The forced outcome, if any.
     pub outcome: Option<SimulatedOutcome>,
-    /// How much later its answer comes.
+    /// The delay added to the answer.
     latency: Duration,
 }
 
-/// RandomStream how the account's next call fares, in the unit that records the intent to make it. It costs a statement where
-/// chance decides, and nothing elsewhere.
+/// Draws the faults of the account's next call, in the unit that records its intent. Costs a statement only if a fault
+/// rate is set.
 pub async fn draw(tx: &Tx, account: &Account) -> Result<FaultPlan, Error> {
     let faults = of(account.settings())?;
     let chance_decides = !faults.gateway_error_rate.is_none() || !faults.drop_rate.is_none();
@@ -54,7 +54,7 @@ pub async fn draw(tx: &Tx, account: &Account) -> Result<FaultPlan, Error> {
     Ok(FaultPlan { outcome: drawn(&faults, call), latency })
 }
 
-/// The number of the call, from 1: of many at once, each gets its own.
+/// Returns the number of the call, from 1; concurrent calls each get their own.
 async fn counted(tx: &Tx, account: AccountToken) -> Result<i64, Error> {
     let count = account::Entity::update_many()
         .col_expr(Column::AcquirerCalls, Expr::col(Column::AcquirerCalls).add(1))
@@ -63,7 +63,8 @@ async fn counted(tx: &Tx, account: AccountToken) -> Result<i64, Error> {
     Ok(counted.first().map_or(0, |account| account.acquirer_calls))
 }
 
-/// What becomes of the n-th call. The line fails before the issuer is asked, so its faults go before a decline.
+/// Returns the outcome of the n-th call. The connection fails before the issuer is asked, so its faults precede a
+/// decline.
 fn drawn(faults: &AcquirerFaults, call: i64) -> Option<SimulatedOutcome> {
     let digest = Sha256::digest(format!("{}:{call}", faults.seed));
     let mut rolls = digest.chunks_exact(8).map(roll);
@@ -77,14 +78,14 @@ fn drawn(faults: &AcquirerFaults, call: i64) -> Option<SimulatedOutcome> {
     }
 }
 
-/// 0 to 999,999.
+/// Returns a number from 0 to 999,999.
 fn roll(bytes: &[u8]) -> u32 {
     let number = bytes.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     u32::try_from(number % u64::from(entity::Probability::ONE)).unwrap_or_default()
 }
 
 impl FaultPlan {
-    /// What goes wrong without the issuer's doing: all that can happen to a capture, a void or a refund.
+    /// Returns the fault that is not the issuer's doing: the only kind that a capture, void or refund can have.
     pub fn fault(&self) -> Option<Fault> {
         match self.outcome {
             Some(SimulatedOutcome::Fault(fault)) => Some(fault),
@@ -92,13 +93,13 @@ impl FaultPlan {
         }
     }
 
-    /// The same without latency.
+    /// Returns the plan without latency.
     #[must_use]
     pub fn at_once(self) -> Self {
         Self { latency: Duration::ZERO, ..self }
     }
 
-    /// The call, with its answer as late as ordered.
+    /// Awaits the call, then delays its answer by the latency.
     pub async fn with_latency<T>(self, call: impl Future<Output = T>) -> T {
         let answer = call.await;
         if !self.latency.is_zero() {

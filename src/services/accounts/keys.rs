@@ -1,4 +1,4 @@
-//! A new pair of keys for an account, and the end of the former ones (decisions 2).
+//! Key rotation: issues a new pair and ends the former keys (`docs/decisions.md`, 73).
 
 use entity::api_key::{self, Column, KeyKind};
 use entity::audit_entry::Action;
@@ -17,10 +17,10 @@ use crate::services::context::Context;
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::store::Tx;
 
-/// Give an account a fresh pair. The keys that it has work on for as long as `grace` says, or to the end that they have
-/// already, whichever comes first. A running server may remember a key for a few seconds longer.
+/// Issues a new pair of keys. Former keys work for `grace`, or until the end they already have, whichever comes first.
+/// A running server may cache a key for a few seconds longer.
 ///
-/// Refusals: `unauthorized`, where there is no such account.
+/// Refusals: `unauthorized` if there is no such account.
 pub async fn rotate(ctx: &Context, account: AccountToken, grace: TimeSpan) -> Result<ApiKeyPair, Error> {
     let keys = ApiKeyPair::mint(&ctx.chance);
     let until = ctx.clock.now() + grace;
@@ -44,7 +44,7 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Of two at once the second one ends what the first has made.
+    /// Records the rotation. Of two concurrent ones, the second ends the keys of the first.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         settings::held(tx, self.account).await?;
         let later = Condition::any().add(Column::ValidUntil.is_null()).add(Column::ValidUntil.gt(self.until));
@@ -54,14 +54,14 @@ impl Rotation {
             .filter(later);
         former.exec(tx).await?;
         for row in &self.rows {
-            // At once: another rotation of the same batch is to end it.
+            // Inserted at once: another rotation in the same batch must end this key.
             tx.insert(row).await?;
         }
         audit::record(tx, &self.act)
     }
 }
 
-/// A key that is configured once more after its end was set works again, as if it were new.
+/// Makes a key valid again, as if new, when it is configured after its end was set.
 pub(super) async fn revive(tx: &Tx, row: &api_key::Model) -> Result<(), Error> {
     let revived = api_key::Entity::update_many()
         .col_expr(Column::ValidUntil, Expr::value(None::<i64>))
@@ -71,12 +71,12 @@ pub(super) async fn revive(tx: &Tx, row: &api_key::Model) -> Result<(), Error> {
     Ok(())
 }
 
-/// Keys whose end is past, by the wall clock.
+/// Selects the keys whose end has passed by the wall clock.
 pub fn ended(wall: Timestamp) -> Select<api_key::Entity> {
     api_key::Entity::find().filter(Column::ValidUntil.lte(wall)).order_by_asc(Column::ValidUntil)
 }
 
-/// Forget a key that opens nothing any more. One that was configured anew meanwhile stays.
+/// Deletes an ended key, unless it was configured again meanwhile.
 pub async fn forget(ctx: &Context, key: api_key::Model) -> Result<(), Error> {
     let unit = ctx.store.write(key, |tx, key| {
         async move {

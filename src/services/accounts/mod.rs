@@ -1,4 +1,4 @@
-//! Accounts, the keys that open them, and the first one.
+//! Accounts, their API keys, and the first account.
 
 pub mod access;
 mod account_row;
@@ -39,31 +39,32 @@ use crate::services::{bank_accounts, deposits};
 use crate::store::{Store, Tx};
 use crate::vault::Vault;
 
-/// The pair of keys of an account.
+/// An account's pair of API keys.
 #[derive(Debug, Clone, Default)]
 pub struct ApiKeyPair {
-    /// For servers.
+    /// The key for servers.
     pub secret: Secret,
-    /// For browsers.
+    /// The key for browsers.
     pub publishable: Secret,
 }
 
 impl ApiKeyPair {
-    /// A fresh pair (decisions 2).
+    /// Generates a new pair.
     pub fn mint(chance: &RandomSource) -> Self {
         let publishable = format!("pk_{}", chance.token22(RandomStream::PublishableKey));
         Self { secret: chance.token22(RandomStream::SecretKey).into(), publishable: publishable.into() }
     }
 }
 
-/// The account that an operator names, `wall` being the wall clock's now; none where it is not there, or deleted.
+/// Finds the account that an operator names, `wall` being the wall clock's now. `None` if it does not exist or is
+/// deleted.
 pub async fn named(store: &Store, token: AccountToken, wall: Timestamp) -> Result<Option<Account>, Error> {
     let row = account::Entity::find_by_id(token).one(store.read()).await?;
     Ok(row.filter(|row| row.closed_at.is_none()).map(|row| Account::new(row, wall)))
 }
 
-/// The first account of an empty test database. A given key is added to it at every start (design, runtime
-/// interface); what is not given is the key it has, or a fresh one. Shows the pair to use.
+/// Creates the first account of an empty test database, or adds the given keys to it, as every start does. A key that
+/// is not given stays the one the account has, or is generated. Returns the pair to use.
 pub async fn ensure_first_account(
     ctx: &Context,
     secret: Option<Secret>,
@@ -79,7 +80,7 @@ pub async fn ensure_first_account(
         .store
         .write(new, |tx, new| {
             async move {
-                // Of two copies that start at once on an empty database, one makes it.
+                // If two servers start at once on an empty database, one creates the account.
                 if let Some(made) = installation::Entity::find_by_id(FIRST_ACCOUNT).one(tx).await? {
                     return Ok(made.value.parse::<AccountToken>().ok());
                 }
@@ -102,12 +103,12 @@ pub async fn ensure_first_account(
     Ok(keys)
 }
 
-/// What says which account was the first.
+/// The installation entry that names the first account.
 const FIRST_ACCOUNT: &str = "first_account";
 
 /// An account that is not recorded yet.
 pub struct NewAccount {
-    /// Its row.
+    /// The account's row.
     pub row: account::Model,
     keys: [api_key::Model; 2],
     bank_account: Option<bank_account::Model>,
@@ -115,7 +116,7 @@ pub struct NewAccount {
 }
 
 impl NewAccount {
-    /// One that these keys open, with every switch on, the opening deposit and a bank account of its own.
+    /// Makes an account with these keys, every switch on, the opening deposit and its own bank account.
     pub fn new(ctx: &Context, business_name: &str, email: &str, keys: &ApiKeyPair) -> Self {
         let mut row = opening(ctx.ids.token(), business_name, email, ctx.clock.now());
         let bank_account = bank_accounts::own(ctx, &row);
@@ -124,7 +125,8 @@ impl NewAccount {
         Self { keys: key_rows(ctx, row.id, keys), row, bank_account: Some(bank_account), deposit }
     }
 
-    /// One that these keys open, with nothing in it but its owner's bank account. The row is as yet nobody's.
+    /// Makes an account with these keys that holds only its owner's bank account. The given row belongs to no account
+    /// yet.
     pub fn with(
         ctx: &Context,
         mut row: account::Model,
@@ -136,7 +138,7 @@ impl NewAccount {
         Self { keys: key_rows(ctx, row.id, keys), row, bank_account: Some(bank_account), deposit: None }
     }
 
-    /// Which of its keys open an account already.
+    /// Returns the kinds of its keys that already belong to an account.
     pub async fn taken_keys(&self, tx: &Tx) -> Result<Vec<KeyKind>, Error> {
         let mut taken = Vec::new();
         for key in &self.keys {
@@ -147,7 +149,7 @@ impl NewAccount {
         Ok(taken)
     }
 
-    /// Record it.
+    /// Records the account, its keys, bank account and deposit.
     pub async fn record(&self, tx: &Tx) -> Result<(), Error> {
         add_keys(tx, &self.keys).await?;
         tx.append(&self.row);
@@ -167,7 +169,7 @@ fn key_rows(ctx: &Context, account: AccountToken, keys: &ApiKeyPair) -> [api_key
         .map(|(kind, key)| key_row(&ctx.vault, account, kind, key, wall))
 }
 
-/// Add the keys that are not there yet.
+/// Adds the keys that do not exist yet.
 async fn add_keys(tx: &Tx, rows: &[api_key::Model]) -> Result<(), Error> {
     for row in rows {
         match api_key::Entity::find_by_id(row.hash.clone()).one(tx).await? {
@@ -182,9 +184,9 @@ async fn add_keys(tx: &Tx, rows: &[api_key::Model]) -> Result<(), Error> {
     Ok(())
 }
 
-/// An account with every switch on, as the first one and those of the sandbox begin.
+/// Returns a row with every switch on, as the first account and sandbox accounts begin.
 fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -> account::Model {
-    // As its own clock shows it.
+    // As the account's own clock shows it.
     let created_at = now.last_second();
     account::Model {
         id,
@@ -204,7 +206,7 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
         clock_offset: TimeSpan::ZERO,
         clock_moves: 0,
         moving_until: None,
-        // Nothing goes before.
+        // There is nothing to purge before then.
         purge_at: now + TimeSpan::days(RETENTION_DAYS_MIN),
         made_by: None,
         referred_by: None,
@@ -217,7 +219,7 @@ fn opening(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -
     }
 }
 
-/// A merchant's account, as it begins: nobody has decided about it, it is paid out daily, and it is no partner.
+/// Returns the row of a new merchant's account: pending approval, paid out daily, not a partner.
 pub fn merchant(id: AccountToken, business_name: &str, email: &str, now: Timestamp) -> account::Model {
     let transfers_schedule = TransfersSchedule::Daily;
     account::Model {
@@ -229,7 +231,7 @@ pub fn merchant(id: AccountToken, business_name: &str, email: &str, now: Timesta
     }
 }
 
-/// The opening deposit: an ordinary one, without an event (decisions 8).
+/// Returns the opening deposit: an ordinary one, without an event (`docs/decisions.md`, 196).
 fn opening_deposit(ctx: &Context, account: &account::Model) -> deposit::Model {
     deposit::Model {
         account_id: account.id,
@@ -261,12 +263,12 @@ fn key_row(
     }
 }
 
-/// A sealed key opens only as this account's key of this kind.
+/// Returns the associated data that binds a sealed key to its account and kind.
 fn key_context(account: AccountToken, kind: KeyKind) -> Vec<u8> {
     format!("{kind:?} API key of {account}").into_bytes()
 }
 
-/// The youngest pair.
+/// Returns the newest pair.
 pub async fn shown_keys(ctx: &Context, account: AccountToken) -> Result<ApiKeyPair, Error> {
     let rows = api_key::Entity::owned_by(account)
         .filter(api_key::Column::ValidUntil.is_null())

@@ -1,4 +1,4 @@
-//! What operators see of accounts, and change (decisions 14).
+//! How operators list and change accounts.
 
 use entity::AccountToken;
 use entity::account::{self, Column};
@@ -19,7 +19,7 @@ use crate::views::account::AccountSettings;
 /// How many accounts are read at a time.
 const PAGE: u64 = 500;
 
-/// Tell of every account, the oldest first.
+/// Passes every account to `tell`, oldest first.
 pub async fn list<E: From<Error>>(
     store: &Store,
     mut tell: impl FnMut(AccountSettings) -> Result<(), E>,
@@ -35,7 +35,7 @@ pub async fn list<E: From<Error>>(
     }
 }
 
-/// So many accounts, the oldest first, of those that are younger than `last`.
+/// Returns up to `limit` accounts newer than `last`, oldest first.
 pub async fn after(
     store: &Store,
     last: Option<AccountToken>,
@@ -49,7 +49,7 @@ pub async fn after(
     Ok(accounts.into_iter().map(AccountSettings::from).collect())
 }
 
-/// Change a switch or a setting: `word` is its name among the parameters.
+/// Changes a switch or setting; `word` is its parameter name.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn change(

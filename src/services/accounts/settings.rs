@@ -1,4 +1,4 @@
-//! An account's switches and settings, of those that govern (decisions 10).
+//! An account's switches and settings that govern its requests (`docs/decisions.md`, 222).
 
 use entity::account::{self, Column};
 use entity::{AccountToken, JsonText, Timestamp};
@@ -15,7 +15,7 @@ use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::sandbox::SandboxAccount;
 
-/// Change what was sent; the rest stays.
+/// Changes the settings that were sent; the rest stays.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn change(
@@ -30,9 +30,9 @@ pub async fn change(
     unit.await
 }
 
-/// The account with what was asked; `now` is its clock's.
+/// Records the changed settings and returns the account; `now` is by the account's clock.
 ///
-/// Refusals: `unauthorized`, where it is gone.
+/// Refusals: `unauthorized` if the account is gone.
 pub async fn record(
     tx: &Tx,
     id: AccountToken,
@@ -78,8 +78,7 @@ fn set<T>(column: &mut T, asked: Option<T>) {
     }
 }
 
-/// The account as it stands now, which nobody else changes before this commit. One that has been deleted since the
-/// request began is nobody's any more.
+/// Locks the account's row until commit. An account deleted since the request began counts as gone.
 ///
 /// Refusals: `unauthorized`.
 pub async fn held(tx: &Tx, id: AccountToken) -> Result<account::Model, Error> {
@@ -87,7 +86,7 @@ pub async fn held(tx: &Tx, id: AccountToken) -> Result<account::Model, Error> {
     row.filter(|row| row.closed_at.is_none()).ok_or_else(|| ErrorCode::Unauthorized.into())
 }
 
-/// A change of one account.
+/// Returns an update of one account.
 pub fn of(id: AccountToken) -> UpdateMany<account::Entity> {
     account::Entity::update_many().filter(Column::Id.eq(id))
 }

@@ -1,6 +1,6 @@
-//! Rows of an account as they are copied and put back, whatever their table: pages of text, a row a line. A value is
-//! kept with its type, of NULL, too, because databases want to know it; what is sealed in a row is kept in the clear, so
-//! that a copy outlives the data key, and is to be sealed as a whole.
+//! Copies an account's rows and restores them, for any table: pages of text, one row a line. A value is stored with its
+//! type, even NULL, because databases require it. Sealed columns are stored in the clear, so that a copy outlives the
+//! data key; the copy itself must be sealed as a whole.
 
 use std::any::Any;
 use std::fmt;
@@ -25,12 +25,12 @@ use crate::services::data_keys::reencrypt;
 use crate::store::{Snapshot, Tx};
 use crate::vault::DataKeys;
 
-/// A table whose rows are copied and put back.
+/// A table whose rows are copied and restored.
 pub trait Copied: Send + Sync {
-    /// Its name.
+    /// Returns the table's name.
     fn name(&self) -> &'static str;
 
-    /// Copy an account's rows as a snapshot of the database shows them.
+    /// Copies an account's rows as a snapshot of the database shows them.
     ///
     /// Refusals: `snapshot_too_large`.
     fn copy<'a>(
@@ -40,20 +40,20 @@ pub trait Copied: Send + Sync {
         to: &'a mut Pages,
     ) -> BoxFuture<'a, Result<(), Error>>;
 
-    /// Read the rows of one of its pages, sealed anew by `keys` where anything is.
+    /// Reads the rows of one of its pages and seals them again with `keys` where the table has sealed columns.
     fn read(&self, page: &str, keys: &DataKeys) -> Result<Box<dyn Rows>, Error>;
 
-    /// Delete the account's rows, all of those that are copied.
+    /// Deletes all of the account's rows that are copied.
     fn clear<'a>(&'a self, tx: &'a Tx, account: AccountToken) -> BoxFuture<'a, Result<(), Error>>;
 }
 
-/// Rows that were read, to be put back.
+/// Rows that were read and can be restored.
 pub trait Rows: Send + Sync {
-    /// Put them back.
+    /// Inserts the rows.
     fn put<'a>(&'a self, tx: &'a Tx) -> BoxFuture<'a, Result<(), Error>>;
 }
 
-/// A table of which anything can be copied.
+/// An entity whose rows can be copied.
 pub trait Table:
     EntityTrait<
         Model: Sync + IntoActiveModel<<Self as EntityTrait>::ActiveModel> + 'static,
@@ -70,25 +70,25 @@ impl<E> Table for E where
 {
 }
 
-/// The rows of one table that are an account's.
+/// An account's rows in one table.
 pub struct Of<E: EntityTrait> {
     rows: fn(AccountToken) -> Condition,
-    /// What is left out of each is taken away.
+    /// Removes from a row the values that are not copied.
     strip: fn(&mut E::Model),
 }
 
 impl<E: Owned> Of<E> {
-    /// All that the account owns.
+    /// All rows that the account owns.
     pub const OWNED: Self = Self::those(|account| Condition::all().add(E::ACCOUNT.eq(account)));
 }
 
 impl<E: EntityTrait> Of<E> {
-    /// Those that are named.
+    /// Selects rows by a condition.
     pub const fn those(rows: fn(AccountToken) -> Condition) -> Self {
         Self { rows, strip: |_| () }
     }
 
-    /// The same without what `strip` takes away from each.
+    /// Returns the same rows, each changed by `strip`.
     #[must_use]
     pub const fn without(self, strip: fn(&mut E::Model)) -> Self {
         Self { rows: self.rows, strip }
@@ -144,25 +144,25 @@ impl<E: Table> Rows for Put<E> {
     }
 }
 
-/// What was copied so far, page by page, each of one table.
+/// The pages copied so far, each of one table.
 pub struct Pages {
-    /// The pages.
+    /// The text of each page.
     pub texts: Vec<Zeroizing<String>>,
-    /// How many rows are on them.
+    /// The number of rows on them.
     pub rows: u64,
-    /// How many bytes these are.
+    /// Their size in bytes.
     pub bytes: u64,
     keys: Arc<DataKeys>,
     head: String,
 }
 
 impl Pages {
-    /// Nothing yet. `keys` open what is sealed.
+    /// Starts without pages. `keys` open sealed columns.
     pub fn new(keys: Arc<DataKeys>) -> Self {
         Self { texts: Vec::new(), rows: 0, bytes: 0, keys, head: String::new() }
     }
 
-    /// Rows of another table follow.
+    /// Starts the rows of another table.
     fn begin<E: EntityTrait>(&mut self) -> Result<(), Error> {
         let columns = E::Column::iter().map(|column| column.as_str().to_owned()).collect();
         let head = Head { table: E::default().table_name().to_owned(), columns };
@@ -205,7 +205,7 @@ struct Head {
     columns: Vec<String>,
 }
 
-/// Of which table a page is.
+/// Returns the table of a page.
 pub fn table_of(page: &str) -> Result<String, Error> {
     Ok(head(page)?.table)
 }
@@ -214,7 +214,7 @@ fn head(page: &str) -> Result<Head, Error> {
     Ok(serde_json::from_str(page.lines().next().unwrap_or_default())?)
 }
 
-/// The rows of a page of `E`, sealed by `keys` where anything is.
+/// Reads the rows of a page of `E` and seals them with `keys` where the table has sealed columns.
 pub fn read<E: Table>(page: &str, keys: &DataKeys) -> Result<Vec<E::Model>, Error> {
     let columns = head(page)?.columns.into_iter().map(|name| {
         let column = E::Column::iter().find(|column| column.as_str() == name);

@@ -1,7 +1,7 @@
-//! How an account goes, with all its rows. It is closed in one commit: from then on its keys open nothing. A worker
-//! deletes its rows in steps, a commit each, so that a large account disturbs nobody and a kill in the middle costs
-//! nothing. Requests that had begun before may still add rows; once the last of them must have ended, the worker comes
-//! back for these, and the account's own row goes last.
+//! Deletes an account with all its rows. One commit closes it: from then on its keys are invalid. A worker deletes its
+//! rows in steps, one commit each, so that a large account does not block others and a kill midway costs nothing.
+//! Requests that began earlier may still add rows; once the last of them must have ended, the worker deletes these too,
+//! and finally the account's own row (`docs/decisions.md`, 275).
 
 use entity::account::{self, Column};
 use entity::counter::Counted;
@@ -28,7 +28,7 @@ use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::store::{Tx, WordTable};
 
-/// Delete an account that was made in the sandbox, on behalf of itself or of the one that made it.
+/// Closes an account made in the sandbox, called by that account or by its maker.
 ///
 /// Refusals: `not_found`.
 pub async fn close(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
@@ -44,7 +44,7 @@ struct CloseAccountUnit {
 }
 
 impl CloseAccountUnit {
-    /// Of many at once, one closes it.
+    /// Closes the account; of concurrent units, one succeeds.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         let by_maker = Column::MadeBy.eq(self.by);
         let by_itself = Condition::all().add(Column::Id.eq(self.by)).add(Column::MadeBy.is_not_null());
@@ -53,7 +53,7 @@ impl CloseAccountUnit {
             return Err(ErrorCode::NotFound.into());
         }
         lock_out(tx, self.id).await?;
-        // Merchants that are partners themselves have merchants.
+        // A merchant that is a partner has merchants of its own.
         let mut partners = vec![self.id];
         while let Some(partner) = partners.pop() {
             partners.extend(merchants(tx, partner, self.wall).await?);
@@ -62,25 +62,25 @@ impl CloseAccountUnit {
     }
 }
 
-/// The end of an account that is open.
+/// Returns the update that closes an open account.
 fn closed(id: AccountToken, wall: Timestamp) -> UpdateMany<account::Entity> {
     super::settings::of(id)
         .filter(Column::ClosedAt.is_null())
         .col_expr(Column::ClosedAt, Expr::value(wall.millis()))
         .col_expr(Column::WipeAt, Expr::value(wall.millis()))
-        // Nobody pays it out any more.
+        // No more payouts.
         .col_expr(Column::SettlesAt, Expr::value(None::<i64>))
-        // Nobody counts meanwhile what was kept long enough.
+        // Keeps the retention worker from the account meanwhile.
         .col_expr(Column::PurgeAt, Expr::value((wall + TimeSpan::days(RETENTION_DAYS_MAX)).millis()))
 }
 
-/// No key opens it any more.
+/// Deletes the account's keys.
 async fn lock_out(tx: &Tx, id: AccountToken) -> Result<(), Error> {
     api_key::Entity::delete_many().filter(api_key::Column::AccountId.eq(id)).exec(tx).await?;
     Ok(())
 }
 
-/// The merchants of a deleted partner go with it: nobody else could delete them. Says which these are.
+/// Closes the merchants of a deleted partner, which no other account could delete. Returns their tokens.
 async fn merchants(tx: &Tx, partner: AccountToken, wall: Timestamp) -> Result<Vec<AccountToken>, Error> {
     let open = account::Entity::find()
         .filter(Column::ReferredBy.eq(partner))
@@ -95,25 +95,26 @@ async fn merchants(tx: &Tx, partner: AccountToken, wall: Timestamp) -> Result<Ve
     Ok(open)
 }
 
-/// Why a record is gone that nothing else takes away: whoever still acts for a deleted account has no key to it.
+/// Returns the error for missing records of a deleted account: a request or worker that still acts for it has no valid
+/// key.
 pub fn deleted() -> Error {
     ErrorCode::Unauthorized.into()
 }
 
-/// Whether that is why work was not done; workers carry no keys that could be wrong.
+/// Returns whether work failed because the account is deleted. Workers use no keys, so no other cause is possible.
 pub fn is_deleted(error: &Error) -> bool {
     error.code() == ErrorCode::Unauthorized
 }
 
-/// Deleted accounts of which something may be left, by the wall clock.
+/// Selects deleted accounts that may still have rows, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<account::Entity> {
     account::Entity::find().filter(Column::WipeAt.lte(wall))
 }
 
-/// Delete what there is of a closed account. Running twice, or at two places at once, does no harm.
+/// Deletes the rows of a closed account. Running twice or concurrently is harmless.
 pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
     let began = ctx.clock.now();
-    // Those that a request has referred which had begun before the account was closed.
+    // Merchants referred by a request that began before the account was closed.
     ctx.store.write((account.id, began), |tx, (id, wall)| merchants(tx, *id, *wall).boxed()).await?;
     for Step { wipe, .. } in STEPS {
         let deleted = || ctx.store.write((account.id, *wipe), |tx, (id, wipe)| wipe(tx, *id));
@@ -140,17 +141,17 @@ pub async fn wipe(ctx: &Context, account: account::Model) -> Result<(), Error> {
         .await
 }
 
-/// What accounts have in one table.
+/// A table to delete an account's rows from.
 struct Step {
     wipe: Wipe,
-    /// How a snapshot of the sandbox holds it; none where it stays as it is when that is put back.
+    /// How a sandbox snapshot copies the table; `None` if restoring a snapshot leaves it as it is.
     copied: Option<&'static dyn Copied>,
 }
 
-/// Deletes some rows of one table, and says how many.
+/// Deletes some rows of one table and returns how many.
 type Wipe = for<'u> fn(&'u Tx, AccountToken) -> BoxFuture<'u, Result<u64, Error>>;
 
-/// The tables that a snapshot of an account holds.
+/// Returns the tables that a snapshot of an account holds.
 pub fn copied() -> impl Iterator<Item = &'static dyn Copied> {
     STEPS.iter().filter_map(|step| step.copied)
 }
@@ -162,7 +163,7 @@ macro_rules! rows {
     };
 }
 
-/// Rows that stay as they are when a snapshot is put back.
+/// Rows that restoring a snapshot leaves as they are.
 macro_rules! kept {
     ($table:ident $column:ident) => {
         Step {
@@ -172,8 +173,9 @@ macro_rules! kept {
     };
 }
 
-/// In an order in which nothing is made anew of what is left: endpoints before their webhooks, subscriptions before their charges, refunds before what they
-/// need, what workers claim before what they add when they have done it, and the sums last.
+/// In an order in which nothing is recreated from the remaining rows: endpoints before their webhooks, subscriptions
+/// before their charges, refunds before the rows they need, rows that workers claim before the rows they then add, and
+/// the sums last.
 const STEPS: &[Step] = &[
     rows!(webhook_endpoint Id),
     rows!(subscription Id),
@@ -187,7 +189,7 @@ const STEPS: &[Step] = &[
     Step { wipe: |tx, account| blobs(tx, account).boxed(), copied: Some(&Of::<file::Entity>::OWNED) },
     rows!(transfer Id),
     rows!(charge Id),
-    // Made anew of what is put back.
+    // Rebuilt from the restored rows.
     Step { wipe: |tx, account| words(tx, account).boxed(), copied: None },
     rows!(subscription_entry Id),
     rows!(plan Id),
@@ -197,7 +199,7 @@ const STEPS: &[Step] = &[
     rows!(wallet_domain Id),
     rows!(wallet_payload Hash),
     rows!(recipient Id),
-    // Each is an account of its own as well, which knows where it stands.
+    // Each is also an account of its own, which holds its status.
     kept!(merchant Id),
     rows!(bank_account Id),
     rows!(webhook Id),
@@ -207,7 +209,7 @@ const STEPS: &[Step] = &[
     rows!(deposit Id),
     rows!(idempotency_answer Hash),
     rows!(idempotency_key Hash),
-    // Whoever works with the account goes on working.
+    // The account's clients keep working while a snapshot is put back.
     kept!(api_key Hash),
     kept!(key_use Hash),
     kept!(logged_request Id),
@@ -218,10 +220,10 @@ const STEPS: &[Step] = &[
     kept!(snapshot Id),
 ];
 
-/// But for their cvc: nobody keeps one for longer than its token may be used (decisions 4).
+/// Without their cvc: none is stored for longer than its token may be used (`docs/decisions.md`, 107).
 static CARDS: Of<card::Entity> = Of::<card::Entity>::OWNED.without(|card| card.cvc_sealed = None);
 
-/// But for those of merchants, which are kept.
+/// Without those of merchants, which stay as they are.
 static COUNTERS: Of<counter::Entity> = Of::those(|account| {
     let others = counter::Column::Kind.ne(Counted::Merchants);
     Condition::all().add(counter::Column::AccountId.eq(account)).add(others)
@@ -233,7 +235,7 @@ async fn some<E: Owned>(tx: &Tx, account: AccountToken, column: E::Column) -> Re
     Ok(gone.exec(tx).await?.rows_affected)
 }
 
-/// Files leave blobs, which go by themselves; overdue, because nobody needs them any more.
+/// Deletes files. Their blobs become strays, overdue so that a worker removes them at once.
 async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
     let some = file::Entity::owned_by(account).limit(WIPE_BATCH).select_only().column(file::Column::Id);
     let some: Vec<FileToken> = some.into_tuple().all(tx).await?;
@@ -246,7 +248,7 @@ async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
     Ok(gone.exec(tx).await?.rows_affected)
 }
 
-/// Find the account's charges by their words, and no others: whatever was found before is forgotten.
+/// Rebuilds the search words of the account's charges and drops the previous ones.
 pub(in crate::services) async fn words_anew(tx: &Tx, account: AccountToken) -> Result<(), Error> {
     if tx.get_database_backend() == DbBackend::Postgres {
         return Ok(());
@@ -261,7 +263,8 @@ pub(in crate::services) async fn words_anew(tx: &Tx, account: AccountToken) -> R
     Ok(())
 }
 
-/// The words by which SQLite finds charges. They bear a short code of their account, and another one may share it.
+/// Deletes the words by which SQLite finds charges. They carry a short code of the account that another account may
+/// share.
 async fn words(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
     if tx.get_database_backend() == DbBackend::Postgres {
         return Ok(0);

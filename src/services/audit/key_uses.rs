@@ -1,9 +1,9 @@
-//! How often each key was used, by the day and by where from.
+//! Counts the uses of each key, by day and client address.
 //!
-//! A request only counts, in memory: nothing is read or written on its way. A worker adds the counts to the table every few
-//! seconds, and a server once more when it ends; what a killed one had counted since is lost. However many keys and addresses
-//! there are, memory and rows stay bounded: of a key only so many addresses are told apart a day, and of a publishable key
-//! none, because its callers are other people's browsers.
+//! A request only counts in memory; it reads and writes no row. A worker adds the counts to the table every few
+//! seconds, and a server once more when it ends; a killed server loses its counts since. Memory and rows stay bounded,
+//! however many keys and addresses there are: a key's addresses are told apart only up to a limit a day, and a
+//! publishable key's never, because its clients are other people's browsers (`docs/decisions.md`, 346).
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ use crate::services::context::Context;
 use crate::store::{Tx, about};
 use crate::vault::{Purpose, Vault};
 
-/// A keyed hash of a key, as `api_keys` has it.
+/// A keyed hash of a key, as in `api_keys`.
 type Hash = [u8; 32];
 
 /// A key that was used.
@@ -32,30 +32,31 @@ pub struct Key {
     account: AccountToken,
     kind: KeyKind,
     hash: Hash,
-    /// Its last characters, of a key that is long enough to keep the rest to itself.
+    /// The key's last characters, if it is long enough to keep the rest secret.
     tail: Option<[u8; TAIL]>,
 }
 
-/// How many characters tell keys apart that were minted here.
+/// How many characters tell apart the keys that this server generates.
 const TAIL: usize = 4;
-/// A key as short as may be is a tester's: no part of it is shown.
+/// A shorter key is a tester's, and no part of it is shown.
 const SHOWN_FROM: usize = 16;
 
 impl Key {
-    /// The key that opened an account, and its keyed hash.
+    /// Makes the entry of a key that authenticated an account, from the key and its keyed hash.
     pub fn new(account: AccountToken, kind: KeyKind, key: &Secret, hash: Hash) -> Self {
         let tail = key.expose().as_bytes().last_chunk().copied();
         let tail = tail.filter(|tail: &[u8; TAIL]| key.expose().len() >= SHOWN_FROM && tail.is_ascii());
         Self { account, kind, hash, tail }
     }
 
-    /// A key that may open an account.
+    /// Makes the entry of a key that may belong to an account.
     pub fn of(vault: &Vault, account: AccountToken, kind: KeyKind, key: &Secret) -> Self {
         let hash = vault.keyed_hash(Purpose::ApiKey, &[key.expose().as_bytes()]);
         Self::new(account, kind, key, hash)
     }
 
-    /// What it is told apart by: `...Ab3x`, its last characters, or of a short one `#9f86d081`, from its hash.
+    /// Returns the key's display name: `...Ab3x`, its last characters, or for a short key `#9f86d081`, from its hash
+    /// (`docs/decisions.md`, 347).
     pub fn name(&self) -> String {
         match &self.tail {
             Some(tail) => format!("...{}", String::from_utf8_lossy(tail)),
@@ -64,23 +65,23 @@ impl Key {
     }
 }
 
-/// Uses of a key on one day from one place.
+/// Uses of a key on one day from one address.
 #[derive(Debug, Clone, Copy)]
 struct Uses {
     key: Key,
-    /// None where it is not kept.
+    /// `None` if the address is not kept.
     from: Option<IpAddr>,
     first_at: Timestamp,
     last_at: Timestamp,
     n: i64,
 }
 
-/// What was counted and is not written yet, and between which addresses a key's uses of today are told apart.
+/// The uses counted but not yet written, and the addresses by which a key's uses of today are told apart.
 #[derive(Debug, Default)]
 pub struct KeyUses(Mutex<HashMap<(Hash, Day), Vec<Uses>>>);
 
 impl KeyUses {
-    /// The request under way has opened an account with a key. Work of no request (a worker's) uses none.
+    /// Counts a request that authenticated with a key. Work outside a request (a worker's) uses none.
     pub fn count(&self, key: Key, wall: Timestamp) {
         let Some(address) = request_context::address() else { return };
         let from = match key.kind {
@@ -113,7 +114,8 @@ impl KeyUses {
         }
     }
 
-    /// What is to be written, always in the same order: two servers that write the same rows wait for each other.
+    /// Takes the counts to write, always in the same order, so that two servers that write the same rows do not
+    /// deadlock.
     fn take(&self, today: Day) -> Vec<Uses> {
         let mut taken = Vec::new();
         let mut counted = self.counted();
@@ -132,8 +134,8 @@ impl KeyUses {
     }
 }
 
-/// Add what was counted to the table, a few rows a unit, so that no payment waits for all of it. What the database does not take
-/// is counted on.
+/// Adds the counts to the table, a few rows a unit, so that no payment waits for all of it. Counts that the database
+/// rejects stay counted.
 pub async fn write(ctx: &Context) -> Result<(), Error> {
     let taken = ctx.key_uses.take(ctx.clock.now().day());
     let mut left = taken.chunks(KEY_USES_BATCH);
@@ -152,7 +154,7 @@ pub async fn write(ctx: &Context) -> Result<(), Error> {
 const COLUMNS: [&str; 9] =
     ["account_id", "hash", "day", "address", "kind", "key_name", "first_at", "last_at", "uses"];
 
-/// Of accounts that are there: of a deleted one nothing more is kept.
+/// Only for open accounts: nothing more is stored for a deleted one.
 const ADD: &str = "INSERT INTO key_uses (account_id, hash, day, address, kind, key_name, first_at, last_at, uses) \
      SELECT v.account_id, v.hash, v.day, v.address, v.kind, v.key_name, v.first_at, v.last_at, v.uses \
      FROM v JOIN accounts a ON a.id = v.account_id WHERE a.closed_at IS NULL \
@@ -182,12 +184,12 @@ async fn add(tx: &Tx, some: &[Uses]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Uses that were kept long enough, by the wall clock.
+/// Selects uses past their retention, by the wall clock.
 pub fn old(wall: Timestamp) -> Select<key_use::Entity> {
     key_use::Entity::find().filter(Column::LastAt.lte(wall - AUDIT_KEPT)).order_by_asc(Column::LastAt)
 }
 
-/// Forget uses that are old.
+/// Deletes uses past their retention.
 pub async fn forget(ctx: &Context, uses: key_use::Model) -> Result<(), Error> {
     let unit = ctx.store.write(uses, |tx, uses| {
         async move {
@@ -265,7 +267,7 @@ mod tests {
         }
         assert!(counted.counted().len() <= KEYS_COUNTED_MAX);
         assert!(all(&counted) > 0);
-        // What was written makes room.
+        // Written counts free their place.
         counted.add(used(Key { hash: hash(9 * KEYS_COUNTED_MAX), ..key(1) }, 1, 0));
         assert_eq!(all(&counted), 1);
     }

@@ -1,4 +1,4 @@
-//! Reading the trail.
+//! Lists the audit trail.
 
 use entity::{AccountToken, Timestamp, audit_entry, key_use};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait};
@@ -8,22 +8,22 @@ use crate::params::Paging;
 use crate::store::Store;
 use crate::views::audit::AuditRecord;
 
-/// What of the trail is wanted.
+/// A filter of the audit trail.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditFilter {
-    /// About this account only.
+    /// Only entries about this account.
     pub account: Option<AccountToken>,
     /// From this instant on, by the wall clock.
     pub since: Option<Timestamp>,
     /// Before this instant.
     pub until: Option<Timestamp>,
-    /// Which page.
+    /// The page to return.
     pub paging: Paging,
 }
 
-/// A page of the trail, newest first: acts of operators at their time, uses of a key at the last one of the day.
+/// Returns a page of the trail, newest first: operator actions by their time, key uses by the day's last one.
 ///
-/// Both tables are read as deep as the page lies and no deeper.
+/// Reads both tables only as deep as the page lies.
 pub async fn list(store: &Store, asked: AuditFilter) -> Result<Vec<AuditRecord>, Error> {
     let AuditFilter { account, since, until, paging } = asked;
     let deep = paging.offset().saturating_add(paging.per_page);

@@ -1,9 +1,9 @@
-//! The audit trail (decisions 14): what operators have done, in the commit that did it, and which keys were used from where
-//! ([`key_uses`]).
+//! The audit trail: operator actions, recorded in the commit that made the change, and the addresses from which keys
+//! were used ([`key_uses`]) (`docs/decisions.md`, 344).
 //!
-//! A command opens the store as its operator ([`Store::acts_for`]), so a unit that changes something on an operator's word
-//! records its act and needs not know who that is. Where no operator writes there is no act: the sandbox may order the same
-//! of its own account.
+//! A command opens the store as its operator ([`Store::acts_for`]), so a unit that makes an operator's change records
+//! the action without knowing the operator. A write without an operator records no action: the sandbox may make the
+//! same change to its own account.
 
 pub mod key_uses;
 mod list;
@@ -24,26 +24,26 @@ use crate::error::Error;
 use crate::limits::AUDIT_KEPT;
 use crate::store::{Operator, Store, Tx};
 
-/// What an operator does.
+/// An operator's action.
 #[derive(Debug)]
 pub struct OperatorAction {
-    /// What.
+    /// The kind of action.
     pub action: Action,
-    /// Whose account it is about, where it is about one.
+    /// The account it concerns, if any.
     pub account: Option<AccountToken>,
-    /// What it is about.
+    /// The token or name of its subject.
     pub subject: String,
-    /// How, as an object. Nothing secret.
+    /// Details as a JSON object, without secrets.
     pub detail: Value,
 }
 
 impl OperatorAction {
-    /// About an account.
+    /// Makes an action on an account.
     pub fn on(action: Action, account: AccountToken, detail: Value) -> Self {
         Self::about(action, account, account.to_string(), detail)
     }
 
-    /// About something of an account's.
+    /// Makes an action on a record of an account.
     pub fn about(action: Action, account: AccountToken, subject: String, detail: Value) -> Self {
         Self { action, account: Some(account), subject, detail }
     }
@@ -61,7 +61,7 @@ impl OperatorAction {
     }
 }
 
-/// Record an act with what it changes, if an operator does it.
+/// Records an action with the change it makes, if an operator acts.
 pub fn record(tx: &Tx, act: &OperatorAction) -> Result<(), Error> {
     if let Some(operator) = tx.operator() {
         tx.append(&act.entry(tx.id(), operator)?);
@@ -69,19 +69,19 @@ pub fn record(tx: &Tx, act: &OperatorAction) -> Result<(), Error> {
     Ok(())
 }
 
-/// Record an act that changes nothing: it has told somebody something.
+/// Records an action that changes nothing but discloses data.
 pub async fn record_alone(store: &Store, act: OperatorAction) -> Result<(), Error> {
     store.write(act, |tx, act| async move { record(tx, act) }.boxed()).await
 }
 
-/// Record that somebody has signed in at the dashboard with the operator's key, and from where.
+/// Records a sign-in at the dashboard with the operator's key, and the client's address.
 pub async fn signed_in(ctx: &Context, from: IpAddr) -> Result<(), Error> {
     let (action, subject) = (Action::OperatorSignedIn, "dashboard".into());
     at_dashboard(ctx, OperatorAction { action, account: None, subject, detail: json!({ "from": from }) })
         .await
 }
 
-/// Record that he looks at an account from now on.
+/// Records that the signed-in operator opened an account in the dashboard.
 pub async fn viewed(ctx: &Context, account: AccountToken, from: IpAddr) -> Result<(), Error> {
     at_dashboard(ctx, OperatorAction::on(Action::AccountViewed, account, json!({ "from": from }))).await
 }
@@ -99,14 +99,14 @@ async fn at_dashboard(ctx: &Context, act: OperatorAction) -> Result<(), Error> {
     unit.await
 }
 
-/// Entries that were kept long enough, by the wall clock.
+/// Selects entries past their retention, by the wall clock.
 pub fn old(wall: Timestamp) -> Select<audit_entry::Entity> {
     audit_entry::Entity::find()
         .filter(Column::RecordedAt.lte(wall - AUDIT_KEPT))
         .order_by_asc(Column::RecordedAt)
 }
 
-/// Forget an entry that is old.
+/// Deletes an entry past its retention.
 pub async fn forget(ctx: &Context, entry: audit_entry::Model) -> Result<(), Error> {
     let unit = ctx.store.write(entry, |tx, entry| {
         async move {

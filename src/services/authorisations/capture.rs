@@ -1,4 +1,4 @@
-//! POST /authorisations/{auth_token}/charges: the one charge that an authorisation becomes.
+//! POST /authorisations/{auth_token}/charges: captures an authorisation as its one charge.
 
 use entity::Scheme;
 use entity::charge;
@@ -15,7 +15,7 @@ use crate::services::charges::state::ChargeAction;
 use crate::services::context::{Account, Context, Ctx};
 use crate::views::charge::Charge;
 
-/// Capture an authorisation, or a part of it: the rest is released.
+/// Captures an authorisation or a part of it; the rest is released.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`, `bad_authorisation`, `already_captured`,
 /// `already_voided`, `authorisation_expired`; then the acquirer's, `gateway_error`.
@@ -45,14 +45,14 @@ fn amount(row: &charge::Model, params: Params<NewCapture>) -> Result<i64, Error>
     if faults.is_empty() { Ok(amount) } else { Err(faults.into()) }
 }
 
-/// What pricing asks of the card as it was authorised; its own row may be gone.
+/// The card details that pricing needs, as they were authorised; the card's own row may be gone.
 #[derive(Deserialize)]
 struct Priced {
     issuing_country: String,
     scheme: Scheme,
 }
 
-/// The row with the charge that is to be made of it: our fees are on what is captured.
+/// Returns the row with its planned charge: our fees are on the captured amount.
 fn planned(
     ctx: &Context,
     account: &Account,

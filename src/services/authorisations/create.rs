@@ -11,10 +11,10 @@ use crate::services::charges::place::place;
 use crate::services::context::{Account, Ctx};
 use crate::views::authorisation::Authorisation;
 
-/// Reserve money on a card. May take as long as the acquirer.
+/// Reserves money on a card. May take as long as the acquirer.
 ///
-/// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's, as for a charge. The failed
-/// attempt is recorded, and listed.
+/// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's, as for a charge. The
+/// failed attempt is recorded and listed.
 ///
 /// `outcome` is the word of a `Sandbox-Outcome` header.
 pub async fn create(

@@ -1,4 +1,4 @@
-//! Finding authorisations.
+//! Finds authorisations.
 
 use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
@@ -11,14 +11,14 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::views::authorisation::Authorisation;
 
-/// One authorisation, failed ones included.
+/// Returns one authorisation, failed ones included.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Authorisation, Error> {
     Ok(Authorisation::at(account.now, by_token(ctx, account, token).await?))
 }
 
-/// The account's authorisations, newest first, failed ones included.
+/// Lists the account's authorisations, newest first, failed ones included.
 pub async fn list(
     ctx: &Context,
     account: &Account,
@@ -29,7 +29,7 @@ pub async fn list(
     Ok(page.map(|row| Authorisation::at(account.now, row)))
 }
 
-/// The row a token names.
+/// Finds the authorisation with this token.
 pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<charge::Model, Error> {
     let id: AuthorisationToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     let row = charge::Entity::owned_by(account.id())

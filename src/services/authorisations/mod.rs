@@ -1,6 +1,5 @@
-//! Authorisations, a file a verb: charges that are not charges yet. They are stored with the charges, stand where these
-//! stand and take the same three steps; what differs is that a part may be captured, and that the charge begins then
-//! (decisions 6).
+//! Authorisations, one file a verb. They are stored in the table of charges, have the same states and take the same
+//! three steps; but a part may be captured, and the charge begins at capture (`docs/decisions.md`, 173).
 
 pub mod capture;
 pub mod create;

@@ -7,7 +7,7 @@ use crate::services::charges::state::ChargeAction;
 use crate::services::context::{Account, Ctx};
 use crate::views::authorisation::Authorisation;
 
-/// Return the reserved funds of an authorisation.
+/// Returns the reserved funds of an authorisation.
 ///
 /// Refusals, first match wins: `not_found`, `bad_authorisation`, `already_captured`, `already_voided`,
 /// `authorisation_expired`; then the acquirer's, `gateway_error`.

@@ -1,4 +1,4 @@
-//! The branches that this server knows by name (decisions 8): a BSB's first digits name the bank, its third the state.
+//! The branches known by name: a BSB's first digits name the bank, its third the state.
 
 const BRANCHES: &[(&str, &str, &str)] = &[
     ("012984", "Australia and New Zealand Banking Group Limited", "Sydney"),
@@ -7,7 +7,7 @@ const BRANCHES: &[(&str, &str, &str)] = &[
     ("806015", "Cuscal Limited", "Perth"),
 ];
 
-/// Bank and branch; empty where the BSB is not known.
+/// Returns bank and branch; empty if the BSB is not known.
 pub fn of(bsb: &str) -> (&'static str, &'static str) {
     let known = BRANCHES.iter().find(|(known, ..)| *known == bsb);
     known.map_or(("", ""), |(_, bank, branch)| (bank, branch))

@@ -1,4 +1,4 @@
-//! What becomes of bank accounts that nobody used (decisions 8).
+//! Deletes bank accounts whose tokens were never used (`docs/decisions.md`, 201).
 
 use entity::bank_account::{self, BankAccountState, Column};
 use entity::{Owned, Timestamp};
@@ -11,7 +11,7 @@ use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 
-/// Bank accounts whose unused tokens have expired are deleted.
+/// Deletes bank accounts whose unused tokens have expired.
 pub struct BankAccountExpiryWork;
 
 impl DueWork for BankAccountExpiryWork {
@@ -26,7 +26,7 @@ impl DueWork for BankAccountExpiryWork {
     }
 
     fn of_account(reach: &ClockMoveRange) -> Select<bank_account::Entity> {
-        // Only unused ones have a time.
+        // Only unused ones have an expiry.
         bank_account::Entity::owned_by(reach.account)
     }
 

@@ -1,4 +1,5 @@
-//! Bank accounts: storing them, and the one use of their tokens (specification, Recipients; decisions 8).
+//! Bank accounts: stores them and spends their single-use tokens (specification, Recipients; `docs/decisions.md`, 200
+//! and 201).
 
 mod branches;
 mod expiry;
@@ -24,14 +25,14 @@ use crate::sensitive::secret::Secret;
 use crate::store::Tx;
 use crate::views::bank_account::BankAccount;
 
-/// The branch of no bank.
+/// A BSB that no bank has (`docs/decisions.md`, 200).
 const REFUSED_BSB: &str = "123456";
 
-/// The account's own bank account of the first account and of those of the sandbox (decisions 8).
+/// The own bank account of the first account and of sandbox accounts (`docs/decisions.md`, 196).
 const OWN_BSB: &str = "806015";
 const OWN_NUMBER: &str = "987654321";
 
-/// Store a bank account in exchange for a single-use token.
+/// Stores a bank account in exchange for a single-use token.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn store(
@@ -53,9 +54,9 @@ pub async fn store(
     unit.await
 }
 
-/// Check a bank account's parameters, whose names begin with `at`: the digits of its branch, if they are these.
+/// Checks a bank account's parameters, whose names begin with `at`. Returns the digits of the BSB if they are valid.
 pub fn check(given: &NewBankAccount, at: &str, faults: &mut FieldErrors) -> Option<String> {
-    // What is no bank account at all is one fault; its placeholder has no more.
+    // A value that is no bank account is one fault; its placeholder must not add more.
     if faults.has(at.trim_end_matches('.')) {
         return None;
     }
@@ -72,7 +73,7 @@ pub fn check(given: &NewBankAccount, at: &str, faults: &mut FieldErrors) -> Opti
     Some(bsb)
 }
 
-/// Check them, and make its row: unused, its number sealed.
+/// Checks the parameters and makes the row: unused, its number sealed.
 pub fn present(
     ctx: &Context,
     account: &Account,
@@ -85,7 +86,7 @@ pub fn present(
     Some(sealed(ctx, (account.id(), account.now), &given.name, bsb, &number.into()))
 }
 
-/// The bank account that an account opens with.
+/// Returns the bank account that an account opens with.
 pub fn own(ctx: &Context, account: &account::Model) -> bank_account::Model {
     let number = OWN_NUMBER.into();
     let whose = (account.id, account.created_at);
@@ -119,14 +120,14 @@ fn sealed(
     }
 }
 
-/// The whole number, for whoever must pay there.
+/// Unseals the whole number, for paying to it.
 pub async fn number(ctx: &Context, row: &bank_account::Model) -> Result<Secret, Error> {
     let plain = unseal(ctx, &context(row.account_id, row.id), row.sealed_by, &row.number_sealed).await?;
     let number = std::str::from_utf8(&plain).map_err(|_| Error::internal("an account number is no text"))?;
     Ok(number.into())
 }
 
-/// A ciphertext opens only in its own row.
+/// Returns the associated data that binds a ciphertext to its row.
 fn context(account: AccountToken, id: BankAccountToken) -> Vec<u8> {
     format!("account number of {id} of {account}").into_bytes()
 }
@@ -140,25 +141,24 @@ impl SealedTable for bank_account::Entity {
     }
 }
 
-/// All but the last three digits as X.
+/// Masks all but the last three digits with X.
 fn masked(number: &str) -> String {
     const SHOWN: usize = 3;
     let hidden = number.len().saturating_sub(SHOWN);
     number.chars().enumerate().map(|(n, digit)| if n < hidden { 'X' } else { digit }).collect()
 }
 
-/// Whether the bank sends back what is paid there: account numbers that end in 999 (decisions 8).
+/// Returns whether the bank returns payments to it: it does for account numbers that end in 999.
 pub fn sends_back(row: &bank_account::Model) -> bool {
     row.number.ends_with("999")
 }
 
-/// A bank account as transfers and recipients keep it: as the API shows it.
+/// Returns the bank account as transfers and recipients store it, in the API's form.
 pub fn shown(row: bank_account::Model) -> Result<JsonText, Error> {
     Ok(JsonText::of(&BankAccount::from(row))?)
 }
 
-/// A bank account that is still there for this account: an unused one whose time is over is not, whether or not a
-/// worker has deleted it yet.
+/// Finds an account's bank account. An unused one that has expired is not found, even before a worker deletes it.
 pub async fn find(
     ctx: &Context,
     account: &Account,
@@ -169,7 +169,7 @@ pub async fn find(
     Ok(row.filter(|row| !expired(row)))
 }
 
-/// A bank account inside a unit of work.
+/// Reads a bank account inside a unit of work.
 pub async fn in_unit(
     db: &impl ConnectionTrait,
     account: AccountToken,
@@ -178,7 +178,7 @@ pub async fn in_unit(
     Ok(bank_account::Entity::owned_by(account).filter(Column::Id.eq(id)).one(db).await?)
 }
 
-/// Give an unused token to a recipient. False where it is not unused any more, or has expired.
+/// Attaches an unused token to a recipient. Returns false if it was used or has expired.
 pub async fn attach(
     tx: &Tx,
     account: AccountToken,
@@ -195,7 +195,7 @@ pub async fn attach(
     Ok(tx.compare_and_set(attached).await?)
 }
 
-/// A recipient has another one now: transfers keep what they show.
+/// Deletes the former bank account of a recipient; transfers keep showing it.
 pub async fn delete(tx: &Tx, account: AccountToken, id: BankAccountToken) -> Result<(), Error> {
     let gone =
         bank_account::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(id));

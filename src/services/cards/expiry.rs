@@ -1,4 +1,4 @@
-//! What becomes of cards that nobody used (specification, Limits).
+//! Erases cards whose tokens were never used (specification, Limits).
 
 use entity::card::{self, CardState, Column};
 use entity::{Owned, Timestamp};
@@ -11,7 +11,7 @@ use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 
-/// Cards whose unused tokens have expired are erased.
+/// Erases cards whose unused tokens have expired.
 pub struct CardExpiryWork;
 
 impl DueWork for CardExpiryWork {
@@ -26,8 +26,8 @@ impl DueWork for CardExpiryWork {
     }
 
     fn of_account(reach: &ClockMoveRange) -> Select<card::Entity> {
-        // Only unused and reserved ones have a time. PostgreSQL takes a state that equals something for rare, until it
-        // has counted, and would sort all of them.
+        // Only unused and reserved cards have an expiry. Before its statistics are collected, PostgreSQL assumes that a
+        // state equal to a value is rare, and would sort all of them; hence "not reserved".
         card::Entity::owned_by(reach.account).filter(Column::State.ne(CardState::Reserved))
     }
 

@@ -1,4 +1,4 @@
-//! From the parameters of a card, or of what stands for one, to its row.
+//! Turns the parameters of a card, a network token or a wallet payload into a card's row.
 
 use entity::card::{self, CardState, SourceType};
 use sea_orm::ActiveEnum;
@@ -14,31 +14,31 @@ use crate::services::acquirer_lookup;
 use crate::services::context::{Account, Context};
 use crate::wallet::WalletCard;
 
-/// A card whose parameters are right, with what its row holds as ciphertext only.
+/// A card with valid parameters, and the credentials that its row stores only as ciphertext.
 pub struct ValidatedCard {
-    /// Its row, as yet without ciphertexts.
+    /// The card's row, without ciphertexts yet.
     pub row: card::Model,
-    /// What it pays by.
+    /// The credentials for charging it.
     pub digits: CardCredentials,
 }
 
-/// What a card pays by.
+/// The credentials that charge a card.
 pub struct CardCredentials {
-    /// The number.
+    /// The card number.
     pub number: Secret,
     /// The card verification code.
     pub cvc: Option<Secret>,
-    /// What a wallet or a network token proves instead.
+    /// The proof of a wallet or network token, in place of a cvc.
     pub network: Option<NetworkProof>,
 }
 
-/// How a network is convinced by a cryptogram (specification, Card).
+/// The network format of a cryptogram (specification, Card).
 const CRYPTOGRAM_3DS: &str = "cryptogram_3ds";
 
-/// Check a card's parameters, whose names begin with `at`, and make its row: unused, without ciphertexts. `None` means that
-/// `faults` says why there is none.
+/// Checks a card's parameters, whose names begin with `at`, and makes its row: unused, without ciphertexts. `None`
+/// means that `faults` has the reason.
 ///
-/// Refusals: `service_unavailable` where the acquirer does not say what it knows of the number.
+/// Refusals: `service_unavailable` if the acquirer does not return the number's details.
 pub async fn present(
     ctx: &Context,
     account: &Account,
@@ -46,7 +46,7 @@ pub async fn present(
     at: &str,
     faults: &mut FieldErrors,
 ) -> Result<Option<ValidatedCard>, Error> {
-    // What is no card at all is one fault; its placeholder has no more.
+    // A value that is no card is one fault; its placeholder must not add more.
     if faults.has(at.trim_end_matches('.')) {
         return Ok(None);
     }
@@ -74,7 +74,7 @@ pub async fn present(
     Ok(Some(ValidatedCard { row, digits }))
 }
 
-/// The same for a network token.
+/// Does the same as [`present`] for a network token.
 pub async fn of_network(
     ctx: &Context,
     account: &Account,
@@ -97,7 +97,7 @@ pub async fn of_network(
     Ok(Some(ValidatedCard { row, digits }))
 }
 
-/// The same for what was in a wallet's payload, which is as it is: of a card that cannot pay there is none.
+/// Does the same as [`present`] for a wallet's payload, which cannot be corrected: `None` if the card cannot pay.
 pub async fn of_wallet(
     ctx: &Context,
     account: &Account,
@@ -122,7 +122,7 @@ pub async fn of_wallet(
     }))
 }
 
-/// A number that the acquirer takes.
+/// Returns the card number and its details if the acquirer accepts it.
 async fn known(
     ctx: &Context,
     number: &Secret,
@@ -139,7 +139,7 @@ async fn known(
     Ok(known)
 }
 
-/// Year and month, comparable with the calendar's; two-digit years are 20xx (decisions 4).
+/// Returns year and month in calendar order, for comparison; two-digit years are 20xx (`docs/decisions.md`, 99).
 fn expiry(account: &Account, (month, year): (i64, i64), at: &str, faults: &mut FieldErrors) -> (i32, u32) {
     let year = if year < 100 { year + 2000 } else { year };
     let expiry = (i32::try_from(year).unwrap_or(0), u32::try_from(month).unwrap_or(0));
@@ -153,7 +153,7 @@ fn expiry(account: &Account, (month, year): (i64, i64), at: &str, faults: &mut F
     expiry
 }
 
-/// A card's row with what its number says.
+/// Returns a card's row with the details of its number.
 fn numbered(
     ctx: &Context,
     account: &Account,
@@ -168,7 +168,7 @@ fn numbered(
         scheme: info.scheme,
         display_number: number.masked(),
         issuing_country: info.issuing_country,
-        // One that is no month is a fault already.
+        // An invalid month is a fault already.
         expiry_month: i32::try_from(month).unwrap_or_default(),
         expiry_year,
         name: None,

@@ -1,4 +1,4 @@
-//! The second step: calls of the acquirer, their keys and their times (decisions 5).
+//! The second step: acquirer calls, their keys and timeouts (`docs/decisions.md`, 133).
 
 use entity::Timestamp;
 use entity::charge::{self, ChargeState};
@@ -12,13 +12,13 @@ use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
 use crate::trace::{Span, SpanKind};
 
-/// A payment is made by one call only, so its key needs no number. One that waits once more, because a snapshot was put
-/// back, is answered as it was the first time.
+/// Returns the key of a creation. A payment makes only one such call, so its key needs no number. If a restored
+/// snapshot makes a charge pending again, the acquirer repeats its first answer.
 pub(super) fn creation_key(row: &charge::Model) -> CallKey {
     CallKey::new(row.token(), call_name(ChargeState::Processing))
 }
 
-/// The key of the capture or void in flight.
+/// Returns the key of the capture or void in flight.
 pub(super) fn key(row: &charge::Model, action: ChargeAction) -> CallKey {
     let action = match action {
         ChargeAction::Capture => call_name(ChargeState::Capturing),
@@ -27,7 +27,7 @@ pub(super) fn key(row: &charge::Model, action: ChargeAction) -> CallKey {
     CallKey::new(row.token(), &format!("{action}:{}", row.call))
 }
 
-/// What the call of a charge in flight is called.
+/// Returns the name of the call that a charge's state has in flight.
 pub(in crate::services) fn call_name(state: ChargeState) -> &'static str {
     match state {
         ChargeState::Capturing => "capture",
@@ -41,7 +41,7 @@ pub(in crate::services) fn call_name(state: ChargeState) -> &'static str {
     }
 }
 
-/// Call the acquirer for the attempt in `row`, within its times.
+/// Calls the acquirer for the attempt in `row`, within its timeouts.
 pub(in crate::services) async fn ask<T>(
     ctx: &Context,
     moment: &WorkTime,
@@ -58,7 +58,7 @@ pub(in crate::services) async fn ask<T>(
     answer
 }
 
-/// Make a call of this name, counted and traced, and wait for it as long as the moment has patience.
+/// Makes a call of this name, counted and traced, and waits up to the call timeout.
 pub(in crate::services) async fn made<T>(
     ctx: &Context,
     moment: &WorkTime,
@@ -71,7 +71,7 @@ pub(in crate::services) async fn made<T>(
     let answer = span.run(waiting(Wait::Acquirer, answer)).await.unwrap_or(Err(Failure::NoAnswer));
     match &answer {
         Ok(_) => {}
-        // An answer like any other.
+        // A decline is an ordinary answer.
         Err(Failure::Declined(decline)) => span.set_attribute("card_payments.decline", decline.code()),
         Err(Failure::GatewayError) => span.fail("gateway_error"),
         Err(Failure::NoAnswer) => span.fail("no_answer"),
@@ -86,7 +86,7 @@ fn span(name: &str) -> Span {
     span
 }
 
-/// Settle a key, within the same time.
+/// Asks for or reverses the result of a key, within the same timeout.
 pub(super) async fn within_time<T>(
     ctx: &Context,
     moment: &WorkTime,
@@ -101,8 +101,8 @@ pub(super) async fn within_time<T>(
     answer
 }
 
-/// Whether a call whose intent may be settled after `settle_after` may still start: soon after the intent or
-/// not at all, so that no worker settles a payment that is being made.
+/// Returns whether a call whose intent may be recovered after `settle_after` may still start: soon after the intent or
+/// not at all, so that no worker recovers a payment that is still being made.
 fn may_start(now: Timestamp, settle_after: Option<Timestamp>) -> bool {
     let latest = SETTLE_AFTER.millis() - ACQUIRER_CALL_START.millis();
     settle_after.is_some_and(|settle| (settle - now).millis() >= latest)

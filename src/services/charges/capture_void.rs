@@ -23,7 +23,7 @@ use crate::services::payer::TokenUse;
 use crate::store::Tx;
 use crate::views::charge::Charge;
 
-/// Capture an authorised charge for the full authorised amount.
+/// Captures an authorised charge for the full authorised amount.
 ///
 /// Refusals, first match wins: `not_found`, `bad_authorisation`, `already_captured`, `already_voided`,
 /// `authorisation_expired`, `invalid_capture_amount`; then the acquirer's, `gateway_error`.
@@ -37,7 +37,7 @@ pub async fn capture(
     next(EffectiveState::at(account.now, &row), ChargeAction::Capture)
         .map_err(|code| Error::from(code).about(&row))?;
     let amount = params.value.amount.as_deref().map(str::trim).filter(|amount| !amount.is_empty());
-    // Whatever is not the amount is the wrong amount, number or not: no fault of the parameter's own.
+    // Any other value, number or not, is the wrong amount, not a fault of the parameter.
     if params.faults.has("amount") || amount.is_some_and(|amount| amount.parse() != Ok(row.amount)) {
         return Err(Error::from(ErrorCode::InvalidCaptureAmount).about(&row));
     }
@@ -45,7 +45,7 @@ pub async fn capture(
     Ok(Charge::at(now, row))
 }
 
-/// Return the reserved funds of an authorised charge.
+/// Returns the reserved funds of an authorised charge.
 ///
 /// Refusals, first match wins: `not_found`, `bad_authorisation`, `already_captured`, `already_voided`,
 /// `authorisation_expired`; then the acquirer's, `gateway_error`.
@@ -55,8 +55,8 @@ pub async fn void(ctx: &Ctx, account: &Account, token: &str) -> Result<Charge, E
     Ok(Charge::at(now, row))
 }
 
-/// Take a verb through the three steps. The answer is the row with the verb done, and when it was. What `row` says is
-/// captured of an authorisation is recorded with the intent.
+/// Captures or voids in the three steps. Returns the row afterwards and the time of the outcome. For an authorisation,
+/// the captured amount in `row` is recorded with the intent.
 ///
 /// Refusals: the table's, `idempotency_key_in_use`, then the acquirer's, `gateway_error`.
 pub(in crate::services) async fn capture_or_void(
@@ -92,8 +92,8 @@ async fn in_three_steps(
     let verdict = match answer {
         Ok(()) => AttemptResult::Moved(step),
         Err(Failure::Declined(_) | Failure::GatewayError | Failure::Closed) => AttemptResult::Back,
-        // A worker settles it: completed where the acquirer says done, back where it says not. An answer that the
-        // sandbox has dropped is known to be lost, so there is nothing to wait for.
+        // A worker recovers it: completes it if the acquirer did it, or goes back. If the sandbox dropped the answer,
+        // it is known to be lost, so recovery starts at once.
         Err(Failure::NoAnswer) => {
             if fault == Some(Fault::AnswerLost) {
                 recover::recover(ctx, &moment, row.clone()).await?;
@@ -112,7 +112,7 @@ struct CaptureOrVoidIntent {
     wall: Timestamp,
 }
 
-/// Move into flight, or let the table answer for the charge as it stands by now.
+/// Moves the charge into its state in flight, or refuses by its current state.
 async fn record_intent(
     tx: &Tx,
     intent: &CaptureOrVoidIntent,
@@ -128,7 +128,7 @@ async fn record_intent(
     row.attempt = seen.attempt + 1;
     row.settle_after = Some(*wall + SETTLE_AFTER);
     row.claim = account.claim().map(|claim| claim.hash().to_vec());
-    // The call's key carries the number of the attempt that makes it: a later try is another call.
+    // The call's key has the number of its attempt: a later try is another call.
     row.call = row.attempt;
     let update = compare_with_seen(seen)
         .col_expr(charge::Column::State, word(row.state))
@@ -149,12 +149,12 @@ async fn record_intent(
     let found = outcome::found(tx, seen).await?;
     match next(EffectiveState::at(account.now, &found), *action) {
         Err(code) => Err(refusal(code)),
-        // It went back to authorised in between: the rival's call failed, and so does this one.
+        // The charge is authorised again: the concurrent request's call failed, and so does this one.
         Ok(_) => Err(refusal(ErrorCode::GatewayError)),
     }
 }
 
-/// The call in flight.
+/// Returns the call in flight.
 fn call(row: &charge::Model, action: ChargeAction, fault: Option<Fault>) -> Result<FollowUpCall, Error> {
     let reference = row.acquirer_reference.clone();
     let reference =

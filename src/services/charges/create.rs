@@ -1,4 +1,4 @@
-//! Making a payment in three steps: intent, call, outcome.
+//! Makes a payment in three steps: intent, call, outcome.
 
 use entity::failure::Decline;
 use entity::{Timestamp, charge};
@@ -19,12 +19,12 @@ use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
 use crate::store::Tx;
 
-/// Take an order through the three steps: captured at once, or authorised to be captured later. The answer is the row of
-/// an approved payment, and when it was. May take as long as the acquirer.
+/// Makes a payment in the three steps: captured at once, or authorised for a later capture. Returns the row of an
+/// approved payment and the time of its outcome. May take as long as the acquirer.
 ///
 /// Refusals, first match wins: `token_already_used`, `idempotency_key_in_use`; then the acquirer's: a decline, or
-/// `gateway_error`, which always means that nothing was charged. A decline is no refusal of the database's: the failed
-/// attempt is recorded.
+/// `gateway_error`, which always means that nothing was charged. A decline is committed: the failed attempt is
+/// recorded.
 pub(in crate::services) async fn pay(
     ctx: &Ctx,
     account: &Account,
@@ -47,7 +47,7 @@ async fn in_three_steps(
 
     let Some(verdict) = verdict(ctx, &WorkTime::on_running_clock(account.clone()), &row, fares, call).await
     else {
-        // A worker settles it. Until then nobody is told that anything was charged.
+        // A worker recovers it. Until then no answer says that anything was charged.
         return Err(Error::from(ErrorCode::GatewayError).about(&row));
     };
     let (now, row) = outcome::write(ctx, account, row, token, verdict).await?;
@@ -55,8 +55,8 @@ async fn in_three_steps(
     Ok((now, row))
 }
 
-/// The first step, as a part of its caller's unit: claims the Idempotency-Key, reserves the card's token, adds the row
-/// and draws how the call will fare.
+/// Records the intent as a part of its caller's unit: claims the Idempotency-Key, reserves the card's token, adds the
+/// row and draws the call's faults.
 ///
 /// Refusals: `idempotency_key_in_use`, `token_already_used`.
 pub(in crate::services) async fn record_intent(tx: &Tx, intent: &ChargeIntent) -> Result<FaultPlan, Error> {
@@ -66,7 +66,7 @@ pub(in crate::services) async fn record_intent(tx: &Tx, intent: &ChargeIntent) -
     Ok(fares)
 }
 
-/// The same for a payment of which the acquirer is not asked yet.
+/// Records the intent of a payment whose acquirer call comes later.
 ///
 /// Refusals: `idempotency_key_in_use`, `token_already_used`.
 pub(in crate::services) async fn record_row(tx: &Tx, intent: &ChargeIntent) -> Result<(), Error> {
@@ -86,9 +86,8 @@ pub(in crate::services) async fn record_row(tx: &Tx, intent: &ChargeIntent) -> R
     Ok(())
 }
 
-/// The second step: ask the acquirer for what the intent in `row` wants. `None` where nobody knows what came of it,
-/// so that a worker has to settle it. A card that has expired by the account's clock is declined without asking: the acquirer
-/// knows its own clock only.
+/// Makes the acquirer call of the intent in `row`. `None` if its outcome is unknown, so that a worker must recover it.
+/// A card that has expired by the account's clock is declined without a call: the acquirer knows only its own clock.
 pub(in crate::services) async fn verdict(
     ctx: &Context,
     moment: &WorkTime,
@@ -100,9 +99,9 @@ pub(in crate::services) async fn verdict(
     if cards::has_expired(expiry, moment.now(ctx)) {
         return Some(AttemptResult::Failed { failure: Decline::ExpiredCard.into(), spent: true });
     }
-    // What was ordered for this very attempt goes before what was ordered for all of the account's.
+    // An outcome forced for this attempt precedes one configured for the account.
     call.forced = call.forced.or(fares.outcome);
-    // No latency is added while a clock is moved.
+    // A moving clock adds no latency.
     let fares = if moment.is_on_running_clock() { fares } else { fares.at_once() };
     match ask(ctx, moment, row, fares.with_latency(ctx.acquirer.authorise(call))).await {
         Ok(Approval { reference }) => Some(AttemptResult::Approved { reference }),

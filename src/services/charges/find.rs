@@ -1,4 +1,4 @@
-//! Finding charges.
+//! Finds charges.
 
 use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
@@ -16,7 +16,7 @@ use crate::services::page::{List, ListPage};
 use crate::store::{CachedStatement, record};
 use crate::views::charge::{Charge, ShownCharge};
 
-/// A charge that is named by its token, failed and pending ones included.
+/// A charge requested by its token, failed and pending ones included.
 pub struct ChargeByToken(ChargeToken);
 
 impl AccountJoin for ChargeByToken {
@@ -47,14 +47,14 @@ impl AccountJoin for ChargeByToken {
     }
 }
 
-/// The charge that was asked for.
+/// Returns the requested charge.
 ///
 /// Refusals: `not_found`.
 pub fn shown(account: &Account, found: Option<ShownCharge>) -> Result<Charge, Error> {
     Ok(Charge::at(account.now, found.ok_or(ErrorCode::NotFound)?))
 }
 
-/// The charge that a token names, for who has opened its account before.
+/// Finds the charge with this token, for a caller that has authenticated before.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Charge, Error> {
@@ -89,12 +89,12 @@ record!(ShownCharge {
     transfer_created_at,
 });
 
-/// A list of charges, of which no more is read than answers show.
+/// Reads a list of charges with only the columns that responses show.
 pub(super) fn listed(list: List<charge::Entity>) -> List<charge::Entity, ShownCharge> {
     list.reading(&ShownCharge::COLUMNS, lines::with_transfer)
 }
 
-/// The row a token names.
+/// Finds the row with this token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,
@@ -106,7 +106,7 @@ pub(in crate::services) async fn by_token(
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// The account's charges, newest first.
+/// Lists the account's charges, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Charge>, Error> {
     static FIRST: CachedStatement = CachedStatement::new();
     let owner = account.id();
@@ -117,7 +117,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     Ok(page.map(|row| Charge::at(account.now, row)))
 }
 
-/// A customer's charges, newest first.
+/// Lists a customer's charges, newest first.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn of_customer(

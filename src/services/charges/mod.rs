@@ -1,5 +1,5 @@
-//! Charges, a file a verb. A payment is three steps: the intent is recorded and committed, the acquirer is
-//! called with no transaction open, the outcome is recorded (decisions 5).
+//! Charges, one file a verb. A payment has three steps: record and commit the intent, call the acquirer with no
+//! transaction open, record the outcome (`docs/decisions.md`, 133).
 
 pub(in crate::services) mod call;
 pub mod capture_void;

@@ -1,5 +1,5 @@
-//! What is asked of the acquirer, and the row that records it, made of plain data: whoever wants money of a card makes
-//! an order.
+//! Builds the acquirer call of a payment and the row that records it, from plain data; every module that charges a card
+//! makes a [`ChargeOrder`].
 
 use entity::charge::{self, ChargeState, Origin};
 use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, Timestamp, card};
@@ -14,27 +14,27 @@ use crate::services::context::{Account, Context};
 use crate::services::payer::{Payer, TokenUse};
 use crate::services::search_text;
 
-/// Who asks, for what, and how much.
+/// The terms of a payment.
 pub struct Terms {
-    /// Who asks.
+    /// The kind of request that makes it.
     pub origin: Origin,
     /// In the currency's base unit.
     pub amount: i64,
-    /// Of `amount`.
+    /// The currency of `amount`.
     pub currency: Currency,
-    /// AUD a unit of `currency`.
+    /// AUD per unit of `currency`.
     pub rate: Rate,
-    /// Whether the money is taken at once.
+    /// Whether the money is captured at once.
     pub capture: bool,
-    /// The purchaser's.
+    /// The purchaser's email.
     pub email: String,
-    /// What is bought.
+    /// The description of the purchase.
     pub description: String,
-    /// The purchaser's.
+    /// The purchaser's IP address.
     pub ip_address: String,
     /// Bank statement text.
     pub reference: Option<String>,
-    /// Keys and values of the caller's.
+    /// The client's keys and values.
     pub metadata: Vec<(String, String)>,
     /// The platform's share, in `currency`.
     pub platform_adjustment: Option<i64>,
@@ -42,7 +42,7 @@ pub struct Terms {
     pub three_d_secure: Option<JsonText>,
 }
 
-/// What is settled of an amount, in AUD cents.
+/// The settlement of an amount, in AUD cents.
 #[derive(Debug, Clone, Copy)]
 pub struct SettlementAmounts {
     /// The amount itself.
@@ -54,7 +54,7 @@ pub struct SettlementAmounts {
 }
 
 impl SettlementAmounts {
-    /// What is settled of an amount that a card of this country and scheme pays.
+    /// Computes the settlement of an amount paid by a card of this country and scheme.
     pub fn of(
         account: &Account,
         (amount, currency, rate): (i64, Currency, Rate),
@@ -66,36 +66,36 @@ impl SettlementAmounts {
         Ok(Self { amount: settled(amount), fees, platform_fees: platform_adjustment.map_or(0, settled) })
     }
 
-    /// What the merchant gets.
+    /// Returns the merchant's share.
     pub fn entitlement(&self) -> i64 {
         self.amount - self.fees - self.platform_fees
     }
 }
 
-/// What is recorded before the acquirer is asked.
+/// The intent of a payment, recorded before the acquirer is called.
 pub struct ChargeIntent {
-    /// In state `processing`.
+    /// The charge, in state `processing`.
     pub row: charge::Model,
     /// The card that pays.
     pub card: card::Model,
-    /// What becomes of the card's token.
+    /// The use of the card's token.
     pub token: TokenUse,
-    /// Who asks.
+    /// The calling account.
     pub account: Account,
     /// The wall clock's now.
     pub wall: Timestamp,
 }
 
-/// An order: what is recorded, and what is asked of the acquirer then.
+/// A payment's intent and the acquirer call that follows it.
 pub struct ChargeOrder {
-    /// What is recorded, with the row in state `processing`.
+    /// The intent to record, with the row in state `processing`.
     pub intent: Box<ChargeIntent>,
-    /// The call.
+    /// The acquirer call.
     pub call: AuthoriseCall,
 }
 
 impl ChargeOrder {
-    /// An order for the account as it stands now, which `payer` pays.
+    /// Makes an order for the account in its current state, paid by `payer`.
     pub fn new(ctx: &Context, account: &Account, terms: Terms, payer: Payer) -> Result<Self, Error> {
         let Payer { card, shown, digits, token } = payer;
         let Terms { currency, rate, amount, .. } = terms;
@@ -163,7 +163,7 @@ impl ChargeOrder {
     }
 }
 
-/// The call that makes a payment.
+/// Returns the call that makes a payment.
 pub(in crate::services) fn authorise(
     row: &charge::Model,
     card: &card::Model,
@@ -185,7 +185,7 @@ pub(in crate::services) fn authorise(
     }
 }
 
-/// The text that a charge's words are looked up in: description, e-mail, metadata values, cardholder name.
+/// Returns the text that the search of charges matches: description, email, metadata values, cardholder name.
 fn words_of(charge: &Terms, cardholder: Option<&str>) -> String {
     let values = charge.metadata.iter().map(|(_, value)| value.as_str());
     search_text::kept(

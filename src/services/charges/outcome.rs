@@ -1,5 +1,5 @@
-//! The third step: what came of a call is recorded by whoever still holds the attempt, with its postings and
-//! its event, in one commit. The loser answers from the row it finds.
+//! The third step: the holder of the attempt records the outcome of a call, with its postings and event, in one commit.
+//! The loser of a race answers from the stored row (`docs/decisions.md`, 136).
 
 use std::sync::Arc;
 
@@ -28,29 +28,29 @@ use crate::store::{Tx, WordTable};
 use crate::vault::Vault;
 use crate::views::payment::Payment;
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone)]
 pub enum AttemptResult {
-    /// The card was accepted: captured, or authorised only, as was asked.
+    /// The card was accepted: captured, or only authorised, as requested.
     Approved {
-        /// The acquirer's own name of the transaction.
+        /// The acquirer's reference of the transaction.
         reference: String,
     },
-    /// The attempt failed; `spent` says whether the card's token is.
+    /// The attempt failed; `spent` says whether the card's token is spent.
     Failed {
-        /// Why.
+        /// The reason.
         failure: FailureCode,
-        /// A decline spends a single-use token; where nothing was charged, it is free again.
+        /// A decline spends a single-use token; if nothing was charged, the token is free again.
         spent: bool,
     },
-    /// A capture or void is done.
+    /// A capture or void succeeded.
     Moved(ChargeTransition),
-    /// A capture or void is definitely not done: the charge is authorised again.
+    /// A capture or void definitely failed: the charge is authorised again.
     Back,
 }
 
 impl AttemptResult {
-    /// What has happened by it to an attempt that was, or was not, to capture at once.
+    /// Returns the event that the result causes; `capture` says whether the attempt was to capture at once.
     pub(super) fn emits(&self, capture: bool) -> Option<EventType> {
         match self {
             Self::Approved { .. } if capture => Some(EventType::ChargeCaptured),
@@ -62,7 +62,7 @@ impl AttemptResult {
     }
 }
 
-/// A verdict on the attempt as `row` shows it.
+/// The unit of work that records the result of the attempt in `row`.
 pub(in crate::services) struct RecordOutcomeUnit {
     row: charge::Model,
     token: TokenUse,
@@ -70,13 +70,13 @@ pub(in crate::services) struct RecordOutcomeUnit {
     /// By the account's clock.
     now: Timestamp,
     settlement_delay_days: i32,
-    /// Whether the holder of a simulated card disputes the charge once it is captured.
+    /// Whether the simulated cardholder disputes the charge once it is captured.
     disputed: bool,
     vault: Arc<Vault>,
 }
 
 impl RecordOutcomeUnit {
-    /// At an instant of the account's clock. What becomes of the card's token is `token`.
+    /// Makes the unit for an instant of the account's clock. `token` says how the card's token is used.
     pub fn new(
         ctx: &Context,
         account: &Account,
@@ -101,8 +101,8 @@ fn is_disputed(ctx: &Context, row: &charge::Model, verdict: &AttemptResult) -> b
     reference.is_some_and(|reference| ctx.acquirer.is_disputed_once_captured(reference))
 }
 
-/// Record what came of the call in flight of `row`, and what becomes of its card's token. The answer is the row as it
-/// then stands, by whosever hand, and when that was.
+/// Records the result of the call in flight of `row`, and the use of its card's token. Returns the stored row, which
+/// another worker may have written, and the time of the outcome.
 pub(in crate::services) async fn write(
     ctx: &Context,
     account: &Account,
@@ -119,7 +119,7 @@ pub(in crate::services) async fn write(
     Ok((now, row))
 }
 
-/// The same, at an instant of the account's clock.
+/// Records the same at a given instant of the account's clock.
 pub(super) async fn write_at(
     ctx: &Context,
     account: &Account,
@@ -138,8 +138,8 @@ pub(super) async fn write_at(
     Ok(row)
 }
 
-/// The third step, as a part of its caller's unit. Says how the row stands, and whether that is this outcome's doing: if
-/// not, somebody else has taken the attempt over, and nothing is written here.
+/// Records the outcome as a part of its caller's unit. Returns the stored row, and whether this unit wrote it: if not,
+/// another worker has taken the attempt over, and this unit writes nothing.
 pub(in crate::services) async fn record(
     tx: &Tx,
     outcome: &RecordOutcomeUnit,
@@ -175,7 +175,7 @@ pub(in crate::services) async fn record(
     if let Some(event) = outcome.verdict.emits(row.capture) {
         events::record(tx, row.account_id, outcome.now, event, &shown)?;
     }
-    // Of a subscription it is not the charge that its caller is shown.
+    // A subscription's client is shown the subscription, not its charge.
     let is_another_answer =
         row.origin == Origin::Subscription && matches!(outcome.verdict, AttemptResult::Approved { .. });
     if let Some(hash) = row.claim.as_ref().filter(|_| !is_another_answer) {
@@ -188,7 +188,8 @@ pub(in crate::services) async fn record(
     Ok((row, true))
 }
 
-/// What the event and the answers show: of an authorisation that is captured, the charge that begins with this commit.
+/// Returns the charge that event and responses show: for a captured authorisation, the charge that begins with this
+/// commit.
 fn shown_charge(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
     if !row.is_authorisation() || row.state != ChargeState::Captured {
         return Ok(row.clone());
@@ -198,7 +199,7 @@ fn shown_charge(tx: &Tx, row: &charge::Model) -> Result<charge::Model, Error> {
     Ok(charge)
 }
 
-/// The charge of a captured authorisation, as it begins.
+/// Returns the new charge of a captured authorisation.
 pub(in crate::services) fn captured(row: &charge::Model) -> Result<charge::Model, Error> {
     let (Some(id), Some(amount), Some(now)) = (row.captured_as, row.amount_captured, row.captured_at) else {
         return Err(Error::internal("a captured authorisation that was not planned"));
@@ -216,8 +217,8 @@ pub(in crate::services) fn captured(row: &charge::Model) -> Result<charge::Model
     })
 }
 
-/// What a repeated request gets, from whoever learnt the outcome; nothing where nothing has happened, so that it may
-/// try anew (decisions 2).
+/// Returns the response for repeated requests, whichever worker learnt the outcome. `None` if nothing happened, so
+/// that the client may try again (`docs/decisions.md`, 67).
 fn kept_answer(
     verdict: &AttemptResult,
     row: &charge::Model,
@@ -233,7 +234,7 @@ fn kept_answer(
     })
 }
 
-/// The row as the verdict leaves it.
+/// Returns the row with the result applied.
 fn after(outcome: &RecordOutcomeUnit) -> charge::Model {
     let mut row = outcome.row.clone();
     row.settle_after = None;
@@ -262,7 +263,7 @@ fn after(outcome: &RecordOutcomeUnit) -> charge::Model {
     row
 }
 
-/// Compare-and-set on state and attempt: a late first attempt loses against its successor.
+/// Writes the outcome by compare-and-set on state and attempt: a late first attempt loses against its successor.
 async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<bool, Error> {
     let update = compare_with_seen(seen)
         .col_expr(Column::State, word(row.state))
@@ -274,7 +275,7 @@ async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<boo
     Ok(tx.compare_and_set(update).await?)
 }
 
-/// The charge as long as it stands where it was seen.
+/// Returns an update that applies only while state and attempt are as seen.
 pub(in crate::services) fn compare_with_seen(seen: &charge::Model) -> UpdateMany<charge::Entity> {
     charge::Entity::update_many()
         .filter(Column::AccountId.eq(seen.account_id))
@@ -287,13 +288,13 @@ pub(in crate::services) fn word(state: ChargeState) -> SimpleExpr {
     Expr::value(ActiveEnum::into_value(state))
 }
 
-/// The charge as it stands now.
+/// Reads the charge again.
 pub(super) async fn found(tx: &Tx, seen: &charge::Model) -> Result<charge::Model, Error> {
     let row = charge::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id)).one(tx).await?;
     row.ok_or_else(deleted)
 }
 
-/// The dispute arrives by itself, right after this commit.
+/// Schedules the simulated dispute, which arrives right after this commit.
 fn schedule_dispute(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
     if outcome.disputed {
         tx.append(&foretold_dispute::Model {
@@ -304,7 +305,7 @@ fn schedule_dispute(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
     }
 }
 
-/// Charged = fees + the platform's share + what the merchant gets, on the day it becomes available.
+/// Books amount = fees + platform's share + merchant's share, on the day it becomes available.
 fn book(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
     let entry =
         Entry { account: row.account_id, kind: EntryKind::Charge, source: row.id.into(), now: outcome.now };
@@ -317,7 +318,7 @@ fn book(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
     ledger::record(tx, &entry, available_on, row.entitlement, &others);
 }
 
-/// Whether a creation has succeeded, by the row as it stands: refuses as its caller is refused.
+/// Returns the failure of a creation as its client's error, by the stored row.
 pub(in crate::services) fn approved(row: &charge::Model) -> Result<(), Error> {
     match row.failure {
         Some(failure) => Err(Error::from(ErrorCode::from(failure)).about(row)),

@@ -1,4 +1,4 @@
-//! From the parameters of POST /charges and POST /authorisations to an order.
+//! Turns the parameters of POST /charges and POST /authorisations into a [`ChargeOrder`].
 
 use entity::charge::Origin;
 use entity::{Currency, JsonText};
@@ -13,9 +13,9 @@ use crate::services::acquirer_lookup;
 use crate::services::context::{Account, Context};
 use crate::services::payer::{self, PaymentMethodParams};
 
-/// Check what is asked for, and make an order of it.
+/// Checks the parameters and makes an order of them.
 ///
-/// Refusals, first match wins: `service_unavailable` where the acquirer does not say what it knows of the number or the
+/// Refusals, first match wins: `service_unavailable` if the acquirer does not return the details of the number or the
 /// currency, `invalid_resource`, `token_already_used`.
 pub(in crate::services) async fn place(
     ctx: &Context,
@@ -56,12 +56,12 @@ pub(in crate::services) async fn place(
     {
         faults.add("platform_adjustment.currency", "must be the currency of the charge");
     }
-    // Fees depend on the card; where there is none, there is a fault already.
+    // Fees depend on the card; without a card there is a fault already.
     let Some(found) = found else { return Err(faults.into()) };
     let Some((currency, rate)) = currency else { return Err(faults.into()) };
     let payer = match found {
         payer::PayerLookup::Payer(payer) => payer,
-        // A token that is spent is refused after every fault of the request's own shape.
+        // A spent token is refused after all faults of the request's own shape.
         payer::PayerLookup::Spent if faults.is_empty() => return Err(ErrorCode::TokenAlreadyUsed.into()),
         payer::PayerLookup::Spent => return Err(faults.into()),
     };
@@ -96,7 +96,7 @@ pub(in crate::services) async fn place(
     Ok(order)
 }
 
-/// What of a 3-D Secure verification made elsewhere was sent.
+/// Returns the fields that were sent of a 3-D Secure verification made elsewhere (`docs/decisions.md`, 142).
 fn results(asked: Option<NewThreeDSecure>) -> Result<Option<JsonText>, Error> {
     let Some(NewThreeDSecure { version, eci, cavv, transaction_id, .. }) = asked else { return Ok(None) };
     let cavv = cavv.map(|cavv| cavv.expose().to_owned());

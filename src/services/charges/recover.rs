@@ -1,6 +1,6 @@
-//! Settling calls whose outcome nobody learnt: no answer came, or the process died (decisions 5, "Unknown
-//! outcome"). A creation whose caller was told that nothing was charged is reversed; a capture or void that was
-//! done is completed, one that was not goes back.
+//! Recovers calls with an unknown outcome: the acquirer did not answer, or the process died (`docs/decisions.md`, 134,
+//! 135 and 146). A creation reported to the client as not charged is reversed; a capture or void that the acquirer did
+//! is completed, one that it did not goes back.
 
 use entity::charge::{self, ChargeState, Column, Origin};
 use entity::{FailureCode, Owned, Timestamp};
@@ -19,29 +19,29 @@ use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
 use crate::services::payer::TokenUse;
 
-/// The verdict on a creation of which it is certain that no money moved: the token is free again.
+/// Returns the result of a creation that certainly moved no money: the token is free again.
 pub(super) fn nothing_charged() -> AttemptResult {
     AttemptResult::Failed { failure: FailureCode::GatewayError, spent: false }
 }
 
-/// What a creation means whose answer is lost.
+/// How to recover a creation whose answer is lost.
 enum Meaning {
-    /// Whoever asked is told that nothing was charged, so it is undone.
+    /// The client is told that nothing was charged, so the payment is reversed.
     Reversed,
-    /// Nobody has been told, so what was done stands.
+    /// No client was told, so the acquirer's result stands.
     Stands,
 }
 
 fn meaning(origin: Origin) -> Meaning {
     match origin {
         Origin::Payment | Origin::Authorisation | Origin::Subscription => Meaning::Reversed,
-        // A capture is no creation at the acquirer's: it is settled with its authorisation.
+        // A capture is no creation at the acquirer: it is recovered with its authorisation.
         Origin::Challenge | Origin::Renewal | Origin::Capture => Meaning::Stands,
     }
 }
 
-/// Settle a creation of which nobody knows what came: its key is closed, and what was done under it is undone or
-/// stands. `None` where the acquirer does not answer.
+/// Recovers a creation with an unknown outcome: closes its key and reverses the payment or lets it stand. `None` if the
+/// acquirer does not answer.
 pub(in crate::services) async fn creation(
     ctx: &Context,
     moment: &WorkTime,
@@ -62,7 +62,7 @@ pub(in crate::services) async fn creation(
     }
 }
 
-/// Calls whose outcome nobody learnt are settled; those of subscriptions with their subscription.
+/// Recovers calls with an unknown outcome; a subscription's are recovered with the subscription.
 pub struct ChargeRecoveryWork;
 
 impl DueWork for ChargeRecoveryWork {
@@ -71,8 +71,8 @@ impl DueWork for ChargeRecoveryWork {
     const AT: Column = Column::CreatedAt;
     const ID: Column = Column::Id;
 
-    /// The calls in flight that nobody can be making any more. By the wall clock: they have nothing to do with the
-    /// account's.
+    /// Selects calls in flight that no process can be making any more, by the wall clock: they do not depend on the
+    /// account's clock.
     fn due(wall: Timestamp) -> Vec<Select<charge::Entity>> {
         vec![lost(wall, of_their_own())]
     }
@@ -90,7 +90,7 @@ impl DueWork for ChargeRecoveryWork {
     }
 }
 
-/// Of some charges, those in flight whose call nobody can be making any more.
+/// Selects, of some charges, those in flight whose call no process can be making any more.
 pub(in crate::services) fn lost(wall: Timestamp, some: SimpleExpr) -> Select<charge::Entity> {
     charge::Entity::find()
         .filter(Column::SettleAfter.lte(wall))
@@ -98,8 +98,8 @@ pub(in crate::services) fn lost(wall: Timestamp, some: SimpleExpr) -> Select<cha
         .order_by_asc(Column::SettleAfter)
 }
 
-/// Of some of an account's charges, those that were in flight when its clock began to be moved, and all `others`; who
-/// makes a call now keeps an instant of their own.
+/// Selects, of some of an account's charges, those that were in flight when its clock began to move, and all `others`.
+/// A call that begins during the move keeps its own instant.
 pub(in crate::services) fn in_flight(
     reach: &ClockMoveRange,
     some: SimpleExpr,
@@ -113,7 +113,7 @@ pub(in crate::services) fn in_flight(
         .filter(others.add(before).add(taken_up))
 }
 
-/// A charge in flight, as due work. Nobody settles a call that its caller may still be making.
+/// Describes a charge in flight as due work. It is not due while a process may still be making its call.
 pub(in crate::services) fn unsettled(row: &charge::Model) -> DueRow {
     let tries = row.attempt - row.call;
     let held = |next| if tries > 0 { leased_until(next, pause(tries - 1)) } else { next };
@@ -129,7 +129,7 @@ fn of_their_own() -> SimpleExpr {
     Column::Origin.is_not_in([Origin::Subscription, Origin::Renewal])
 }
 
-/// Let every call in flight be settled now: for a server that knows to be the only one.
+/// Makes every call in flight due now, for a server that is known to be the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     let now = ctx.clock.now();
     ctx.store
@@ -145,7 +145,7 @@ pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
         .await
 }
 
-/// Settle the call in flight of a charge that is due for it.
+/// Recovers the call in flight of a charge that is due.
 pub(super) async fn recover(
     ctx: &Context,
     moment: &WorkTime,
@@ -169,8 +169,8 @@ pub(super) async fn recover(
     Ok(ran)
 }
 
-/// Take a call in flight over, to settle it. The attempt number fences off whoever made the call: from here on only this
-/// worker records its outcome.
+/// Claims a call in flight to recover it. The higher attempt number fences off the caller: from here on only this
+/// worker records the outcome.
 pub(in crate::services) async fn claim(
     ctx: &Context,
     moment: &WorkTime,
@@ -223,7 +223,8 @@ async fn followed(
     }))
 }
 
-/// Whether the attempt holds a single-use token: an inline card's was born spent, a customer's is never held.
+/// Returns whether the attempt holds a single-use token: an inline card's is spent from the start, a customer's card is
+/// never held.
 pub(in crate::services) async fn single_use(ctx: &Context, row: &charge::Model) -> Result<TokenUse, Error> {
     let card = entity::card::Entity::owned_by(row.account_id)
         .filter(entity::card::Column::Id.eq(row.card_id))

@@ -1,4 +1,5 @@
-//! Searching charges (specification, GET /charges/search; decisions 1): words as a substring, the rest exact.
+//! Searches charges (specification, GET /charges/search; `docs/decisions.md`, 20): words as a substring, the rest
+//! exact.
 
 use entity::charge::{self, Column};
 use entity::counter::Counted;
@@ -22,13 +23,13 @@ use crate::services::search_text;
 use crate::store::{Reader, WordTable};
 use crate::views::charge::Charge;
 
-/// What charges can be sorted by.
+/// The fields that charges can be sorted by.
 pub const SORTS: &[&str] = &["created_at", "amount"];
 
-/// Up to so many are found first and sorted afterwards. Of more than these, a walk in the order's index soon has a page.
+/// Up to this many ids are found first and sorted afterwards. With more, a scan of the sort index fills a page soon.
 const FEW: u64 = 1_000;
 
-/// Search the account's charges.
+/// Searches the account's charges.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Charge>, Error> {
     let mut rows = charge::Entity::owned_by(account.id()).filter(charge::listed());
     if let Some(from) = search.from {
@@ -58,16 +59,16 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
     Ok(page.map(|row| Charge::at(account.now, row)))
 }
 
-/// What a query has found.
+/// The result of a query.
 struct SearchHits {
     rows: Select<charge::Entity>,
-    /// How many these are, where they have been counted.
+    /// The number of rows, if counted.
     size: Option<u64>,
-    /// Whether they are at most [`FEW`].
+    /// Whether there are at most [`FEW`].
     few: bool,
 }
 
-/// Those of the rows that a query matches: words as a substring, the rest exactly.
+/// Filters the rows that a query matches: words as a substring, the rest exactly.
 async fn found(
     ctx: &Context,
     account: AccountToken,
@@ -80,7 +81,7 @@ async fn found(
     let matches = Condition::any().add(search_text::contains(backend, Column::SearchText.into_expr(), query));
     let matches = exactly.conditions().into_iter().fold(matches, Condition::add);
     if has_trigrams(query) && exactly.by_index() {
-        // Looked up once, for the size and the page need them as well, and looking up a word is what takes time.
+        // The ids are read once for both size and page, because finding a word is the slow part.
         let mut looked_up = if is_postgres {
             rows.clone().filter(matches.clone()).select_only().column(Column::Id).into_query()
         } else {
@@ -92,14 +93,14 @@ async fn found(
             let ids: Vec<Uuid> = ids.iter().map(|row| row.try_get("", "id")).collect::<Result<_, _>>()?;
             return Ok(SearchHits {
                 rows: rows.filter(Column::Id.in_subquery(told(backend, &ids)?)),
-                // SQLite's may be there twice, or at another time.
+                // SQLite's ids may be duplicates or outside the searched time.
                 size: is_postgres.then_some(known),
                 few: true,
             });
         }
     }
     let rows = rows.filter(matches);
-    // Any time: so SQLite looks in the index of times, which holds the words as well.
+    // A condition that any time meets makes SQLite use the index of times, which holds the words as well.
     let at_any_time = rows.clone().filter(Column::CreatedAt.gte(Timestamp::from_millis(i64::MIN)));
     let ids = at_any_time.clone().select_only().column(Column::Id).into_query();
     let size = count(db, &ids).await?;
@@ -107,7 +108,7 @@ async fn found(
     Ok(SearchHits { rows: if few { at_any_time } else { rows }, size: Some(size), few })
 }
 
-/// How many rows a query has. What most of an account holds is sooner read through than looked up, row by row.
+/// Counts a query's rows. If it matches most of an account, a scan is faster than looking up row by row.
 async fn count(db: &Reader, query: &SelectStatement) -> Result<u64, Error> {
     let count = Query::select()
         .expr_as(Expr::col(Asterisk).count(), "found")
@@ -117,16 +118,17 @@ async fn count(db: &Reader, query: &SelectStatement) -> Result<u64, Error> {
     Ok(u64::try_from(count.unwrap_or_default()).unwrap_or_default())
 }
 
-/// The charge of the refund whose token the query is: looked up before, so that the search keeps to its indexes.
+/// Returns the charge of the refund whose token is the query. Found beforehand, so that the search keeps to its
+/// indexes.
 async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Option<ChargeToken>, Error> {
     let Ok(refund) = query.parse::<RefundToken>() else { return Ok(None) };
     let refund = refund::Entity::owned_by(account.id()).filter(refund::Column::Id.eq(refund));
     Ok(refund.one(ctx.store.read()).await?.map(|refund| refund.charge_id))
 }
 
-/// Amount, currency and tokens, as far as the query can be one.
+/// The amount, currency and tokens that the query can be.
 struct ExactMatches {
-    /// By indexes of charges.
+    /// Indexed columns of charges.
     values: Vec<(Column, Value)>,
     currency: Option<Currency>,
 }
@@ -143,7 +145,7 @@ impl ExactMatches {
         Self { values, currency: Currency::parse(query) }
     }
 
-    /// Whether indexes find all of it. Of a currency there are many charges or none.
+    /// Returns whether indexes find every match. A currency has many charges or none.
     fn by_index(&self) -> bool {
         self.currency.is_none()
     }
@@ -155,13 +157,13 @@ impl ExactMatches {
     }
 }
 
-/// Trigrams find three characters and more; fewer scan the account.
+/// Returns whether the trigram index can find the query: it needs three characters; shorter queries scan the account.
 fn has_trigrams(query: &str) -> bool {
     query.chars().count() >= 3
 }
 
-/// SQLite: the ids that the words' table knows and those that the charges' own indexes know, some of them twice; one
-/// condition with OR would walk the whole account.
+/// Returns, for SQLite, the ids from the word table and from the charges' own indexes, with duplicates; one condition
+/// with OR would scan the whole account.
 fn ids(account: AccountToken, words: &str, exactly: &ExactMatches) -> SelectStatement {
     let phrase = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let both = format!("{} AND {}", phrase(&WordTable::account_code(account)), phrase(words));
@@ -177,7 +179,7 @@ fn ids(account: AccountToken, words: &str, exactly: &ExactMatches) -> SelectStat
     found
 }
 
-/// Ids as a table, in a text that is the same however many they are.
+/// Returns the ids as a table, in a statement whose text does not depend on their number.
 fn told(backend: DbBackend, ids: &[Uuid]) -> Result<SelectStatement, Error> {
     if backend == DbBackend::Postgres {
         let ids: Vec<_> = ids.iter().map(Uuid::to_string).collect();

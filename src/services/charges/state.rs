@@ -1,5 +1,5 @@
-//! The states of a charge: one total table of what a void or a capture does in each (specification, States
-//! and transitions, Charge; decisions 5).
+//! The states of a charge: one total table of the result of a void or a capture in each (specification, States and
+//! transitions, Charge).
 
 use std::fmt::Write;
 
@@ -9,37 +9,37 @@ use entity::event::EventType;
 
 use crate::error::ErrorCode;
 
-/// What can be asked of a charge that exists.
+/// An action on an existing charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChargeAction {
-    /// Take the reserved money.
+    /// Takes the reserved money.
     Capture,
-    /// Return the reserved money.
+    /// Returns the reserved money.
     Void,
 }
 
-/// A legal move: through a state in flight, while the acquirer is asked, to where it ends.
+/// A legal transition: through a state in flight, during the acquirer call, to its final state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChargeTransition {
-    /// While the acquirer is asked.
+    /// The state during the acquirer call.
     pub through: ChargeState,
-    /// When it has agreed. Where it refuses, the charge is authorised again.
+    /// The state after approval. If the acquirer refuses, the charge is authorised again.
     pub to: ChargeState,
-    /// What happened then.
+    /// The event of the final state.
     pub emits: EventType,
 }
 
-/// Where a charge stands at an instant: the stored state, and the clock.
+/// The state of a charge at an instant: the stored state, and the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectiveState {
     /// As stored.
     Stored(ChargeState),
-    /// Authorised, and seven days have passed, whether or not anybody has noticed.
+    /// Authorised more than seven days ago, even if no worker has processed it (`docs/decisions.md`, 128).
     Expired,
 }
 
 impl EffectiveState {
-    /// At an instant of the account's clock.
+    /// Returns the state at an instant of the account's clock.
     pub fn at(now: Timestamp, row: &charge::Model) -> Self {
         if row.state == ChargeState::Authorised && row.expires_at <= now {
             Self::Expired
@@ -48,13 +48,13 @@ impl EffectiveState {
         }
     }
 
-    /// Every standing, for the table.
+    /// Returns every state, for the table.
     pub fn all() -> impl Iterator<Item = Self> {
         ChargeState::ALL.iter().copied().map(Self::Stored).chain([Self::Expired])
     }
 }
 
-/// The table.
+/// Returns the transition of an action in a state, or its refusal.
 pub fn next(standing: EffectiveState, action: ChargeAction) -> Result<ChargeTransition, ErrorCode> {
     use ChargeAction::{Capture, Void};
     use ChargeState::{Authorised, Captured, Capturing, Failed, Pending, Processing, Voided, Voiding};
@@ -68,15 +68,15 @@ pub fn next(standing: EffectiveState, action: ChargeAction) -> Result<ChargeTran
             Ok(ChargeTransition { through: Voiding, to: Voided, emits: EventType::ChargeVoided })
         }
         (Expired, Capture | Void) => Err(ErrorCode::AuthorisationExpired),
-        // In flight refuses like done: the rival will most likely win.
+        // An action in flight refuses like a finished one: it will most likely succeed.
         (Stored(Captured | Capturing), Capture | Void) => Err(ErrorCode::AlreadyCaptured),
         (Stored(Voided | Voiding), Capture | Void) => Err(ErrorCode::AlreadyVoided),
-        // An attempt that the acquirer has not answered, or was not asked for, is not an authorisation yet.
+        // An attempt without the acquirer's answer, or without a call yet, is not an authorisation.
         (Stored(Failed | Processing | Pending), Capture | Void) => Err(ErrorCode::BadAuthorisation),
     }
 }
 
-/// The table as text, one line a cell.
+/// Returns the table as text, one line a cell.
 pub fn table() -> String {
     // Writing to a String cannot fail.
     let mut lines = String::new();

@@ -12,15 +12,15 @@ use crate::services::context::{Account, Context};
 use crate::services::{cards, idempotency};
 use crate::views::card::Card;
 
-/// The card to add: an unused token, or the parameters of a card. They are read when it is known which.
+/// The card to add: an unused token, or a card's parameters, read only if there is no token (`docs/decisions.md`, 165).
 pub struct Addition<F> {
     /// A stored card's token.
     pub stored: Params<StoredCard>,
-    /// The parameters of a card.
+    /// Reads a card's parameters.
     pub new: F,
 }
 
-/// Add a card without changing the primary card.
+/// Adds a card without changing the primary card.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn add_card(
@@ -34,7 +34,7 @@ pub async fn add_card(
     let coming = if let Some(token) = non_blank(value.card_token.as_deref()) {
         stored(ctx, account, token, None, "card_token", &mut faults).await?
     } else if faults.has("card_token") {
-        // What is named but wrong is named: the parameters of a card are not asked for.
+        // An invalid token is still a token: the card's parameters are not read.
         None
     } else {
         let Params { value, faults: of_card } = (addition.new)();
@@ -60,7 +60,7 @@ pub async fn add_card(
     .await
 }
 
-/// Delete a non-primary card permanently.
+/// Deletes a non-primary card permanently.
 ///
 /// Refusals, first match wins: `not_found`, `cannot_delete_primary_card`.
 pub async fn delete_card(ctx: &Context, account: &Account, token: &str, card: &str) -> Result<(), Error> {

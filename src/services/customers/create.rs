@@ -15,11 +15,11 @@ use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
 
-/// A card that becomes a customer's.
+/// A card to attach to a customer.
 pub(super) enum CardToAttach {
-    /// It came with the request.
+    /// A card from the request.
     New(Box<card::Model>),
-    /// Its token did.
+    /// A stored card's token from the request.
     Stored(CardToken),
 }
 
@@ -31,8 +31,7 @@ impl CardToAttach {
         }
     }
 
-    /// Give it to a customer that is there already. The parameter that named it is refused where its token was
-    /// used meanwhile.
+    /// Attaches the card to an existing customer. If its token was used meanwhile, refuses the parameter that named it.
     pub(super) async fn attach(
         &self,
         tx: &Tx,
@@ -41,7 +40,7 @@ impl CardToAttach {
         param: &str,
     ) -> Result<(), Error> {
         match self {
-            // Inserted at once: a later unit of the same batch may remove it, or the customer with all its cards.
+            // Inserted at once: a later unit in the same batch may remove it, or the customer with all its cards.
             Self::New(row) => Ok(tx.insert(row.as_ref()).await?),
             Self::Stored(id) if cards::attach(tx, account.id(), *id, owner.id, account.now).await? => Ok(()),
             Self::Stored(id) => {
@@ -56,9 +55,9 @@ const USED: &str = "has already been used";
 const UNKNOWN: &str = "is not valid";
 const ONE_CARD: &str = "Exactly one of card or card_token is required";
 
-/// Store a customer with its first card, which is primary.
+/// Stores a customer with its first card, which is primary.
 ///
-/// Refusals: `invalid_resource`; a used or unknown card token is one.
+/// Refusals: `invalid_resource`, also for a used or unknown card token.
 pub async fn create(
     ctx: &Context,
     account: &Account,
@@ -71,7 +70,7 @@ pub async fn create(
     let card = match (&asked.card, token) {
         (Some(card), None) => presented(ctx, account, card, id, &mut faults).await?,
         (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
-        // What is named but wrong is named.
+        // An invalid card or token is a fault already, not a blank.
         (None, None) if faults.has("card") || faults.has("card_token") => None,
         (None, None) => {
             faults.add("card", "can't be blank");
@@ -109,7 +108,7 @@ async fn record(
     card: &CardToAttach,
 ) -> Result<Customer, Error> {
     match card {
-        // Nobody knows this customer yet, so nobody looks for its card before the commit.
+        // The customer's token is not known before the commit, so no other unit reads its card.
         CardToAttach::New(card) => tx.append(card.as_ref()),
         CardToAttach::Stored(_) => card.attach(tx, row, account, "card_token").await?,
     }
@@ -123,8 +122,8 @@ async fn record(
     Ok(view)
 }
 
-/// A card that came with the request, sealed and made out to its customer: it keeps its number for charges
-/// to come, its cvc never reaches the database.
+/// Makes a customer's card from the request, sealed: it keeps its number for later charges; its cvc never reaches the
+/// database.
 pub(super) async fn presented(
     ctx: &Context,
     account: &Account,
@@ -136,7 +135,7 @@ pub(super) async fn presented(
     Ok(presented.map(|card| CardToAttach::New(Box::new(made_out(ctx, card, owner)))))
 }
 
-/// The row of a new card of a customer.
+/// Returns the row of a customer's new card.
 pub(super) fn made_out(ctx: &Context, presented: cards::ValidatedCard, owner: CustomerToken) -> card::Model {
     let mut row = cards::seal(ctx, presented);
     row.cvc_sealed = None;
@@ -145,8 +144,7 @@ pub(super) fn made_out(ctx: &Context, presented: cards::ValidatedCard, owner: Cu
     row
 }
 
-/// A stored card that can become this customer's: it is unused, or the customer's already. A customer that is yet
-/// to be made has none.
+/// Finds a stored card that this customer can have: unused, or already the customer's. A new customer has none.
 pub(super) async fn stored(
     ctx: &Context,
     account: &Account,
@@ -167,19 +165,19 @@ pub(super) async fn stored(
     if card.state == CardState::Unused || own {
         return Ok(Some(CardToAttach::Stored(card.id)));
     }
-    // Another customer's as well (decisions 6).
+    // Or attached to another customer (`docs/decisions.md`, 162).
     faults.add(param, USED);
     Ok(None)
 }
 
-/// One fault that only the unit of work could see.
+/// Returns a fault that only the unit of work could find.
 fn refused(param: &str, predicate: &'static str) -> Error {
     let mut faults = FieldErrors::default();
     faults.add(param, predicate);
     Error::Invalid(faults)
 }
 
-/// The customer is gone by now.
+/// Returns the error for a customer deleted meanwhile.
 pub(super) fn gone() -> Error {
     ErrorCode::NotFound.into()
 }

@@ -1,4 +1,5 @@
-//! What DELETE /customers/{token} does to the customer itself; its subscriptions are of a later noun.
+//! The part of DELETE /customers/{token} that deletes the customer itself; the subscriptions module deletes its
+//! subscriptions.
 
 use entity::Timestamp;
 use entity::counter::Counted;
@@ -13,8 +14,8 @@ use crate::error::Error;
 use crate::services::{cards, events};
 use crate::store::Tx;
 
-/// Delete a customer and all its cards permanently, as a part of its caller's unit; its charges stay, with the card as it
-/// was.
+/// Deletes a customer and all its cards permanently, as a part of its caller's unit; its charges stay, with the card as
+/// it was.
 ///
 /// Refusals: `not_found`.
 pub(in crate::services) async fn record(

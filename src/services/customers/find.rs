@@ -1,4 +1,4 @@
-//! Finding customers and what belongs to them.
+//! Finds customers, their cards and the primary card.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::services::page::{List, ListPage};
 use crate::views::card::Card;
 use crate::views::customer::Customer;
 
-/// One customer.
+/// Returns one customer.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Customer, Error> {
@@ -24,7 +24,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Custo
     Ok(Customer::new(row, card))
 }
 
-/// The account's customers, newest first.
+/// Lists the account's customers, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Customer>, Error> {
     let customers = List::newest_first(account.id(), customer::Entity::owned_by(account.id()));
     let page = customers.counted(ctx, Counted::Customers, paging).await?;
@@ -37,7 +37,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     let ListPage { records: rows, count, paging } = page;
     let mut records = Vec::with_capacity(rows.len());
     for row in rows {
-        // Between the two looks its card may have been replaced. One that was deleted is not on the page any more.
+        // Its card may have been replaced between the two reads. A customer deleted since is left out.
         let seen = match cards.remove(&row.primary_card_id) {
             Some(card) => Some((row, card)),
             None => with_primary(ctx, account, row.id).await?,
@@ -47,8 +47,8 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     Ok(ListPage { records, count, paging })
 }
 
-/// A customer and its primary card, seen at the same moment: between two looks another card may become primary
-/// and this one go.
+/// Reads a customer and its primary card in one statement: between two reads another card may become primary and this
+/// one be deleted.
 pub async fn with_primary(
     ctx: &Context,
     account: &Account,
@@ -63,7 +63,7 @@ pub async fn with_primary(
     Ok(seen.and_then(|(row, card)| Some((row, card?))))
 }
 
-/// The customer's cards, newest first.
+/// Lists the customer's cards, newest first.
 ///
 /// Refusals: `not_found`.
 pub async fn list_cards(
@@ -79,14 +79,14 @@ pub async fn list_cards(
         let page = List::newest_first(account.id(), rows).ranged(ctx, paging).await?;
         let primary = customer.primary_card_id;
         customer = by_token(ctx.store.read(), account, token).await?;
-        // Where another card became primary meanwhile, the page may be without it.
+        // If another card became primary meanwhile, the page may lack it.
         if customer.primary_card_id == primary {
             return Ok(page.map(|row| Card::new(row, Some(primary))));
         }
     }
 }
 
-/// The row a token names.
+/// Finds the row with this token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,
@@ -97,7 +97,7 @@ pub(in crate::services) async fn by_token(
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// A customer with its primary card, for who holds the customer's lock.
+/// Reads the primary card of a customer whose lock the caller holds, and returns the customer's view.
 pub(super) async fn view(db: &impl ConnectionTrait, row: customer::Model) -> Result<Customer, Error> {
     let primary = card::Entity::owned_by(row.account_id)
         .filter(card::Column::Id.eq(row.primary_card_id))

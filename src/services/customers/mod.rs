@@ -1,4 +1,4 @@
-//! Customers, a file a verb (specification, Customers; decisions 6).
+//! Customers, one file a verb (specification, Customers).
 
 pub mod cards;
 pub mod create;

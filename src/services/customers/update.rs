@@ -17,22 +17,22 @@ use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
 
-/// What becomes of the customer's cards.
+/// A change of the customer's cards.
 enum CardChange {
-    /// Nothing.
+    /// No change.
     Keep,
-    /// Another card becomes primary; the old one goes or stays.
+    /// Another card becomes primary; the old one is deleted or stays.
     Switch {
-        /// The new primary card, which may be the customer's already.
+        /// The new primary card, which may already be the customer's.
         to: CardToAttach,
         /// The parameter that named it.
         param: &'static str,
-        /// Whether the old one is removed permanently.
+        /// Whether to delete the old one permanently.
         replace: bool,
     },
 }
 
-/// Change a customer. With none of the three card parameters its cards stay as they are.
+/// Changes a customer. Without any of the three card parameters its cards stay as they are.
 ///
 /// Refusals, first match wins: `not_found`, `too_many_card_parameters`, `invalid_resource`.
 pub async fn update(
@@ -47,7 +47,7 @@ pub async fn update(
     if !faults.is_empty() {
         return Err(faults.into());
     }
-    // The digits of a card given inline are sealed in `change`; the parameters need not keep them.
+    // `change` holds the sealed digits of an inline card; the parameters need not keep them.
     asked.card = None;
     let changes = Changes { account: account.clone(), row, asked, change };
     idempotency::write(ctx, account, changes, |tx, changes| record(tx, changes).boxed()).await
@@ -95,11 +95,11 @@ struct Changes {
 
 async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
     let Changes { account, asked, change, .. } = changes;
-    // Whoever else changes this customer's cards waits here, so there is one old primary card to each change.
+    // Concurrent changes of this customer's cards wait here, so each change replaces a different primary card.
     let mut row = locked(tx, &changes.row).await?;
     let old = row.primary_card_id;
     if let CardChange::Switch { to, param, replace } = change {
-        // A stored card may have become the customer's since it was looked at, or ceased to be.
+        // A stored card may have become the customer's since it was read, or ceased to be.
         if !owns(tx, &row, to).await? {
             to.attach(tx, &row, account, param).await?;
         }
@@ -131,7 +131,7 @@ async fn owns(tx: &Tx, row: &customer::Model, card: &CardToAttach) -> Result<boo
     Ok(card.is_some_and(|card| card.customer_id == Some(row.id)))
 }
 
-/// The customer's row, locked. SQLite's writer is alone.
+/// Reads and locks the customer's row. SQLite has only one writer and needs no lock.
 pub(super) async fn locked(tx: &Tx, seen: &customer::Model) -> Result<customer::Model, Error> {
     let mut rows = customer::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
     if sea_orm::ConnectionTrait::get_database_backend(tx) == DbBackend::Postgres {
@@ -140,7 +140,7 @@ pub(super) async fn locked(tx: &Tx, seen: &customer::Model) -> Result<customer::
     rows.one(tx).await?.ok_or_else(gone)
 }
 
-/// What was sent replaces what was there; a blank text clears.
+/// Applies the fields that were sent; a blank text clears.
 fn apply(row: &mut customer::Model, asked: &CustomerChanges) {
     if let Some(email) = &asked.email {
         row.email.clone_from(email);

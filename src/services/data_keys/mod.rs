@@ -1,9 +1,9 @@
-//! The table of the vault's keys, wrapped by the operator's: reading it, a rotation ([`rotate`](mod@rotate)), what
-//! follows from one ([`reencrypt`]), and how often each key seals ([`seals`]).
+//! The table of the vault's keys, wrapped by the operator's key: reads it, rotates the data key
+//! ([`rotate`](mod@rotate)), encrypts rows again ([`reencrypt`]), and counts how often each key seals ([`seals`]).
 //!
-//! A rotation makes a data key that seals from then on; the former ones retire and only open. Whoever meets the id of a
-//! key that he does not know reads the table again, and servers read it again every few seconds, so a former key seals
-//! nothing any more shortly after. An hour later it goes, unless a row is still sealed by it.
+//! A rotation makes the data key that seals from then on; former keys retire and only open. A server that meets an
+//! unknown key id reads the table again, and every server does so every few seconds, so a former key soon seals nothing
+//! more. It is deleted an hour later, unless a row is still sealed by it (`docs/decisions.md`, 113 to 115).
 
 pub mod reencrypt;
 pub mod rotate;
@@ -23,10 +23,10 @@ use crate::runtime::random::{RandomSource, RandomStream};
 use crate::store::{FoundKey, Store};
 use crate::vault::{DataKeys, HashKeys, Key, OperatorKeys, Purpose, Vault, VaultError, Wrapped};
 
-/// What a data key is filed under; hash keys are filed under their purpose.
+/// The purpose under which a data key is stored; a hash key is stored under its own.
 const DATA: &str = "data";
 
-/// Open the database's keys; an empty database gets its first ones.
+/// Opens the database's keys; creates them in an empty database.
 pub async fn open(
     store: &Store,
     operator: &OperatorKeys,
@@ -34,7 +34,7 @@ pub async fn open(
     chance: &RandomSource,
     now: Timestamp,
 ) -> Result<Vault, InstallationError> {
-    // What is hashed is seen, in links; what is sealed never is.
+    // From the seeded source: hashes are visible, in links; ciphertexts never are.
     let hash_keys =
         Purpose::ALL.iter().map(|purpose| (purpose.name(), chance.bytes(RandomStream::HashKey).into()));
     let keys = [(DATA, Key::random())].into_iter().chain(hash_keys);
@@ -69,7 +69,7 @@ pub async fn open(
     Ok(Vault::new(data_keys, hash_keys))
 }
 
-/// Refuse a database whose keys the operator's do not open, before anything of it is touched.
+/// Refuses a database whose keys the operator's key does not open, before touching anything in it.
 pub fn refuse_closed(found: &[FoundKey], operator: &OperatorKeys) -> Result<(), InstallationError> {
     for key in found {
         operator.unwrap(&context(key.id, &key.purpose), &key.wrapped)?;
@@ -77,7 +77,7 @@ pub fn refuse_closed(found: &[FoundKey], operator: &OperatorKeys) -> Result<(), 
     Ok(())
 }
 
-/// Read the data keys again: another process may have rotated them.
+/// Reads the data keys again: another process may have rotated them.
 pub async fn read_again(ctx: &Context) -> Result<(), Error> {
     let rows = youngest_first().filter(vault_key::Column::Purpose.eq(DATA)).all(ctx.store.read()).await?;
     let data_keys = data_keys(&ctx.operator, &rows)?;
@@ -86,7 +86,7 @@ pub async fn read_again(ctx: &Context) -> Result<(), Error> {
     Ok(())
 }
 
-/// Open what is sealed in a row, of which `context` says what it is and whose.
+/// Unseals a column of a row; `context` is the associated data that names the row and its account.
 pub async fn unseal(
     ctx: &Context,
     context: &[u8],
@@ -106,7 +106,7 @@ fn youngest_first() -> sea_orm::Select<vault_key::Entity> {
     vault_key::Entity::find().order_by_desc(vault_key::Column::CreatedAt).order_by_desc(vault_key::Column::Id)
 }
 
-/// The one that has not retired seals. None where there is none.
+/// Unwraps the data keys; the one that has not retired seals. `None` if there is none.
 fn data_keys(operator: &OperatorKeys, rows: &[vault_key::Model]) -> Result<Option<DataKeys>, VaultError> {
     let (mut current, mut older) = (None, Vec::new());
     for row in rows.iter().filter(|row| row.purpose == DATA) {
@@ -143,7 +143,7 @@ fn fresh(
     }
 }
 
-/// A wrapped key opens only as what it was filed under.
+/// Returns the associated data that binds a wrapped key to its id and purpose.
 fn context(id: Uuid, purpose: &str) -> Vec<u8> {
     format!("{purpose} key {id}").into_bytes()
 }

@@ -1,6 +1,6 @@
-//! Encrypting anew. Every table with sealed columns is on one list, and a walk along its primary key finds the rows of a
-//! former data key: in small batches, a commit each, every row by compare-and-set on its ciphertexts. A row that somebody
-//! changes meanwhile is looked at once more, so what was erased stays erased.
+//! Encrypts rows again with the current data key. A scan along the primary key of every listed table with sealed
+//! columns finds the rows of a former key: in small batches, one commit each, every row by compare-and-set on its
+//! ciphertexts. A row changed concurrently is read once more, so that erased data stays erased.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::runtime::crash_points;
 use crate::services::context::Context;
 use crate::vault::DataKeys;
 
-/// A table with sealed columns; implemented beside whoever seals them.
+/// A table with sealed columns; implemented in the module that seals them.
 pub trait SealedTable: EntityTrait<Model: ModelTrait + Send + Sync + 'static> {
     /// The data key of all of a row's ciphertexts.
     const SEALED_BY: Self::Column;
@@ -32,7 +32,7 @@ pub trait SealedTable: EntityTrait<Model: ModelTrait + Send + Sync + 'static> {
     /// The columns that hold ciphertexts.
     const SEALED: &'static [Self::Column];
 
-    /// What the ciphertext in a column of a row is bound to.
+    /// Returns the associated data of the ciphertext in a column.
     fn context(row: &Self::Model, column: Self::Column) -> Vec<u8>;
 }
 
@@ -48,12 +48,12 @@ pub const TABLES: &[Table] = &[
     Table::of::<snapshot_part::Entity>(),
 ];
 
-/// The table of this name, if it has sealed columns.
+/// Finds the table of this name, if it has sealed columns.
 pub fn table(name: &str) -> Option<&'static Table> {
     TABLES.iter().find(|table| table.columns().0 == name)
 }
 
-/// A table on the list.
+/// A table in [`TABLES`].
 #[derive(Clone, Copy)]
 pub struct Table {
     columns: fn() -> (&'static str, Vec<String>),
@@ -74,17 +74,17 @@ impl Table {
         Self { columns: columns::<T>, count, batch, open: open::<T>, close: close::<T> }
     }
 
-    /// Its name, and the columns that hold ciphertexts.
+    /// Returns the table's name and the columns that hold ciphertexts.
     pub fn columns(&self) -> (&'static str, Vec<String>) {
         (self.columns)()
     }
 
-    /// Put what is sealed in a row of it, a `Model`, into the clear: for a copy that is sealed as a whole.
+    /// Decrypts the sealed columns of a row, a `Model`, in place: for a copy that is sealed as a whole.
     pub fn open(&self, keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
         (self.open)(keys, row)
     }
 
-    /// Seal it again, by the key that seals now.
+    /// Seals the columns of the row again with the current key.
     pub fn close(&self, keys: &DataKeys, row: &mut dyn Any) -> Result<(), Error> {
         (self.close)(keys, row)
     }
@@ -126,16 +126,16 @@ fn columns<T: SealedTable>() -> (&'static str, Vec<String>) {
     )
 }
 
-/// What a walk has found.
+/// The result of a scan.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ReencryptionReport {
-    /// Rows that were encrypted anew.
+    /// Rows that were encrypted again.
     pub anew: u64,
-    /// Rows that name the key and that it does not open.
+    /// Rows that name the key but that it does not open.
     pub damaged: u64,
 }
 
-/// How many rows `key` seals.
+/// Counts the rows that `key` seals.
 pub async fn count(ctx: &Context, key: Uuid) -> Result<u64, Error> {
     let mut rows = 0;
     for table in TABLES {
@@ -144,7 +144,7 @@ pub async fn count(ctx: &Context, key: Uuid) -> Result<u64, Error> {
     Ok(rows)
 }
 
-/// Encrypt anew, by the key that seals now, all rows that `key` seals; `tell` hears how many are done.
+/// Encrypts again, with the current key, all rows that `key` seals; passes the number done to `tell`.
 pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<ReencryptionReport, Error> {
     let keys = Keys { former: key, all: ctx.vault.data_keys() };
     if keys.all.current() == key {
@@ -173,7 +173,7 @@ pub async fn seal(ctx: &Context, key: Uuid, tell: impl Fn(u64)) -> Result<Reencr
     Ok(walked)
 }
 
-/// The key whose rows are looked for, and those by which they are opened and sealed.
+/// The former key to replace, and the keys that open and seal its rows.
 struct Keys {
     former: Uuid,
     all: Arc<DataKeys>,
@@ -184,13 +184,13 @@ type Doing<'a> = BoxFuture<'a, Result<Batch, Error>>;
 /// A row's primary key.
 type Place = Vec<Value>;
 
-/// What became of some rows.
+/// The result of a batch of rows.
 struct Batch {
     anew: u64,
     damaged: u64,
-    /// Rows that somebody else has changed, or deleted, meanwhile.
+    /// Rows changed or deleted concurrently.
     changed: u64,
-    /// The primary key of the last one; none where there are no more.
+    /// The primary key of the last row; `None` at the end of the table.
     last: Option<Place>,
 }
 
@@ -234,7 +234,7 @@ async fn batch<T: SealedTable>(ctx: &Context, keys: &Keys, after: Option<Place>)
     Ok(Batch { anew, damaged, changed: found - anew, last })
 }
 
-/// The row encrypted anew, if its ciphertexts are still the same.
+/// Returns the update that encrypts the row again, if its ciphertexts are still the same.
 fn update<T: SealedTable>(keys: &Keys, row: &T::Model) -> Result<UpdateMany<T>, Error> {
     let mut update = T::update_many().col_expr(T::SEALED_BY, Expr::value(keys.all.current()));
     for column in T::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column) {

@@ -1,4 +1,4 @@
-//! A new data key, and the end of the former ones.
+//! Rotates the data key and deletes former ones.
 
 use std::fmt;
 
@@ -21,18 +21,18 @@ use crate::services::context::Context;
 use crate::store::Tx;
 use crate::vault::{Key, OperatorKeys};
 
-/// What a rotation came to.
+/// The result of a rotation.
 #[derive(Debug, Serialize)]
 pub struct Rotation {
     /// The data key that seals from now on.
     pub data_key: Uuid,
-    /// Rows that were encrypted anew.
+    /// Rows that were encrypted again.
     pub rows: u64,
-    /// Rows that no key opens: they were damaged, and stay as they are.
+    /// Rows that no key opens: they are damaged and stay as they are.
     pub damaged: u64,
-    /// Former data keys that are gone, because nothing needs them any more.
+    /// Former data keys deleted because no row needs them any more.
     pub removed: u64,
-    /// Former data keys that are still kept.
+    /// Former data keys that are still needed.
     pub kept: u64,
 }
 
@@ -44,13 +44,13 @@ impl fmt::Display for Rotation {
     }
 }
 
-/// Make a data key that seals from now on, wrap every key by the operator's first one, and encrypt anew what older keys
-/// sealed. A kill at any time leaves all of it readable; a later rotation, or a server's worker, does the rest.
+/// Makes a new data key, wraps every key with the operator's first one, and encrypts again the rows that older keys
+/// sealed. A kill at any time leaves all rows readable; a later rotation, or a server's worker, does the rest.
 pub async fn rotate(ctx: &Context) -> Result<Rotation, Error> {
     rotate_watched(ctx, &()).await
 }
 
-/// The same, for somebody who watches it.
+/// Does the same and reports its progress.
 pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Rotation, Error> {
     let wall = ctx.clock.now();
     let key = fresh(&ctx.operator, ctx.ids.next(), (DATA, &Key::random()), wall);
@@ -58,7 +58,7 @@ pub async fn rotate_watched(ctx: &Context, progress: &dyn Progress) -> Result<Ro
     let data_key = new.key.id;
     ctx.store.write(new, |tx, new| new.record(tx).boxed()).await?;
     crash_points::point("vault", "key.after");
-    // Before the keys are read: what has retired by now seals nothing afterwards, though another rotation comes between.
+    // Read before the keys: a key retired by now seals nothing afterwards, even if another rotation comes between.
     let retired = retired().all(ctx.store.read()).await?;
     read_again(ctx).await?;
     let mut rotation = Rotation { data_key, rows: 0, damaged: 0, removed: 0, kept: 0 };
@@ -90,7 +90,7 @@ struct New {
 }
 
 impl New {
-    /// Of two rotations at once the second one finds the key of the first, and retires it.
+    /// Records the new key. Of two concurrent rotations, the second finds the key of the first and retires it.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
         let keys = vault_key::Entity::find().lock(LockType::Update).all(tx).await?;
         for row in keys.iter().filter(|row| row.wrapped_by != self.operator.wrapping_id()) {
@@ -106,7 +106,7 @@ impl New {
             .filter(vault_key::Column::Purpose.eq(DATA))
             .filter(vault_key::Column::RemoveAt.is_null());
         former.exec(tx).await?;
-        // At once: another rotation of the same batch looks for it.
+        // Inserted at once: another rotation in the same batch looks for it.
         tx.insert(&self.key).await?;
         audit::record(tx, &self.act())
     }
@@ -126,21 +126,21 @@ fn retired() -> Select<vault_key::Entity> {
     vault_key::Entity::find().filter(vault_key::Column::RemoveAt.is_not_null())
 }
 
-/// Former data keys whose time is over, by the wall clock.
+/// Selects former data keys that are due for deletion, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<vault_key::Entity> {
     retired().filter(vault_key::Column::RemoveAt.lte(wall))
 }
 
-/// Encrypt anew whatever a former data key still seals, and let it go.
+/// Encrypts again all rows that a former data key still seals, then deletes the key.
 pub async fn retire(ctx: &Context, row: vault_key::Model) -> Result<(), Error> {
-    // Nothing may be sealed by it meanwhile, not even here.
+    // No process may seal with it meanwhile, not even this one.
     read_again(ctx).await?;
     let walked = reencrypt::seal(ctx, row.id, |_| ()).await?;
     end(ctx, row, walked).await.map(drop)
 }
 
-/// Let a key go that seals nothing, as a walk after its time has found. One that is needed stays, and is looked at again
-/// after the same time.
+/// Deletes a key that seals no row, as a scan after its time has found. A needed one stays and is checked again after
+/// the same time.
 async fn end(
     ctx: &Context,
     row: vault_key::Model,

@@ -1,5 +1,6 @@
-//! How often data keys seal. A process counts in memory, so that no payment writes a row more; a worker adds that to the table
-//! every few seconds, and a server once more when it ends. What a killed one has counted since is lost: a few seconds of years.
+//! Counts how often data keys seal. A process counts in memory, so that no payment writes an extra row; a worker adds
+//! the counts to the table every few seconds, and a server once more when it ends. A killed process loses its counts
+//! since: a few seconds of years.
 
 use entity::vault_key::{self, Column};
 use futures::FutureExt;
@@ -11,7 +12,7 @@ use crate::error::Error;
 use crate::services::context::Context;
 use crate::store::Tx;
 
-/// Add what was counted to the table. What the database does not take is counted on.
+/// Adds the counts to the table. Counts that the database rejects stay counted.
 pub async fn write(ctx: &Context) -> Result<(), Error> {
     let keys = ctx.vault.data_keys();
     let taken = keys.seals().take();
@@ -38,7 +39,7 @@ async fn add(tx: &Tx, taken: &[(Uuid, u64)]) -> Result<(), Error> {
     Ok(())
 }
 
-/// How often the data key has sealed that seals now, as far as this process knows.
+/// Returns how often the current data key has sealed, as far as this process knows.
 pub async fn by_current_key(ctx: &Context) -> Result<u64, Error> {
     let keys = ctx.vault.data_keys();
     let written = vault_key::Entity::find_by_id(keys.current()).select_only().column(Column::Seals);

@@ -1,4 +1,4 @@
-//! GET /disputes/{dispute_token}/activity: what happened to a dispute.
+//! GET /disputes/{dispute_token}/activity: the activity feed of a dispute.
 
 use entity::dispute_activity::{self, ActivityKind, Column};
 use entity::{Owned, Timestamp, dispute};
@@ -10,7 +10,7 @@ use crate::services::context::{Account, Context};
 use crate::store::Tx;
 use crate::views::dispute_activity::Activity;
 
-/// What happened to a dispute, newest first; the oldest entry is the charge's capture.
+/// Returns a dispute's activity, newest first; the oldest entry is the charge's capture (`docs/decisions.md`, 214).
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn activity(ctx: &Context, account: &Account, token: &str) -> Result<Vec<Activity>, Error> {
@@ -26,7 +26,7 @@ pub async fn activity(ctx: &Context, account: &Account, token: &str) -> Result<V
     Ok(entries.chain([Activity::of_charge(&charge)]).collect())
 }
 
-/// Note what happened: the dispute's status as it is from now on, or AUD cents that moved.
+/// Adds an entry: the dispute's new status, or an amount of AUD cents that moved.
 pub(super) fn note(tx: &Tx, row: &dispute::Model, now: Timestamp, kind: ActivityKind, amount: Option<i64>) {
     tx.append(&dispute_activity::Model {
         account_id: row.account_id,

@@ -1,4 +1,4 @@
-//! Disputes that simulated cardholders make as soon as they are charged.
+//! Disputes that simulated cardholders open right after a capture.
 
 use entity::dispute::DisputeCategory;
 use entity::event::EventType;
@@ -16,8 +16,8 @@ use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::store::Tx;
 
-/// The dispute that was foretold with a capture arrives before that is answered, so that whoever asks for it then finds it.
-/// Should it fail here, it is due work like any other.
+/// Opens the dispute scheduled with a capture before the capture is answered, so that the client then finds it. If this
+/// fails, a worker does it as due work.
 pub(in crate::services) async fn open_scheduled_dispute(
     ctx: &Context,
     account: &Account,
@@ -28,7 +28,7 @@ pub(in crate::services) async fn open_scheduled_dispute(
     }
 }
 
-/// Foretold disputes arrive.
+/// Opens scheduled disputes.
 pub struct SimulatedDisputeWork;
 
 impl DueWork for SimulatedDisputeWork {
@@ -58,7 +58,7 @@ impl DueWork for SimulatedDisputeWork {
     }
 }
 
-/// The dispute of a charge, if one is foretold.
+/// Opens the charge's scheduled dispute, if there is one.
 async fn arrive(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result<WorkResult, Error> {
     let arriving = OpenDisputeUnit {
         account: moment.account().id(),
@@ -74,7 +74,7 @@ async fn arrive(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result
             }
             let ran = match arriving.record(tx).await {
                 Ok(_) => WorkResult::Event(EventType::DisputeEvidenceRequired),
-                // Refunded or disputed meanwhile: nothing is left.
+                // Refunded or disputed meanwhile: nothing is left (`docs/decisions.md`, 215).
                 Err(error) if error.code() == ErrorCode::InvalidResource => WorkResult::Skipped,
                 Err(error) => return Err(error),
             };
@@ -87,7 +87,7 @@ async fn arrive(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Result
     unit.await
 }
 
-/// Whether it is still to come; nobody else lets it come before this commit.
+/// Locks the scheduled dispute until commit and returns whether it still exists.
 async fn is_foretold(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<bool, Error> {
     let foretold =
         foretold_dispute::Entity::owned_by(arriving.account).filter(Column::Id.eq(arriving.charge));

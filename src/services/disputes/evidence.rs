@@ -1,4 +1,4 @@
-//! The batch of evidence against a dispute: what was set, until it is submitted.
+//! The batch of evidence against a dispute, editable until it is submitted.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::evidence::EvidenceBatch;
 
-/// The batch as it is.
+/// Returns the current batch.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<EvidenceBatch, Error> {
@@ -31,10 +31,10 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Evide
     batch(db, account.id(), of_dispute(db, account.id(), row.id).await?, &Links::of(ctx, account)).await
 }
 
-/// Change the batch.
+/// Changes the batch.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`, `invalid_resource` (texts that are too long, files that
-/// are not there), `dispute_already_under_review`, `dispute_already_cancelled`, `dispute_already_resolved`.
+/// do not exist), `dispute_already_under_review`, `dispute_already_cancelled`, `dispute_already_resolved`.
 pub async fn update(
     ctx: &Context,
     account: &Account,
@@ -45,7 +45,7 @@ pub async fn update(
     let id = find::by_token(ctx, account, token).await?.id;
     let (kinds, faults) = params.kinds();
     if !faults.is_empty() {
-        // Files are told with them.
+        // Adds the faults of missing files.
         let missing = named(ctx.store.read(), account.id(), &kinds, faults, None).await;
         return Err(missing.err().unwrap_or_else(|| Error::internal("a fault was lost")));
     }
@@ -54,7 +54,7 @@ pub async fn update(
     idempotency::write(ctx, account, change, |tx, change| change.record(tx).boxed()).await
 }
 
-/// Submit the batch, an empty one too, for review; from then on it is frozen.
+/// Submits the batch, even an empty one, for review; from then on it is frozen.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
 /// `dispute_already_cancelled`, `dispute_already_resolved`.
@@ -72,7 +72,7 @@ struct Change {
 
 impl Change {
     async fn record(&self, tx: &Tx) -> Result<EvidenceBatch, Error> {
-        // Files before the dispute, as their deletion takes them.
+        // Locks files before the dispute, in the order in which file deletion locks them.
         let lock = Some(LockType::NoKeyUpdate);
         let files = named(tx, self.account, &self.kinds, FieldErrors::default(), lock).await?;
         let dispute = held(tx, self.account, self.id).await?;
@@ -89,7 +89,7 @@ impl Change {
         batch(tx, self.account, after, &self.links).await
     }
 
-    /// The evidence of a kind once it is changed, if there is any.
+    /// Returns the evidence of a kind after the change, if any.
     fn after(
         &self,
         change: &ChangedKind,
@@ -118,7 +118,7 @@ impl Change {
     }
 }
 
-/// The files that changes name, by their tokens. One that is not there is one more fault.
+/// Finds the files that the changes name, by token. Each missing file is one more fault.
 async fn named(
     db: &impl ConnectionTrait,
     account: AccountToken,
@@ -156,7 +156,7 @@ async fn of_dispute(
     Ok(evidence::Entity::owned_by(account).filter(Column::DisputeId.eq(id)).all(db).await?)
 }
 
-/// The batch with its files, looked up together.
+/// Builds the view of the batch, reading its files in one query.
 async fn batch(
     db: &impl ConnectionTrait,
     account: AccountToken,

@@ -1,4 +1,4 @@
-//! DELETE /files/{file_token}: open batches forget the file, submitted ones keep it.
+//! DELETE /files/{file_token}: open batches lose the file, submitted ones keep it.
 
 use entity::{AccountToken, FileToken, Owned, Timestamp, evidence, file};
 use futures::FutureExt;
@@ -11,7 +11,7 @@ use crate::services::context::{Account, Context};
 use crate::services::{files, idempotency};
 use crate::store::Tx;
 
-/// Delete a file. A batch of evidence that is not submitted forgets it.
+/// Deletes a file. A batch of evidence that is not submitted loses it.
 ///
 /// Refusals, first match wins: `not_found`, `dispute_evidence_already_submitted`.
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
@@ -24,7 +24,7 @@ pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(),
 async fn gone(tx: &Tx, account: AccountToken, id: FileToken, wall: Timestamp) -> Result<(), Error> {
     use evidence::Column;
 
-    // From here on no batch takes it.
+    // The lock keeps other units from adding the file to a batch.
     let file = file::Entity::owned_by(account).filter(file::Column::Id.eq(id));
     if file.lock(LockType::NoKeyUpdate).one(tx).await?.is_none() {
         return Err(ErrorCode::NotFound.into());

@@ -1,4 +1,4 @@
-//! Finding disputes.
+//! Finds disputes.
 
 use std::collections::HashMap;
 
@@ -18,10 +18,10 @@ use crate::services::page::{List, ListPage};
 use crate::views::charge::Charge;
 use crate::views::dispute::Dispute;
 
-/// What disputes can be sorted by.
+/// The fields that disputes can be sorted by.
 pub const SORTS: &[&str] = &["received_at", "evidence_required_by", "amount"];
 
-/// One dispute.
+/// Returns one dispute.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispute, Error> {
@@ -32,7 +32,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispu
     Ok(Dispute::new(&row, charge))
 }
 
-/// The row of a dispute.
+/// Finds the row with this token.
 ///
 /// Refusals: `not_found`.
 pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<dispute::Model, Error> {
@@ -41,13 +41,13 @@ pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> R
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// The charge of a dispute.
+/// Returns the charge of a dispute.
 pub(super) async fn charge_of(ctx: &Context, row: &dispute::Model) -> Result<charge::Model, Error> {
     let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
     charge.one(ctx.store.read()).await?.ok_or_else(deleted)
 }
 
-/// The account's disputes, newest first where no order is asked for.
+/// Lists the account's disputes, newest first unless another order is requested.
 ///
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
 pub async fn list(
@@ -65,7 +65,7 @@ pub async fn list(
     shown_page(ctx, account, list.counted(ctx, Counted::Disputes, paging).await?).await
 }
 
-/// Search the account's disputes: the query is a part of their status, or exactly their charge's token.
+/// Searches the account's disputes: the query is a part of their status, or exactly their charge's token.
 ///
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`, `invalid_search_query_param`.
 pub async fn search(
@@ -113,7 +113,7 @@ fn matches(query: &str) -> Condition {
     by_charge.into_iter().fold(Condition::any().add(by_status), Condition::add)
 }
 
-/// Charges as they stand, with the transfers that have paid them out.
+/// Returns the views of charges, with the transfers that paid them out.
 pub(super) async fn shown(
     db: &impl ConnectionTrait,
     account: AccountToken,
@@ -128,7 +128,7 @@ pub(super) async fn shown(
     Ok(rows.into_iter().map(shown).collect())
 }
 
-/// A page with its charges, looked up together.
+/// Builds a page of disputes, reading their charges in one query.
 async fn shown_page(
     ctx: &Context,
     account: &Account,

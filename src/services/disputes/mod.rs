@@ -1,6 +1,5 @@
-//! Disputes (decisions 9), a file a verb. A dispute arrives when the network says so; the merchant answers with
-//! evidence or gives in; the network decides. Every move is one transaction with its money, its event and its entry in
-//! the activity feed.
+//! Disputes, one file a verb. The network opens a dispute; the merchant answers with evidence or accepts it; the
+//! network decides. Every transition is one transaction with its money, its event and its entry in the activity feed.
 
 pub mod activity;
 pub mod arrival;
@@ -19,7 +18,7 @@ pub use transitions::{accept, decide};
 use crate::error::{Error, ErrorCode};
 use crate::services::context::Account;
 
-/// Whether the account may use the disputes API. What the network does happens all the same.
+/// Refuses if the account may not use the disputes API. The network's disputes arrive all the same.
 ///
 /// Refusals: `api_unavailable`.
 fn enabled(account: &Account) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! A dispute arrives: the network has given the cardholder the money back.
+//! Opens a dispute: the network has returned the money to the cardholder.
 
 use entity::charge::{self, ChargeState, Column};
 use entity::counter::Counted;
@@ -21,10 +21,10 @@ use crate::services::{charges, events, idempotency};
 use crate::store::Tx;
 use crate::views::dispute::Dispute;
 
-/// Let a dispute arrive on request.
+/// Opens a dispute on request.
 ///
-/// Refusals: `invalid_resource` (on all parameters; then on a charge that is not captured or of which nothing is left to
-/// dispute, and on an amount over what is left).
+/// Refusals: `invalid_resource` (on all parameters; then on a charge that is not captured or of which nothing is left
+/// to dispute, and on an amount over what is left).
 pub async fn open(ctx: &Context, account: &Account, params: Params<NewDispute>) -> Result<Dispute, Error> {
     let Params { value: asked, mut faults } = params;
     let charge = charges::find::by_token(ctx.store.read(), account, asked.charge_token.trim()).await;
@@ -50,12 +50,12 @@ pub async fn open(ctx: &Context, account: &Account, params: Params<NewDispute>) 
     dispute
 }
 
-/// A dispute on its way.
+/// The unit of work that opens a dispute.
 #[derive(Debug, Clone)]
 pub(in crate::services) struct OpenDisputeUnit {
     pub account: AccountToken,
     pub charge: ChargeToken,
-    /// All that is left, if absent.
+    /// The whole remaining amount, if absent.
     pub amount: Option<i64>,
     pub category: DisputeCategory,
     /// By the account's clock.
@@ -63,7 +63,7 @@ pub(in crate::services) struct OpenDisputeUnit {
 }
 
 impl OpenDisputeUnit {
-    /// The dispute with its money, event and entries, as a part of its caller's unit.
+    /// Records the dispute with its money, event and entries, as a part of its caller's unit.
     ///
     /// Refusals: `invalid_resource`.
     pub async fn record(&self, tx: &Tx) -> Result<Dispute, Error> {
@@ -102,7 +102,7 @@ impl OpenDisputeUnit {
         Ok(dispute)
     }
 
-    /// The charge, which nobody else disputes or refunds before this commit.
+    /// Locks the charge against other disputes and refunds until commit.
     async fn held(&self, tx: &Tx) -> Result<charge::Model, Error> {
         let charge = charge::Entity::owned_by(self.account).filter(Column::Id.eq(self.charge));
         let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
@@ -110,7 +110,7 @@ impl OpenDisputeUnit {
     }
 }
 
-/// How much of a charge can still be disputed: something.
+/// Returns the amount of a charge that can still be disputed, which is positive (`docs/decisions.md`, 210).
 ///
 /// Refusals: `invalid_resource`, on charge_token.
 pub fn left(charge: &charge::Model) -> Result<i64, Error> {
@@ -130,15 +130,16 @@ fn fault(param: &str, predicate: impl Into<std::borrow::Cow<'static, str>>) -> E
     faults.into()
 }
 
-/// What a dispute takes from the ledger: the amount at the charge's rate, never more than is left of the charge's
-/// settlement amount, and all of it with the last one.
+/// Returns the ledger amount of a dispute: the amount at the charge's rate, at most the rest of the charge's settlement
+/// amount, and all of that rest with the last dispute.
 fn settlement(charge: &charge::Model, amount: i64, left: i64) -> i64 {
     let rest = charge.settlement_amount - charge.settlement_refunded - charge.settlement_disputed;
     let rest = rest.max(0);
     if amount == left { rest } else { rest.min(charge.rate.settle_rounded_half_up(amount, charge.currency)) }
 }
 
-/// The charge shows the dispute at once. Compare-and-set on what was seen, although the lock lets nobody between.
+/// Adds the dispute to the charge at once. Compare-and-set on the row as seen, although the lock excludes other
+/// writers.
 async fn disputed(tx: &Tx, seen: charge::Model, dispute: &dispute::Model) -> Result<charge::Model, Error> {
     let charge = charge::Model {
         amount_disputed: seen.amount_disputed + dispute.amount,

@@ -1,4 +1,4 @@
-//! What operators do about disputes: the network's part, told by hand. They know records by their tokens alone.
+//! Operator commands for disputes: the network's part, entered by hand. Operators know records only by their tokens.
 
 use entity::audit_entry::Action;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
@@ -14,7 +14,7 @@ use crate::services::audit::{self, OperatorAction};
 use crate::store::Store;
 use crate::views::dispute::Dispute;
 
-/// Let a dispute arrive, of all that can still be disputed if no amount is named.
+/// Opens a dispute, of the whole remaining amount if none is given.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn open(
@@ -46,7 +46,7 @@ pub async fn open(
     Err(ErrorCode::NotFound.into())
 }
 
-/// Decide a dispute.
+/// Decides a dispute.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`.
 pub async fn resolve(
@@ -77,7 +77,8 @@ pub async fn resolve(
     Err(ErrorCode::NotFound.into())
 }
 
-/// Each record is looked for under its account, by the tables' keys.
+/// Returns the open accounts. A record is looked up under each of them, because the tables' keys begin with the
+/// account.
 async fn accounts(store: &Store) -> Result<Vec<account::Model>, Error> {
     let open = account::Entity::find().filter(account::Column::ClosedAt.is_null());
     Ok(open.all(store.read()).await?)

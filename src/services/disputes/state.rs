@@ -1,4 +1,4 @@
-//! The states of a dispute: one total table of which status may follow which (decisions 9).
+//! The states of a dispute: one total table of which status may follow which.
 
 use std::fmt::Write;
 
@@ -8,19 +8,19 @@ use entity::event::EventType;
 
 use crate::error::ErrorCode;
 
-/// A legal move.
+/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
-    /// Where it ends.
+    /// The status that it ends in.
     pub to: DisputeStatus,
-    /// Whether recovery and fee are the cardholder's from then on; `None` leaves them where they are.
+    /// Whether the cardholder then has recovery and fee; `None` leaves them where they are (`docs/decisions.md`, 209).
     pub charged_back: Option<bool>,
-    /// What happened then.
+    /// The event of the transition.
     pub emits: EventType,
 }
 
-/// Where a dispute stands at an instant of the account's clock: what was not answered in time is expired, whether or
-/// not anybody has noticed.
+/// Returns the status at an instant of the account's clock: a dispute not answered in time is expired, even if no
+/// worker has processed it (`docs/decisions.md`, 212).
 pub fn standing(now: Timestamp, row: &dispute::Model) -> DisputeStatus {
     match row.expires_at {
         Some(end) if end <= now => DisputeStatus::Expired,
@@ -28,7 +28,7 @@ pub fn standing(now: Timestamp, row: &dispute::Model) -> DisputeStatus {
     }
 }
 
-/// The table. `None` where the dispute stays as it is.
+/// Returns the transition between two statuses; `None` if it is not legal.
 pub fn next(from: DisputeStatus, to: DisputeStatus) -> Option<Move> {
     use DisputeStatus::{
         Accepted, ArbitrationLost, ArbitrationUnderReview, ArbitrationWon, Cancelled, EvidenceRequired,
@@ -69,13 +69,13 @@ pub fn next(from: DisputeStatus, to: DisputeStatus) -> Option<Move> {
     legal.then(|| Move { to, charged_back: charged_back(to), emits: event(to) })
 }
 
-/// Whose the money is once a dispute gets a status.
+/// Returns whether a status gives the money to the cardholder.
 fn charged_back(to: DisputeStatus) -> Option<bool> {
     use DisputeStatus as Status;
 
     match to {
         Status::Won | Status::Cancelled | Status::Resolved | Status::ArbitrationWon => Some(false),
-        // After a won review it is taken again.
+        // After a won review the money is taken again.
         Status::EvidenceRequired
         | Status::Lost
         | Status::Accepted
@@ -85,7 +85,7 @@ fn charged_back(to: DisputeStatus) -> Option<bool> {
     }
 }
 
-/// The event of a status.
+/// Returns the event of a status.
 pub fn event(status: DisputeStatus) -> EventType {
     match status {
         DisputeStatus::EvidenceRequired => EventType::DisputeEvidenceRequired,
@@ -102,7 +102,7 @@ pub fn event(status: DisputeStatus) -> EventType {
     }
 }
 
-/// Whether the merchant may still answer: change or submit its evidence, or give in.
+/// Refuses unless the merchant may still answer: change or submit its evidence, or accept the dispute.
 pub fn answerable(status: DisputeStatus) -> Result<(), ErrorCode> {
     match status {
         DisputeStatus::EvidenceRequired => Ok(()),
@@ -120,7 +120,8 @@ pub fn answerable(status: DisputeStatus) -> Result<(), ErrorCode> {
     }
 }
 
-/// The table as text: a line a legal move, and a line for the merchant's answer where it comes too late.
+/// Returns the table as text: one line a legal transition, and one line for each answer of the merchant that is too
+/// late.
 pub fn table() -> String {
     let mut lines = String::new();
     for &from in DisputeStatus::ALL {

@@ -1,4 +1,4 @@
-//! From one status to the next: by the merchant, by the network, by the clock.
+//! Status transitions of disputes: by the merchant, the network or the clock.
 
 use entity::dispute::{self, Column, DisputeStatus};
 use entity::dispute_activity::ActivityKind;
@@ -28,7 +28,7 @@ use crate::services::{events, idempotency};
 use crate::store::Tx;
 use crate::views::dispute::Dispute;
 
-/// Give in.
+/// Accepts a dispute.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
 /// `dispute_already_cancelled`, `dispute_already_resolved`.
@@ -36,7 +36,7 @@ pub async fn accept(ctx: &Context, account: &Account, token: &str) -> Result<Dis
     answer(ctx, account, token, DisputeStatus::Accepted).await
 }
 
-/// The merchant's answer to a dispute.
+/// Records the merchant's answer to a dispute.
 ///
 /// Refusals: as [`accept`].
 pub(super) async fn answer(
@@ -61,7 +61,7 @@ pub(super) async fn answer(
     dispute
 }
 
-/// The network decides, on request.
+/// Records the network's decision, on request.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
 pub async fn decide(
@@ -78,7 +78,7 @@ pub async fn decide(
     unit.await
 }
 
-/// The same, as a part of its caller's unit.
+/// Records the decision as a part of its caller's unit.
 ///
 /// Refusals: `invalid_state`.
 pub(super) async fn decided(
@@ -100,14 +100,14 @@ pub(super) async fn decided(
     moved(tx, row, to, now).await?.ok_or_else(|| ErrorCode::InvalidState.into())
 }
 
-/// What is left of a charge, in its currency and in AUD cents.
+/// The remaining amount of a charge, in its currency and in AUD cents.
 struct Left {
     amount: i64,
     settlement_amount: i64,
 }
 
-/// What refunds and the disputes that stand leave of the charge of a dispute that was won: nobody gets back more than was
-/// charged.
+/// Returns the amount that refunds and standing disputes leave of the charge of a won dispute: no more is returned than
+/// was charged (`docs/decisions.md`, 221).
 async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error> {
     let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
@@ -123,8 +123,8 @@ async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error
     })
 }
 
-/// The dispute is about what is left, if that is less: what was refunded meanwhile the cardholder has. Refunds in another
-/// currency are rounded each for itself, and may have taken a cent more or less.
+/// Reduces the dispute to the remaining amount, if that is less: the cardholder already has the refunded part. Refunds
+/// in another currency are rounded one by one and may differ by a cent.
 async fn take_less(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
     let (was, settled_was) = (row.amount, row.settlement_amount);
     row.amount = Ord::min(was, left.amount);
@@ -149,7 +149,7 @@ async fn take_less(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), 
     Ok(())
 }
 
-/// Disputes that nobody has answered in time expire.
+/// Expires disputes that the merchant has not answered in time.
 pub struct DisputeExpiryWork;
 
 impl DueWork for DisputeExpiryWork {
@@ -189,13 +189,13 @@ impl DueWork for DisputeExpiryWork {
     }
 }
 
-/// The dispute as it stands now, which nobody else moves before this commit.
+/// Locks the dispute until commit and returns it.
 pub(super) async fn held(tx: &Tx, account: AccountToken, id: DisputeToken) -> Result<dispute::Model, Error> {
     let row = dispute::Entity::owned_by(account).filter(Column::Id.eq(id));
     row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)
 }
 
-/// Move a held dispute, with its money, its event and its entries. `None` where the table knows no such move.
+/// Moves a locked dispute to a status, with its money, event and entries. `None` if the table has no such transition.
 async fn moved(
     tx: &Tx,
     mut row: dispute::Model,
@@ -224,7 +224,7 @@ async fn moved(
     Ok(Some(dispute))
 }
 
-/// Compare-and-set, although the lock lets nobody between.
+/// Writes the row by compare-and-set, although the lock excludes other writers.
 async fn update(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<(), Error> {
     let update = dispute::Entity::update_many()
         .filter(Column::AccountId.eq(row.account_id))
@@ -240,7 +240,7 @@ async fn update(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<
     Ok(())
 }
 
-/// What the charge shows of its disputes; the charge as it then is.
+/// Updates the dispute counts of the charge and returns the charge.
 async fn tell_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<charge::Model, Error> {
     use charge::Column;
 
@@ -256,7 +256,7 @@ async fn tell_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Re
     charge.one(tx).await?.ok_or_else(deleted)
 }
 
-/// Take recovery and fee from what is available, which they may make negative; or give both back.
+/// Debits recovery and fee from the available balance, which may become negative, or credits both.
 pub(super) fn charge_back(tx: &Tx, row: &dispute::Model, now: Timestamp, take: bool) {
     let sign = if take { -1 } else { 1 };
     for (kind, activity, amount, book) in [

@@ -1,13 +1,13 @@
-//! What is due by each account's own clock.
+//! Selects rows that are due by each account's own clock.
 
 use entity::account::Column;
 use entity::{Owned, Timestamp, account};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryTrait, Select};
 
-/// The rows whose time has come: two queries, for both databases to use an index. No account's clock is behind the
-/// wall clock, so what is due by that is due for everybody; the few accounts whose clock runs ahead are looked at one
-/// by one.
+/// Selects the due rows, in two queries so that both databases use an index. No account's clock is behind the wall
+/// clock, so a row due by the wall clock is due in every account; the few accounts whose clock runs ahead are checked
+/// one by one.
 pub fn passed<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Select<E>; 2] {
     let clock_offset = || Expr::col((account::Entity, Column::ClockOffset));
     let its_account = Expr::col((account::Entity, Column::Id)).eq(E::ACCOUNT.into_expr());
@@ -17,22 +17,23 @@ pub fn passed<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Se
         .filter(clock_offset().gt(0))
         .filter(at.gt(wall))
         .filter(at.into_expr().lte(Expr::value(wall.millis()).add(clock_offset())));
-    // A cross join keeps SQLite to this order: it would rather walk what is due in the future, for everybody.
+    // A cross join keeps SQLite to this order: otherwise it scans the future rows of all accounts.
     QueryTrait::query(&mut ahead).from_clear().from(account::Entity).cross_join(E::default());
     [rows.clone().filter(at.lte(wall)), ahead]
 }
 
-/// The same, but what a clock comes by while it is moved is left to who moves it.
+/// Selects the same, without the rows of a moving clock that runs ahead: its mover does these (`docs/decisions.md`,
+/// 296).
 pub fn due<E: Owned>(rows: &Select<E>, at: E::Column, wall: Timestamp) -> [Select<E>; 2] {
     let [everybody, ahead] = passed(rows, at, wall);
     [everybody, ahead.filter(at_rest(wall))]
 }
 
-/// The accounts whose own time has come, but for those whose clock is being moved: two queries, for the reason that
-/// [`passed`] tells.
+/// Selects the accounts that are due by their own clock and whose clock is not moving: two queries, for the same reason
+/// as in [`passed`].
 pub fn accounts(at: Column, wall: Timestamp) -> [Select<account::Entity>; 2] {
     let everybody = account::Entity::find().filter(at.lte(wall));
-    // Nothing is added but the certainty that the few accounts ahead are not looked for among all that are not due.
+    // Adding zero keeps the database from finding the few accounts ahead through the index of all that are not due.
     let later = at.into_expr().add(0).gt(wall.millis());
     let own_clock = Expr::value(wall.millis()).add(Column::ClockOffset.into_expr());
     let ahead = account::Entity::find()
@@ -43,7 +44,7 @@ pub fn accounts(at: Column, wall: Timestamp) -> [Select<account::Entity>; 2] {
     [everybody, ahead]
 }
 
-/// Nobody is moving the account's clock.
+/// Returns the condition that the account's clock is not moving.
 pub fn at_rest(wall: Timestamp) -> SimpleExpr {
     let moving_until = || Expr::col((account::Entity, Column::MovingUntil));
     moving_until().is_null().or(moving_until().lte(wall.millis()))

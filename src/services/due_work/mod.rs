@@ -1,5 +1,5 @@
-//! What a kind of due work says of itself, beside the rule of its noun: what is due, and the one verb that does it,
-//! whether a worker or a moved clock comes by.
+//! Due work: each kind, in the module of its noun, says which rows are due and implements the one function that does
+//! the work, for workers and for moved clocks.
 
 pub(super) mod clocks;
 pub mod registry;
@@ -19,26 +19,26 @@ pub trait DueWork: 'static {
     /// The table whose rows become due.
     type Entity: EntityTrait<Model: ModelTrait + Send + Sync>;
 
-    /// What it is called, for metrics and for who moves a clock.
+    /// The name, for metrics and for the client that moves a clock.
     const NAME: &'static str;
 
-    /// What is due for anybody who looks, at an instant of the wall clock; without the accounts whose clock is being
-    /// moved, where it goes by the account's clock.
+    /// Selects the rows due for any worker at an instant of the wall clock; if the kind goes by the account's clock,
+    /// without the accounts whose clock is moving.
     fn due(wall: Timestamp) -> Vec<Select<Self::Entity>>;
 
-    /// The column that says when it is due, by the account's clock.
+    /// The column with the due time, by the account's clock.
     const AT: <Self::Entity as EntityTrait>::Column;
 
-    /// The column that orders what is due at the same instant.
+    /// The column that orders rows due at the same instant.
     const ID: <Self::Entity as EntityTrait>::Column;
 
-    /// What of one account is due, sooner or later: what a moved clock comes by.
+    /// Selects one account's rows of this kind, due now or later: those that a moved clock can reach.
     fn of_account(reach: &ClockMoveRange) -> Select<Self::Entity>;
 
-    /// What it is about.
+    /// Describes a due row.
     fn subject(row: &<Self::Entity as EntityTrait>::Model) -> DueRow;
 
-    /// Do it. Twice does no harm.
+    /// Does the work. Doing it twice is harmless.
     fn work(
         ctx: &Context,
         moment: &WorkTime,
@@ -46,55 +46,55 @@ pub trait DueWork: 'static {
     ) -> impl Future<Output = Result<WorkResult, Error>> + Send;
 }
 
-/// How far a clock is moved.
+/// The range of a clock move.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockMoveRange {
-    /// Whose clock.
+    /// The account whose clock moves.
     pub account: AccountToken,
     /// The last instant, by the account's clock.
     pub to: Timestamp,
     /// When the move began, by the wall clock.
     pub began: Timestamp,
-    /// The last refund that it has passed, and when that was made: the acquirer answered none up to it.
+    /// The last refund that the move has passed, and when that was created: the acquirer answered none up to it.
     pub passed: Option<(Timestamp, RefundToken)>,
 }
 
 /// A row that is due.
 #[derive(Debug, Clone)]
 pub struct DueRow {
-    /// Whose.
+    /// The account that owns the row.
     pub account: AccountToken,
     /// When it is due, by the account's clock.
     pub at: Timestamp,
-    /// Its token.
+    /// The row's token.
     pub token: String,
-    /// Until when somebody may have it in hand, by the wall clock.
+    /// The end of a possible lease, by the wall clock.
     pub leased_until: Option<Timestamp>,
 }
 
-/// What came of the work.
+/// The result of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkResult {
-    /// It is done; this has happened.
+    /// Done, with this event.
     Event(EventType),
-    /// It is done, and that is no event.
+    /// Done, without an event.
     Silent,
-    /// There was nothing to do any more, or somebody else does it.
+    /// Nothing was left to do, or another worker does it.
     Skipped,
-    /// The acquirer gave no answer, and no clock goes on without one.
+    /// The acquirer gave no answer; the clock cannot go on without one.
     Unanswered,
     /// The acquirer gave no answer about this refund, which stays pending and is submitted again later.
     Unsubmitted(RefundToken),
 }
 
-/// Until when somebody may have a call in hand whose claim planned the next try `pause` later: as long as any call
-/// takes. The rest of the pause is rest.
+/// Returns the end of the lease of a call whose claim planned the next try `pause` later: as long as any call takes. No
+/// one works during the rest of the pause.
 pub fn leased_until(next_try: Timestamp, pause: TimeSpan) -> Timestamp {
     next_try - pause + SETTLE_AFTER
 }
 
-/// How long to wait for the next try of a call that got no answer: each pause is twice the one before. It also is how
-/// long a try may take before another begins.
+/// Returns the pause before the next try of a call without an answer; each is twice the one before. It also limits how
+/// long a try may take before the next begins.
 pub fn pause(tries: i32) -> TimeSpan {
     let doublings = u32::try_from(tries).unwrap_or_default().min(SETTLE_PAUSE_DOUBLINGS_MAX);
     TimeSpan::from_millis(SETTLE_AFTER.millis() << doublings)

@@ -1,5 +1,5 @@
-//! The registry of all due work: what a worker picks up, whichever copy of the server it runs in, and what a moved
-//! clock comes by. The look takes no lock; each item is claimed by compare-and-set on its own row.
+//! The registry of all due work: for workers of every server, and for moved clocks. Polling takes no lock; each item is
+//! claimed by compare-and-set on its own row.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,42 +32,42 @@ use crate::trace::{self, Span};
 /// A kind of due work.
 #[derive(Clone, Copy)]
 pub struct DueWorkKind {
-    /// For metrics.
+    /// The name, for metrics.
     pub name: &'static str,
     run: for<'a> fn(&'a Ctx) -> Doing<'a, usize>,
     backlog: for<'a> fn(&'a Context) -> Doing<'a, u64>,
-    /// None where it has nothing to do with the accounts' clocks.
+    /// `None` if the kind does not depend on the accounts' clocks.
     ahead: Option<Ahead>,
 }
 
 type Doing<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
-/// What a moved clock comes by.
+/// Finds the due work ahead of a moved clock.
 #[derive(Clone, Copy)]
 struct Ahead {
-    /// The instant of the first one.
+    /// Selects the instant of the first item.
     at: fn(ClockMoveRange) -> SelectStatement,
-    /// The first one.
+    /// Reads the first item.
     first: for<'a> fn(&'a Context, ClockMoveRange) -> Doing<'a, Option<Item>>,
 }
 
-/// Every kind, in the order in which a moved clock does what is due at the same instant.
+/// Every kind, in the order in which a moved clock does work due at the same instant (`docs/decisions.md`, 295).
 pub static KINDS: &[DueWorkKind] = &[
     UNSETTLED_CHARGES,
     DueWorkKind::of_accounts::<subscriptions::recover::SubscriptionRecoveryWork>(),
     DueWorkKind::of_accounts::<cards::CardExpiryWork>(),
     DueWorkKind::of_accounts::<three_d_secure::expire::SessionExpiryWork>(),
-    // In this order: what is billed late may be over at once.
+    // In this order: a subscription billed late may end at once.
     DueWorkKind::of_accounts::<subscriptions::bill::BillingWork>(),
     DueWorkKind::of_accounts::<subscriptions::ending::SubscriptionEndWork>(),
     DueWorkKind::of_accounts::<bank_accounts::BankAccountExpiryWork>(),
-    // In this order: what is submitted late may settle at once.
+    // In this order: a refund submitted late may complete at once.
     DueWorkKind::of_accounts::<refunds::submit::RefundSubmissionWork>(),
     DueWorkKind::of_accounts::<refunds::complete::RefundCompletionWork>(),
     DueWorkKind::of_accounts::<disputes::arrival::SimulatedDisputeWork>(),
     DueWorkKind::of_accounts::<disputes::transitions::DisputeExpiryWork>(),
     DueWorkKind::of_accounts::<transfers::returns::Returns>(),
-    // After whatever moves money at the same instant.
+    // After all work that moves money at the same instant.
     DueWorkKind::of_accounts::<settlement::SettlementWork>(),
     WEBHOOKS,
     DueWorkKind::of_accounts::<webhook_endpoints::keys::Ending>(),
@@ -89,10 +89,10 @@ pub static KINDS: &[DueWorkKind] = &[
     DueWorkKind { name: "old_key_use", run: forget_key_uses, backlog: old_key_uses, ahead: None },
 ];
 
-/// Calls of charges whose outcome nobody learnt.
+/// Charges with calls of unknown outcome.
 pub const UNSETTLED_CHARGES: DueWorkKind = DueWorkKind::of_accounts::<charges::recover::ChargeRecoveryWork>();
 
-/// Webhooks that are to be delivered. A moved clock sends none: it makes them due.
+/// Webhooks to deliver. A moved clock sends none: it makes them due.
 pub const WEBHOOKS: DueWorkKind =
     DueWorkKind { name: "webhook", run: deliver, backlog: waiting, ahead: None };
 
@@ -102,27 +102,27 @@ impl DueWorkKind {
         Self { name: W::NAME, run: run::<W>, backlog: backlog::<W>, ahead: Some(ahead) }
     }
 
-    /// Do what is due. Says how many items there were; more may be due by now.
+    /// Does the due work. Returns the number of items; more may be due by now.
     pub async fn run(&self, ctx: &Ctx) -> Result<usize, Error> {
         (self.run)(ctx).await
     }
 
-    /// Whether a moved clock comes by it.
+    /// Returns whether a moved clock does this work.
     pub const fn is_of_accounts(&self) -> bool {
         self.ahead.is_some()
     }
 
-    /// How many items are due.
+    /// Returns the number of due items.
     pub async fn backlog(&self, ctx: &Context) -> Result<u64, Error> {
         (self.backlog)(ctx).await
     }
 }
 
-/// One thing that a moved clock comes by.
+/// An item of work that a moved clock does.
 pub struct Item {
     /// The kind's name.
     pub kind: &'static str,
-    /// What it is about.
+    /// The row that is due.
     pub subject: DueRow,
     work: Work,
 }
@@ -130,15 +130,15 @@ pub struct Item {
 type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a WorkTime) -> Doing<'a, WorkResult> + Send>;
 
 impl Item {
-    /// Do it.
+    /// Does the work.
     pub async fn work(self, ctx: &Context, moment: &WorkTime) -> Result<WorkResult, Error> {
         (self.work)(ctx, moment).await
     }
 }
 
-/// The first thing that a moved clock comes by; of several at one instant, the one whose kind is named first.
+/// Returns the first item that a moved clock reaches; of several at one instant, the one whose kind is listed first.
 pub async fn first(ctx: &Context, reach: ClockMoveRange) -> Result<Option<Item>, Error> {
-    // One statement for the instants of all kinds, however many there will be.
+    // One statement for the instants of all kinds, regardless of their number.
     let kinds: Vec<_> = KINDS.iter().filter_map(|kind| kind.ahead).collect();
     let mut firsts = kinds.iter().zip(0_i64..).map(|(kind, place)| {
         let first = (kind.at)(reach);
@@ -157,7 +157,7 @@ pub async fn first(ctx: &Context, reach: ClockMoveRange) -> Result<Option<Item>,
         let first = places.collect::<Result<Vec<_>, DbErr>>()?.into_iter().min();
         let kind = first.and_then(|(_, place)| kinds.get(usize::try_from(place).ok()?));
         let Some(kind) = kind else { return Ok(None) };
-        // Somebody else may have done it between the two looks, and what comes next may be of another kind.
+        // Another worker may have done it between the two reads, and the next item may be of another kind.
         if let Some(item) = (kind.first)(ctx, reach).await? {
             return Ok(Some(item));
         }
@@ -186,15 +186,14 @@ fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> Doing<'_, Optio
     .boxed()
 }
 
-/// Do the work of what is due, each item in a task of its own and only so many at a time. One that takes its time keeps
-/// nobody waiting: while it does, more is looked for. One that fails keeps nobody from being done, and is not tried again
-/// before the next run.
+/// Does due work, each item in its own task, up to a limit at a time. A slow item does not block others: polling goes
+/// on meanwhile. A failed item does not stop the rest and is not tried again before the next run.
 fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
     async move {
         let (mut under_way, mut in_hand) = (FuturesUnordered::new(), HashSet::new());
         let (mut found, mut failed, mut looks) = (0, None, true);
         loop {
-            // A process that ends begins nothing more.
+            // A process that is stopping starts no more work.
             let rows = if looks && !ctx.tasks.is_closed() { look::<W>(ctx).await } else { Ok(Vec::new()) };
             let rows = rows.unwrap_or_else(|error| {
                 looks = false;
@@ -212,7 +211,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
             if under_way.is_empty() {
                 return failed.map_or(Ok(found), Err);
             }
-            // With both hands full, half of it done is enough to look for more; else it is the pace of all workers.
+            // At the limit, polls again when half of the tasks are done; otherwise at the workers' poll interval.
             let left = if found > before { under_way.len().saturating_sub(DUE_UNDER_WAY_MAX / 2) } else { 0 };
             let pause = sleep(DUE_LOOKS_AGAIN);
             tokio::pin!(pause);
@@ -226,7 +225,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
                     Some((_, Err(error))) => {
                         failed.get_or_insert(error);
                     }
-                    // Something of it may be due again.
+                    // The row may be due again.
                     Some((token, Ok(WorkResult::Event(_) | WorkResult::Silent))) => {
                         in_hand.remove(&token);
                     }
@@ -242,7 +241,7 @@ fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
     .boxed()
 }
 
-/// What is due, with the accounts it is of.
+/// Reads the due rows and their accounts.
 async fn look<W: DueWork>(
     ctx: &Context,
 ) -> Result<Vec<(<W::Entity as EntityTrait>::Model, Option<Account>)>, Error> {
@@ -285,7 +284,7 @@ async fn accounts(
     Ok(rows.into_iter().map(|row| (row.id, row)).collect())
 }
 
-/// The same for what is no account's own work.
+/// Does due work that belongs to no account.
 async fn each<E, W>(ctx: &Context, due: Select<E>, work: impl Fn(E::Model) -> W) -> Result<usize, Error>
 where
     E: EntityTrait,
@@ -311,7 +310,7 @@ where
     Ok(try_join_all(counts).await?.into_iter().sum())
 }
 
-/// Deliver what is due, all at once: for whoever has no courier.
+/// Delivers all due webhooks at once, for processes without a webhook dispatcher.
 fn deliver(ctx: &Ctx) -> Doing<'_, usize> {
     async move {
         let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;

@@ -1,5 +1,5 @@
-//! When due work happens: an account at an instant of its clock. Workers come by as the clock goes; a clock that is
-//! moved stops at the instant of each item, and the verbs of both are the same.
+//! The time at which due work happens: an account at an instant of its clock. Workers use the running clock; a moved
+//! clock stops at the instant of each item. Both call the same functions.
 
 use std::time::Duration;
 
@@ -13,33 +13,33 @@ use crate::error::{Error, ErrorCode};
 use crate::limits::{CLOCK_ANSWER, CLOCK_LEASE};
 use crate::store::Tx;
 
-/// An account at an instant.
+/// An account at an instant of its clock.
 #[derive(Debug, Clone)]
 pub struct WorkTime {
     account: Account,
     stop: Option<ClockUpdate>,
 }
 
-/// A moved clock comes to an instant, by the commit of what is due then.
+/// Sets a moved clock to an instant, in the commit of the work due then.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockUpdate {
-    /// Whose clock.
+    /// The account whose clock moves.
     pub account: AccountToken,
-    /// Which of its moves.
+    /// The number of the clock's move.
     pub number: i32,
-    /// How far ahead of the wall clock it is then.
+    /// How far the clock is then ahead of the wall clock.
     pub offset: TimeSpan,
-    /// Until when the move has the clock to itself from then on; `None` lets it go.
+    /// The end of the move's lease on the clock; `None` releases it.
     pub moving_until: Option<Timestamp>,
 }
 
 impl WorkTime {
-    /// Now, while the account's clock goes as it does.
+    /// Uses the account's running clock.
     pub fn on_running_clock(account: Account) -> Self {
         Self { account, stop: None }
     }
 
-    /// An instant at which a moved clock stops; `wall` is the wall clock's now.
+    /// Uses an instant at which a moved clock stops; `wall` is the wall clock's now.
     pub fn stop(row: account::Model, number: i32, at: Timestamp, wall: Timestamp) -> Self {
         let stop = ClockUpdate {
             account: row.id,
@@ -52,17 +52,17 @@ impl WorkTime {
         Self { account, stop: Some(stop) }
     }
 
-    /// Whether the account's clock goes as it does.
+    /// Returns whether the account's clock is running, not moved.
     pub fn is_on_running_clock(&self) -> bool {
         self.stop.is_none()
     }
 
-    /// Whose.
+    /// Returns the account.
     pub fn account(&self) -> &Account {
         &self.account
     }
 
-    /// By the account's clock, what is stored and shown as now. A clock that is moved stands still meanwhile.
+    /// Returns the account's time, which is stored and shown as now. A moved clock stands still during the work.
     pub fn now(&self, ctx: &Context) -> Timestamp {
         match self.stop {
             Some(_) => self.account.now,
@@ -70,8 +70,8 @@ impl WorkTime {
         }
     }
 
-    /// How long the acquirer may take to answer. A clock that is moved waits for nobody who answers at once or never, and
-    /// not long for anybody else: who moved it waits, too.
+    /// Returns the acquirer's time limit. A moved clock does not wait for an acquirer that answers at once or never,
+    /// and only briefly for any other: its client waits, too (`docs/decisions.md`, 307).
     pub fn call_timeout(&self, ctx: &Context) -> Duration {
         match self.stop {
             None => ctx.acquirer_answer,
@@ -80,7 +80,7 @@ impl WorkTime {
         }
     }
 
-    /// What the transaction that does the work, or claims it before a call, writes last.
+    /// Returns the clock update that the transaction that does the work, or claims it before a call, writes last.
     pub fn clock_update(&self) -> OptionalClockUpdate {
         OptionalClockUpdate(self.stop)
     }
@@ -91,12 +91,12 @@ impl WorkTime {
 pub struct OptionalClockUpdate(Option<ClockUpdate>);
 
 impl OptionalClockUpdate {
-    /// Of work that is done while the account's clock goes as it does.
+    /// Makes the empty update, for work on the account's running clock.
     pub const fn on_running_clock() -> Self {
         Self(None)
     }
 
-    /// Refuses where the move has lost the clock to another one: then nothing of this transaction has happened.
+    /// Sets the clock. Refuses if the move has lost it to another one: then the transaction is undone.
     pub async fn set(&self, tx: &Tx) -> Result<(), Error> {
         match &self.0 {
             Some(stop) => stop.set(tx).await,
@@ -106,7 +106,7 @@ impl OptionalClockUpdate {
 }
 
 impl ClockUpdate {
-    /// Set the clock, which never goes back. Refuses where the move has lost it to another one.
+    /// Sets the clock, which never goes back. Refuses if the move has lost it to another one.
     pub async fn set(&self, tx: &Tx) -> Result<(), Error> {
         let grown = CaseStatement::new()
             .case(Column::ClockOffset.lt(self.offset), Expr::value(self.offset.millis()))

@@ -1,4 +1,4 @@
-//! A request under its Idempotency-Key: what key and request are stored as, and whether the request has the key.
+//! The Idempotency-Key claim of a request: the stored form of key and request, and whether the request owns the key.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::response::{ApiResponse, ResponseKind};
 use crate::store::Tx;
 use crate::vault::{Purpose, Vault};
 
-/// A request under its key.
+/// A request's claim of its Idempotency-Key.
 #[derive(Debug, Clone)]
 pub struct IdempotencyClaim {
-    /// What the key is stored as.
+    /// The stored hash of the key.
     hash: [u8; 32],
-    /// What the request is stored as.
+    /// The stored hash of the request.
     fingerprint: [u8; 32],
-    /// How its answer is wrapped.
+    /// The wrapping of the response.
     wrap: ResponseKind,
-    /// Whether the request has the key.
+    /// Whether the request owns the key.
     held: Arc<AtomicBool>,
 }
 
-/// A request, as far as another one with its key must equal it.
+/// The parts of a request that must be equal in a repeated one (`docs/decisions.md`, 64).
 pub struct IdempotentRequest<'a> {
     /// The kind of API key: part of the key's scope.
     pub kind: KeyKind,
@@ -42,7 +42,7 @@ pub struct IdempotentRequest<'a> {
 }
 
 impl IdempotencyClaim {
-    /// The claim of a request.
+    /// Makes the claim of a request.
     pub fn new(vault: &Vault, asked: &IdempotentRequest<'_>) -> Self {
         let parameters = canonical(asked.parameters);
         let request = ["request", asked.method, asked.path, &parameters].map(str::as_bytes);
@@ -54,25 +54,25 @@ impl IdempotencyClaim {
         }
     }
 
-    /// The same claim, with an answer that is wrapped like this.
+    /// Returns the same claim with another response wrapping.
     #[must_use]
     pub fn answers(self, wrap: ResponseKind) -> Self {
         Self { wrap, ..self }
     }
 
-    /// What the key is stored as.
+    /// Returns the stored hash of the key.
     pub fn hash(&self) -> &[u8] {
         &self.hash
     }
 
-    /// Claim the key in a payment's intent, before anything else is done: rivals are decided between at its commit.
+    /// Claims the key in a payment's intent, before anything else; its commit decides between concurrent requests.
     ///
     /// Refusals: `idempotency_key_in_use`.
     pub fn record(&self, tx: &Tx, account: AccountToken, wall: Timestamp) -> Result<(), Error> {
         tx.claim(&self.row(account, wall))
     }
 
-    /// What the key is stored as, and for which request.
+    /// Returns the row with the hashes of key and request.
     pub fn row(&self, account: AccountToken, wall: Timestamp) -> idempotency_key::Model {
         idempotency_key::Model {
             account_id: account,
@@ -82,34 +82,34 @@ impl IdempotencyClaim {
         }
     }
 
-    /// Whether a key that was claimed before was claimed by the same request.
+    /// Returns whether the same request claimed this row.
     pub fn is_of(&self, key: &idempotency_key::Model) -> bool {
         key.fingerprint == self.fingerprint
     }
 
-    /// The answer that shows a record.
+    /// Returns the response that shows a record.
     pub fn answer<T: Serialize>(&self, record: &T) -> Result<ApiResponse, Error> {
         Ok(self.wrap.finish(record)?)
     }
 
-    /// That transaction has committed: from now on no refusal is a rival's doing.
+    /// Marks the claim as owned: its transaction has committed, so a later refusal is not due to a concurrent request.
     pub fn hold(&self) {
         self.held.store(true, Ordering::Release);
     }
 
-    /// Whether the request has the key.
+    /// Returns whether the request owns the key.
     pub fn is_held(&self) -> bool {
         self.held.load(Ordering::Acquire)
     }
 }
 
-/// What a key is stored as.
+/// Returns the hash under which an Idempotency-Key is stored.
 pub fn hash(vault: &Vault, kind: KeyKind, key: &str) -> [u8; 32] {
     vault.keyed_hash(Purpose::Fingerprint, &["idempotency key", kind.code(), key].map(str::as_bytes))
 }
 
-/// One text for all spellings of the same parameters: fields in order of their names, numbers and booleans as the
-/// text that a form sends, without what is null.
+/// Returns one text for all spellings of the same parameters: fields sorted by name, numbers and booleans as the text
+/// that a form sends, without nulls.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,6 +1,7 @@
-//! One effect for each Idempotency-Key (decisions 2). A request claims its key in the transaction that first
-//! changes something, and its answer is stored in the one that finishes it; both are rows that are only added.
-//! The primary key decides between rivals: who loses, or is refused because a rival was faster, looks afterwards.
+//! One effect for each Idempotency-Key (`docs/decisions.md`, 66). A request claims its key in the transaction of its
+//! first change and stores its response in the transaction of its last; both rows are only inserted. The primary key
+//! decides between concurrent requests; one that loses, or is refused because another was faster, then reads the
+//! other's response.
 
 pub mod claim;
 
@@ -25,7 +26,7 @@ use crate::response::ApiResponse;
 use crate::store::Tx;
 use crate::vault::Vault;
 
-/// For a join: the key of this hash beside its account.
+/// Returns the join of an account to the key with this hash.
 pub fn of_account(hash: Vec<u8>) -> RelationDef {
     account::Entity::belongs_to(idempotency_key::Entity)
         .from(account::Column::Id)
@@ -36,7 +37,7 @@ pub fn of_account(hash: Vec<u8>) -> RelationDef {
         .into()
 }
 
-/// What a rival has made of a request's key: the answer to give once more, or nothing.
+/// Returns the response stored by another request with the same key, for replay, or `None`.
 ///
 /// Refusals: `idempotency_key_reused`, `idempotency_key_in_use`.
 pub async fn find_response(
@@ -44,7 +45,7 @@ pub async fn find_response(
     account: AccountToken,
     claim: &IdempotencyClaim,
 ) -> Result<Option<ApiResponse>, Error> {
-    // Both at once: a key may be freed, and claimed and answered by another request, between two looks.
+    // One statement: between two reads a key may be released, then claimed and answered by another request.
     let found = idempotency_key::Entity::owned_by(account)
         .filter(idempotency_key::Column::Hash.eq(claim.hash()))
         .select_also(idempotency_answer::Entity)
@@ -75,7 +76,7 @@ fn its_answer() -> RelationDef {
         .into()
 }
 
-/// Run the one transaction of a request; where it has a key, the claim and the answer are part of it.
+/// Runs a request's only transaction; if the request has a key, the claim and the response are part of it.
 ///
 /// Refusals: the unit's, `idempotency_key_in_use`.
 pub async fn write<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
@@ -87,8 +88,8 @@ where
     written(ctx, account, data, unit, false).await
 }
 
-/// The same for a transaction that puts other rows into the place of the account's, Idempotency-Keys among them: nobody
-/// else does anything meanwhile, and its own key stays.
+/// Runs a transaction that replaces the account's rows, Idempotency-Keys among them: it runs alone, and its own key
+/// stays.
 ///
 /// Refusals: the unit's, `idempotency_key_in_use`.
 pub async fn write_anew<D, T, F>(ctx: &Context, account: &Account, data: D, unit: F) -> Result<T, Error>
@@ -113,7 +114,7 @@ where
         vault: Arc::clone(&ctx.vault),
     });
     let record = ctx.store.write((data, under), move |tx, (data, under)| {
-        // Nothing of it is done before it is awaited.
+        // The future does nothing before it is awaited.
         let work = unit(tx, data);
         async move {
             if anew {
@@ -138,7 +139,7 @@ where
     Ok(record)
 }
 
-/// The key of a request that is one transaction.
+/// The claim of a request with only one transaction.
 struct ClaimedWrite {
     account: AccountToken,
     claim: IdempotencyClaim,
@@ -147,14 +148,14 @@ struct ClaimedWrite {
 }
 
 impl ClaimedWrite {
-    /// What is claimed last outlives the keys that go meanwhile.
+    /// Claims the key first or last. Claimed last, it survives the deletion of the account's keys.
     async fn claim(&self, tx: &Tx, last: bool) -> Result<(), Error> {
         let row = self.claim.row(self.account, self.wall);
         if last { tx.claim(&row) } else { tx.claim_first(&row).await }
     }
 }
 
-/// Store the answer of a claimed key.
+/// Stores the response of a claimed key.
 pub fn store_response(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8], answer: &ApiResponse) {
     let sealed = vault.seal(&context(account, hash), &answer.body);
     tx.append(&idempotency_answer::Model {
@@ -166,12 +167,12 @@ pub fn store_response(tx: &Tx, vault: &Vault, account: AccountToken, hash: &[u8]
     });
 }
 
-/// Give a key back whose request has come to nothing.
+/// Releases the key of a request that changed nothing.
 pub async fn release_key(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
     Ok(tx.defer_update(claimed(account, hash)).await?)
 }
 
-/// Keys whose day is over, by the wall clock. One without an answer is in flight, however old.
+/// Selects keys past their retention, by the wall clock. A key without a response is in flight, however old.
 pub fn due(wall: Timestamp) -> Select<idempotency_key::Entity> {
     let old = idempotency_key::Column::CreatedAt.lte(wall - IDEMPOTENCY_KEPT);
     idempotency_key::Entity::find().filter(old).filter(Expr::exists(
@@ -188,7 +189,7 @@ fn of_key(answer: idempotency_answer::Column, key: idempotency_key::Column) -> S
     Expr::col((idempotency_answer::Entity, answer)).equals((idempotency_key::Entity, key))
 }
 
-/// Forget a key whose day is over. A younger one of the same hash stays.
+/// Deletes a key past its retention. A newer one with the same hash stays.
 pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Error> {
     let unit = ctx.store.write(key, |tx, key| {
         async move {
@@ -203,7 +204,7 @@ pub async fn forget(ctx: &Context, key: idempotency_key::Model) -> Result<(), Er
     unit.await
 }
 
-/// Forget what was claimed and answered under a key that is claimed with this commit.
+/// Deletes the former claim and response of a key that this commit claims.
 async fn clear(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error> {
     claimed(account, hash).exec(tx).await?;
     answered(account, hash).exec(tx).await?;
@@ -222,7 +223,7 @@ fn claimed(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::En
         .filter(idempotency_key::Column::Hash.eq(hash))
 }
 
-/// A sealed answer opens only as the one of its key.
+/// Returns the associated data that binds a sealed response to its key.
 fn context(account: AccountToken, hash: &[u8]) -> Vec<u8> {
     [b"answer", account.id().as_bytes().as_slice(), hash].concat()
 }
