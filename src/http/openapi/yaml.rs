@@ -57,7 +57,7 @@ fn after(out: &mut String, value: &Value, indent: usize, is_example: bool) {
         }
         Value::String(said) => out.extend([" ", &text(said, false), "\n"]),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            out.extend([" ", &line, "\n"])
+            out.extend([" ", &line, "\n"]);
         }
     }
 }
