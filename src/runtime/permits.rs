@@ -14,7 +14,7 @@ pub type Lane = Option<AccountToken>;
 /// How permits are shared.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
-    /// How many may wait, of all lanes together.
+    /// How many may wait, of all lanes together; twice as many where some lanes have more than their share.
     pub waiting: usize,
     /// Whether a lane leaves at least as many free as it holds.
     pub leaves_half: bool,
@@ -128,16 +128,13 @@ impl PermitPool {
 }
 
 impl State {
-    /// Queues a waiter. In a full queue, the newest waiter of the longest lane makes room for a lane that has fewer.
+    /// Queues a waiter. A full queue still takes those of a lane that has not its share of it.
     fn wait(&mut self, lane: Lane, waiting_max: usize) -> Option<oneshot::Receiver<Permit>> {
         let own = self.lanes.get(&lane).map_or(0, |of| of.waiting.len());
         let all: usize = self.lanes.values().map(|of| of.waiting.len()).sum();
-        if all >= waiting_max {
-            let longest = self.lanes.values_mut().max_by_key(|of| of.waiting.len())?;
-            if longest.waiting.len() <= own + 1 {
-                return None;
-            }
-            longest.waiting.pop_back();
+        let others = self.lanes.iter().filter(|(other, of)| **other != lane && !of.waiting.is_empty());
+        if all >= waiting_max && own >= waiting_max / (others.count() + 1) {
+            return None;
         }
         let (grant, granted) = oneshot::channel();
         self.lanes.entry(lane).or_default().waiting.push_back(Waiter { arrival: self.arrivals, grant });
@@ -224,8 +221,10 @@ mod tests {
         let mut others: Vec<_> = (0..2).map(|_| Box::pin(pool.acquire(MODEST, LONG))).collect();
         assert!(others.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()));
         assert!(matches!(pool.acquire(MODEST, LONG).now_or_never(), Some(None)));
-        let gone = waiting.iter_mut().map(|waiter| matches!(waiter.as_mut().now_or_never(), Some(None)));
-        assert_eq!(gone.collect::<Vec<_>>(), [false, false, true, true], "the newest made room");
+        assert!(
+            waiting.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()),
+            "they go on waiting"
+        );
         // A waiter that stops waiting is forgotten.
         drop((waiting, others));
         drop(held);
