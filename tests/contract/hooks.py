@@ -7,7 +7,6 @@ import copy
 import json
 import os
 import re
-import uuid
 import zlib
 
 import schemathesis
@@ -49,10 +48,6 @@ class Keys:
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """Valid requests ask for records that exist, but for every fourth; what is invalid stays as it is."""
-    headers = case.headers or {}
-    # The document's example is a key, too, and would be used for one request only.
-    if headers.get("Idempotency-Key") == "order-1001":
-        headers["Idempotency-Key"] = str(uuid.uuid4())
     if case.meta is None or case.meta.generation.mode.is_negative or is_left_alone(case):
         return
     # A sequence goes on from what has succeeded, so its steps send what the document shows to succeed.

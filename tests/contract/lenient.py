@@ -1,4 +1,4 @@
-"""Values as the server reads them (docs/decisions.md, 3, 6, 8, 9 and 16): text that spells a number or a boolean is one,
+"""Values as the server reads them (docs/decisions.md, 1, 3, 6, 8, 9 and 16): text that spells a number or a boolean is one,
 a number where text is wanted is its text, what is null or blank is absent, what nobody knows is not looked at."""
 
 import json
@@ -35,7 +35,8 @@ def is_valid(case, request):
     if not content:
         return True
     sent = case.body
-    if isinstance(sent, NotSet):
+    # A JSON body that is null is an empty one (1).
+    if isinstance(sent, NotSet) or sent is None and case.media_type != FORM:
         sent = {}
     elif case.media_type == FORM and not isinstance(sent, (dict, list)):
         sent = dict(urllib.parse.parse_qsl(str(scalar_text(sent)), keep_blank_values=True))
