@@ -178,6 +178,46 @@ fn every_decision_has_an_answer_a_reason_and_a_place() {
 }
 
 #[test]
+fn the_index_by_topic_names_every_decision_and_nothing_else() {
+    let page = read(DECISIONS);
+    let (_, index) = page.split_once("\n## By topic\n").unwrap();
+    let (index, rest) = index.split_once("\n## ").unwrap();
+    let rows = index.lines().filter_map(|line| line.strip_suffix(" |")?.rsplit_once(" | "));
+    let mut named = BTreeSet::new();
+    for (_, entries) in rows.filter(|(_, entries)| *entries != "entries") {
+        for entry in entries.split(", ") {
+            let (first, last) = entry.split_once(" to ").unwrap_or((entry, entry));
+            named.extend(first.parse::<usize>().unwrap()..=last.parse().unwrap());
+        }
+    }
+    let last = rest.lines().filter(|line| line.starts_with("### ")).count();
+    assert_eq!(named, (1..=last).collect());
+}
+
+/// ``(`file`, `item`)`` and `file::item`: an item that a change renames is renamed here, too.
+#[test]
+fn every_item_that_a_decision_names_is_in_its_file() {
+    for line in read(DECISIONS).lines().filter(|line| line.starts_with("**Where.** ")) {
+        let mut file = String::new();
+        for named in line.split('`').skip(1).step_by(2) {
+            let (path, item) = named.split_once("::").unwrap_or((named, ""));
+            let item = if path.contains(['/', '.']) {
+                path.clone_into(&mut file);
+                item
+            } else {
+                path
+            };
+            if root().join(&file).is_file() && !item.is_empty() {
+                let is_word = |part: &str| part == item;
+                let text = read(&file);
+                let found = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(is_word);
+                assert!(found, "{line}: no {item} in {file}");
+            }
+        }
+    }
+}
+
+#[test]
 fn no_question_is_answered_twice() {
     let mut asked = BTreeMap::new();
     for heading in headings(&read(DECISIONS)) {
