@@ -1,5 +1,5 @@
-//! What the acquirer knows before any money is asked for: cards and rates. An acquirer that does not say leaves nothing to
-//! do, so nothing is done.
+//! Looks up cards and rates at the acquirer before any payment. If the acquirer does not answer, the request fails and
+//! nothing has begun (`docs/decisions.md`, 154).
 
 use entity::{Currency, Rate};
 
@@ -9,22 +9,22 @@ use crate::error::{Error, ErrorCode};
 use crate::params::non_blank;
 use crate::sensitive::card_number::CardNumber;
 
-/// What is known of a card's number; `None` is one that the acquirer does not take.
+/// Returns the details of a card number, or `None` if the acquirer does not accept it.
 ///
 /// Refusals: `service_unavailable`.
 pub async fn card(ctx: &Context, number: &CardNumber) -> Result<Option<CardInfo>, Error> {
     ctx.acquirer.card(number).await.map_err(silent)
 }
 
-/// What a unit of a currency is worth in AUD now; `None` is one that the acquirer does not take.
+/// Returns the current AUD rate of a currency, or `None` if the acquirer does not accept it.
 ///
 /// Refusals: `service_unavailable`.
 pub async fn rate(ctx: &Context, currency: Currency) -> Result<Option<Rate>, Error> {
     ctx.acquirer.rate(currency).await.map_err(silent)
 }
 
-/// The currency of this code, and what it is worth; AUD where none is named. `None` is no currency, or one that the acquirer
-/// does not take.
+/// Returns the currency of a code, AUD by default, and its rate; `None` if there is no such currency or the acquirer
+/// does not accept it.
 ///
 /// Refusals: `service_unavailable`.
 pub async fn taken(ctx: &Context, code: Option<&str>) -> Result<Option<(Currency, Rate)>, Error> {
@@ -36,7 +36,8 @@ pub async fn taken(ctx: &Context, code: Option<&str>) -> Result<Option<(Currency
     Ok(rate(ctx, currency).await?.map(|rate| (currency, rate)))
 }
 
-/// Nothing has begun, so the same request may be made again at any time (decisions 5).
+/// Returns the error of an acquirer that did not answer. Nothing has begun, so the client may repeat the request at any
+/// time.
 fn silent(NoAnswer: NoAnswer) -> Error {
     metrics::counter!("card_payments_acquirer_silent_total").increment(1);
     ErrorCode::ServiceUnavailable.into()

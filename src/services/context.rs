@@ -1,4 +1,4 @@
-//! What every service needs at hand.
+//! The context and the account that services work with.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -31,59 +31,59 @@ use crate::vault::{OperatorKeys, Vault};
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;
 
-/// Everything a service may use.
+/// The dependencies of the services.
 pub struct Context {
-    /// Test or live.
+    /// The environment: test or live.
     pub environment: Environment,
-    /// The door to the database.
+    /// The database.
     pub store: Store,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// The generator of ids.
     pub ids: Arc<IdGenerator>,
-    /// Where everything else comes from that is drawn for callers to see.
+    /// The source of all other random values that clients see.
     pub chance: Arc<RandomSource>,
-    /// Ciphers and keyed hashes.
+    /// Encrypts, decrypts and computes keyed hashes.
     pub vault: Arc<Vault>,
-    /// What opens the keys that another process has put into the table since.
+    /// The operator's keys, which unwrap data keys that another process has added to the table.
     pub operator: OperatorKeys,
-    /// Who moves the money.
+    /// The acquirer, which moves the money.
     pub acquirer: Arc<dyn Acquirer>,
-    /// How long the acquirer may take to answer.
+    /// The acquirer's time limit for an answer.
     pub acquirer_answer: Duration,
-    /// Who calls the addresses that callers give.
+    /// The guarded HTTP client for addresses that clients give.
     pub outbound: Outbound,
-    /// What the operator has told about wallets.
+    /// The operator's wallet settings.
     pub wallets: Wallets,
-    /// Where the contents of files are.
+    /// The store of file contents.
     pub blobs: Arc<dyn Blobs>,
-    /// A folder for what is being received.
+    /// The folder for uploads in progress.
     pub incoming: PathBuf,
-    /// The server's address as callers know it.
+    /// The server's address as clients know it.
     pub base_url: Arc<str>,
-    /// How long events and webhooks are kept.
+    /// The retention of events and webhooks.
     pub retention: TimeSpan,
-    /// Rung when a request has made something due at once that it does not wait for.
+    /// Notified when a request has made work due now that it does not wait for.
     pub due_now: Notify,
-    /// Rung when a request has made a webhook due.
+    /// Notified when a request has made a webhook due.
     pub due_webhooks: Notify,
-    /// For how long one request moves a clock.
+    /// The longest time for which one request moves a clock.
     pub clock_move: Duration,
-    /// API keys looked up lately.
+    /// A cache of API keys.
     pub keys: Cache<[u8; 32], KeyEntry>,
-    /// How often keys were used lately.
+    /// Counts the recent uses of API keys.
     pub key_uses: KeyUses,
-    /// Work that must end before the process does.
+    /// The tasks that must end before the process does.
     pub tasks: TaskTracker,
-    /// What accounts asked for lately, in the test environment.
+    /// The log of the accounts' recent requests, in the test environment.
     pub request_log: RequestLog,
 }
 
 impl Context {
-    /// Run work in a task of its own that the request merely awaits: a hang-up or a time-out does not cancel
-    /// it, and the process does not end before it.
+    /// Runs work in its own task, which the request merely awaits: a disconnect or a time-out does not cancel it, and
+    /// the process waits for it before it ends.
     ///
-    /// Refusals: `service_unavailable` where too many requests have such work already; nothing of it has begun.
+    /// Refusals: `service_unavailable` if too many requests have such work already; the work has not begun.
     pub async fn in_own_task<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
@@ -97,72 +97,72 @@ impl Context {
     }
 }
 
-/// What is remembered of a key that was looked up: never the settings of its account.
+/// The cached part of an API key: never the settings of its account.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyEntry {
-    /// The account it opens.
+    /// The account that the key authenticates.
     pub account: AccountToken,
-    /// What it may do.
+    /// The kind of key, which sets its permissions.
     pub kind: KeyKind,
-    /// Until when, by the wall clock.
+    /// The end of the key's validity, by the wall clock.
     pub valid_until: Option<Timestamp>,
 }
 
-/// The account a request acts for, as it stood when the request began.
+/// The account of a request, as its row was when the request began.
 #[derive(Debug, Clone)]
 pub struct Account {
     row: account::Model,
-    /// By the account's clock: what the request shows and stores as now.
+    /// The time by the account's clock, which the request shows and stores as now.
     pub now: Timestamp,
-    /// The Idempotency-Key that the request carries.
+    /// The claim of the request's Idempotency-Key.
     claim: Option<IdempotencyClaim>,
 }
 
 impl Account {
-    /// The account as its row says, at a wall-clock instant.
+    /// Creates the account from its row at a wall-clock time.
     pub fn new(row: account::Model, wall: Timestamp) -> Self {
         let now = row.now(wall);
         Self { row, now, claim: None }
     }
 
-    /// The account, for a request that carries an Idempotency-Key.
+    /// Returns the account for a request with this Idempotency-Key claim.
     #[must_use]
     pub fn under(self, claim: Option<IdempotencyClaim>) -> Self {
         Self { claim, ..self }
     }
 
-    /// The account, for a request whose answer is wrapped like this.
+    /// Returns the account for a request whose response is of this kind.
     #[must_use]
     pub fn answers(&self, wrap: ResponseKind) -> Self {
         Self { claim: self.claim.clone().map(|claim| claim.answers(wrap)), ..self.clone() }
     }
 
-    /// The Idempotency-Key that the request carries.
+    /// Returns the claim of the request's Idempotency-Key.
     pub fn claim(&self) -> Option<&IdempotencyClaim> {
         self.claim.as_ref()
     }
 
-    /// Its token.
+    /// Returns the account's token.
     pub fn id(&self) -> AccountToken {
         self.row.id
     }
 
-    /// What its clock shows when the wall clock shows `wall`.
+    /// Returns the time of the account's clock when the wall clock shows `wall`.
     pub fn now_by(&self, wall: Timestamp) -> Timestamp {
         self.row.now(wall)
     }
 
-    /// How far its clock runs ahead of the wall clock.
+    /// Returns how far the account's clock is ahead of the wall clock.
     pub fn offset(&self) -> TimeSpan {
         self.row.clock_offset
     }
 
-    /// Its switches and settings.
+    /// Returns the account's switches and settings.
     pub fn settings(&self) -> &account::Model {
         &self.row
     }
 
-    /// Its pricing table.
+    /// Returns the account's pricing table.
     pub fn pricing(&self) -> Result<Pricing, Error> {
         Ok(serde_json::from_str(self.row.pricing.as_str())?)
     }

@@ -1,4 +1,4 @@
-//! Deposits: money that arrives from outside (specification, Deposits; decisions 8 and 12).
+//! Deposits are money that arrives from outside (specification, Deposits; `docs/decisions.md`, 208).
 
 use entity::audit_entry::Action;
 use entity::counter::Counted;
@@ -22,7 +22,7 @@ use crate::params::deposit::Arrival;
 use crate::store::{Store, Tx};
 use crate::views::deposit::Deposit;
 
-/// One deposit.
+/// Returns one deposit.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Deposit, Error> {
@@ -31,13 +31,13 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Depos
     Ok(row.ok_or(ErrorCode::NotFound)?.into())
 }
 
-/// The account's deposits, newest first.
+/// Lists the account's deposits, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Deposit>, Error> {
     let deposits = List::newest_first(account.id(), deposit::Entity::owned_by(account.id()));
     Ok(deposits.counted(ctx, Counted::Deposits, paging).await?.map(Deposit::from))
 }
 
-/// Make a deposit on an operator's word.
+/// Creates a deposit on an operator's request, and records it in the audit trail.
 pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result<Deposit, Error> {
     store
         .write((account, arrival), |tx, (account, arrival)| {
@@ -54,7 +54,7 @@ pub async fn arrive(store: &Store, account: Account, arrival: Arrival) -> Result
         .await
 }
 
-/// The row of a deposit that is to be made.
+/// Returns the row of a new deposit.
 pub fn of(account: &Account, id: DepositToken, arrival: Arrival) -> deposit::Model {
     deposit::Model {
         account_id: account.id(),
@@ -66,7 +66,7 @@ pub fn of(account: &Account, id: DepositToken, arrival: Arrival) -> deposit::Mod
     }
 }
 
-/// Make a deposit: its row, its money, its event.
+/// Creates a deposit: its row, its postings and its event.
 pub async fn make(tx: &Tx, row: &deposit::Model) -> Result<Deposit, Error> {
     book(tx, row).await?;
     let deposit = Deposit::from(row.clone());
@@ -74,9 +74,9 @@ pub async fn make(tx: &Tx, row: &deposit::Model) -> Result<Deposit, Error> {
     Ok(deposit)
 }
 
-/// The row and its money alone.
+/// Inserts the row and its postings, without an event.
 pub async fn book(tx: &Tx, row: &deposit::Model) -> Result<(), Error> {
-    // At once: a debit of the same batch must see that it has not arrived yet.
+    // Insert immediately: a debit of the same batch must see that the money has not arrived yet.
     tx.insert(row).await?;
     tx.count(row.account_id, Counted::Deposits, 1);
     let entry = Entry {
@@ -85,7 +85,7 @@ pub async fn book(tx: &Tx, row: &deposit::Model) -> Result<(), Error> {
         source: row.id.into(),
         now: row.created_at,
     };
-    // What was to be there before it was made is there at once.
+    // A deposit dated before its creation is available immediately.
     let available_on = Ord::max(row.available_at, row.created_at).day();
     ledger::record(tx, &entry, available_on, row.amount, &[(Book::Deposits, -row.amount)]);
     Ok(())

@@ -1,4 +1,4 @@
-//! Events: what happened, written with the change that made it happen (decisions 11).
+//! Events, each written in the transaction of the change it reports (`docs/decisions.md`, 241).
 
 pub mod ping;
 
@@ -15,8 +15,7 @@ use crate::params::Paging;
 use crate::store::Tx;
 use crate::views;
 
-/// Record that something happened to `record`, as the API shows it at this moment, and let the webhook endpoints
-/// hear of it.
+/// Records an event of `record`, as the API shows it at this moment, and publishes it to the webhook endpoints.
 pub fn record(
     tx: &Tx,
     account: AccountToken,
@@ -29,7 +28,7 @@ pub fn record(
     Ok(())
 }
 
-/// Record it without telling anybody.
+/// Records an event without publishing it.
 pub fn note(
     tx: &Tx,
     account: AccountToken,
@@ -49,7 +48,7 @@ pub fn note(
     Ok(id)
 }
 
-/// The account's events, newest first.
+/// Lists the account's events, newest first.
 pub async fn list(
     ctx: &Context,
     account: &Account,
@@ -59,7 +58,7 @@ pub async fn list(
     Ok(events.counted(ctx, Counted::Events, paging).await?.map(views::event::Event::from))
 }
 
-/// One event.
+/// Returns one event.
 ///
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::event::Event, Error> {

@@ -1,4 +1,4 @@
-//! A database belongs to one environment and carries its keys, wrapped by the operator's vault key.
+//! A database belongs to one environment and holds its keys, wrapped by the operator's vault key.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -16,22 +16,22 @@ use crate::error::{Error, ErrorCode};
 use crate::store::{ConnectError, FoundKey, Store};
 use crate::vault::{Purpose, VaultError};
 
-/// Why a database and this process do not belong together.
+/// The reasons why this process may not use a database.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallationError {
-    /// It belongs to the other environment.
+    /// The database belongs to the other environment.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The operator's key does not open it.
+    /// The operator's vault key does not unwrap the database's keys.
     #[error("the vault key does not open this database: {0}")]
     Vault(#[from] VaultError),
-    /// It was begun without the seed that is given, or with another one.
+    /// The database was created without a seed, or with another one.
     #[error("CARD_PAYMENTS_SEED is not what this database was begun with: a seed wants an empty database")]
     OtherSeed,
-    /// It was begun with a seed, and none is given.
+    /// The database was created with a seed, but none is given.
     #[error("this database was begun with a CARD_PAYMENTS_SEED, and goes on with that one only")]
     SeedMissing,
-    /// A key that every database has is not there.
+    /// A key that every database has is missing.
     #[error("the database lacks one of its keys")]
     KeyMissing,
     /// The database failed.
@@ -40,9 +40,11 @@ pub enum InstallationError {
 }
 
 const ENVIRONMENT: &str = "environment";
-/// Marks that it has its keys, so that it is empty no more: of two copies that start at once, one makes them.
+/// Marks that the database has its keys and is no longer empty: of two servers that start at once, one creates the
+/// keys.
 pub const KEYS: &str = "keys";
-/// Which seed it was begun with, as [`Chance::fingerprint`](crate::runtime::random::RandomSource::fingerprint) names it, and how often it was since.
+/// The fingerprint of the database's seed
+/// ([`RandomSource::fingerprint`](crate::runtime::random::RandomSource::fingerprint)) and the number of starts with it.
 const SEED: &str = "seed";
 
 /// Returns what identifies an installation on /healthz and for `check`: the hashed id of a key that no rotation replaces.
@@ -64,7 +66,7 @@ pub async fn read_fingerprint(store: &Store) -> Result<String, InstallationError
     key.map(|key| fingerprint(key.id)).ok_or(InstallationError::KeyMissing)
 }
 
-/// Claim an empty database for `environment`, or refuse one of the other.
+/// Claims an empty database for `environment`, or refuses one of the other environment.
 pub async fn claim(store: &Store, environment: Environment) -> Result<(), InstallationError> {
     let row = installation::Model { name: ENVIRONMENT.into(), value: environment.name().into() };
     let found = store
@@ -82,7 +84,8 @@ pub async fn claim(store: &Store, environment: Environment) -> Result<(), Instal
     refuse_other(found.as_ref().map(|found| found.value.as_str()), environment)
 }
 
-/// Refuse a database of the other environment, before anything of it is touched. One that is nobody's yet stays so.
+/// Refuses a database of the other environment before anything in it changes. A database without an environment stays
+/// unclaimed.
 pub fn refuse_other(found: Option<&str>, environment: Environment) -> Result<(), InstallationError> {
     match found {
         Some(found) if found != environment.name() => Err(ConnectError::Environment(found.into()).into()),
@@ -90,8 +93,8 @@ pub fn refuse_other(found: Option<&str>, environment: Environment) -> Result<(),
     }
 }
 
-/// Refuse a database that was begun with another seed than this, or without any; `kept` is what it says of its own. An
-/// empty one takes any.
+/// Refuses a database that was created with another seed, or without one; `kept` is the stored seed. An empty database
+/// accepts any seed.
 pub fn refuse_other_seed(
     kept: Option<&str>,
     is_empty: bool,
@@ -106,7 +109,7 @@ pub fn refuse_other_seed(
     }
 }
 
-/// Begin with a seed, or without. Says how often a process has begun with this one on this database, now included.
+/// Starts with a seed, or without. Returns the number of starts with this seed on this database, this one included.
 pub async fn begin(store: &Store, seed: Option<String>) -> Result<u32, InstallationError> {
     let (kept, is_empty) = store
         .write(seed.clone(), |tx, seed| {
@@ -134,8 +137,9 @@ fn starts(kept: Option<&str>) -> u32 {
     kept.and_then(|kept| kept.split_once(' ')?.1.parse().ok()).unwrap_or_default()
 }
 
-/// Whether the database answers, and writes: if it could not lately, that is proved anew. And whether the acquirer has been heard
-/// of since the process began: who has not would find out by a payment whether they know each other.
+/// Checks that the database answers and accepts writes; after a failed write, it proves that with a new one. Also
+/// checks that the acquirer has answered since the process started: otherwise only a payment would show whether the two
+/// know each other.
 pub async fn answers(ctx: &Context) -> Result<(), Error> {
     if !ctx.acquirer.is_known().await || !ctx.store.is_in_place() {
         return Err(ErrorCode::ServiceUnavailable.into());

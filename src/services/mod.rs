@@ -1,13 +1,14 @@
-//! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one
-//! direction only, this order: a verb lives with the later noun.
+//! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one direction
+//! only, in this order: an operation lives with the later noun.
 //!
-//! claim (of an Idempotency-Key), request_log, context (which all of them get), directory (of cards and rates), installation,
-//! audit (of what operators do), data_keys (of the vault), idempotency, page (of a list), words (of a search), clocks (what is
-//! due by each account's), moment (when due work happens), due_work (what its kinds say of
-//! themselves), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention (of events and
-//! webhooks), cards, wallets, payment_sources, customers, payment (which card pays), charges, authorisations,
-//! three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes, merchants, snapshots (of all
-//! that an account holds), due (the registry of all due work), sandbox (what testers may order of all these).
+//! idempotency::claim, request_log, context (which all of them get), acquirer_lookup (of cards and rates),
+//! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), search_text,
+//! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
+//! description of each kind), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
+//! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), charges,
+//! authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
+//! merchants, snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
+//! controls for all of these).
 
 pub mod accounts;
 mod acquirer_lookup;

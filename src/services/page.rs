@@ -1,4 +1,4 @@
-//! One page of a list together with the list's size, in one statement: both from one snapshot.
+//! Reads one page of a list and the list's size in one statement, so that both come from one snapshot.
 
 use std::marker::PhantomData;
 
@@ -15,19 +15,19 @@ use crate::error::Error;
 use crate::params::Paging;
 use crate::store::{CachedStatement, ColumnReader, FromColumns};
 
-/// Records of one page, and how many there are on all of them.
+/// The records of one page, and the number of records on all pages.
 #[derive(Debug)]
 pub struct ListPage<T> {
-    /// This page's.
+    /// The records of this page.
     pub records: Vec<T>,
-    /// On all pages.
+    /// The number of records on all pages.
     pub count: u64,
-    /// Which page was asked for.
+    /// The requested page.
     pub paging: Paging,
 }
 
 impl<T> ListPage<T> {
-    /// The same page of something else.
+    /// Converts the page's records.
     pub fn map<U>(self, f: impl FnMut(T) -> U) -> ListPage<U> {
         ListPage {
             records: self.records.into_iter().map(f).collect(),
@@ -37,28 +37,28 @@ impl<T> ListPage<T> {
     }
 }
 
-/// A list: its rows, whose they are and how they are ordered. `R` is what is read of each of them.
+/// A list: its rows, their account and their order. `R` is the type read from each row.
 pub struct List<E: Listed, R = <E as EntityTrait>::Model> {
     account: AccountToken,
     rows: Select<E>,
     order: Vec<(E::Column, Order)>,
-    /// Whether the rows are found by something more selective than the order's index.
+    /// Whether another condition selects the rows better than the order's index.
     selective: bool,
     columns: Vec<E::Column>,
     beside: ExtraColumns,
     record: PhantomData<fn() -> R>,
 }
 
-/// Adds to a statement what stands beside an account's records, which go by this name.
+/// Adds extra columns to a statement; the account's records go by this name.
 pub type ExtraColumns = fn(&mut SelectStatement, AccountToken, &DynIden);
 
 impl<E: Listed> List<E> {
-    /// Rows of an account, newest first.
+    /// Creates a list of an account's rows, newest first.
     pub fn newest_first(account: AccountToken, rows: Select<E>) -> Self {
         Self::ordered(account, rows, vec![(E::ID, Order::Desc)])
     }
 
-    /// Rows of an account in the order of a column, ties by id.
+    /// Creates a list of an account's rows in the order of a column, ties by id.
     pub fn sorted(account: AccountToken, rows: Select<E>, column: E::Column, ascending: bool) -> Self {
         let order = if ascending { Order::Asc } else { Order::Desc };
         Self::ordered(account, rows, vec![(column, order.clone()), (E::ID, order)])
@@ -69,8 +69,8 @@ impl<E: Listed> List<E> {
         Self { account, rows, order, selective: false, columns, beside: |_, _, _| (), record: PhantomData }
     }
 
-    /// The same list, of whose rows no more is read than these columns, the id and those of the order among them, and
-    /// what stands beside.
+    /// Returns the same list, reading only these columns (which include the id and those of the order) and the extra
+    /// columns.
     pub fn reading<R>(self, columns: &[E::Column], beside: ExtraColumns) -> List<E, R> {
         let Self { account, rows, order, selective, .. } = self;
         List { account, rows, order, selective, columns: columns.to_vec(), beside, record: PhantomData }
@@ -78,22 +78,22 @@ impl<E: Listed> List<E> {
 }
 
 impl<E: Listed, R: FromColumns> List<E, R> {
-    /// The same list, found first and sorted afterwards: both databases would rather walk the account in the order's
-    /// index and ask of each row whether it was found, and of few they find the last one at the end.
+    /// Returns the same list, filtered first and sorted afterwards. Otherwise both databases prefer to walk the account
+    /// in the order's index and test each row, and of a few matches they find the last one at the end.
     #[must_use]
     pub fn found_first(mut self) -> Self {
         self.selective = true;
         self
     }
 
-    /// A page of the whole list, whose size is kept in a counter.
+    /// Reads a page of the whole list, whose size a counter holds.
     pub async fn counted(self, ctx: &Context, what: Counted, paging: Paging) -> Result<ListPage<R>, Error> {
         let size = counter(self.account, what);
         self.fetch(ctx, size, paging).await
     }
 
-    /// The same, for a list of which nearly always the first page is wanted: that one's statement is worded once. The
-    /// values are what it says between those of the list's size and those of the page.
+    /// Reads a page of a list whose first page is requested most: that page's statement is built once. `values` are the
+    /// statement's parameters between those of the list's size and those of the page.
     pub async fn counted_first(
         ctx: &Context,
         (account, what): (AccountToken, Counted),
@@ -114,13 +114,13 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         list().counted(ctx, what, paging).await
     }
 
-    /// A page of a part of the list: its range of an index is counted.
+    /// Reads a page of a part of the list and counts the part's range of an index.
     pub async fn ranged(self, ctx: &Context, paging: Paging) -> Result<ListPage<R>, Error> {
         let size = self.rows.clone().select_only().column_as(Expr::col(Asterisk).count(), TOTAL).into_query();
         self.fetch(ctx, size, paging).await
     }
 
-    /// A page of a part of the list whose size is known.
+    /// Reads a page of a part of the list whose size is known.
     pub async fn of_size(self, ctx: &Context, size: u64, paging: Paging) -> Result<ListPage<R>, Error> {
         if size <= paging.offset() {
             return Ok(ListPage { records: Vec::new(), count: size, paging });
@@ -133,8 +133,8 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     async fn fetch(self, ctx: &Context, size: SelectStatement, paging: Paging) -> Result<ListPage<R>, Error> {
         let db = ctx.store.read();
         let statement = ctx.store.backend().build(&self.statement(size.clone(), paging));
-        // Past the end there is no row that tells the size. Where it then says that there is one, somebody has been
-        // quicker.
+        // Past the end no row holds the size. If the separate count then says that the page has rows, another request
+        // inserted them meanwhile: read the page again.
         let mut count = 0;
         for _ in 0..2 {
             if let Some(page) = ListPage::of(db.records(statement.clone()).await?, paging) {
@@ -148,7 +148,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         Ok(ListPage { records: Vec::new(), count, paging })
     }
 
-    /// The size of the whole list, the page's rows, and what stands beside them.
+    /// Builds the statement: the size of the whole list, the page's rows and their extra columns.
     fn statement(&self, size: SelectStatement, paging: Paging) -> SelectStatement {
         let mut statement = self.page(paging);
         statement.expr_as(size, TOTAL).columns(self.columns.iter().map(|column| (E::default(), *column)));
@@ -156,11 +156,11 @@ impl<E: Listed, R: FromColumns> List<E, R> {
         statement
     }
 
-    /// Deep pages choose their ids by the index alone and look at the chosen rows only.
+    /// Selects the page's rows. A deep page first finds its ids by the index alone, then reads only those rows.
     fn page(&self, paging: Paging) -> SelectStatement {
         let mut chosen = self.rows.clone().select_only().into_query();
         for (n, (column, order)) in self.order.iter().enumerate() {
-            // Nothing is added to the first column but the certainty that no index holds it.
+            // Adding 0 makes the first column an expression that no index holds.
             let key = Expr::col((E::default(), *column));
             let key = if self.selective && n == 0 { key.add(0) } else { key };
             chosen.order_by_expr(key, order.clone());
@@ -178,7 +178,7 @@ impl<E: Listed, R: FromColumns> List<E, R> {
     }
 }
 
-/// How many records a counter has counted.
+/// Returns the query of a counter's total.
 fn counter(account: AccountToken, what: Counted) -> SelectStatement {
     // PostgreSQL sums BIGINT to NUMERIC.
     let total = Expr::col(counter::Column::N).sum().if_null(Expr::cust("0")).cast_as("BIGINT");
@@ -189,7 +189,7 @@ fn counter(account: AccountToken, what: Counted) -> SelectStatement {
         .into_query()
 }
 
-/// One of many: each row says how many there are on all pages, too.
+/// A row that also holds the number of records on all pages.
 struct CountedRow<R> {
     all: i64,
     record: R,
@@ -202,14 +202,14 @@ impl<R: FromColumns> FromColumns for CountedRow<R> {
 }
 
 impl<R> ListPage<R> {
-    /// What the rows of a statement say; nothing, where there are none.
+    /// Creates the page from a statement's rows, or `None` if there are none.
     fn of(rows: Vec<CountedRow<R>>, paging: Paging) -> Option<Self> {
         let count = u64::try_from(rows.first()?.all).unwrap_or_default();
         Some(Self { records: rows.into_iter().map(|row| row.record).collect(), count, paging })
     }
 }
 
-/// How many records there are on all pages, as a row tells it.
+/// Reads the number of records on all pages from a row.
 fn total(row: &QueryResult) -> Result<u64, DbErr> {
     let total = row.try_get::<i64>("", TOTAL)?;
     Ok(u64::try_from(total).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Which card pays: the ways to pay are exclusive (specification, Charges; decisions 5).
+//! Finds the card that pays. The payment methods are exclusive (specification, Charges; `docs/decisions.md`, 119).
 
 use entity::card::{self, CardState};
 use entity::{CardToken, CustomerToken, JsonText, PaymentSourceToken};
@@ -11,7 +11,7 @@ use crate::params::card::NewCard;
 use crate::params::{FieldErrors, non_blank};
 use crate::views;
 
-/// The ways to pay that a request names.
+/// The payment methods that a request names.
 #[derive(Default)]
 pub struct PaymentMethodParams<'a> {
     /// A card given inline.
@@ -26,32 +26,32 @@ pub struct PaymentMethodParams<'a> {
 
 /// The card that pays.
 pub struct Payer {
-    /// Its row as it stands before the charge.
+    /// The card's row before the charge.
     pub card: card::Model,
-    /// The card as charges show it.
+    /// The card as the API shows it in charges.
     pub shown: JsonText,
-    /// What it pays by; cvc and proof where they were not used before.
+    /// The card's credentials, with cvc and proof if they were not used before.
     pub digits: CardCredentials,
-    /// What the charge does to the card's token.
+    /// The charge's effect on the card's token.
     pub token: TokenUse,
 }
 
-/// What a charge does to the token of the card that pays.
+/// The effect of a charge on the token of the card that pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenUse {
-    /// The card came with the request: its token was never given out.
+    /// The card came with the request: its token was never returned.
     Inline,
-    /// A single-use token is spent.
+    /// The charge spends this single-use token.
     Single(CardToken),
-    /// A customer's card may be charged again and again.
+    /// A customer's card, which may be charged repeatedly.
     Again(CustomerToken),
 }
 
-/// A way to pay that was found.
+/// A payment method that was found.
 pub enum PayerLookup {
-    /// It pays.
+    /// The card that pays.
     Payer(Box<Payer>),
-    /// Its single use is over, or under way.
+    /// Its single-use token is spent or reserved.
     Spent,
 }
 
@@ -61,9 +61,9 @@ impl From<Payer> for PayerLookup {
     }
 }
 
-/// Find the card that pays. `None` means that `faults` says why there is none.
+/// Finds the card that pays. `None` means that `faults` holds the reason.
 ///
-/// Refusals: `service_unavailable` where the acquirer does not say what it knows of a number.
+/// Refusals: `service_unavailable` if the acquirer does not return the number's details.
 pub async fn find(
     ctx: &Context,
     account: &Account,
@@ -73,7 +73,7 @@ pub async fn find(
     let card_token = non_blank(offered.card_token);
     let source = non_blank(offered.payment_source_token);
     let customer = non_blank(offered.customer_token);
-    // What is named but wrong is named.
+    // An invalid payment method counts as named.
     let named = [
         offered.card.is_some() || faults.has("card"),
         card_token.is_some() || faults.has("card_token"),
@@ -112,7 +112,7 @@ async fn inline(
     let presented = cards::present(ctx, account, card, "card.", faults).await?;
     let Some(presented) = presented else { return Ok(None) };
     let cards::ValidatedCard { mut row, digits } = presented;
-    // Never given out, so never used: it is born spent, and its digits never reach the database.
+    // The token is never returned, so never used: it is created spent, and its credentials never reach the database.
     row.state = CardState::Used;
     Ok(Some(payer(row, None, digits, TokenUse::Inline)?.into()))
 }
@@ -143,7 +143,7 @@ async fn stored(
     }
 }
 
-/// The card inside of a payment source has its id.
+/// The card in a payment source has the source's id.
 async fn of_source(
     ctx: &Context,
     account: &Account,
@@ -160,7 +160,7 @@ async fn of_source(
     };
     match row.state {
         CardState::Unused => Ok(Some(single(ctx, row).await?.into())),
-        // A customer's card is charged by the customer's name, or by its own.
+        // A customer's card is charged by the customer's token or by the card's own.
         CardState::Reserved | CardState::Used | CardState::Attached => Ok(Some(PayerLookup::Spent)),
     }
 }
@@ -188,7 +188,7 @@ async fn of_customer(
     Ok(Some(again(ctx, card, customer.id, Some(customer.primary_card_id)).await?.into()))
 }
 
-/// A customer's card, which may be charged again and again.
+/// Returns a customer's card as payer. It may be charged repeatedly.
 pub async fn again(
     ctx: &Context,
     card: card::Model,

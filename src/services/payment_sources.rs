@@ -1,5 +1,5 @@
-//! Payment sources: cards that are stored as one, whoever hands them over (specification, Payment sources; decisions 4
-//! and 10).
+//! Payment sources store cards in one form, whether they come from the client, a wallet or a card network
+//! (specification, Payment sources; `docs/decisions.md`, 109).
 
 use entity::card::SourceType;
 use entity::wallet_payload;
@@ -16,11 +16,11 @@ use crate::params::payment_source::{NewPaymentSource, unusable};
 use crate::views::payment_source::PaymentSource;
 use crate::wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 
-/// Store a payment source in exchange for a single-use token. A wallet's payload is verified and opened, and can be
-/// stored once.
+/// Stores a payment source in exchange for a single-use token. Verifies and decrypts a wallet's payload, which can be
+/// stored only once.
 ///
-/// Refusals: `service_unavailable` where the acquirer does not say what it knows of the number; `invalid_resource`; of a
-/// payload that cannot be used nobody is told why.
+/// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`, which
+/// gives no reason for an unusable payload.
 pub async fn store(
     ctx: &Context,
     account: &Account,
@@ -61,10 +61,10 @@ pub async fn store(
     unit.await
 }
 
-/// What the names of a card's parameters begin with.
+/// The prefix of the card's parameter names.
 const AT: &str = "source.";
 
-/// The key that the payload names is one of the account's.
+/// Decrypts a walletA payload with the account's key that it names.
 async fn of_wallet_a(
     ctx: &Context,
     account: &Account,
@@ -76,7 +76,8 @@ async fn of_wallet_a(
     Ok(token.open(&merchant, &ctx.wallets.roots, ctx.clock.now()))
 }
 
-/// The gateway's key is everybody's, so the payload says for which account its holder meant it.
+/// Decrypts a walletG payload. All accounts share the gateway's key, so the payload must name this account as its
+/// merchant (`docs/decisions.md`, 223).
 fn of_wallet_g(
     ctx: &Context,
     account: &Account,

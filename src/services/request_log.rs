@@ -1,6 +1,6 @@
-//! What accounts of a test environment asked for lately, and what they were answered. No request waits for it: it is
-//! collected in memory, and written by a worker, or by whoever is about to read it. A crash takes along what is not
-//! written yet.
+//! The recent requests of a test environment's accounts, with their responses (`docs/decisions.md`, 282). No request
+//! waits for the log: it is collected in memory and written by a worker, or before a read. A crash loses the unwritten
+//! part.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -16,25 +16,26 @@ use crate::error::Error;
 use crate::limits::{REQUESTS_LOGGED, REQUESTS_WAITING_MAX, REQUESTS_WRITTEN_AT_ONCE};
 use crate::store::Tx;
 
-/// What is not written yet.
+/// The unwritten part of the log.
 #[derive(Default)]
 pub struct RequestLog {
     waiting: Mutex<Waiting>,
-    /// Held while some of it is being written.
+    /// Locked during a write.
     writing: tokio::sync::Mutex<()>,
-    /// Rung while half of the room is taken.
+    /// Notified while half of the capacity is used.
     fills: Notify,
 }
 
 #[derive(Default)]
 struct Waiting {
     rows: HashMap<AccountToken, VecDeque<logged_request::Model>>,
-    /// Of all accounts.
+    /// The number of rows of all accounts.
     count: usize,
 }
 
 impl RequestLog {
-    /// Keep a request, in place of its account's oldest or as long as there is room.
+    /// Adds a request, in place of its account's oldest one if the account has its maximum, and otherwise only while
+    /// there is capacity.
     pub fn note(&self, row: logged_request::Model) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let Waiting { rows, count } = &mut *waiting;
@@ -54,19 +55,19 @@ impl RequestLog {
         }
     }
 
-    /// Wait until half of the room is taken.
+    /// Waits until half of the capacity is used.
     pub async fn fills(&self) {
         self.fills.notified().await;
     }
 
-    /// How many wait of one account, or of each.
+    /// Returns the number of unwritten requests of one account, or of each.
     fn waiting(&self, of: Option<AccountToken>) -> Vec<(AccountToken, usize)> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let accounts = waiting.rows.iter().filter(|(account, _)| of.is_none_or(|of| of == **account));
         accounts.map(|(account, rows)| (*account, rows.len())).collect()
     }
 
-    /// The oldest that wait of an account.
+    /// Removes and returns an account's oldest unwritten requests.
     fn take(&self, of: AccountToken) -> Vec<logged_request::Model> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(rows) = waiting.rows.get_mut(&of) else { return Vec::new() };
@@ -79,11 +80,11 @@ impl RequestLog {
     }
 }
 
-/// Write down what waits of one account, or of all; not what comes meanwhile, or it would never end: as long as many requests
-/// come, most of them are pushed out before anybody has to write them.
+/// Writes the waiting requests of one account, or of all, but not those that arrive meanwhile, or it would never end:
+/// under load, newer requests displace most of them before they need to be written.
 pub async fn write_down(ctx: &Context, of: Option<AccountToken>) -> Result<(), Error> {
     let log = &ctx.request_log;
-    // Whoever is about to read waits for what somebody else is just writing, and then has his turn.
+    // A reader waits for the write in progress, then takes its turn.
     let mut turn = log.writing.lock().await;
     for (account, waiting) in log.waiting(of) {
         for _ in 0..waiting.div_ceil(REQUESTS_WRITTEN_AT_ONCE) {
@@ -96,7 +97,7 @@ pub async fn write_down(ctx: &Context, of: Option<AccountToken>) -> Result<(), E
     Ok(())
 }
 
-/// Add requests, and let the oldest go that are too many then.
+/// Inserts requests and deletes the oldest ones above the limit.
 async fn add(tx: &Tx, account: AccountToken, rows: &[logged_request::Model]) -> Result<(), Error> {
     let kept = REQUESTS_LOGGED.saturating_sub(rows.len()) as u64;
     let youngest_to_go: Option<LoggedRequestToken> = logged_request::Entity::owned_by(account)
@@ -183,7 +184,7 @@ mod tests {
         assert_eq!(taken(&log, one), ["1"]);
         log.note(row(1, 3));
         assert_eq!(taken(&log, one), ["3"]);
-        // Its own oldest makes room.
+        // The account's own oldest request is displaced.
         log.note(row(2, 2));
         log.note(row(0, REQUESTS_LOGGED));
         assert_eq!(taken(&log, busy).last(), Some(&REQUESTS_LOGGED.to_string()));

@@ -1,6 +1,6 @@
-//! How long events and webhooks, and requests in a log, are kept (specification, Limits; decisions 11): a number of days,
-//! and then until the account's next midnight. Requests grow old by the wall clock: whoever moves an account's clock wants to
-//! read what was asked for before.
+//! Deletes events, webhooks and logged requests after their retention (specification, Limits; `docs/decisions.md`,
+//! 259): a number of days, and then until the account's next midnight. Requests age by the wall clock: a tester who
+//! moves an account's clock still wants to read the requests made before the move.
 
 use entity::account::Column;
 use entity::counter::Counted;
@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::limits::PURGE_BATCH;
 use crate::store::Tx;
 
-/// What an account has kept long enough is deleted: the oldest of it, at most a batch; once nothing is left, it is
-/// looked at again at the first midnight at which something can be due.
+/// Deletes an account's expired rows: the oldest first, at most a batch. Once none is left, the account is due again at
+/// the first midnight at which a row can expire.
 pub struct Purge;
 
 impl DueWork for Purge {
@@ -56,11 +56,11 @@ struct Batch {
 }
 
 impl Batch {
-    /// How many rows are gone.
+    /// Deletes a batch and returns the number of its rows.
     async fn record(&self, tx: &Tx) -> Result<u64, Error> {
-        // Two copies that purge together would each take what it cannot delete for gone.
+        // Two servers that purge together would each count rows that the other one deletes.
         tx.lock_account(self.account.id).await?;
-        // Webhooks first: none outlives its event.
+        // Webhooks first: no webhook outlives its event.
         let webhooks = self.delete_oldest::<webhook::Entity>(tx, webhook::Column::CreatedAt).await?;
         tx.uncount(self.account.id, Counted::Webhooks, webhooks);
         let events = if webhooks == PURGE_BATCH {
@@ -103,7 +103,7 @@ impl Batch {
         Ok(())
     }
 
-    /// A log is never longer than what goes at a time.
+    /// Deletes expired requests. A log is never longer than a batch.
     async fn delete_logged(&self, tx: &Tx) -> Result<(), Error> {
         let gone = logged_request::Entity::delete_many()
             .filter(logged_request::Column::AccountId.eq(self.account.id))
@@ -112,7 +112,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Ids are in the order of time, so the oldest rows are the first ones of the primary key.
+    /// Deletes the oldest rows. Ids are in the order of time, so these are the first ones of the primary key.
     async fn delete_oldest<E: Listed>(&self, tx: &Tx, created_at: E::Column) -> Result<u64, Error> {
         let oldest = E::owned_by(self.account.id)
             .order_by_asc(E::ID)

@@ -1,5 +1,5 @@
-//! Settlement: on each day of its schedule an account is paid out whatever has become available and was not paid out
-//! before, with one transfer to its own bank account (decisions 8).
+//! Settlement: on each day of its schedule, an account receives everything that has become available and was not paid
+//! out before, in one transfer to its own bank account (`docs/decisions.md`, 205 and 206).
 
 use entity::account::{self, Column};
 use entity::event::EventType;
@@ -23,10 +23,10 @@ use crate::error::Error;
 use crate::runtime::crash_points;
 use crate::store::Tx;
 
-/// What a settlement shows as its description.
+/// The description of a settlement's transfer.
 const DESCRIPTION: &str = "Settlement";
 
-/// Accounts whose day of settlement has come.
+/// Settles the accounts whose day of settlement has come.
 pub struct SettlementWork;
 
 impl DueWork for SettlementWork {
@@ -63,7 +63,7 @@ impl DueWork for SettlementWork {
     }
 }
 
-/// One day's settlement of an account, and the transfer that it may make.
+/// One day's settlement of an account, and its possible transfer.
 struct Run {
     account: AccountToken,
     due: Timestamp,
@@ -73,7 +73,8 @@ struct Run {
 }
 
 impl Run {
-    /// Of two workers one settles the day: the other waits for the account's row, and finds its next day there.
+    /// Settles the day. If two workers try, one waits for the lock on the account's row, and then finds the next day
+    /// there.
     async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
         let row = settings::held(tx, self.account).await?;
         if row.settles_at != Some(self.due) {
@@ -91,7 +92,7 @@ impl Run {
         Ok(if paid { WorkResult::Event(EventType::TransferCreated) } else { WorkResult::Skipped })
     }
 
-    /// Pay out what waits, if it can be paid: otherwise it waits on.
+    /// Pays out the waiting lines if the balance covers them; otherwise they keep waiting.
     async fn pay(&self, tx: &Tx, account: &Account) -> Result<bool, Error> {
         let Some(own) = account.settings().bank_account_id.filter(|_| account.settings().transfers_enabled)
         else {
@@ -132,7 +133,7 @@ impl Run {
         Ok(true)
     }
 
-    /// What has come since the first look made it so: a chargeback waits for nobody.
+    /// Releases the lines: a change since the first check, such as a chargeback, makes them unpayable.
     async fn let_go(&self, tx: &Tx) -> Result<bool, Error> {
         lines::release(tx, self.account, self.id).await?;
         Ok(false)

@@ -1,4 +1,4 @@
-//! Webhook endpoints (specification, Webhook endpoints; decisions 11).
+//! Webhook endpoints (specification, Webhook endpoints; `docs/decisions.md`, 250 and 251).
 
 pub mod keys;
 
@@ -20,7 +20,7 @@ use crate::params::{Paging, Params};
 use crate::store::Tx;
 use crate::views::webhook_endpoint::WebhookEndpoint;
 
-/// Register an endpoint, which hears of every event from then on.
+/// Registers an endpoint. It receives every event from then on.
 ///
 /// Refusals, first match wins: `invalid_resource`, `limit_reached`.
 pub async fn register(
@@ -53,10 +53,10 @@ pub async fn register(
     unit.await
 }
 
-/// Addresses that are never called are refused before a name is ever looked up; a name is judged when it is called.
+/// Checks a URL. Forbidden literal addresses are refused without a name look-up; a name is checked at each delivery.
 fn wrong_with(ctx: &Context, text: &str) -> Option<&'static str> {
     let Ok(url) = Url::parse(text) else { return Some("is not a valid URL") };
-    // Of empty credentials the parser keeps nothing.
+    // The parser drops empty credentials.
     let authority = text.split_once("://").and_then(|(_, rest)| rest.split(['/', '\\', '?', '#']).next());
     if authority.is_some_and(|authority| authority.contains('@')) || url.fragment().is_some() {
         return Some("is not a valid URL");
@@ -64,7 +64,7 @@ fn wrong_with(ctx: &Context, text: &str) -> Option<&'static str> {
     (!ctx.outbound.reach().permits_literal(&url)).then_some("is not an address that may be called")
 }
 
-/// Take the first free slot. Of two that look at once one gets it: the other looks again.
+/// Takes the first free slot. If two units read at once, one gets the slot and the other retries.
 async fn record(tx: &Tx, row: &webhook_endpoint::Model) -> Result<webhook_endpoint::Model, Error> {
     let taken: Vec<i32> = webhook_endpoint::Entity::owned_by(row.account_id)
         .select_only()
@@ -74,12 +74,12 @@ async fn record(tx: &Tx, row: &webhook_endpoint::Model) -> Result<webhook_endpoi
         .await?;
     let slot = (0..).take(WEBHOOK_ENDPOINTS_MAX).find(|slot| !taken.contains(slot));
     let row = webhook_endpoint::Model { slot: slot.ok_or(ErrorCode::LimitReached)?, ..row.clone() };
-    // At once: another unit of the same batch may look for a slot, too.
+    // Insert immediately: another unit of the same batch may read the slots, too.
     tx.insert(&row).await?;
     Ok(row)
 }
 
-/// The account's endpoints, newest first.
+/// Lists the account's endpoints, newest first.
 pub async fn list(
     ctx: &Context,
     account: &Account,
@@ -92,14 +92,14 @@ pub async fn list(
     Ok(ListPage { records, count, paging })
 }
 
-/// One endpoint.
+/// Returns one endpoint.
 ///
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<WebhookEndpoint, Error> {
     shown(ctx, by_token(ctx, account, token).await?).await
 }
 
-/// The row a token names.
+/// Finds the row of a token.
 ///
 /// Refusals: `resource_not_found`.
 pub async fn by_token(
@@ -112,20 +112,20 @@ pub async fn by_token(
     row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::RecordNotFound.into())
 }
 
-/// Delete an endpoint and all its webhooks permanently.
+/// Deletes an endpoint and all its webhooks permanently.
 ///
 /// Refusals: `resource_not_found`.
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
     let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
     let data = (account.id(), id);
-    // In portions, for nobody to wait long: every event of the account waits while its endpoint goes.
+    // In batches, so that no wait is long: every event of the account waits while its endpoint is deleted.
     while ctx.store.write(data, |tx, (account, id)| thin_out(tx, *account, *id).boxed()).await? == PURGE_BATCH
     {
     }
     idempotency::write(ctx, account, data, |tx, (account, id)| remove(tx, *account, *id).boxed()).await
 }
 
-/// Delete a portion of an endpoint's webhooks, and say how many these were.
+/// Deletes a batch of an endpoint's webhooks and returns their number.
 async fn thin_out(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Result<u64, Error> {
     let portion = webhook::Entity::owned_by(account)
         .filter(webhook::Column::EndpointId.eq(id))
@@ -141,7 +141,8 @@ async fn thin_out(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> R
     Ok(gone)
 }
 
-/// The endpoint first: events under way have locked it, and once they are committed their webhooks go as well.
+/// Deletes the endpoint first: uncommitted events have locked it, and once they commit their webhooks are deleted as
+/// well.
 async fn remove(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Result<(), Error> {
     let endpoint = webhook_endpoint::Entity::delete_many()
         .filter(Column::AccountId.eq(account))

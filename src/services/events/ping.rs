@@ -1,4 +1,5 @@
-//! A ping: an event for one endpoint alone, by which its owner sees whether webhooks arrive and are believed.
+//! A ping is an event for one endpoint only. It shows the endpoint's owner whether webhooks arrive and their signatures
+//! verify (`docs/decisions.md`, 261).
 
 use entity::audit_entry::Action;
 use entity::counter::Counted;
@@ -21,7 +22,7 @@ use crate::trace;
 use crate::views::webhook::Webhook;
 use crate::views::webhook_endpoint::PingedEndpoint;
 
-/// Send an endpoint an event of the type `ping`, which is delivered as any other, and sent again where it is not accepted.
+/// Sends an endpoint an event of the type `ping`, which is delivered and retried as any other.
 ///
 /// Refusals: `resource_not_found`.
 pub async fn ping(ctx: &Context, account: &Account, token: &str) -> Result<Webhook, Error> {
@@ -43,7 +44,7 @@ struct Ping {
 
 impl Ping {
     async fn record(&self, tx: &Tx) -> Result<Webhook, Error> {
-        // As events do: who deletes the endpoint waits, and then takes this webhook along.
+        // Lock the endpoint as events do: a concurrent deletion waits, and then deletes this webhook, too.
         let endpoint = webhook_endpoint::Entity::owned_by(self.account).filter(Column::Id.eq(self.endpoint));
         let endpoint = endpoint.lock(LockType::KeyShare).one(tx).await?.ok_or(ErrorCode::RecordNotFound)?;
         let url = endpoint.url.clone();
@@ -63,7 +64,7 @@ impl Ping {
             created_at: self.now,
             trace: self.trace.clone(),
         };
-        // At once: another unit of the same batch may delete the endpoint with its webhooks.
+        // Insert immediately: another unit of the same batch may delete the endpoint with its webhooks.
         tx.insert(&row).await?;
         tx.count(self.account, Counted::Webhooks, 1);
         let detail = json!({ "webhook": self.webhook });

@@ -1,4 +1,4 @@
-//! POST /files: the blob first, the row second.
+//! POST /files: writes the blob first, the row second.
 
 use std::io;
 
@@ -18,9 +18,9 @@ use crate::services::context::{Account, Context, Ctx};
 use crate::services::idempotency;
 use crate::views::file::File;
 
-/// Keep an uploaded file. Once it is received, it is kept even if the caller goes away.
+/// Stores an uploaded file. Once the file is received, it is stored even if the client disconnects.
 ///
-/// Refusals, first match wins: `invalid_resource`, `service_unavailable` where blobs cannot be written.
+/// Refusals, first match wins: `invalid_resource`, `service_unavailable` if blobs cannot be written.
 pub async fn create(
     ctx: &Ctx,
     account: &Account,
@@ -55,7 +55,7 @@ fn wrong_with(upload: &Upload) -> Option<&'static str> {
     }
 }
 
-/// What a file is, by how it begins.
+/// Detects a file's type by its first bytes.
 fn mime_type(head: &[u8]) -> Option<MimeType> {
     let beginnings: [(&[u8], MimeType); 3] =
         [(b"%PDF-", MimeType::Pdf), (b"\x89PNG\r\n\x1a\n", MimeType::Png), (b"\xff\xd8\xff", MimeType::Jpeg)];
@@ -83,7 +83,7 @@ async fn keep(ctx: &Context, account: &Account, upload: Upload, purpose: FilePur
         }
     };
     if kept.is_err() {
-        // At once, and not when it would be known to be an interrupted upload's.
+        // Remove the blob now, instead of after the time that marks an interrupted upload.
         stray::make_due_now(ctx, announced).await?;
     }
     kept

@@ -1,4 +1,4 @@
-//! Finding files.
+//! Finds files.
 
 use entity::file::{self, Column};
 use entity::{FileToken, Owned};
@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::views::file::File;
 
-/// One file, with a fresh link.
+/// Returns one file with a new link.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<File, Error> {
@@ -17,7 +17,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<File,
     Ok(Links::of(ctx, account).shown(&row))
 }
 
-/// The row of a file.
+/// Finds the row of a file.
 ///
 /// Refusals: `not_found`.
 pub(in crate::services) async fn by_token(

@@ -1,4 +1,4 @@
-//! Links to files: whoever has one may read the file until it expires, without a key.
+//! Links to files: a client with a link may read the file without a key until the link expires.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use crate::services::context::{Account, Context};
 use crate::vault::{Purpose, Vault};
 use crate::views::file::File;
 
-/// What makes an account's links.
+/// Creates an account's links.
 pub(in crate::services) struct Links {
     account: AccountToken,
-    /// By the account's clock.
+    /// The time by the account's clock.
     now: Timestamp,
     vault: Arc<Vault>,
     base_url: Arc<str>,
 }
 
 impl Links {
-    /// Links that are made now.
+    /// Returns a creator of links as of now.
     pub fn of(ctx: &Context, account: &Account) -> Self {
         let (vault, base_url) = (Arc::clone(&ctx.vault), Arc::clone(&ctx.base_url));
         Self { account: account.id(), now: account.now, vault, base_url }
     }
 
-    /// A file, with a link that is good from now on.
+    /// Returns a file with a link that is valid from now on.
     pub fn shown(&self, row: &file::Model) -> File {
         let expires_at = self.now + LINK_LIFETIME;
-        // Whole seconds, as it is shown.
+        // Whole seconds, as the API shows it.
         let expires = expires_at.millis().div_euclid(1000);
         let signature = URL_SAFE_NO_PAD.encode(signature(&self.vault, self.account, row.id, expires));
         let (base_url, account, file) = (&self.base_url, self.account, row.id);
@@ -49,18 +49,18 @@ fn signature(vault: &Vault, account: AccountToken, file: FileToken, expires: i64
     vault.keyed_hash(Purpose::Link, &parts)
 }
 
-/// A file to be read.
+/// A file and its content.
 pub struct Download {
-    /// What is known of it.
+    /// The file's row.
     pub file: file::Model,
-    /// Its bytes.
+    /// The file's bytes.
     pub content: Content,
 }
 
-/// What a link leads to. One that was changed anywhere, has expired or outlived its file leads nowhere, and none of these
-/// says which.
+/// Returns a link's file. A link that was changed, has expired or whose file is deleted is not found; the error does
+/// not say which.
 ///
-/// Refusals: `not_found`, `service_unavailable` where blobs cannot be read.
+/// Refusals: `not_found`, `service_unavailable` if blobs cannot be read.
 pub async fn download(
     ctx: &Context,
     account: &str,
@@ -86,7 +86,7 @@ pub async fn download(
     let row = row.one(ctx.store.read()).await?.ok_or_else(lost)?;
     match ctx.blobs.get(BlobName::new(account, file)).await {
         Ok(Some(content)) => Ok(Download { file: row, content }),
-        // Deleted between the two looks.
+        // Deleted between the two reads.
         Ok(None) => Err(lost()),
         Err(error) => {
             tracing::error!(%error, "a blob cannot be read");

@@ -1,7 +1,8 @@
-//! Uploaded files (decisions 9): a row, and its content as a blob beside the database.
+//! An uploaded file is a row, and its content a blob outside the database (`docs/decisions.md`, 216 to 220).
 //!
-//! What is written of a blob is announced before, and what a deleted file leaves is told with the deletion, both in a
-//! table of blobs that nothing names. A worker removes them when their time has come, so a process may end anywhere.
+//! A table of stray blobs lists the blobs without a file: an upload adds its blob before it writes it, and a deletion
+//! adds the deleted file's blob in the same commit. A worker removes these blobs when they are due, so a process may be
+//! killed at any point.
 
 pub mod create;
 pub mod find;

@@ -1,4 +1,4 @@
-//! Blobs that nothing names, and how they go.
+//! Stray blobs, which belong to no file, and their removal.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::limits::{STRAY_BLOB_AFTER, STRAY_BLOBS_AT_ONCE};
 use crate::services::context::Context;
 use crate::store::Tx;
 
-/// Say that a blob is about to be written: unless its file's row follows in time, it goes.
+/// Records that a blob is about to be written: unless its file's row follows in time, a worker removes the blob.
 pub(super) async fn announce(ctx: &Context, file: &file::Model) -> Result<stray_blob::Model, Error> {
     let row = stray(file.account_id, file.id, ctx.clock.now() + STRAY_BLOB_AFTER);
     let unit = ctx.store.write(row, |tx, row| {
@@ -27,9 +27,9 @@ pub(super) async fn announce(ctx: &Context, file: &file::Model) -> Result<stray_
     unit.await
 }
 
-/// The blob gets its file's row, with this commit.
+/// Removes the record of a blob whose file's row is in the same commit.
 ///
-/// Refusals: `service_unavailable` where that comes too late, and the blob may be gone.
+/// Refusals: `service_unavailable` if that is too late and the blob may be gone.
 pub(super) async fn named(tx: &Tx, announced: &stray_blob::Model) -> Result<(), Error> {
     let named = stray_blob::Entity::delete_many()
         .filter(Column::AccountId.eq(announced.account_id))
@@ -41,12 +41,12 @@ pub(super) async fn named(tx: &Tx, announced: &stray_blob::Model) -> Result<(), 
     Ok(())
 }
 
-/// It will get none.
+/// Makes a blob due now: its file's row will not follow.
 pub(super) async fn make_due_now(ctx: &Context, announced: stray_blob::Model) -> Result<(), Error> {
     postpone(ctx, announced, ctx.clock.now()).await.map(drop)
 }
 
-/// Let a blob go at another time; false where somebody else was faster.
+/// Changes the time of a blob's removal; returns false if another process was faster.
 async fn postpone(ctx: &Context, seen: stray_blob::Model, to: Timestamp) -> Result<bool, Error> {
     let unit = ctx.store.write((seen, to), |tx, (seen, to)| {
         async move {
@@ -62,7 +62,7 @@ async fn postpone(ctx: &Context, seen: stray_blob::Model, to: Timestamp) -> Resu
     unit.await
 }
 
-/// Delete a file's row; its blob goes afterwards.
+/// Deletes a file's row; a worker removes its blob afterwards.
 pub(in crate::services) async fn remove(
     tx: &Tx,
     account: AccountToken,
@@ -75,7 +75,8 @@ pub(in crate::services) async fn remove(
     Ok(())
 }
 
-/// Other files are an account's than were before: the blobs of those that are gone go, those that are back stay.
+/// Updates the stray blobs after a restore: the blobs of files that are gone become due, those of files that are back
+/// stay.
 pub(in crate::services) async fn replaced(
     tx: &Tx,
     account: AccountToken,
@@ -98,7 +99,7 @@ fn stray(account_id: AccountToken, id: FileToken, remove_at: Timestamp) -> stray
     stray_blob::Model { account_id, id, remove_at }
 }
 
-/// Blobs whose time has come, by the wall clock. What a snapshot of the sandbox holds stays as long as that does.
+/// Selects the blobs that are due by the wall clock, except those that a sandbox snapshot still holds.
 pub fn due(wall: Timestamp) -> Select<stray_blob::Entity> {
     use snapshot_file::Column as Held;
 
@@ -117,7 +118,8 @@ pub fn due(wall: Timestamp) -> Select<stray_blob::Entity> {
         .order_by_asc(Column::RemoveAt)
 }
 
-/// Remove a blob. Claimed before by the time of the next try, so that no upload that took an hour still names it.
+/// Removes a blob. First claims it by setting the time of the next try, so that an upload that took an hour can no
+/// longer add its file's row.
 pub async fn sweep(ctx: &Context, row: stray_blob::Model) -> Result<(), Error> {
     let (account, id) = (row.account_id, row.id);
     if !postpone(ctx, row, ctx.clock.now() + STRAY_BLOB_AFTER).await? {

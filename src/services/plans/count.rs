@@ -1,4 +1,4 @@
-//! How many subscriptions a plan has in each state, moved in the transaction that moves them.
+//! Counts a plan's subscriptions by state, in the transaction that changes the state.
 
 use entity::plan::{self, Column};
 use entity::subscription::SubscriptionState;
@@ -9,8 +9,8 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
 use crate::error::Error;
 use crate::store::Tx;
 
-/// A subscription goes from one state to another; none is before its first, or after its last. Says whether the plan is
-/// there.
+/// Moves a subscription from one state to another; `from` is none for a new one, `to` for a deleted one. Returns
+/// whether the plan exists.
 pub async fn moved(
     tx: &Tx,
     account: AccountToken,
@@ -26,18 +26,18 @@ pub async fn moved(
     shift(tx, account, plan, less.into_iter().chain(more)).await
 }
 
-/// A charge begins that may make a subscription active again: until [`ceased`], the plan is not deleted. Says whether it
-/// is there.
+/// Counts the start of a charge that may activate a subscription again: until [`ceased`], the plan is not deleted.
+/// Returns whether the plan exists.
 pub async fn began(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
     shift(tx, account, plan, [(Column::Starting, 1)]).await
 }
 
-/// That charge is over.
+/// Counts the end of that charge.
 pub async fn ceased(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<(), Error> {
     shift(tx, account, plan, [(Column::Starting, -1)]).await.map(drop)
 }
 
-/// Keep a plan from being deleted before the commit. Says whether it is there.
+/// Locks a plan against deletion until the commit. Returns whether the plan exists.
 pub async fn hold(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
     let row = plan::Entity::owned_by(account).filter(Column::Id.eq(plan)).filter(Column::DeletedAt.is_null());
     Ok(row.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())

@@ -13,9 +13,9 @@ use crate::services::context::{Account, Context};
 use crate::services::{acquirer_lookup, events, idempotency};
 use crate::views::plan::Plan;
 
-/// Make a plan.
+/// Creates a plan.
 ///
-/// Refusals: `service_unavailable` where the acquirer tells no rate; `unprocessable_entity`.
+/// Refusals: `service_unavailable` if the acquirer returns no rate; `unprocessable_entity`.
 pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -> Result<Plan, Error> {
     let Params { value: asked, mut faults } = params;
     let currency = acquirer_lookup::taken(ctx, asked.currency.as_deref()).await?;
@@ -43,7 +43,7 @@ pub async fn create(ctx: &Context, account: &Account, params: Params<NewPlan>) -
     .await
 }
 
-/// Each amount is one that can be charged, or nothing; so is the largest bill, which is the first one.
+/// Checks that each amount is zero or can be charged, and so can the largest bill, which is the first one.
 fn check_amounts(
     account: &Account,
     asked: &NewPlan,
@@ -53,7 +53,7 @@ fn check_amounts(
     let (min, max) =
         (currency.charge_amount_min(), rate.amount_max(currency, account.settings().maximum_charge_cents));
     let setup_amount = asked.setup_amount.unwrap_or_default();
-    // The first bill is of both. An amount that is wrong by itself says nothing about the other one.
+    // The first bill is the sum of both. An amount that is invalid by itself does not limit the other one.
     let left = if faults.has("amount") || asked.amount > max { max } else { max - asked.amount };
     let amounts = [
         ("amount", asked.amount, max),

@@ -1,5 +1,5 @@
-//! DELETE /plans/{token}. One commit takes the plan and its subscriptions out of sight; a worker deletes them in portions,
-//! so that a plan with many subscriptions disturbs nobody.
+//! DELETE /plans/{token}. One commit hides the plan and its subscriptions; a worker deletes them in batches, so that a
+//! plan with many subscriptions delays no other request (`docs/decisions.md`, 181).
 
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -17,7 +17,7 @@ use crate::services::{events, idempotency};
 use crate::store::Tx;
 use crate::views::plan::Plan;
 
-/// Delete a plan and all its subscriptions permanently.
+/// Deletes a plan and all its subscriptions permanently.
 ///
 /// Refusals, first match wins: `not_found`, `cannot_delete_plan`.
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
@@ -45,8 +45,8 @@ async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> R
     let mut last = last.ok_or_else(|| Error::internal("a plan is gone under its lock"))?;
     last.deleted_at = None;
     if last.cancelling > 0 {
-        // Nobody is to hear of them any more. Others lock a subscription before its plan: where that collides, the database
-        // says so, and one of the two is run again.
+        // No later event may mention these subscriptions. Other units lock a subscription before its plan: if that
+        // deadlocks, the database reports it, and one of the two units runs again.
         let ending = subscription::Entity::update_many()
             .filter(subscription::Column::AccountId.eq(last.account_id))
             .filter(subscription::Column::PlanId.eq(last.id))
@@ -58,18 +58,19 @@ async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> R
     events::record(tx, last.account_id, now, EventType::PlanDeleted, &Plan::from(last))
 }
 
-/// Deleted plans of which something is left.
+/// Selects the deleted plans that still have rows.
 pub fn due(wall: Timestamp) -> Select<plan::Entity> {
     plan::Entity::find().filter(Column::DeletedAt.lte(wall))
 }
 
-/// Delete what there is of a deleted plan. Running twice, or at two places at once, does no harm.
+/// Deletes the remaining rows of a deleted plan. Running twice, or on two servers at once, does no harm.
 pub async fn sweep(ctx: &Context, plan: plan::Model) -> Result<(), Error> {
     while ctx.store.write(plan.clone(), |tx, plan| portion(tx, plan).boxed()).await? {}
     Ok(())
 }
 
-/// Some of its subscriptions, their ledgers first; with the last of them the plan. Says whether more is left.
+/// Deletes a batch of the plan's subscriptions, their ledgers first, and the plan after the last of them. Returns
+/// whether rows remain.
 async fn portion(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
     use subscription_entry::Column as Entry;
 

@@ -1,4 +1,4 @@
-//! Finding plans.
+//! Finds plans.
 
 use entity::counter::Counted;
 use entity::plan::{self, Column};
@@ -11,7 +11,7 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::views::plan::Plan;
 
-/// One plan.
+/// Returns one plan.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Plan, Error> {
@@ -19,14 +19,14 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Plan,
     Ok(row.ok_or(ErrorCode::NotFound)?.into())
 }
 
-/// The account's plans, newest first.
+/// Lists the account's plans, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Plan>, Error> {
     let plans = plan::Entity::owned_by(account.id()).filter(Column::DeletedAt.is_null());
     let plans = List::newest_first(account.id(), plans);
     Ok(plans.counted(ctx, Counted::Plans, paging).await?.map(Plan::from))
 }
 
-/// The row a token names.
+/// Finds the row of a token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,

@@ -1,4 +1,4 @@
-//! Plans, a file a verb (specification, Plans; decisions 7).
+//! Plans, one file per operation (specification, Plans; `docs/decisions.md`, 179 to 182).
 
 pub mod count;
 pub mod create;

@@ -15,7 +15,7 @@ use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::plan::Plan;
 
-/// Change a plan's name, or what its customers may do. What it costs never changes.
+/// Changes a plan's name or its customers' permissions. Its prices never change.
 ///
 /// Refusals, first match wins: `not_found`, `unprocessable_entity`.
 pub async fn update(
@@ -31,7 +31,7 @@ pub async fn update(
 
 async fn record(tx: &Tx, seen: &plan::Model, asked: &PlanChanges) -> Result<Plan, Error> {
     let this = || Column::AccountId.eq(seen.account_id).and(Column::Id.eq(seen.id));
-    // Its own name where nothing was sent: the row is held from here on, and its counts are those of this moment.
+    // Without a new name, write the current one: the update locks the row, so the counts read below are current.
     let name = asked.name.as_ref().map_or(Expr::col(Column::Name), |name| Expr::value(name.as_str()));
     let mut update = plan::Entity::update_many()
         .filter(this())

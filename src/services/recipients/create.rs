@@ -15,11 +15,11 @@ use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
 
-/// A bank account that becomes a recipient's.
+/// A bank account to attach to a recipient.
 pub(super) enum BankAccountToAttach {
-    /// It came with the request.
+    /// The request contains it.
     New(bank_account::Model),
-    /// Its token did.
+    /// The request names its token.
     Stored(bank_account::Model),
 }
 
@@ -34,7 +34,8 @@ const UNKNOWN: &str = "is not valid";
 const ONE_BANK_ACCOUNT: &str = "Exactly one of bank_account or bank_account_token is required";
 
 impl Named<'_> {
-    /// The bank account they name, if they name any; more than one is a fault. `own` is the one that the recipient has.
+    /// Finds the bank account that the parameters name, if any; more than one is an error. `own` is the recipient's
+    /// current one.
     pub async fn find(
         &self,
         ctx: &Context,
@@ -87,10 +88,10 @@ impl BankAccountToAttach {
         }
     }
 
-    /// Let it be a recipient's. Refused where its token was used meanwhile.
+    /// Attaches the bank account to a recipient. Fails if its token was used meanwhile.
     pub async fn attach(&self, tx: &Tx, account: &Account) -> Result<(), Error> {
         match self {
-            // Inserted at once: a later unit of the same batch may replace it.
+            // Insert immediately: a later unit of the same batch may replace it.
             Self::New(row) => Ok(tx.insert(row).await?),
             Self::Stored(row) if bank_accounts::attach(tx, account.id(), row.id, account.now).await? => {
                 Ok(())
@@ -105,9 +106,9 @@ impl BankAccountToAttach {
     }
 }
 
-/// Store a recipient with its bank account.
+/// Stores a recipient with its bank account.
 ///
-/// Refusals: `invalid_resource`; a used or unknown bank account token is one.
+/// Refusals: `invalid_resource`, also for a used or unknown bank account token.
 pub async fn create(
     ctx: &Context,
     account: &Account,
@@ -117,7 +118,7 @@ pub async fn create(
     let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
     let coming = named.find(ctx, account, None, &mut faults).await?;
     let is_named = named.inline.is_some() || non_blank(named.token).is_some();
-    // What is named but wrong is named.
+    // An invalid bank account is not a blank one.
     if !is_named && !faults.has("bank_account") && !faults.has("bank_account_token") {
         faults.add("bank_account", "can't be blank");
     }

@@ -1,4 +1,4 @@
-//! Finding recipients.
+//! Finds recipients.
 
 use entity::counter::Counted;
 use entity::recipient::{self, Column};
@@ -13,20 +13,20 @@ use crate::services::page::{List, ListPage};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
 
-/// One recipient.
+/// Returns one recipient.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Recipient, Error> {
     Ok(by_token(ctx.store.read(), account, token).await?.into())
 }
 
-/// The account's recipients, newest first.
+/// Lists the account's recipients, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Recipient>, Error> {
     let recipients = List::newest_first(account.id(), recipient::Entity::owned_by(account.id()));
     Ok(recipients.counted(ctx, Counted::Recipients, paging).await?.map(Recipient::from))
 }
 
-/// The row a token names.
+/// Finds the row of a token.
 ///
 /// Refusals: `not_found`.
 pub async fn by_token(
@@ -39,7 +39,7 @@ pub async fn by_token(
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// The recipient as it stands now, which nobody else changes before this commit.
+/// Locks a recipient until the commit and returns its current row.
 ///
 /// Refusals: `not_found`.
 pub async fn held(tx: &Tx, account: &Account, id: RecipientToken) -> Result<recipient::Model, Error> {

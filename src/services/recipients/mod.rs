@@ -1,4 +1,4 @@
-//! Recipients, a file a verb: whom transfers pay (specification, Recipients).
+//! Recipients of transfers, one file per operation (specification, Recipients).
 
 pub mod create;
 pub mod find;

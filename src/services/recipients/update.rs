@@ -17,7 +17,7 @@ use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
 
-/// Change a recipient. Transfers already made keep the bank account that they were paid to.
+/// Changes a recipient. Earlier transfers keep the bank account that they were paid to.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn update(
@@ -33,7 +33,7 @@ pub async fn update(
     if !faults.is_empty() {
         return Err(faults.into());
     }
-    // The number of a bank account given inline is sealed by now; the parameters need not keep it.
+    // The number of an inline bank account is encrypted by now; the parameters need not keep it.
     asked.bank_account = None;
     let changes = Changes { account: account.clone(), id: row.id, asked, coming };
     idempotency::write(ctx, account, changes, |tx, changes| changes.record(tx).boxed()).await
@@ -49,7 +49,7 @@ struct Changes {
 impl Changes {
     async fn record(&self, tx: &Tx) -> Result<Recipient, Error> {
         let mut row = held(tx, &self.account, self.id).await?;
-        // The one that it has is no change.
+        // The recipient's current bank account is no change.
         if let Some(coming) = self.coming.as_ref().filter(|coming| coming.row().id != row.bank_account_id) {
             coming.attach(tx, &self.account).await?;
             bank_accounts::delete(tx, row.account_id, row.bank_account_id).await?;

@@ -1,4 +1,4 @@
-//! How a refund ends: the cardholder has the money, or it comes back (decisions 6).
+//! Completes refunds: the cardholder receives the money, or it comes back (`docs/decisions.md`, 167).
 
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
@@ -21,7 +21,7 @@ use crate::services::{events, idempotency};
 use crate::store::Tx;
 use crate::views::refund::Refund;
 
-/// Accepted refunds end as the acquirer has announced.
+/// Completes accepted refunds with the outcome that the acquirer announced.
 pub struct RefundCompletionWork;
 
 impl DueWork for RefundCompletionWork {
@@ -56,7 +56,7 @@ impl DueWork for RefundCompletionWork {
     }
 }
 
-/// Let a pending refund end, whether or not the acquirer has been asked. `None` where it has ended before.
+/// Completes a pending refund, whether or not the acquirer has been asked. Returns `None` if it had already ended.
 pub async fn settle(
     ctx: &Context,
     moment: &WorkTime,
@@ -67,7 +67,7 @@ pub async fn settle(
     ctx.store.write(ending, |tx, ending| ending.record(tx).boxed()).await
 }
 
-/// Let a pending refund end on request, whether or not the acquirer has been asked.
+/// Completes a pending refund on request, whether or not the acquirer has been asked.
 ///
 /// Refusals: `invalid_state`.
 pub async fn decide(
@@ -92,7 +92,7 @@ struct EndRefundUnit {
 }
 
 impl EndRefundUnit {
-    /// `None` where it has ended before.
+    /// Returns `None` if the refund had already ended.
     async fn record(&self, tx: &Tx) -> Result<Option<Refund>, Error> {
         let refund = held(tx, &self.refund).await?;
         let ended = end(tx, refund, self.outcome, self.now).await?;
@@ -103,14 +103,14 @@ impl EndRefundUnit {
     }
 }
 
-/// The refund as it stands now, which nobody else moves before this commit.
+/// Locks a refund until the commit and returns its current row.
 pub(super) async fn held(tx: &Tx, seen: &refund::Model) -> Result<refund::Model, Error> {
     let refund = refund::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
     let refund = refund.lock(LockType::NoKeyUpdate).one(tx).await?;
     refund.ok_or_else(deleted)
 }
 
-/// Record how a held refund ends, with its event, and its money where it comes back.
+/// Records the outcome of a locked refund and its event, and returns the money of a failed one.
 pub(super) async fn end(
     tx: &Tx,
     mut row: refund::Model,
@@ -134,7 +134,7 @@ pub(super) async fn end(
     Ok(Some(refund))
 }
 
-/// Write where a held refund stands.
+/// Updates a locked refund's row.
 pub(super) async fn update(tx: &Tx, row: &refund::Model) -> Result<(), Error> {
     let update = refund::Entity::update_many()
         .filter(Column::AccountId.eq(row.account_id))
@@ -150,7 +150,7 @@ pub(super) async fn update(tx: &Tx, row: &refund::Model) -> Result<(), Error> {
     Ok(())
 }
 
-/// One pending refund less; what came back can be refunded again.
+/// Decrements the charge's pending refunds; an amount that came back can be refunded again.
 async fn tell_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
     use charge::Column;
 
@@ -168,7 +168,7 @@ async fn tell_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
     Ok(())
 }
 
-/// It came from what was available, so it is available again today.
+/// Returns the money. It was taken from the available balance, so it is available again today.
 fn give_back(tx: &Tx, refund: &refund::Model, now: Timestamp) {
     let entry =
         Entry { account: refund.account_id, kind: EntryKind::RefundReturn, source: refund.id.into(), now };

@@ -1,4 +1,4 @@
-//! POST /charges/{charge_token}/refunds: the pending refund, its postings and its event, in one commit.
+//! POST /charges/{charge_token}/refunds: records the pending refund, its postings and its event in one commit.
 
 use entity::charge::{self, ChargeState, Column};
 use entity::counter::Counted;
@@ -21,10 +21,10 @@ use crate::services::{charges, events, idempotency};
 use crate::store::Tx;
 use crate::views::refund::Refund;
 
-/// Refund a charge, fully or in part. It never waits for the acquirer.
+/// Refunds a charge, fully or in part, without waiting for the acquirer.
 ///
-/// Refusals, first match wins: `not_found`, `invalid_resource` (on amount, then on charge, then on an amount over
-/// the rest), `insufficient_service_balance`.
+/// Refusals, first match wins: `not_found`, `invalid_resource` (on amount, then on charge, then on an amount over the
+/// rest), `insufficient_service_balance`.
 pub async fn create(
     ctx: &Context,
     account: &Account,
@@ -86,7 +86,7 @@ async fn record(tx: &Tx, asked: &CreateRefundUnit) -> Result<Refund, Error> {
     Ok(refund)
 }
 
-/// How much of a charge can still be refunded.
+/// Returns how much of a charge can still be refunded.
 ///
 /// Refusals: `invalid_resource`, on charge.
 pub fn left(charge: &charge::Model) -> Result<i64, Error> {
@@ -99,7 +99,7 @@ pub fn left(charge: &charge::Model) -> Result<i64, Error> {
     Ok(charge.amount - charge.amount_refunded)
 }
 
-/// The charge, which nobody else refunds before this commit: however many race, each sees what is left.
+/// Locks the charge until the commit: each of several concurrent refunds sees the remaining amount.
 async fn held(tx: &Tx, asked: &CreateRefundUnit) -> Result<charge::Model, Error> {
     let charge = charge::Entity::owned_by(asked.account.id()).filter(Column::Id.eq(asked.charge));
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
@@ -112,8 +112,8 @@ fn fault(param: &str, predicate: &'static str) -> Error {
     faults.into()
 }
 
-/// What a refund takes from the ledger: the amount at the charge's rate, never more than is left of the charge's
-/// settlement amount, and all of it with the last one.
+/// Returns the amount a refund takes from the ledger: its amount at the charge's rate, at most the rest of the charge's
+/// settlement amount, and exactly that rest for the last refund.
 fn settlement(charge: &charge::Model, amount: i64) -> i64 {
     let left = charge.settlement_amount - charge.settlement_refunded;
     if amount == charge.amount - charge.amount_refunded {
@@ -123,7 +123,8 @@ fn settlement(charge: &charge::Model, amount: i64) -> i64 {
     }
 }
 
-/// The charge shows the refund at once. Compare-and-set on what was seen, although the lock lets nobody between.
+/// Adds the refund to the charge immediately. Compares with the row that was read, although the lock admits no other
+/// writer.
 async fn reduce(tx: &Tx, seen: &charge::Model, refund: &refund::Model) -> Result<(), Error> {
     let update = charge::Entity::update_many()
         .filter(Column::AccountId.eq(seen.account_id))

@@ -1,4 +1,4 @@
-//! Finding refunds.
+//! Finds refunds.
 
 use entity::counter::Counted;
 use entity::refund::{self, Column};
@@ -12,14 +12,14 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::views::refund::Refund;
 
-/// One refund.
+/// Returns one refund.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Refund, Error> {
     Ok(by_token(ctx, account, token).await?.into())
 }
 
-/// The row of a refund.
+/// Finds the row of a refund.
 ///
 /// Refusals: `not_found`.
 pub async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<refund::Model, Error> {
@@ -28,13 +28,13 @@ pub async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<r
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// The account's refunds, newest first.
+/// Lists the account's refunds, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Refund>, Error> {
     let refunds = List::newest_first(account.id(), refund::Entity::owned_by(account.id()));
     Ok(refunds.counted(ctx, Counted::Refunds, paging).await?.map(Refund::from))
 }
 
-/// A charge's refunds, newest first.
+/// Lists a charge's refunds, newest first.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn of_charge(

@@ -1,6 +1,6 @@
-//! Refunds, a file a verb. A refund is no payment in three steps: POST records it with its postings, a worker
-//! submits it until the acquirer has said yes or no, and what the acquirer announced comes about later
-//! (decisions 5 and 6).
+//! Refunds, one file per operation. Unlike a payment, a refund does not wait for the acquirer: POST records it with its
+//! postings, a worker submits it until the acquirer accepts or declines it, and the outcome that the acquirer announced
+//! takes effect later (`docs/decisions.md`, 167 and 169).
 
 pub mod complete;
 pub mod create;

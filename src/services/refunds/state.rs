@@ -1,24 +1,24 @@
-//! The states of a refund: one total table of what can become of it in each (specification, Refund; decisions 5
-//! and 6).
+//! The states of a refund: a total table of what each action does in each (specification, Refund; `docs/decisions.md`,
+//! 168 and 170).
 
 use std::fmt::Write;
 
 use entity::event::EventType;
 use entity::refund::{RefundOutcome, RefundState};
 
-/// What can become of a refund.
+/// An action on a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefundAction {
     /// The acquirer accepts it.
     Accept,
-    /// The cardholder gets the money.
+    /// The cardholder receives the money.
     Succeed,
     /// The acquirer or the issuer refuses it.
     Fail,
 }
 
 impl RefundAction {
-    /// Every action, for the table.
+    /// All actions, in the table's order.
     pub const ALL: &[Self] = &[Self::Accept, Self::Succeed, Self::Fail];
 }
 
@@ -31,23 +31,24 @@ impl From<RefundOutcome> for RefundAction {
     }
 }
 
-/// A legal move.
+/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RefundTransition {
-    /// Where it ends.
+    /// The new state.
     pub to: RefundState,
-    /// What happened then; acceptance is nobody's news.
+    /// The event to record. Acceptance records none.
     pub emits: Option<EventType>,
 }
 
-/// The table. `None` where the refund stays as it is: what is settled is settled, and nobody is accepted twice.
+/// Returns the transition of an action, or `None` if the refund stays as it is: an ended refund does not change, and
+/// none is accepted twice.
 pub fn next(state: RefundState, action: RefundAction) -> Option<RefundTransition> {
     use RefundAction::{Accept, Fail, Succeed};
     use RefundState::{Accepted, Failed, Submitting, Succeeded};
 
     match (state, action) {
         (Submitting, Accept) => Some(RefundTransition { to: Accepted, emits: None }),
-        // Before it was accepted, too: an outcome can be decided at once.
+        // Also before acceptance: an outcome can be decided immediately.
         (Submitting | Accepted, Succeed) => {
             Some(RefundTransition { to: Succeeded, emits: Some(EventType::RefundSucceeded) })
         }
@@ -58,7 +59,7 @@ pub fn next(state: RefundState, action: RefundAction) -> Option<RefundTransition
     }
 }
 
-/// The table as text, one line a cell.
+/// Returns the table as text, one line per cell.
 pub fn table() -> String {
     let mut lines = String::new();
     for state in RefundState::ALL {

@@ -1,4 +1,4 @@
-//! Submitting a refund to the acquirer, until it says yes or no (decisions 5).
+//! Submits refunds to the acquirer until it accepts or declines them (`docs/decisions.md`, 169).
 
 use entity::event::EventType;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
@@ -21,7 +21,7 @@ use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
 use crate::store::Tx;
 
-/// Refunds that the acquirer has not answered are submitted.
+/// Submits refunds that the acquirer has not answered.
 pub struct RefundSubmissionWork;
 
 impl DueWork for RefundSubmissionWork {
@@ -30,7 +30,7 @@ impl DueWork for RefundSubmissionWork {
     const AT: Column = Column::CreatedAt;
     const ID: Column = Column::Id;
 
-    /// By the wall clock, as all calls of the acquirer.
+    /// Uses the wall clock, as all calls to the acquirer do.
     fn due(wall: Timestamp) -> Vec<Select<refund::Entity>> {
         let waiting = refund::Entity::find()
             .filter(Column::State.eq(RefundState::Submitting))
@@ -39,7 +39,7 @@ impl DueWork for RefundSubmissionWork {
         vec![waiting]
     }
 
-    /// It was due when it was made, so no clock goes past that before the acquirer has been asked.
+    /// A refund is due when it is created, so no clock moves past that time before the acquirer has been asked.
     fn of_account(reach: &ClockMoveRange) -> Select<refund::Entity> {
         let waiting = refund::Entity::owned_by(reach.account).filter(Column::SubmitAfter.is_not_null());
         let Some((at, id)) = reach.passed else { return waiting };
@@ -63,10 +63,10 @@ impl DueWork for RefundSubmissionWork {
     }
 }
 
-/// Submit a refund.
+/// Submits a refund.
 pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Result<WorkResult, Error> {
     let claim = ClaimSubmissionUnit {
-        // After as many attempts as there were, whether or not they have ended.
+        // The pause depends on the number of attempts so far, finished or not.
         submit_after: ctx.clock.now() + pause((seen.attempt + 1) / 2),
         seen,
         account: moment.account().clone(),
@@ -78,7 +78,7 @@ pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Re
     crash_points::point("refund", "claim.after");
     let call = call(ctx, &refund, fares.fault()).await?;
     crash_points::point("refund", "call.before");
-    // No latency is added while a clock is moved.
+    // No fault latency while a clock is being moved.
     let fares = if moment.is_on_running_clock() { fares } else { fares.at_once() };
     let answer = made(ctx, moment, "refund", fares.with_latency(ctx.acquirer.refund(call))).await;
     crash_points::point("refund", "call.after");
@@ -88,7 +88,7 @@ pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Re
             RefundAnswer::Fails => RefundOutcome::Failed,
         }),
         Err(Failure::Declined(_)) => SubmissionAnswer::Declined,
-        // Asked again under the same key once the claim has run out.
+        // The next attempt repeats the call under the same key once the claim has expired.
         Err(Failure::NoAnswer | Failure::GatewayError | Failure::Closed) => {
             return let_go(ctx, refund).await;
         }
@@ -99,7 +99,8 @@ pub async fn submit(ctx: &Context, moment: &WorkTime, seen: refund::Model) -> Re
     Ok(ran)
 }
 
-/// The attempt has ended without an answer: nobody has the refund in hand any more, unless a later one does.
+/// Marks an attempt that ended without an answer as over: the refund is no longer in flight, unless a later attempt has
+/// claimed it.
 async fn let_go(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Error> {
     let id = refund.id;
     let unit = ctx.store.write(refund, |tx, refund| {
@@ -118,7 +119,7 @@ async fn let_go(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Erro
     Ok(WorkResult::Unsubmitted(id))
 }
 
-/// Let every refund that waits for its next attempt be submitted now: for a server that knows to be the only one.
+/// Makes every refund that waits for its next attempt due now. Only for a server that knows it is the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
     let now = ctx.clock.now();
     ctx.store
@@ -134,7 +135,7 @@ pub async fn make_due_now(ctx: &Context) -> Result<u64, Error> {
         .await
 }
 
-/// The next attempt, recorded before it is made.
+/// Claims the next attempt, before the call.
 struct ClaimSubmissionUnit {
     seen: refund::Model,
     submit_after: Timestamp,
@@ -145,7 +146,7 @@ struct ClaimSubmissionUnit {
 impl ClaimSubmissionUnit {
     async fn record(&self, tx: &Tx) -> Result<Option<(refund::Model, FaultPlan)>, Error> {
         let mut row = self.seen.clone();
-        // One that was killed has never ended.
+        // A killed attempt never recorded its end.
         row.attempt += if row.is_in_hand() { 2 } else { 1 };
         row.submit_after = Some(self.submit_after);
         let claim = refund::Entity::update_many()
@@ -165,7 +166,7 @@ impl ClaimSubmissionUnit {
     }
 }
 
-/// The call, the same at every attempt: the acquirer acts once, whatever became of its answers.
+/// Returns the call, the same for every attempt: the acquirer acts once, even if its answers are lost.
 async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Result<FollowUpCall, Error> {
     let charge = charge::Entity::owned_by(refund.account_id)
         .filter(charge::Column::Id.eq(refund.charge_id))
@@ -178,15 +179,15 @@ async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Re
     Ok(FollowUpCall { key, reference, amount: refund.amount, currency: refund.currency, fault })
 }
 
-/// What the acquirer says.
+/// The acquirer's answer to a submission.
 enum SubmissionAnswer {
-    /// Yes, and what will come of it.
+    /// Accepted, with the announced outcome.
     Accepted(RefundOutcome),
-    /// No.
+    /// The acquirer refused it.
     Declined,
 }
 
-/// The acquirer's word on an attempt.
+/// Records the acquirer's answer to an attempt.
 struct RecordSubmissionUnit {
     refund: refund::Model,
     verdict: SubmissionAnswer,
@@ -194,7 +195,7 @@ struct RecordSubmissionUnit {
 }
 
 impl RecordSubmissionUnit {
-    /// Whoever is slower than the next attempt has lost, and so has who comes after a decided outcome.
+    /// Skips an answer that comes after the next attempt was claimed, or after the outcome was decided.
     async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
         let mut row = held(tx, &self.refund).await?;
         if row.attempt != self.refund.attempt {

@@ -1,4 +1,4 @@
-//! Making a snapshot.
+//! Creates snapshots.
 
 use entity::{AccountToken, FileToken, Owned, account, file, snapshot, snapshot_file, snapshot_part};
 use futures::FutureExt;
@@ -15,14 +15,14 @@ use crate::services::{data_keys, idempotency};
 use crate::store::{self, Tx};
 use crate::views::snapshot::Snapshot;
 
-/// The account's own row, which is none that it owns.
+/// Copies the account's own row, which is not among the rows it owns.
 pub(super) static ITSELF: Of<account::Entity> =
     Of::those(|account| sea_orm::Condition::all().add(account::Column::Id.eq(account)));
 
-/// Keep what the account holds at this moment.
+/// Stores what the account holds at this moment.
 ///
-/// Refusals, first match wins: `payments_under_way`, `snapshot_too_large`, `limit_reached`, `service_unavailable` where a
-/// file is deleted at this very moment.
+/// Refusals, first match wins: `payments_under_way`, `snapshot_too_large`, `limit_reached`, `service_unavailable` if a
+/// file is deleted at the same moment.
 pub async fn create(ctx: &Context, account: &Account) -> Result<Snapshot, Error> {
     let _turn = turn().await?;
     let made = copy(ctx, account).await?;
@@ -36,12 +36,12 @@ struct Made {
     files: Vec<FileToken>,
 }
 
-/// All pages are of one moment.
+/// Copies the account's rows, all as of one moment.
 async fn copy(ctx: &Context, account: &Account) -> Result<Made, Error> {
     let (owner, id) = (account.id(), ctx.ids.token());
     let moment = ctx.store.snapshot().await?;
     refuse_payments(&moment, owner).await?;
-    // Whatever seals a row of that moment is known from here on.
+    // After this, every data key that encrypts a row of that moment is known.
     data_keys::read_again(ctx).await?;
     let keys = ctx.vault.data_keys();
     let mut pages = Pages::new(keys.clone());
@@ -68,7 +68,7 @@ async fn copy(ctx: &Context, account: &Account) -> Result<Made, Error> {
     Ok(Made { row, parts: parts.collect(), files })
 }
 
-/// What is said to an account that has as many as it may.
+/// Returns the error message for an account at its limit of snapshots.
 pub fn full() -> String {
     format!("An account may have {SNAPSHOTS_MAX} snapshots. Delete one before you make another.")
 }
@@ -76,13 +76,13 @@ pub fn full() -> String {
 impl Made {
     async fn record(&self, tx: &Tx) -> Result<Snapshot, Error> {
         let owner = self.row.account_id;
-        // One at a time: of two that count at once, both would find room.
+        // The lock serialises the count: two concurrent units would both find capacity.
         settings::held(tx, owner).await?;
         if snapshot::Entity::owned_by(owner).count(tx).await? >= SNAPSHOTS_MAX {
             return Err(Error::explained(ErrorCode::LimitReached, full()));
         }
         self.hold_files(tx, owner).await?;
-        // At once: another unit of the same batch may count.
+        // Insert immediately: another unit of the same batch may count.
         tx.insert(&self.row).await?;
         for part in &self.parts {
             tx.append(part);
@@ -93,7 +93,8 @@ impl Made {
         Ok(self.row.clone().into())
     }
 
-    /// From this commit on their blobs stay; a file that went before may have lost its blob already.
+    /// Locks the snapshot's files: from this commit on their blobs stay. A file deleted earlier may have lost its blob
+    /// already.
     async fn hold_files(&self, tx: &Tx, owner: AccountToken) -> Result<(), Error> {
         if self.files.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Finding snapshots.
+//! Finds snapshots.
 
 use entity::{Owned, SnapshotToken, snapshot};
 use sea_orm::{ColumnTrait, QueryFilter};
@@ -9,13 +9,13 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::views::snapshot::Snapshot;
 
-/// The account's snapshots, newest first.
+/// Lists the account's snapshots, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Snapshot>, Error> {
     let rows = List::newest_first(account.id(), snapshot::Entity::owned_by(account.id()));
     Ok(rows.ranged(ctx, paging).await?.map(Snapshot::from))
 }
 
-/// The row of a snapshot.
+/// Finds the row of a snapshot.
 ///
 /// Refusals: `not_found`.
 pub(super) async fn by_token(

@@ -1,9 +1,9 @@
-//! Snapshots of an account in the sandbox (decisions 12): all that it holds at one moment, table by table, to be put
-//! back in one transaction.
+//! A sandbox snapshot holds everything that an account owns at one moment, table by table, and can be restored in one
+//! transaction (`docs/decisions.md`, 283).
 //!
-//! Which tables these are is said where accounts are deleted (`accounts/wipe.rs`), so that none is forgotten. The rows are
-//! kept as sealed pages, with what is sealed in them in the clear, because a page can be sealed anew by a later data key
-//! like any other row. Files are held by name: their blobs stay, as they never change.
+//! `accounts/wipe.rs`, where accounts are deleted, lists the tables, so that none is forgotten. The rows are stored as
+//! encrypted pages, with the values that are encrypted in them in the clear, because a later data key can re-encrypt a
+//! page like any other row. Files are held by name: their blobs stay, as they never change.
 
 pub mod create;
 pub mod find;
@@ -23,14 +23,15 @@ use super::data_keys::reencrypt::SealedTable;
 use crate::error::{Error, ErrorCode};
 use crate::limits::SNAPSHOTS_AT_ONCE;
 
-/// Each holds all of an account in memory.
+/// Limits the snapshots in progress: each holds all of an account in memory.
 static TURNS: Semaphore = Semaphore::const_new(SNAPSHOTS_AT_ONCE);
 
 async fn turn() -> Result<SemaphorePermit<'static>, Error> {
     TURNS.acquire().await.map_err(|_| Error::internal("nobody closes it"))
 }
 
-/// Refuse where a payment is with the acquirer, who does not go back: what comes of it would be lost, or happen twice.
+/// Fails if a payment is with the acquirer: the acquirer is not rolled back, so the outcome would be lost, or happen
+/// twice.
 ///
 /// Refusals: `payments_under_way`.
 async fn refuse_payments(db: &impl ConnectionTrait, account: AccountToken) -> Result<(), Error> {
@@ -41,7 +42,7 @@ async fn refuse_payments(db: &impl ConnectionTrait, account: AccountToken) -> Re
     Ok(())
 }
 
-/// A sealed page opens only in its place.
+/// Returns the associated data that binds a page to its place.
 fn context(account: AccountToken, snapshot: SnapshotToken, n: i32) -> Vec<u8> {
     format!("page {n} of {snapshot} of {account}").into_bytes()
 }

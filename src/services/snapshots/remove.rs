@@ -1,4 +1,4 @@
-//! How snapshots go: on request, or after a while.
+//! Deletes snapshots, on request or after their time.
 
 use entity::{AccountToken, SnapshotToken, Timestamp, snapshot, snapshot_file, snapshot_part};
 use futures::FutureExt;
@@ -9,7 +9,7 @@ use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::store::Tx;
 
-/// Delete a snapshot.
+/// Deletes a snapshot.
 ///
 /// Refusals: `not_found`.
 pub async fn remove(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
@@ -21,14 +21,14 @@ pub async fn remove(ctx: &Context, account: &Account, token: &str) -> Result<(),
     unit.await
 }
 
-/// Snapshots that were kept long enough, by the wall clock.
+/// Selects the snapshots that were kept long enough, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<snapshot::Entity> {
     snapshot::Entity::find()
         .filter(snapshot::Column::RemoveAt.lte(wall))
         .order_by_asc(snapshot::Column::RemoveAt)
 }
 
-/// Delete one of them.
+/// Deletes an expired snapshot.
 pub async fn expire(ctx: &Context, row: snapshot::Model) -> Result<(), Error> {
     let unit = ctx.store.write((row.account_id, row.id), |tx, (account, id)| {
         async move { gone(tx, *account, *id).await.map(drop) }.boxed()
@@ -36,7 +36,7 @@ pub async fn expire(ctx: &Context, row: snapshot::Model) -> Result<(), Error> {
     unit.await
 }
 
-/// Whether it was there.
+/// Deletes a snapshot. Returns whether it existed.
 async fn gone(tx: &Tx, account: AccountToken, id: SnapshotToken) -> Result<bool, Error> {
     let row = snapshot::Entity::delete_many().filter(snapshot::Column::AccountId.eq(account));
     if row.filter(snapshot::Column::Id.eq(id)).exec(tx).await?.rows_affected == 0 {

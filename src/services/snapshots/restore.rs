@@ -1,4 +1,4 @@
-//! Putting a snapshot back.
+//! Restores snapshots.
 
 use entity::account::{self, Column};
 use entity::{AccountToken, FileToken, Owned, Timestamp, charge, file, snapshot, snapshot_part};
@@ -16,15 +16,15 @@ use crate::services::{files, idempotency};
 use crate::store::{self, Tx};
 use crate::views::snapshot::Snapshot;
 
-/// What is said of a snapshot whose rows are of another schema.
+/// The error message for a snapshot of another schema.
 pub const OTHER_RELEASE: &str =
     "The snapshot was made by another release of the server, and cannot be put back.";
 
-/// Let the account hold what it held when a snapshot was made, and nothing else. Its keys, its merchants and its snapshots
-/// stay as they are.
+/// Restores exactly what the account held when the snapshot was made. Its keys, its merchants and its snapshots stay as
+/// they are.
 ///
-/// Refusals, first match wins: `not_found`, `invalid_state` where an older release has made it, `clock_moving`,
-/// `payments_under_way`.
+/// Refusals, first match wins: `not_found`, `invalid_state` if a release with another schema made the snapshot,
+/// `clock_moving`, `payments_under_way`.
 pub async fn restore(ctx: &Context, account: &Account, token: &str) -> Result<Snapshot, Error> {
     let row = find::by_token(ctx, account, token).await?;
     if row.schema_steps != store::schema_steps() {
@@ -36,12 +36,12 @@ pub async fn restore(ctx: &Context, account: &Account, token: &str) -> Result<Sn
     let restored =
         idempotency::write_anew(ctx, account, restoring, |tx, restoring| restoring.record(tx).boxed())
             .await?;
-    // Some may be waiting again.
+    // Restored webhooks may be due.
     ctx.due_webhooks.notify_one();
     Ok(restored)
 }
 
-/// The account's own row, and all rows that it owns, sealed by the data key that seals now.
+/// Reads the account's own row and all rows that it owns, re-encrypted with the current data key.
 async fn read(ctx: &Context, row: &snapshot::Model) -> Result<(account::Model, Vec<Box<dyn Rows>>), Error> {
     let parts = snapshot_part::Entity::owned_by(row.account_id)
         .filter(snapshot_part::Column::SnapshotId.eq(row.id))
@@ -58,11 +58,11 @@ async fn read(ctx: &Context, row: &snapshot::Model) -> Result<(account::Model, V
             itself = snapshot_rows::read::<account::Entity>(page, &keys)?.pop();
         }
     }
-    // Also where somebody has deleted it meanwhile.
+    // Also if another request has deleted the snapshot meanwhile.
     Ok((itself.ok_or(ErrorCode::NotFound)?, rows))
 }
 
-/// What is put back.
+/// The rows to restore.
 struct Restoring {
     row: snapshot::Model,
     itself: account::Model,
@@ -70,7 +70,7 @@ struct Restoring {
     wall: Timestamp,
 }
 
-/// Whether it says what the account is, or who moves its clock.
+/// Returns whether a restore keeps the column: it identifies the account, or the holder of its clock.
 fn stays(column: Column) -> bool {
     matches!(
         column,
@@ -115,7 +115,7 @@ impl Restoring {
         Ok(self.row.clone().into())
     }
 
-    /// The account as it stands now.
+    /// Locks the account and returns its current row, or an error if it cannot be restored now.
     async fn refuse(&self, tx: &Tx) -> Result<account::Model, Error> {
         let owner = settings::held(tx, self.row.account_id).await?;
         if owner.moving_until.is_some_and(|until| until > self.wall) {
@@ -130,11 +130,11 @@ impl Restoring {
     }
 }
 
-/// The number that the account's life from here on begins with: above those of all moves of its clock and of all attempts
-/// of its charges so far. So a mover that was thought dead does not find its own number again, and nothing is asked of the
-/// acquirer, who does not go back, under a key that he knows from another life.
+/// Returns the first number of the restored account's clock moves and charge attempts: above all earlier ones. So a
+/// clock mover that was presumed dead does not find its own number again, and no call reaches the acquirer, which is
+/// not rolled back, under a key that it knows from before.
 async fn life(tx: &Tx, owner: &account::Model) -> Result<i32, Error> {
-    // SQLite gives an expression no type but by a cast.
+    // SQLite types an expression only by a cast.
     let highest = ExprTrait::cast_as(charge::Column::Attempt.max(), "BIGINT");
     let charges = charge::Entity::owned_by(owner.id).select_only().expr(highest);
     let highest: Option<Option<i64>> = charges.into_tuple().one(tx).await?;

@@ -1,4 +1,4 @@
-//! POST /charges: a charge at once, or one that waits for its cardholder.
+//! POST /charges: makes a charge immediately, or a pending one that waits for its cardholder.
 
 use entity::charge::{ChargeState, Origin};
 use entity::three_d_secure::{self, SessionState};
@@ -21,16 +21,16 @@ use crate::services::{acquirer_lookup, idempotency};
 use crate::views::charge::Charge;
 use crate::views::three_d_secure::{ChargeMade, PendingCharge};
 
-/// What POST /charges knows besides its parameters.
+/// The parts of a POST /charges request that are not its parameters.
 pub struct ChargeRequestInfo<'a> {
-    /// The word of a `Sandbox-Outcome` header.
+    /// The value of the `Sandbox-Outcome` header.
     pub outcome: Option<&'a str>,
-    /// The server's address as callers know it.
+    /// The server's address as clients know it.
     pub base_url: &'a str,
 }
 
-/// Make a charge: capture it at once, or authorise it to be captured later; or ask its cardholder first. May take as long
-/// as the acquirer.
+/// Makes a charge: captures it immediately, authorises it for a later capture, or asks its cardholder first. May take
+/// as long as the acquirer.
 ///
 /// Refusals, first match wins: `invalid_resource`, `token_already_used`; then the acquirer's: a decline, or
 /// `gateway_error`, which always means that nothing was charged.
@@ -55,13 +55,13 @@ async fn at_once(ctx: &Ctx, account: &Account, order: ChargeOrder) -> Result<Cha
     Ok(ChargeMade::Charge(Charge::at(now, row)))
 }
 
-/// The cardholder is to be asked.
+/// The parameters of a verification by the cardholder.
 struct Verification {
     callback_url: String,
     fallback_ok: bool,
 }
 
-/// Whether the cardholder is to be asked. Results of a verification made elsewhere ask nobody.
+/// Returns the verification to make, if any. Results of a verification made elsewhere start none.
 fn verification(params: &mut Params<NewCharge>) -> Option<Verification> {
     let asked = params.value.three_d_secure.as_ref()?;
     let faults = &mut params.faults;
@@ -91,7 +91,7 @@ async fn is_enrolled(ctx: &Context, order: &ChargeOrder) -> Result<bool, Error> 
     Ok(acquirer_lookup::card(ctx, &number).await?.is_some_and(|card| card.three_d_secure))
 }
 
-/// What is recorded of a charge that waits for its cardholder.
+/// Records a charge that waits for its cardholder.
 struct Opening {
     intent: Box<ChargeIntent>,
     copy: card::Model,
@@ -100,7 +100,7 @@ struct Opening {
     redirect_url: String,
 }
 
-/// Record the pending charge and its session. The acquirer is asked once the cardholder has approved.
+/// Records the pending charge and its session. The acquirer is asked after the cardholder has approved.
 async fn open(
     ctx: &Context,
     account: &Account,
@@ -113,7 +113,7 @@ async fn open(
     intent.row.origin = Origin::Challenge;
     intent.row.state = ChargeState::Pending;
     intent.row.settle_after = None;
-    // The pending charge is the answer, and this one transaction keeps it.
+    // The response is the pending charge, and this one transaction stores it.
     intent.row.claim = None;
     intent.account = intent.account.under(None);
     let digits = CardCredentials { number: call.number, cvc: call.cvc, network: call.network };

@@ -1,4 +1,5 @@
-//! The cardholder decides on the session's page, once: whoever posts later comes back with the same result.
+//! Records the cardholder's decision on the session's page. Only the first one counts: later posts are redirected with
+//! the same result.
 
 use entity::charge::{self, ChargeState};
 use entity::three_d_secure::{self, Column, SessionState};
@@ -26,28 +27,28 @@ use crate::services::context::{Account, Context, Ctx};
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::store::Tx;
 
-/// What the page of a session shows.
+/// The content of a session's page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChallengeView {
     /// The question to the cardholder.
     Question(Question),
-    /// Nothing: the cardholder goes back to this address.
+    /// Nothing: the server redirects the cardholder to this address.
     Return(String),
 }
 
-/// What the cardholder is asked about.
+/// The payment that the cardholder is asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Who wants the money.
+    /// The merchant's name.
     pub merchant: String,
-    /// How much, in the currency's own unit: `AUD 4.00`.
+    /// The amount in the currency's own unit: `AUD 4.00`.
     pub amount: String,
     /// The card's masked number.
     pub card: String,
 }
 
-/// The page of a session. Of a card that does not offer 3-D Secure the cardholder is asked nothing, so opening the page
-/// decides.
+/// Opens the page of a session. If the card does not offer 3-D Secure, the cardholder is asked nothing, so opening the
+/// page decides.
 ///
 /// Refusals: `not_found`, an expired session included.
 pub async fn show(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
@@ -58,7 +59,7 @@ pub async fn show(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
     page(ctx, &account, &session).await
 }
 
-/// The page of a session, for who does not open it: nothing is decided.
+/// Returns the page of a session without opening it: decides nothing.
 ///
 /// Refusals: `not_found`, an expired session included.
 pub async fn look(ctx: &Ctx, secret: &str) -> Result<ChallengeView, Error> {
@@ -83,13 +84,13 @@ struct Masked {
     display_number: String,
 }
 
-/// End a session, if it has not ended before. The answer is the address at which the cardholder comes back, whoever has
-/// decided. Whoever approves waits for the acquirer.
+/// Ends a session if it is still open. Returns the address to redirect the cardholder to, also if another request made
+/// the decision. An approval waits for the acquirer.
 ///
 /// Refusals: `not_found`, an expired session included.
 pub async fn decide(ctx: &Ctx, secret: &str, decision: Decision) -> Result<String, Error> {
     let (account, session) = find::by_secret(ctx, secret).await?;
-    // Nobody can approve on a page that asks nothing.
+    // A page that asks nothing cannot be approved.
     let decision = if session.enrolled { decision } else { Decision::Unavailable };
     if session.state == SessionState::Open {
         let task = ctx.clone();
@@ -112,7 +113,7 @@ pub async fn decide(ctx: &Ctx, secret: &str, decision: Decision) -> Result<Strin
     }
 }
 
-/// The merchant's own address, with the session's token added to its own query.
+/// Returns the merchant's callback URL with the session's token added to its query.
 fn way_back(session: &three_d_secure::Model) -> Result<String, Error> {
     let mut url = Url::parse(&session.callback_url)
         .map_err(|_| Error::internal("a stored callback_url that is none"))?;
@@ -120,8 +121,8 @@ fn way_back(session: &three_d_secure::Model) -> Result<String, Error> {
     Ok(url.into())
 }
 
-/// Let a session end without a payment: the pending charge has failed, and its card's token is spent. Says whether it was
-/// this that ended it.
+/// Ends a session without a payment: fails the pending charge and spends its card's token. Returns whether this call
+/// ended the session.
 pub(super) async fn end(
     ctx: &Context,
     moment: &WorkTime,
@@ -154,7 +155,8 @@ async fn record_end(
     Ok(true)
 }
 
-/// Compare-and-set: of many decisions at once, one ends the session. The copy of the card goes with it.
+/// Ends the session by compare-and-set, so that only one of several concurrent decisions succeeds. Deletes the copy of
+/// the card.
 async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Result<bool, Error> {
     let ended = three_d_secure::Entity::update_many()
         .filter(Column::AccountId.eq(seen.account_id))
@@ -167,20 +169,21 @@ async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Resul
     }
     cards::delete_copy(tx, seen.account_id, seen.card_id).await?;
     if to == SessionState::Expired {
-        // Nobody can open it any more; the pages of the others lead back to the merchant for ever.
+        // An expired session's page cannot be opened; the pages of other sessions redirect to the merchant for ever.
         let page = challenge_page::Entity::delete_many()
             .filter(challenge_page::Column::AccountId.eq(seen.account_id))
             .filter(challenge_page::Column::SessionId.eq(seen.id));
-        // Its rows lie elsewhere than the account's in a distributed database, so not in one statement with them.
+        // In a distributed database its rows lie on another node than the account's, so one statement cannot hold both.
         page.exec(tx).await?;
     }
     Ok(true)
 }
 
-/// The cardholder has approved: the pending charge takes the three steps. What came of them is told by verify.
+/// Pays the pending charge after the cardholder's approval, in three steps: intent, call, outcome. Verify returns the
+/// outcome.
 async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model) -> Result<(), Error> {
     let seen = find::charge(ctx, &session).await?;
-    // Gone: somebody else has decided meanwhile.
+    // The copy is gone: another request has decided meanwhile.
     let Some(card) = find::card(ctx, &session).await? else { return Ok(()) };
     let forced = session.sandbox_outcome.as_deref().and_then(Forced::from_sandbox_word);
     let intent = ApproveIntent { session, seen, account: account.clone(), wall: ctx.clock.now() };
@@ -191,7 +194,7 @@ async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model
     let mut call = authorise(&row, &card, cards::unseal(ctx, &card).await?);
     call.forced = forced;
     let token = single_use(ctx, &row).await?;
-    // Where nobody knows what came of it, a worker finds out.
+    // A worker recovers a call with an unknown outcome.
     if let Some(verdict) = verdict(ctx, &WorkTime::on_running_clock(account.clone()), &row, fares, call).await
     {
         outcome::write(ctx, &account, row, token, verdict).await?;
@@ -199,7 +202,7 @@ async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model
     Ok(())
 }
 
-/// What is recorded before the acquirer is asked.
+/// The intent, recorded before the call to the acquirer.
 struct ApproveIntent {
     session: three_d_secure::Model,
     seen: charge::Model,
@@ -217,7 +220,7 @@ async fn record_intent(tx: &Tx, intent: &ApproveIntent) -> Result<Option<(charge
     row.attempt += 1;
     row.call = row.attempt;
     row.settle_after = Some(intent.wall + SETTLE_AFTER);
-    // Seven days begin now.
+    // The seven days of the authorisation begin now.
     row.expires_at = intent.account.now + AUTHORISATION_LIFETIME;
     let update = compare_with_seen(&intent.seen)
         .col_expr(charge::Column::State, word(row.state))

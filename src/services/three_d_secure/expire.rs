@@ -1,4 +1,4 @@
-//! What becomes of sessions in which nobody decided.
+//! Expires sessions in which the cardholder did not decide.
 
 use entity::event::EventType;
 use entity::three_d_secure::{self, Column, SessionState};
@@ -13,14 +13,14 @@ use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 
-/// Sessions whose thirty minutes are over end, and their charges have failed.
+/// Ends sessions after thirty minutes and fails their charges.
 pub struct SessionExpiryWork;
 
 impl DueWork for SessionExpiryWork {
     type Entity = three_d_secure::Entity;
     const NAME: &'static str = "expired_session";
     const AT: Column = Column::ExpiresAt;
-    // The session's own id is random, and order is to be the same each time.
+    // The session's id is random, and the order must be the same each time.
     const ID: Column = Column::ChargeId;
 
     fn due(wall: Timestamp) -> Vec<Select<three_d_secure::Entity>> {
@@ -35,7 +35,7 @@ impl DueWork for SessionExpiryWork {
 
     fn subject(row: &three_d_secure::Model) -> DueRow {
         let at = row.expires_at.unwrap_or(row.created_at);
-        // The session's own token is for the cardholder's way back only.
+        // The session's token appears only in the cardholder's redirect.
         DueRow { account: row.account_id, at, token: row.charge_id.to_string(), leased_until: None }
     }
 

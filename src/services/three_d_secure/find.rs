@@ -1,4 +1,4 @@
-//! Finding sessions: by the secret of their page, or by their token.
+//! Finds sessions by the secret of their page or by their token.
 
 use entity::three_d_secure::{self, Column, SessionState};
 use entity::{AccountToken, Owned, SessionToken, Timestamp, account, card, challenge_page, charge};
@@ -10,18 +10,18 @@ use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Account, Context};
 use crate::vault::{Purpose, Vault};
 
-/// What the secret of a page is stored as.
+/// Returns the keyed hash under which a page's secret is stored.
 pub fn page_hash(vault: &Vault, secret: &str) -> [u8; 32] {
     vault.keyed_hash(Purpose::Link, &["3-D Secure page", secret].map(str::as_bytes))
 }
 
-/// The session of a page, and its account. One that has expired has no page.
+/// Finds the session of a page, and its account. An expired session has no page.
 ///
 /// Refusals: `not_found`.
 pub async fn by_secret(ctx: &Context, secret: &str) -> Result<(Account, three_d_secure::Model), Error> {
     let hash = page_hash(&ctx.vault, secret);
     let page = challenge_page::Entity::find_by_id(hash.to_vec()).one(ctx.store.read()).await?;
-    // The index found it by parts of the hash; the whole is compared in constant time.
+    // The index look-up compares parts of the hash; this compares the whole in constant time.
     let page = page.filter(|page| page.hash.as_slice().ct_eq(&hash).into()).ok_or(ErrorCode::NotFound)?;
     let account = account::Entity::find_by_id(page.account_id).one(ctx.store.read()).await?;
     let account = account.filter(|account| account.closed_at.is_none()).ok_or(ErrorCode::NotFound)?;
@@ -31,7 +31,7 @@ pub async fn by_secret(ctx: &Context, secret: &str) -> Result<(Account, three_d_
     Ok((account, session.ok_or(ErrorCode::NotFound)?))
 }
 
-/// A session of the account.
+/// Finds a session of the account.
 pub async fn by_id(
     ctx: &Context,
     account: AccountToken,
@@ -41,7 +41,7 @@ pub async fn by_id(
     Ok(session.one(ctx.store.read()).await?)
 }
 
-/// Whether its thirty minutes are over, whether or not anybody has noticed.
+/// Returns whether the session's thirty minutes are over, even if no worker has expired it yet.
 pub fn is_expired(session: &three_d_secure::Model, now: Timestamp) -> bool {
     match session.state {
         SessionState::Open => session.expires_at.is_some_and(|at| at <= now),
@@ -50,7 +50,7 @@ pub fn is_expired(session: &three_d_secure::Model, now: Timestamp) -> bool {
     }
 }
 
-/// The charge that a session is about.
+/// Returns the session's charge.
 pub async fn charge(ctx: &Context, session: &three_d_secure::Model) -> Result<charge::Model, Error> {
     let charge = charge::Entity::owned_by(session.account_id)
         .filter(charge::Column::Id.eq(session.charge_id))
@@ -59,7 +59,7 @@ pub async fn charge(ctx: &Context, session: &three_d_secure::Model) -> Result<ch
     charge.ok_or_else(deleted)
 }
 
-/// The copy of the card that pays, as long as the session is open.
+/// Returns the copy of the paying card, which exists as long as the session is open.
 pub async fn card(ctx: &Context, session: &three_d_secure::Model) -> Result<Option<card::Model>, Error> {
     let card = card::Entity::owned_by(session.account_id).filter(card::Column::Id.eq(session.card_id));
     Ok(card.one(ctx.store.read()).await?)

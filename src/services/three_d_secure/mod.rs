@@ -1,5 +1,5 @@
-//! 3-D Secure: the cardholder is asked before the acquirer is (decisions 5). A file a verb: who wants the cardholder asked
-//! opens a session, the cardholder decides on its page, and the merchant verifies what came of it.
+//! 3-D Secure asks the cardholder before the acquirer (`docs/decisions.md`, 142 to 150). One file per operation: a
+//! charge opens a session, the cardholder decides on its page, and the merchant verifies the result.
 
 pub mod create;
 pub mod decide;

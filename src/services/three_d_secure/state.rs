@@ -1,15 +1,15 @@
-//! The states of a 3-D Secure session: one decision ends it, whoever comes later (decisions 5).
+//! The states of a 3-D Secure session: the first decision ends it (`docs/decisions.md`, 148).
 
 use std::fmt::Write;
 
 use entity::three_d_secure::SessionState;
 
-/// What ends a session.
+/// A decision that ends a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The cardholder approves.
     Approve,
-    /// The cardholder does not.
+    /// The cardholder refuses.
     Fail,
     /// The page finds that the card does not offer 3-D Secure.
     Unavailable,
@@ -21,7 +21,7 @@ impl Decision {
     const ALL: [Self; 4] = [Self::Approve, Self::Fail, Self::Unavailable, Self::Expire];
 }
 
-/// The table. `None`: it has ended before.
+/// Returns the state after a decision, or `None` if the session had already ended.
 pub fn next(state: SessionState, decision: Decision) -> Option<SessionState> {
     use Decision::{Approve, Expire, Fail, Unavailable};
     use SessionState::{Approved, Expired, Failed, Open};
@@ -37,7 +37,7 @@ pub fn next(state: SessionState, decision: Decision) -> Option<SessionState> {
     }
 }
 
-/// The table as text, one line a cell.
+/// Returns the table as text, one line per cell.
 pub fn table() -> String {
     let mut lines = String::new();
     for state in SessionState::ALL {

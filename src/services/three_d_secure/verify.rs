@@ -1,4 +1,4 @@
-//! GET /charges/verify: what came of a session.
+//! GET /charges/verify: returns the result of a session.
 
 use entity::charge::ChargeState;
 use entity::three_d_secure::SessionState;
@@ -8,9 +8,9 @@ use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
 use crate::views::three_d_secure::VerifiedCharge;
 
-/// The charge of a session whose cardholder has approved, declined ones included.
+/// Returns the charge, possibly declined, of a session that its cardholder has approved.
 ///
-/// Refusals: `not_found` (an expired session included); `three_d_secure_unavailable`; `transaction_forbidden` where the
+/// Refusals: `not_found`, also for an expired session; `three_d_secure_unavailable`; `transaction_forbidden` if the
 /// cardholder has not approved, or the acquirer has not answered yet.
 pub async fn verify(
     ctx: &Context,

@@ -1,4 +1,4 @@
-//! POST /transfers: the transfer, its postings and its event, in one commit.
+//! POST /transfers: records the transfer, its postings and its event in one commit.
 
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
@@ -18,16 +18,16 @@ use crate::services::{bank_accounts, idempotency, recipients, search_text};
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
 
-/// The word for the account's own bank account.
+/// Names the account's own bank account as the recipient.
 const SELF: &str = "self";
 
-/// What is said where the balance does not cover it (decisions 8).
+/// The error message if the balance does not cover a transfer.
 pub const NOT_COVERED: &str = "There are not enough funds available to process this transfer";
 
-/// Pay money out.
+/// Pays money out.
 ///
-/// Refusals, first match wins: `invalid_resource` (on what was sent, then on what stands in the way of its recipient),
-/// `insufficient_service_balance`.
+/// Refusals, first match wins: `invalid_resource` (first for the parameters, then for the recipient;
+/// `docs/decisions.md`, 202), `insufficient_service_balance`.
 pub async fn create(
     ctx: &Context,
     account: &Account,
@@ -60,7 +60,7 @@ pub async fn create(
     transfer
 }
 
-/// Who is paid.
+/// The payee of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Payee {
     Own,
@@ -97,7 +97,7 @@ impl Order {
         let (recipient, bank_account, fee) = match self.payee {
             Payee::Own => (None, settings.bank_account_id, 0),
             Payee::Recipient(id) => {
-                // Whoever gives it another bank account waits, or has done it.
+                // The lock excludes a concurrent change of its bank account.
                 let recipient = recipients::find::held(tx, &self.account, id).await?;
                 (Some(id), Some(recipient.bank_account_id), settings.third_party_transfer_fee)
             }
@@ -123,7 +123,8 @@ impl Order {
     }
 }
 
-/// A transfer of so many AUD cents to a bank account, with one line: nobody's but the account's own yet, and for free.
+/// Returns a transfer of an amount in AUD cents to a bank account, with one line. By default it goes to the account
+/// itself and is free.
 pub fn paid(
     account: &Account,
     id: TransferToken,
@@ -152,7 +153,7 @@ pub fn paid(
     })
 }
 
-/// Amount and fee, two movements, or neither.
+/// Debits amount and fee as two entries, or neither.
 async fn take(tx: &Tx, row: &transfer::Model) -> Result<Result<(), BalanceTooLow>, Error> {
     let entry = |kind| Entry { account: row.account_id, kind, source: row.id.into(), now: row.created_at };
     let (transfer, fee) = (entry(EntryKind::Transfer), entry(EntryKind::TransferFee));

@@ -1,4 +1,4 @@
-//! Finding transfers and their lines.
+//! Finds transfers and their lines.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::services::page::{List, ListPage};
 use crate::services::recipients;
 use crate::views::transfer::{LineItem, Transfer};
 
-/// One transfer.
+/// Returns one transfer.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Transfer, Error> {
@@ -29,13 +29,13 @@ async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<trans
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// The account's transfers, newest first.
+/// Lists the account's transfers, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Transfer>, Error> {
     let transfers = List::newest_first(account.id(), transfer::Entity::owned_by(account.id()));
     Ok(transfers.counted(ctx, Counted::Transfers, paging).await?.map(Transfer::from))
 }
 
-/// A recipient's transfers, newest first.
+/// Lists a recipient's transfers, newest first.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn of_recipient(
@@ -50,7 +50,7 @@ pub async fn of_recipient(
     Ok(page.map(Transfer::of_recipient))
 }
 
-/// A transfer's line items, newest first.
+/// Lists a transfer's line items, newest first.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn line_items(
@@ -70,7 +70,7 @@ pub async fn line_items(
     }
 }
 
-/// The movements that a settlement has paid out: three queries, however long the page.
+/// Lists the movements that a settlement paid out, in three queries whatever the length of the page.
 async fn settled(
     ctx: &Context,
     account: &Account,

@@ -1,4 +1,4 @@
-//! Transfers, a file a verb: money paid out (specification, Transfers; decisions 8).
+//! Transfers pay money out, one file per operation (specification, Transfers; `docs/decisions.md`, 202 and 203).
 
 pub mod create;
 pub mod find;
@@ -19,7 +19,7 @@ use crate::services::events;
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
 
-/// Write a transfer whose money has been taken, with its count and its event.
+/// Records a transfer whose money has been debited, with its count and its event.
 pub fn record(tx: &Tx, row: transfer::Model) -> Result<Transfer, Error> {
     tx.append(&row);
     tx.count(row.account_id, Counted::Transfers, 1);

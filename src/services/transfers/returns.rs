@@ -1,4 +1,4 @@
-//! Transfers that the bank sends back (decisions 8).
+//! Returns the money of transfers that the bank sends back.
 
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
@@ -21,7 +21,7 @@ use crate::services::ledger::{self, Entry};
 use crate::store::Tx;
 use crate::views::transfer::Transfer;
 
-/// Amount and fee come back, a day after the transfer.
+/// Returns amount and fee a day after the transfer.
 pub struct Returns;
 
 impl DueWork for Returns {
@@ -81,7 +81,7 @@ impl Return {
         Ok(WorkResult::Event(EventType::TransferFailed))
     }
 
-    /// It came from what was available, so it is available again today.
+    /// Returns the money. It was taken from the available balance, so it is available again today.
     fn give_back(&self, tx: &Tx, kind: EntryKind, amount: i64, from: Book) {
         let entry = Entry { account: self.seen.account_id, kind, source: self.seen.id.into(), now: self.now };
         ledger::record(tx, &entry, self.now.day(), amount, &[(from, -amount)]);

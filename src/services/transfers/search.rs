@@ -1,4 +1,5 @@
-//! Searching transfers (specification, GET /transfers/search; decisions 8): words as a substring, the rest exact.
+//! Searches transfers: text by substring, everything else exactly (specification, GET /transfers/search;
+//! `docs/decisions.md`, 204).
 
 use entity::transfer::{self, Column};
 use entity::{AccountToken, Owned, RecipientToken, Timestamp, TransferToken, recipient};
@@ -12,10 +13,10 @@ use crate::services::page::{List, ListPage};
 use crate::services::search_text;
 use crate::views::transfer::Transfer;
 
-/// What transfers can be sorted by.
+/// The keys that transfers can be sorted by.
 pub const SORTS: &[&str] = &["paid_at"];
 
-/// Search the account's transfers.
+/// Searches the account's transfers.
 pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<ListPage<Transfer>, Error> {
     let mut rows = transfer::Entity::owned_by(account.id());
     if let Some(from) = search.from {
@@ -36,7 +37,8 @@ pub async fn search(ctx: &Context, account: &Account, search: Search) -> Result<
     Ok(list.ranged(ctx, search.paging).await?.map(Transfer::from))
 }
 
-/// Description, amount and token of transfers; name, e-mail address and token of recipients as they are now.
+/// Returns the conditions: description, amount and token of transfers, and the current name, e-mail address and token
+/// of recipients.
 fn matching(backend: DbBackend, account: AccountToken, query: &str) -> Vec<SimpleExpr> {
     let with_words = |text: SimpleExpr| search_text::contains(backend, text, query);
     let recipients = recipient::Entity::owned_by(account)
@@ -55,7 +57,8 @@ fn matching(backend: DbBackend, account: AccountToken, query: &str) -> Vec<Simpl
     conditions.into_iter().flatten().collect()
 }
 
-/// PostgreSQL: the ids that each index finds. SQLite walks in the index of times, which holds what is compared.
+/// Returns the ids that each index finds, on PostgreSQL. SQLite instead scans the index of times, which covers the
+/// compared columns.
 fn found(account: AccountToken, query: &str) -> SelectStatement {
     let of = |condition: SimpleExpr| {
         let transfers = transfer::Entity::owned_by(account).filter(condition);

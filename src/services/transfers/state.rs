@@ -1,27 +1,27 @@
-//! The states of a transfer: one total table of what can become of it in each (specification, Transfer; decisions 8).
+//! The states of a transfer: a total table of what each action does in each (specification, Transfer).
 
 use std::fmt::Write;
 
 use entity::event::EventType;
 use entity::transfer::TransferStatus;
 
-/// What can become of a transfer.
+/// An action on a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// The bank sends it back.
+    /// The bank sends the transfer back.
     Return,
 }
 
-/// A legal move.
+/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
-    /// Where it ends.
+    /// The new state.
     pub to: TransferStatus,
-    /// What happened then.
+    /// The event to record.
     pub emits: EventType,
 }
 
-/// The table. `None` where the transfer stays as it is.
+/// Returns the transition of an action, or `None` if the transfer stays as it is.
 pub fn next(status: TransferStatus, action: Action) -> Option<Move> {
     match (status, action) {
         (TransferStatus::Succeeded, Action::Return) => {
@@ -31,7 +31,7 @@ pub fn next(status: TransferStatus, action: Action) -> Option<Move> {
     }
 }
 
-/// The table as text, one line a cell.
+/// Returns the table as text, one line per cell.
 pub fn table() -> String {
     let mut lines = String::new();
     for &status in TransferStatus::ALL {

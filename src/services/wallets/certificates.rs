@@ -1,4 +1,4 @@
-//! Keys for which walletA seals payloads: made here, certified by the provider.
+//! Keys to which walletA encrypts payloads: generated here, certified by the provider (`docs/decisions.md`, 227).
 
 use entity::wallet_certificate::{self, CertificateState, Column};
 use entity::{AccountToken, Owned, WalletCertificateToken};
@@ -20,7 +20,7 @@ use crate::views::wallet::WalletCertificate;
 use crate::wallet::certificate::{Certified, MerchantKey};
 use crate::wallet::{Merchant, Unreadable};
 
-/// Make a key, and a request to certify it.
+/// Generates a key and its certificate signing request.
 ///
 /// Refusals: `api_unavailable`.
 pub async fn create(ctx: &Context, account: &Account) -> Result<WalletCertificate, Error> {
@@ -55,7 +55,7 @@ fn made(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, U
     })
 }
 
-/// A sealed key opens only as the one of its certificate.
+/// Returns the associated data that binds an encrypted key to its certificate.
 fn context(account: AccountToken, id: WalletCertificateToken) -> Vec<u8> {
     format!("key of {id} of {account}").into_bytes()
 }
@@ -69,7 +69,7 @@ impl SealedTable for wallet_certificate::Entity {
     }
 }
 
-/// The account's certificates, newest first.
+/// Lists the account's certificates, newest first.
 ///
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
 pub async fn list(
@@ -83,7 +83,7 @@ pub async fn list(
     Ok(page.map(WalletCertificate::new))
 }
 
-/// One certificate.
+/// Returns one certificate.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<WalletCertificate, Error> {
@@ -91,7 +91,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Walle
     Ok(WalletCertificate::new(find(ctx, account, token).await?.ok_or(ErrorCode::NotFound)?))
 }
 
-/// A certificate by its token.
+/// Finds a certificate by its token.
 pub async fn find(
     ctx: &Context,
     account: &Account,
@@ -102,8 +102,8 @@ pub async fn find(
     Ok(row.one(ctx.store.read()).await?)
 }
 
-/// Take the certificate that the provider has issued. Of the account's keys it must carry one that has none yet, and
-/// count now, by the wall clock: nobody outside knows of the account's.
+/// Stores the certificate that the provider has issued. It must certify a key of the account that has no certificate
+/// yet, and be valid now by the wall clock: the provider does not know the account's clock.
 ///
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
 pub async fn complete(
@@ -130,7 +130,7 @@ pub async fn complete(
     idempotency::write(ctx, account, row, |tx, row| activate(tx, row).boxed()).await
 }
 
-/// Of two certificates of one key the first counts.
+/// Activates a key. If two certificates are uploaded for it, the first counts.
 async fn activate(tx: &Tx, row: &wallet_certificate::Model) -> Result<WalletCertificate, Error> {
     let active = wallet_certificate::Entity::update_many()
         .filter(Column::AccountId.eq(row.account_id))
@@ -152,7 +152,7 @@ fn unfit() -> Error {
     faults.into()
 }
 
-/// Delete a certificate, and with it the key: what was sealed for it stays closed for ever.
+/// Deletes a certificate and its key: payloads encrypted to that key can never be decrypted again.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
@@ -173,7 +173,7 @@ pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(),
     .await
 }
 
-/// The merchant for whom a payload names the key.
+/// Returns the merchant whose key a payload names.
 pub async fn merchant(
     ctx: &Context,
     account: &Account,

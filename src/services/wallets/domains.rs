@@ -1,4 +1,4 @@
-//! Domains on whose pages walletA may be used.
+//! Domains whose pages may use walletA (`docs/decisions.md`, 228).
 
 use entity::wallet_domain::{self, Column};
 use entity::{Owned, WalletDomainToken};
@@ -16,10 +16,10 @@ use crate::services::idempotency;
 use crate::services::page::{List, ListPage};
 use crate::views::wallet::WalletDomain;
 
-/// Where the provider has said that its file lies.
+/// The path of the verification file, as the provider defines it.
 const VERIFICATION_FILE: &str = "/.well-known/apple-developer-merchantid-domain-association";
 
-/// Register a domain that hosts the provider's verification file.
+/// Registers a domain that hosts the provider's verification file.
 ///
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
 pub async fn register(
@@ -55,7 +55,8 @@ pub async fn register(
     unit.await
 }
 
-/// Test names are of nobody's, so none is called: those that can never exist fail.
+/// Checks that the domain hosts the file. Names in test belong to nobody, so none is called: only names that can never
+/// exist fail.
 async fn is_verified(ctx: &Context, domain_name: &str) -> bool {
     if ctx.wallets.simulated.is_some() {
         return !domain_name.ends_with(".invalid");
@@ -70,7 +71,7 @@ fn wrong(predicate: &'static str) -> Error {
     faults.into()
 }
 
-/// A domain by its name.
+/// Finds a domain by its name.
 pub(super) async fn find(
     ctx: &Context,
     account: &Account,
@@ -81,7 +82,7 @@ pub(super) async fn find(
     Ok(named.one(ctx.store.read()).await?)
 }
 
-/// The account's domains, newest first.
+/// Lists the account's domains, newest first.
 ///
 /// Refusals, first match wins: `api_unavailable`, `invalid_resource`.
 pub async fn list(
@@ -95,9 +96,9 @@ pub async fn list(
     Ok(page.map(WalletDomain::new))
 }
 
-/// Whether a name is registered: its domain. What could be no domain's name is not.
+/// Returns the domain of a registered name. A malformed name is not registered.
 ///
-/// Refusals, first match wins: `api_unavailable`, `invalid_resource` where no name is given, `not_found`.
+/// Refusals, first match wins: `api_unavailable`, `invalid_resource` if no name is given, `not_found`.
 pub async fn check(
     ctx: &Context,
     account: &Account,
@@ -111,7 +112,7 @@ pub async fn check(
     Ok(WalletDomain::new(row.ok_or(ErrorCode::NotFound)?))
 }
 
-/// Take a domain off the list.
+/// Deletes a domain.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {

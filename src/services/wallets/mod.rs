@@ -1,5 +1,5 @@
-//! walletA's domains, sessions and certificates, and which payloads were used (specification, Mobile wallet support;
-//! decisions 10).
+//! walletA's domains, sessions and certificates, and the record of used payloads (specification, Mobile wallet support;
+//! `docs/decisions.md`, 223 to 230).
 
 pub mod certificates;
 pub mod domains;
@@ -12,7 +12,7 @@ pub use providers::{Provider, Wallets};
 use super::context::Account;
 use crate::error::{Error, ErrorCode};
 
-/// Whether the account may ask for them: its `wallet` switch.
+/// Checks that the account may use wallets: its `wallet` switch.
 ///
 /// Refusals: `api_unavailable`.
 pub fn enabled(account: &Account) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! Which payloads were used: each is good for one payment source. Remembered until it would be too old anyway.
+//! Records used payloads: each pays for one payment source. A record is kept until its payload would be too old anyway.
 
 use entity::wallet_payload::{self, Column};
 use entity::{AccountToken, Timestamp};
@@ -11,25 +11,25 @@ use crate::error::Error;
 use crate::services::context::Context;
 use crate::store::Tx;
 
-/// The use of a payload whose wallet calls the payment so.
+/// Returns the record of a payload's use; `payment` is the wallet's identifier of the payment.
 pub fn used(account: AccountToken, wallet: &str, payment: &[u8], until: Timestamp) -> wallet_payload::Model {
     let hash = Sha256::new().chain_update(wallet).chain_update([0]).chain_update(payment).finalize();
     wallet_payload::Model { account_id: account, hash: hash.to_vec(), expires_at: until }
 }
 
-/// Remember a use. False where there was one before; of two at the same moment one is the first.
+/// Records a use. Returns false if the payload was already used; of two concurrent uses, one is first.
 pub async fn remember(tx: &Tx, used: &wallet_payload::Model) -> Result<bool, Error> {
     let insert = wallet_payload::Entity::insert(used.clone().into_active_model());
     let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
     Ok(insert.exec_without_returning(tx).await? > 0)
 }
 
-/// Uses of payloads that are too old by now, by the wall clock.
+/// Selects the uses of payloads that are too old by now, by the wall clock.
 pub fn due(wall: Timestamp) -> Select<wallet_payload::Entity> {
     wallet_payload::Entity::find().filter(Column::ExpiresAt.lt(wall))
 }
 
-/// Forget a use.
+/// Deletes a use.
 pub async fn forget(ctx: &Context, used: wallet_payload::Model) -> Result<(), Error> {
     let unit = ctx.store.write(used, |tx, used| {
         async move {

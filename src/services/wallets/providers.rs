@@ -1,4 +1,4 @@
-//! Who seals payloads, and who answers for walletA: what the operator has told.
+//! The operator's wallet settings: issuers of payloads and the provider of walletA.
 
 use std::sync::Arc;
 
@@ -8,31 +8,31 @@ use crate::sensitive::secret::Secret;
 use crate::wallet::certificate::Certified;
 use crate::wallet::{Gateway, Issuer, Roots};
 
-/// What the operator has told about wallets.
+/// The operator's wallet settings.
 #[derive(Default)]
 pub struct Wallets {
-    /// Whose payloads are believed.
+    /// The root certificates of trusted payloads.
     pub roots: Roots,
-    /// For whom walletG's payloads are sealed; none takes none.
+    /// The gateway to which walletG payloads are encrypted. Without it, none is accepted.
     pub gateway: Option<Gateway>,
-    /// Who answers for walletA; none answers for nobody, or is simulated.
+    /// The provider of walletA. Without it there is no provider, or a simulated one.
     pub provider: Option<Provider>,
-    /// In the test environment: devices, and whatever else is asked of providers.
+    /// The simulated devices and providers of the test environment.
     pub simulated: Option<Issuer>,
 }
 
-/// Who answers for walletA.
+/// The provider of walletA.
 pub struct Provider {
-    /// Hosts that a validation URL may name.
+    /// The hosts that a validation URL may name.
     pub hosts: Vec<String>,
-    /// The merchant that the identity's certificate names.
+    /// The merchant named by the identity's certificate.
     pub merchant_id: String,
-    /// Presents the merchant identity.
+    /// The HTTP client that presents the merchant identity.
     pub outbound: Outbound,
 }
 
 impl Wallets {
-    /// Providers of the test environment's own.
+    /// Returns the test environment's simulated providers.
     pub fn simulated() -> Self {
         let issuer = Issuer::built_in();
         Self {
@@ -43,7 +43,7 @@ impl Wallets {
         }
     }
 
-    /// The same, whose devices draw from `chance`.
+    /// Returns the same providers with devices that draw from `chance`.
     #[must_use]
     pub fn drawing_from(mut self, chance: &Arc<RandomSource>) -> Self {
         self.simulated = self.simulated.map(|issuer| issuer.drawing_from(Arc::clone(chance)));
@@ -52,7 +52,8 @@ impl Wallets {
 }
 
 impl Provider {
-    /// At these hosts, asked with a merchant identity: a certificate that names the merchant in its UID, and its key.
+    /// Creates a provider at these hosts. It is called with a merchant identity: a certificate that names the merchant
+    /// in its UID, and the certificate's key.
     pub fn new(identity: &Secret, hosts: &[String], reach: AddressPolicy) -> Result<Self, String> {
         let merchant_id =
             Certified::read(identity.expose()).map_err(|_| "the certificate names no merchant")?.merchant_id;

@@ -1,4 +1,4 @@
-//! Sessions: the provider lets a page of the merchant's ask a device for a payment.
+//! Sessions: the provider allows a merchant's page to request a payment from a device.
 
 use entity::TimeSpan;
 use futures::FutureExt;
@@ -17,10 +17,10 @@ use crate::services::idempotency;
 use crate::views::wallet::WalletSession;
 use crate::wallet::hexadecimal_of;
 
-/// How long a device may show the payment.
+/// The time for which a device may show the payment.
 const LIFETIME: TimeSpan = TimeSpan::seconds(5 * 60);
 
-/// Ask the provider for a session. Nothing is stored but an Idempotency-Key's answer.
+/// Requests a session from the provider. Stores nothing except the response of an Idempotency-Key.
 ///
 /// Refusals, first match wins: `api_unavailable`, `bad_request`, `gateway_error`.
 pub async fn create(
@@ -50,8 +50,8 @@ fn bad_request() -> Error {
     ErrorCode::BadRequest.into()
 }
 
-/// The validation URL comes from a page, so anybody may have written it: only the provider's hosts are called. A
-/// simulated provider has any host; a server without a provider has none.
+/// Parses the validation URL and checks its host. The URL comes from a page, so it is untrusted: only the provider's
+/// hosts are called. A simulated provider has any host; a server without a provider has none.
 fn callable(ctx: &Context, url: &str) -> Option<Url> {
     rules::http_url(url).ok()?;
     let url = Url::parse(url).ok()?;
@@ -71,7 +71,7 @@ fn callable(ctx: &Context, url: &str) -> Option<Url> {
 }
 
 impl Provider {
-    /// Ask the provider, as the merchant that the identity is of. The answer is passed on.
+    /// Calls the provider as the identity's merchant and returns its answer unchanged.
     async fn ask(
         &self,
         account: &Account,
@@ -100,7 +100,7 @@ impl Provider {
     }
 }
 
-/// As a provider answers.
+/// Returns a session such as a provider would.
 fn simulated(ctx: &Context, account: &Account, context: Option<&str>) -> WalletSession {
     let draw = RandomStream::WalletSession;
     let merchant = hexadecimal_of(&Sha256::digest(account.id().to_string()));

@@ -1,5 +1,5 @@
-//! The keys that sign what an endpoint is sent: its own, and for a while after a rotation the former one as well, so that
-//! the receiver can be given the fresh key while events go on coming.
+//! The keys that sign an endpoint's webhooks: the current one, and for a while after a rotation the former one too, so
+//! that the receiver can install the new key while events keep arriving.
 
 use std::sync::Arc;
 
@@ -30,26 +30,26 @@ use crate::store::Tx;
 use crate::vault::{DataKeys, VaultError};
 use crate::views::webhook_endpoint::RotatedKey;
 
-/// A key that nobody has seen: `whsec_` and the base64 of 24 bytes.
+/// Generates a key: `whsec_` and the base64 of 24 bytes.
 pub fn fresh(chance: &RandomSource) -> Secret {
     format!("whsec_{}", STANDARD.encode(chance.bytes::<24>(RandomStream::EndpointKey))).into()
 }
 
-/// An endpoint's keys, open.
+/// An endpoint's decrypted keys.
 pub struct SigningKeys {
     own: Secret,
     former: Option<(Secret, Timestamp)>,
 }
 
 impl SigningKeys {
-    /// Those that sign at an instant of the account's clock, the endpoint's own one first.
+    /// Returns the keys that sign at this time of the account's clock, the current one first.
     pub fn at(&self, now: Timestamp) -> impl Iterator<Item = &Secret> {
         let former = self.former.as_ref().filter(|(_, until)| now < *until).map(|(key, _)| key);
         std::iter::once(&self.own).chain(former)
     }
 }
 
-/// An endpoint's keys, as its row has them.
+/// An endpoint's encrypted keys, as stored in its row.
 #[derive(FromQueryResult)]
 pub struct SealedKeys {
     key_sealed: Vec<u8>,
@@ -59,7 +59,7 @@ pub struct SealedKeys {
 }
 
 impl SealedKeys {
-    /// Open them.
+    /// Decrypts the keys.
     pub async fn open(
         &self,
         ctx: &Context,
@@ -78,7 +78,7 @@ impl SealedKeys {
     }
 }
 
-/// The own key of an endpoint.
+/// Decrypts the endpoint's current key.
 pub(super) async fn own(ctx: &Context, row: &webhook_endpoint::Model) -> Result<Secret, Error> {
     opened(ctx, &own_context(row.account_id, row.id), row.sealed_by, &row.key_sealed).await
 }
@@ -88,20 +88,20 @@ async fn opened(ctx: &Context, context: &[u8], sealed_by: Uuid, sealed: &[u8]) -
     std::str::from_utf8(&plain).map(Secret::from).map_err(|_| Error::internal("a key is no text"))
 }
 
-/// A sealed key opens only as this endpoint's.
+/// Returns the associated data that binds a ciphertext to its endpoint.
 pub(super) fn own_context(account: AccountToken, endpoint: WebhookEndpointToken) -> Vec<u8> {
     format!("key of {endpoint} of {account}").into_bytes()
 }
 
-/// And a former one never as the own one.
+/// Returns the associated data of a former key, so that it never decrypts as the current one.
 fn former_context(account: AccountToken, endpoint: WebhookEndpointToken) -> Vec<u8> {
     format!("former key of {endpoint} of {account}").into_bytes()
 }
 
-/// Give an endpoint a fresh key. The one that it has signs as well for as long as `grace` says, by the account's clock.
+/// Gives an endpoint a new key. The current one keeps signing for `grace`, by the account's clock.
 ///
-/// An endpoint has two keys at most, and none is taken from a receiver in silence: while a former one signs, only a
-/// rotation without grace comes through, which ends both.
+/// An endpoint has at most two keys, and a rotation never silently revokes one that still signs: while a former key
+/// signs, only a rotation without grace succeeds, and it revokes both.
 ///
 /// Refusals, first match wins: `resource_not_found`, `invalid_state`.
 pub async fn rotate(
@@ -122,7 +122,7 @@ pub async fn rotate(
         idempotency::write(ctx, account, rotation, |tx, rotation| rotation.record(tx).boxed())
     };
     match rotated().await {
-        // The row names a data key that another process has made.
+        // Another process has added the data key that the row names.
         Err(Error::Vault(VaultError::UnknownDataKey(_))) => {
             read_again(ctx).await?;
             rotated().await
@@ -166,7 +166,7 @@ impl Rotation {
         Ok(RotatedKey::new(row.id, &self.fresh, former_key_until))
     }
 
-    /// The key that the endpoint has, sealed as its former one, and until when it signs.
+    /// Returns the current key encrypted as the former one, and the time until which it signs.
     fn former(&self, row: &webhook_endpoint::Model) -> Result<Option<(Vec<u8>, Timestamp)>, Error> {
         if self.grace == TimeSpan::ZERO {
             return Ok(None);
@@ -181,11 +181,11 @@ impl Rotation {
     }
 }
 
-/// What is said to whoever rotates a key while the former one signs.
+/// The error message of a rotation while a former key signs.
 pub const FORMER_SIGNS: &str =
     "A former key still signs: wait for its end, or end it by a rotation without grace";
 
-/// Former keys that sign nothing any more are erased.
+/// Erases former keys that no longer sign.
 pub struct Ending;
 
 impl DueWork for Ending {
@@ -221,7 +221,7 @@ impl DueWork for Ending {
                     .filter(Column::Id.eq(seen.id))
                     .filter(Column::FormerKeyUntil.eq(seen.former_key_until));
                 if erased.exec(tx).await?.rows_affected == 0 {
-                    // The endpoint is gone, or rotated once more.
+                    // The endpoint was deleted or its key rotated again.
                     return Ok(WorkResult::Skipped);
                 }
                 mark.set(tx).await?;

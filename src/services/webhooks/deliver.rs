@@ -1,4 +1,4 @@
-//! One delivery: the request, what came of it, and when it is tried again.
+//! Delivers one webhook: sends the request, records its outcome and plans the retry.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ use crate::store::{Tx, about};
 use crate::trace::{self, SpanKind};
 use crate::views::webhook::WebhookError;
 
-/// A webhook that this process holds, with all that its delivery needs.
+/// A webhook leased to this process, with everything its delivery needs.
 pub struct LeasedWebhook {
     pub(super) account: AccountToken,
     pub(super) webhook: WebhookToken,
@@ -32,36 +32,36 @@ pub struct LeasedWebhook {
     pub(super) state: WebhookState,
     pub(super) retries: i32,
     pub(super) errors: JsonText,
-    /// Whom it tells.
+    /// The endpoint that receives it.
     pub endpoint: WebhookEndpointToken,
     pub(super) url: String,
     pub(super) keys: SigningKeys,
     pub(super) event: EventToken,
     pub(super) body: Bytes,
     pub(super) clock_offset: TimeSpan,
-    /// Of whatever made the event happen.
+    /// The trace of the request or worker that caused the event.
     pub(super) trace: Option<trace::TraceContext>,
 }
 
-/// A delivery that is over.
+/// A finished delivery.
 pub struct DeliveryAttempt {
     parcel: LeasedWebhook,
-    /// Why the endpoint has not accepted it.
+    /// Why the endpoint did not accept it, if so.
     refused: Option<WebhookError>,
-    /// When it was over, by the wall clock.
+    /// The time it finished, by the wall clock.
     at: Timestamp,
-    /// Chance's part of the pause before the next attempt.
+    /// Random bytes for the jitter of the pause before the next attempt.
     share: [u8; 2],
 }
 
 impl DeliveryAttempt {
-    /// Whether the endpoint accepted it.
+    /// Returns whether the endpoint accepted the webhook.
     pub fn accepted(&self) -> bool {
         self.refused.is_none()
     }
 }
 
-/// What comes of a delivery.
+/// The webhook's new state after a delivery.
 #[derive(Debug)]
 struct Outcome {
     account: AccountToken,
@@ -75,7 +75,8 @@ struct Outcome {
     accepted_at: Option<Timestamp>,
 }
 
-/// Request the URL. `None` where the lease would not last for an answer: then somebody else may hold it by now.
+/// Posts the event to the endpoint's URL. Returns `None` if the lease would expire before an answer: another process
+/// may hold it by then.
 pub async fn send(ctx: &Context, parcel: LeasedWebhook) -> Result<Option<DeliveryAttempt>, Error> {
     let wall = ctx.clock.now();
     let answer_millis = i64::try_from(WEBHOOK_ANSWER.as_millis()).unwrap_or(i64::MAX);
@@ -109,7 +110,7 @@ pub async fn send(ctx: &Context, parcel: LeasedWebhook) -> Result<Option<Deliver
     Ok(Some(DeliveryAttempt { parcel, refused, at, share }))
 }
 
-/// What is told of a delivery: whose URL it is, and not what that says.
+/// Starts the delivery's span. It names the account and the endpoint, but never the URL's text.
 fn span(parcel: &LeasedWebhook) -> trace::Span {
     let mut span = trace::Span::after("webhook delivery", SpanKind::Client, parcel.trace);
     span.set_attribute("card_payments.account", parcel.account);
@@ -120,7 +121,7 @@ fn span(parcel: &LeasedWebhook) -> trace::Span {
     span
 }
 
-/// Where the webhook goes from here; `now` is the account's.
+/// Computes the webhook's next state; `now` is the account's time.
 fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<Outcome, Error> {
     let DeliveryAttempt { parcel, refused, share, .. } = delivered;
     let retry = usize::try_from(parcel.retries).ok().and_then(|planned| WEBHOOK_RETRIES.get(planned));
@@ -147,14 +148,14 @@ fn outcome(delivered: DeliveryAttempt, now: Timestamp) -> Result<Outcome, Error>
     })
 }
 
-/// Up to a tenth longer, so that what failed together does not come back together.
+/// Lengthens a pause by up to a tenth, so that deliveries that failed together are not retried together.
 fn jittered(pause: TimeSpan, share: [u8; 2]) -> TimeSpan {
     let tenth = pause.millis() / 10;
     let share = i64::from(u16::from_be_bytes(share));
     TimeSpan::from_millis(pause.millis() + tenth * share / i64::from(u16::MAX))
 }
 
-/// One more error, under its time.
+/// Adds an error to the stored ones, keyed by its time.
 fn with_error(errors: &JsonText, now: Timestamp, error: &WebhookError) -> Result<JsonText, Error> {
     let mut errors: Map<String, Value> = serde_json::from_str(errors.as_str())?;
     let at = now.to_string().replace('T', " ").replace('Z', " UTC");
@@ -162,16 +163,16 @@ fn with_error(errors: &JsonText, now: Timestamp, error: &WebhookError) -> Result
     Ok(JsonText::of(&errors)?)
 }
 
-/// Record what came of deliveries, all in one statement: of those whose webhook is still leased for the same attempt. The
-/// number alone would not do: it comes again after a snapshot was put back.
+/// Records the outcomes of deliveries in one statement, each only if its webhook is still leased for the same attempt.
+/// The attempt's number alone is not enough: it repeats after a snapshot is restored.
 pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<(), Error> {
     if delivered.is_empty() {
         return Ok(());
     }
     let offsets = offsets(ctx, &delivered).await?;
-    // One that cannot be recorded keeps nobody else's back.
+    // One that cannot be recorded must not block the others.
     let outcomes = delivered.into_iter().filter_map(|it| {
-        // Where a seed decides, it happens when it is due, however far a clock has been moved since.
+        // With a seed, a delivery happens at its due time, even if the clock has been moved since.
         let due_at = it.parcel.due_at.filter(|_| ctx.chance.is_seeded());
         let offset = offsets.get(&it.parcel.account).copied().unwrap_or(it.parcel.clock_offset);
         let now = due_at.unwrap_or((it.at + offset).last_second());
@@ -184,7 +185,7 @@ pub async fn record(ctx: &Context, delivered: Vec<DeliveryAttempt>) -> Result<()
     ctx.store.write(outcomes, |tx, outcomes| update(tx, outcomes).boxed()).await
 }
 
-/// How far ahead their accounts' clocks are. They may have been moved while an endpoint took its time.
+/// Reads the accounts' clock offsets again: a clock may have been moved during the delivery.
 async fn offsets(
     ctx: &Context,
     delivered: &[DeliveryAttempt],

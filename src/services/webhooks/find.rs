@@ -1,4 +1,4 @@
-//! Finding webhooks.
+//! Finds webhooks.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::services::context::{Account, Context};
 use crate::services::page::{List, ListPage};
 use crate::views::webhook::Webhook;
 
-/// One webhook.
+/// Returns one webhook.
 ///
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Webhook, Error> {
@@ -23,11 +23,11 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Webho
     Ok(Webhook::new(row, url))
 }
 
-/// The account's webhooks, newest first.
+/// Lists the account's webhooks, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Webhook>, Error> {
     let webhooks = List::newest_first(account.id(), webhook::Entity::owned_by(account.id()));
     let ListPage { records, count, paging } = webhooks.counted(ctx, Counted::Webhooks, paging).await?;
-    // There are five endpoints at most. One that was deleted between the two looks took its webhooks along.
+    // There are at most five endpoints. An endpoint deleted between the two reads took its webhooks along.
     let endpoints = webhook_endpoint::Entity::owned_by(account.id()).all(ctx.store.read()).await?;
     let urls: HashMap<WebhookEndpointToken, String> =
         endpoints.into_iter().map(|endpoint| (endpoint.id, endpoint.url)).collect();
@@ -38,7 +38,7 @@ pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<Li
     Ok(ListPage { records: shown.collect(), count, paging })
 }
 
-/// The row a token names, and the URL of its endpoint.
+/// Finds the row of a token and the URL of its endpoint.
 pub(super) async fn by_token(
     db: &impl ConnectionTrait,
     account: AccountToken,

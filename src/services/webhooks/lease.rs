@@ -1,5 +1,5 @@
-//! Taking webhooks on: what a process may deliver is what it holds the lease of. Nothing is locked while it looks;
-//! what two processes find is leased by one of them, by compare-and-set on the attempt.
+//! Leases webhooks: a process delivers only the webhooks it has leased. The search locks nothing; if two processes find
+//! the same webhook, a compare-and-set on the attempt gives it to one of them.
 
 use entity::webhook::{self, Column, WebhookState};
 use entity::{
@@ -23,10 +23,10 @@ use crate::services::webhook_endpoints::keys::SealedKeys;
 use crate::store::{OutboxEvent, about};
 use crate::views;
 
-/// A webhook that is due and that nobody holds.
+/// A webhook that is due and not leased.
 #[derive(Debug, Clone, Copy)]
 pub struct DueWebhook {
-    /// Whom it tells.
+    /// The endpoint that receives it.
     pub endpoint: WebhookEndpointToken,
     account: AccountToken,
     webhook: WebhookToken,
@@ -34,8 +34,8 @@ pub struct DueWebhook {
     due_at: Option<Timestamp>,
 }
 
-/// What is due and free, oldest first, but nothing for the endpoints that have enough already; at most a batch of
-/// each kind of clock.
+/// Finds due, unleased webhooks, oldest first, except those of endpoints that already have enough. Returns at most one
+/// batch for each kind of clock.
 pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<DueWebhook>, Error> {
     let mut found = Vec::new();
     for rows in free(ctx.clock.now()) {
@@ -54,7 +54,7 @@ pub async fn due(ctx: &Context, busy: &[WebhookEndpointToken]) -> Result<Vec<Due
     Ok(found)
 }
 
-/// How many are due and free.
+/// Counts the webhooks that are due and not leased.
 pub async fn waiting(ctx: &Context) -> Result<u64, Error> {
     let [everybody, ahead] = free(ctx.clock.now());
     Ok(everybody.count(ctx.store.read()).await? + ahead.count(ctx.store.read()).await?)
@@ -65,7 +65,7 @@ fn free(wall: Timestamp) -> [Select<webhook::Entity>; 2] {
     clocks::passed(&webhook::Entity::find().filter(nobodys), Column::DueAt, wall)
 }
 
-/// Take what was found. What another process took meanwhile is left to it.
+/// Leases the webhooks found, except those that another process has leased meanwhile.
 pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWebhook>, Error> {
     if found.is_empty() {
         return Ok(Vec::new());
@@ -77,7 +77,7 @@ pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWe
             async move {
                 let rows = found.iter().map(|it| {
                     let id: [Value; 2] = [it.account.into(), it.webhook.into()];
-                    // What came of a delivery changes when it is due, and not the attempt.
+                    // A recorded outcome changes `due_at`, but not the attempt.
                     let seen: [Value; 2] = [it.attempt.into(), it.due_at.into()];
                     id.into_iter().chain(seen).chain([(*leased_until).into()]).collect()
                 });
@@ -102,7 +102,7 @@ pub async fn lease(ctx: &Context, found: Vec<DueWebhook>) -> Result<Vec<LeasedWe
     parcels(ctx, &["account_id", "id", "attempt"], taken, LEASED).await
 }
 
-/// The webhooks of events that this process has committed: they were born leased to it.
+/// Reads the webhooks of events that this process has committed: they were inserted with its lease.
 pub async fn announced(ctx: &Context, announcements: &[OutboxEvent]) -> Result<Vec<LeasedWebhook>, Error> {
     let columns: Vec<_> = ["account_id"].into_iter().chain(OutboxEvent::WEBHOOKS).collect();
     let rows = announcements.iter().map(|it| {
@@ -139,7 +139,7 @@ struct Row {
     trace: Option<String>,
 }
 
-/// Webhooks with all that a delivery needs.
+/// Reads webhooks with everything their delivery needs.
 async fn parcels(
     ctx: &Context,
     columns: &[&str],
@@ -157,7 +157,7 @@ async fn parcels(
     );
     let reader = ctx.store.read();
     let rows = reader.query_all_raw(about(ctx.store.backend(), columns, rows, &statement)).await?;
-    // One that cannot be read keeps nobody else's back.
+    // One that cannot be read must not block the others.
     let parcels = join_all(rows.iter().map(|row| parcel(ctx, row))).await.into_iter().filter_map(|parcel| {
         parcel.inspect_err(|error| tracing::error!(%error, "a webhook cannot be read")).ok()
     });
@@ -193,7 +193,7 @@ async fn parcel(ctx: &Context, row: &QueryResult) -> Result<LeasedWebhook, Error
     })
 }
 
-/// Give back what there was no room for.
+/// Releases the leases of webhooks that the dispatcher had no capacity for.
 pub async fn release(ctx: &Context, parcels: Vec<LeasedWebhook>) -> Result<(), Error> {
     if parcels.is_empty() {
         return Ok(());
@@ -218,7 +218,7 @@ pub async fn release(ctx: &Context, parcels: Vec<LeasedWebhook>) -> Result<(), E
     unit.await
 }
 
-/// Free everything that is leased: for a server that knows to be the only one.
+/// Releases every lease. Only for a server that knows it is the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
     ctx.store
         .write((), |tx, ()| {

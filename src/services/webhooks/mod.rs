@@ -1,4 +1,5 @@
-//! Webhooks: one event on its way to one endpoint (specification, Webhooks and Events; decisions 11).
+//! A webhook is the delivery of one event to one endpoint (specification, Webhooks and Events; `docs/decisions.md`,
+//! 253).
 
 mod deliver;
 mod find;

@@ -14,8 +14,8 @@ use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::webhook::Webhook;
 
-/// Request the URL again, as if for the first time: what went wrong before is forgotten. A delivery that is under
-/// way goes on, but nothing that comes of it is recorded.
+/// Sends a webhook again as if for the first time and erases its earlier errors. A delivery in flight continues, but
+/// its outcome is not recorded.
 ///
 /// Refusals, first match wins: `resource_not_found`, `cannot_replay_webhook`.
 pub async fn replay(ctx: &Context, account: &Account, token: &str) -> Result<Webhook, Error> {
@@ -32,7 +32,7 @@ pub async fn replay(ctx: &Context, account: &Account, token: &str) -> Result<Web
 async fn record(tx: &Tx, account: AccountToken, id: WebhookToken, now: Timestamp) -> Result<Webhook, Error> {
     loop {
         let (seen, url) = by_token(tx, account, id).await?;
-        // Of the refusals only one speaks of a replay.
+        // Only one of the refusals concerns a replay.
         let state = next(seen.state, Action::Replay).map_err(|_| ErrorCode::CannotReplayWebhook)?;
         let row = webhook::Model {
             state,
@@ -62,6 +62,6 @@ async fn record(tx: &Tx, account: AccountToken, id: WebhookToken, now: Timestamp
         if update.exec(tx).await?.rows_affected > 0 {
             return Ok(Webhook::new(row, url));
         }
-        // A worker or another replay was faster: look again.
+        // A worker or another replay was faster: read the row again.
     }
 }

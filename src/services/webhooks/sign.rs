@@ -1,4 +1,4 @@
-//! The signature of the Standard Webhooks specification, so that every public verifier works.
+//! Signs webhooks as the Standard Webhooks specification requires, so that every public verifier works.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,8 +10,8 @@ use sha2::Sha256;
 use crate::error::Error;
 use crate::sensitive::secret::Secret;
 
-/// The headers of one attempt to tell an event: a signature for each key that is in use, for a receiver believes what any
-/// of its own keys has signed.
+/// Returns the headers of one delivery, with a signature for each key in use: a receiver accepts the signature of any
+/// of its keys.
 pub fn headers<'a>(
     keys: impl Iterator<Item = &'a Secret>,
     id: &str,
@@ -29,7 +29,7 @@ pub fn headers<'a>(
     ]))
 }
 
-/// `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, under the bytes that `whsec_...` spells.
+/// Returns `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, keyed with the bytes that `whsec_...` encodes.
 fn signature(key: &Secret, id: &str, timestamp: i64, body: &[u8]) -> Result<String, Error> {
     let key = STANDARD
         .decode(key.expose().trim_start_matches("whsec_"))
@@ -44,7 +44,7 @@ fn signature(key: &Secret, id: &str, timestamp: i64, body: &[u8]) -> Result<Stri
 mod tests {
     use super::*;
 
-    /// The vector that the specification's own libraries are tested with.
+    /// The test vector of the specification's own libraries.
     #[test]
     fn the_signature_is_that_of_the_published_example() {
         let key = Secret::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");

@@ -1,5 +1,5 @@
-//! The states of a webhook: one total table of what a delivery or a replay does in each (specification, Webhook;
-//! decisions 11).
+//! The states of a webhook: a total table of what a delivery or a replay does in each (specification, Webhook;
+//! `docs/decisions.md`, 253 and 257).
 
 use std::fmt::Write;
 
@@ -10,27 +10,27 @@ use entity::webhook::WebhookState;
 pub enum Action {
     /// The endpoint accepted it.
     Accepted,
-    /// It did not, and a retry is left.
+    /// The endpoint did not accept it, and a retry remains.
     Refused,
-    /// It did not, and no retry is left.
+    /// The endpoint did not accept it, and no retry remains.
     RefusedAtLast,
-    /// Its account wants it sent again.
+    /// The account requests another delivery.
     Replay,
 }
 
 /// Why an action does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is about to be delivered anyway.
+    /// The webhook is pending and will be delivered anyway.
     CannotReplay,
-    /// Nothing was to be delivered: what came of the delivery came too late.
+    /// No delivery was due: the outcome came too late.
     Late,
 }
 
-/// Every action, for the table.
+/// All actions, in the table's order.
 const ACTIONS: [Action; 4] = [Action::Accepted, Action::Refused, Action::RefusedAtLast, Action::Replay];
 
-/// The table.
+/// Returns the state after an action.
 pub fn next(state: WebhookState, action: Action) -> Result<WebhookState, Refusal> {
     use Action::{Accepted, Refused, RefusedAtLast, Replay};
     use WebhookState::{Completed, Failed, Pending, Retrying};
@@ -45,7 +45,7 @@ pub fn next(state: WebhookState, action: Action) -> Result<WebhookState, Refusal
     }
 }
 
-/// The table as text, one line a cell.
+/// Returns the table as text, one line per cell.
 pub fn table() -> String {
     let mut lines = String::new();
     for &state in WebhookState::ALL {
