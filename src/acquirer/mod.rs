@@ -1,7 +1,7 @@
-//! The acquirer: whoever moves the money. One trait, spoken by the simulator and by real adapters alike.
+//! The acquirer, which moves the money. The simulator and real adapters implement the same trait.
 //!
 //! Every call carries a key. A call that is repeated under its key acts once and answers alike. A call without an
-//! answer is settled by its key, and settling closes it: from then on a late arrival is refused.
+//! answer is settled by its key; settling closes the key, so that the acquirer refuses a call that arrives later.
 
 pub mod http;
 mod outcome;
@@ -21,80 +21,80 @@ pub use self::outcome::{Aftermath, Fault, SimulatedOutcome};
 use crate::sensitive::card_number::CardNumber;
 use crate::sensitive::secret::Secret;
 
-/// What every acquirer can do. No transaction is open during a call.
+/// The operations of every acquirer. No transaction is open during a call.
 pub trait Acquirer: Send + Sync + 'static {
-    /// What it is called.
+    /// The acquirer's name.
     fn name(&self) -> &str;
 
-    /// Whether its answers come at the first poll of a call or never: nobody need wait for them.
+    /// Whether a call is answered at its first poll or never, so that callers need not wait.
     fn answers_at_once(&self) -> bool {
         false
     }
 
-    /// Whether it has been heard of since the process began. Who asks may wait for as long as a question may take.
+    /// Whether the acquirer has answered since the process began. May wait as long as a call may take.
     fn is_known(&self) -> BoxFuture<'_, bool> {
         ready(true).boxed()
     }
 
-    /// What the schemes' directory knows of a number; `None` is a number that this acquirer does not take.
+    /// Returns the schemes' data about a card number; `None` where this acquirer does not take it.
     fn card<'a>(&'a self, number: &'a CardNumber) -> BoxFuture<'a, Result<Option<CardInfo>, NoAnswer>>;
 
-    /// What a unit of the currency is worth in AUD now; `None` is a currency that this acquirer does not take.
+    /// Returns the current value of a currency's unit in AUD; `None` where this acquirer does not take the currency.
     fn rate(&self, currency: Currency) -> BoxFuture<'_, Result<Option<Rate>, NoAnswer>>;
 
     /// Reserves an amount on a card, or takes it at once.
     fn authorise(&self, call: AuthoriseCall) -> BoxFuture<'_, Result<Approval, Failure>>;
 
-    /// Takes what was reserved, or a part of it; the rest is released.
+    /// Takes reserved money, or a part of it; the rest is released.
     fn capture(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>>;
 
-    /// Releases what was reserved.
+    /// Releases reserved money.
     fn void(&self, call: FollowUpCall) -> BoxFuture<'_, Result<(), Failure>>;
 
-    /// Gives back what was taken. The answer means accepted; the money moves later.
+    /// Gives taken money back. The answer means accepted; the money moves later.
     fn refund(&self, call: FollowUpCall) -> BoxFuture<'_, Result<RefundAnswer, Failure>>;
 
-    /// Closes the key of a creation: a known one is undone, an unknown one is refused for ever after.
+    /// Closes the key of a creation: undoes a known one; an unknown one is refused for ever after.
     fn reverse(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>>;
 
-    /// Asks what became of a call and lets it stand: one that was done is done, an unknown key is closed.
+    /// Closes a key and lets its call stand: reports a done call as done; an unknown one is refused for ever after.
     fn settle(&self, key: &CallKey) -> BoxFuture<'_, Result<Settled, NoAnswer>>;
 
-    /// Whether the holder of a simulated card disputes the charge as soon as it is captured.
-    /// A real acquirer cannot foretell that.
+    /// Whether the holder of a simulated card disputes the charge as soon as it is captured. A real acquirer cannot
+    /// foretell that.
     fn is_disputed_once_captured(&self, _reference: &str) -> bool {
         false
     }
 }
 
-/// What is known of a card before it is charged.
+/// A card's data, known before it is charged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardInfo {
     /// The network that carries its payments.
     pub scheme: Scheme,
     /// ISO 3166-1, two letters.
     pub issuing_country: String,
-    /// Enrolled: its issuer challenges the holder.
+    /// Whether the card is enrolled: its issuer challenges the holder.
     pub three_d_secure: bool,
 }
 
-/// What a call is known by at the acquirer, for ever.
+/// The key that identifies a call at the acquirer, for ever.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallKey(String);
 
 impl CallKey {
-    /// One attempt can take several actions, each once.
+    /// Builds the key of one action of an attempt. An attempt can take several actions, each once.
     pub fn new(attempt: impl fmt::Display, action: &str) -> Self {
         Self(format!("{attempt}:{action}"))
     }
 
-    /// The key that goes by this name: 1 to 255 visible characters.
+    /// Parses a key: 1 to 255 visible characters.
     pub fn named(text: &str) -> Option<Self> {
         let is_key = (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_key.then(|| Self(text.to_owned()))
     }
 
-    /// For the wire of an adapter.
+    /// The text, for the wire of an adapter.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -106,67 +106,67 @@ impl fmt::Display for CallKey {
     }
 }
 
-/// Money is wanted from a card.
+/// A request for money from a card.
 #[derive(Clone, Debug)]
 pub struct AuthoriseCall {
-    /// Names this call.
+    /// The key of this call.
     pub key: CallKey,
     /// Digits only, as [`CardNumber::digits`] gives them.
     pub number: Secret,
-    /// Absent once it was used: the card of a customer.
+    /// Absent after the first use: the card of a customer.
     pub cvc: Option<Secret>,
     /// 1 to 12.
     pub expiry_month: i32,
     /// Four digits.
     pub expiry_year: i32,
-    /// Absent for cards of wallets that keep it to themselves.
+    /// Absent for wallet cards without a name.
     pub name: Option<String>,
-    /// Base units of the currency.
+    /// In base units of the currency.
     pub amount: i64,
     /// The currency of the amount.
     pub currency: Currency,
-    /// Takes the money at once, or only reserves it.
+    /// Whether to take the money at once, or only to reserve it.
     pub capture: bool,
-    /// The merchant's own, passed on.
+    /// The merchant's reference, passed on.
     pub reference: Option<String>,
-    /// What a wallet or a network token proves instead of a security code.
+    /// The proof of a wallet or network token, in place of a security code.
     pub network: Option<NetworkProof>,
-    /// What the sandbox ordered for this attempt; real acquirers ignore it.
+    /// The outcome that the sandbox forces on this attempt; real acquirers ignore it.
     pub forced: Option<SimulatedOutcome>,
 }
 
-/// The scheme's proof that this very payment was approved on the holder's device.
+/// The scheme's proof that the holder approved this very payment on a device.
 #[derive(Clone, Debug)]
 pub struct NetworkProof {
     /// Electronic commerce indicator.
     pub eci: Option<String>,
-    /// Good for one payment.
+    /// Valid for one payment.
     pub cryptogram: Secret,
 }
 
-/// A capture, void or refund of what was approved.
+/// A capture, void or refund of an approved payment.
 #[derive(Clone, Debug)]
 pub struct FollowUpCall {
-    /// Names this call.
+    /// The key of this call.
     pub key: CallKey,
-    /// The approval's.
+    /// The reference of the approval.
     pub reference: String,
-    /// Base units of the currency.
+    /// In base units of the currency.
     pub amount: i64,
     /// The currency of the approval.
     pub currency: Currency,
-    /// What the sandbox ordered for this call; real acquirers ignore it.
+    /// The fault that the sandbox forces on this call; real acquirers ignore it.
     pub fault: Option<Fault>,
 }
 
-/// The issuer agreed.
+/// The issuer's approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
-    /// The acquirer's own, by which later calls know the payment.
+    /// The acquirer's reference, which names the payment in later calls.
     pub reference: String,
 }
 
-/// How an accepted refund will settle.
+/// How an accepted refund will end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefundAnswer {
     /// The holder gets the money.
@@ -178,28 +178,28 @@ pub enum RefundAnswer {
 /// Why a call was not done, or not known to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The issuer refused. Definite.
+    /// The issuer refused. Final.
     Declined(Decline),
-    /// Something between here and the issuer failed before anything happened. Definite.
+    /// Something between here and the issuer failed before anything happened. Final.
     GatewayError,
-    /// Anything may have happened: the key has to be settled.
+    /// Anything may have happened: the caller has to settle the key.
     NoAnswer,
     /// The key was settled before this call arrived, so nothing happened.
     Closed,
 }
 
-/// What became of a call.
+/// The outcome of a settled or reversed key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// It had been done.
+    /// The call had been done.
     Done {
-        /// The payment's: all that a renewal needs to stand whose answer was lost.
+        /// The payment's reference: all that a renewal whose answer was lost needs to be recorded.
         reference: String,
     },
-    /// It never was and never will be.
+    /// The call was never done and never will be.
     NotDone,
 }
 
-/// The acquirer did not answer a question: ask again later.
+/// The acquirer did not answer: ask again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoAnswer;

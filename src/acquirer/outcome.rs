@@ -1,4 +1,4 @@
-//! What test cards and the sandbox can order of the simulator.
+//! The outcomes that test cards and the sandbox force on the simulator.
 
 use entity::failure::Decline;
 
@@ -9,11 +9,11 @@ pub enum SimulatedOutcome {
     Approved(Aftermath),
     /// The issuer refuses.
     Declined(Decline),
-    /// The line fails.
+    /// The connection fails.
     Fault(Fault),
 }
 
-/// What follows an approval.
+/// The consequence of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aftermath {
     /// Nothing unusual.
@@ -24,19 +24,19 @@ pub enum Aftermath {
     RefundsFail,
 }
 
-/// How a call of any kind goes wrong without the issuer's doing.
+/// A failure of any call that is not the issuer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing was done, and the answer says so.
     GatewayError,
-    /// It was done, and no answer ever comes.
+    /// The call was done, and no answer ever comes.
     NoAnswer,
-    /// It was done, and the answer is known to be lost at once.
+    /// The call was done, and the loss of its answer is known at once.
     AnswerLost,
 }
 
 impl SimulatedOutcome {
-    /// The word of the `Sandbox-Outcome` header: a decline code or one of four others.
+    /// Parses the `Sandbox-Outcome` header: a decline code or one of four other words.
     pub fn from_sandbox_word(word: &str) -> Option<Self> {
         match word {
             "gateway_error" => Some(Self::Fault(Fault::GatewayError)),

@@ -1,11 +1,11 @@
 //! The simulated acquirer: the cards of the table, no money, no network, no clock of the account.
 //!
-//! Its futures are ready at their first poll or never: latency is the caller's to add, and a caller that must not
-//! wait (a moving clock) polls once.
+//! Its futures are ready at their first poll or never. The caller adds latency; a caller that must not wait (a moving
+//! clock) polls once.
 //!
 //! A payment's reference is `simulator:<aftermath>:<key of its authorisation>` with the aftermath `ordinary`,
-//! `disputed` or `refunds_fail`. It tells all that captures and refunds must know, after a restart and in another
-//! copy of the server too, and a repeated call gets the same one.
+//! `disputed` or `refunds_fail`. It holds all that captures and refunds must know, after a restart and on another
+//! server too. A repeated call gets the same reference.
 
 mod memory;
 
@@ -31,19 +31,19 @@ use crate::limits::{SIMULATOR_CALLS_MAX, SIMULATOR_REMEMBERS, SIMULATOR_REMEMBER
 use crate::sensitive::card_number::CardNumber;
 
 const NAME: &str = "simulator";
-/// Where live cards that the table does not know come from: there is no directory to ask.
+/// The issuing country of live cards outside the table: there is no directory to ask.
 const LIVE_ISSUING_COUNTRY: &str = "AU";
 
-/// Which numbers it takes.
+/// The card numbers that a simulator takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// Test: those of the table, for no live number belongs in a test server.
+    /// Test: only numbers of the table, for no live number belongs in a test server.
     TestCards,
-    /// Live: every possible one; what the table does not know is approved.
+    /// Live: every possible number; one outside the table is approved.
     All,
 }
 
-/// An acquirer in the process.
+/// An acquirer in this process.
 #[derive(Debug)]
 pub struct Simulator {
     numbers: Numbers,
@@ -51,7 +51,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// The one of an environment.
+    /// Creates the simulator of an environment.
     pub fn of(environment: Environment) -> Self {
         Self::new(match environment {
             Environment::Test => Numbers::TestCards,
@@ -59,18 +59,19 @@ impl Simulator {
         })
     }
 
-    /// The one of an environment, for servers elsewhere: they come back to what a network lost.
+    /// Creates the simulator that remote servers call: it remembers calls longer, since clients return for answers that
+    /// the network lost.
     pub fn served(environment: Environment) -> Self {
         Self { memory: remembering(SIMULATOR_REMEMBERS_ELSEWHERE), ..Self::of(environment) }
     }
 
-    /// One that has seen no call yet.
+    /// Creates a simulator that has seen no call.
     pub fn new(numbers: Numbers) -> Self {
         Self { numbers, memory: remembering(SIMULATOR_REMEMBERS) }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        // Each of its changes is complete in itself, so a panic elsewhere leaves nothing half done.
+        // Every change under the lock is complete in itself, so a panic elsewhere leaves nothing half done.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,7 +89,7 @@ impl Simulator {
         })
     }
 
-    /// The sandbox's order goes before the card.
+    /// Returns the outcome of a call. A forced outcome precedes the card's.
     fn outcome(&self, call: &AuthoriseCall) -> SimulatedOutcome {
         let of_card = || match (TestCards::of(call.number.expose()), self.numbers) {
             (Some(row), _) => row.outcome,
@@ -121,7 +122,7 @@ impl Simulator {
         Ok(Approval { reference })
     }
 
-    /// A reference that another acquirer gave names nothing here, so nothing can happen.
+    /// Returns the aftermath of the payment. A reference of another acquirer names nothing here, so nothing can happen.
     async fn follow(&self, call: FollowUpCall) -> Result<Aftermath, Failure> {
         let aftermath = aftermath(&call.reference).ok_or(Failure::GatewayError)?;
         let outcome = call.fault.map_or(SimulatedOutcome::Approved(aftermath), SimulatedOutcome::Fault);
@@ -184,7 +185,7 @@ impl Acquirer for Simulator {
     }
 }
 
-/// Whether a reference is one of a simulator's that tells of a dispute to come.
+/// Whether a reference is a simulator's and foretells a dispute.
 pub fn foretells_dispute(reference: &str) -> bool {
     aftermath(reference) == Some(Aftermath::Disputed)
 }
@@ -208,7 +209,7 @@ fn aftermath(reference: &str) -> Option<Aftermath> {
     all.into_iter().find(|&aftermath| prefix == NAME && word(aftermath) == written)
 }
 
-/// One scheme is not, so that both paths of 3-D Secure can be tried.
+/// One scheme is not enrolled, so that both paths of 3-D Secure can be tried.
 const fn is_enrolled(scheme: Scheme) -> bool {
     match scheme {
         Scheme::Master => false,
@@ -216,7 +217,7 @@ const fn is_enrolled(scheme: Scheme) -> bool {
     }
 }
 
-/// Fixed, so that tests can compute with them.
+/// Fixed rates, so that tests can compute with them.
 const fn test_rate(currency: Currency) -> Rate {
     let millionths = match currency {
         Currency::Aud => return Rate::AUD,

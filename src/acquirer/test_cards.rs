@@ -1,12 +1,12 @@
-//! The card numbers that a test environment knows. None of them is anybody's card.
+//! The card numbers of the test environment. None of them is anybody's card.
 
 use entity::failure::Decline;
 
 use super::{Aftermath, Fault, SimulatedOutcome};
 
-/// Numbers that share an outcome and an issuing country.
+/// Numbers with the same outcome and issuing country.
 pub struct TestCards {
-    /// How every attempt on them ends.
+    /// The outcome of every attempt.
     pub outcome: SimulatedOutcome,
     /// ISO 3166-1, two letters.
     pub issuing_country: &'static str,
@@ -14,7 +14,7 @@ pub struct TestCards {
 }
 
 impl TestCards {
-    /// The row of a number.
+    /// Returns the row of a number.
     pub fn of(number: &str) -> Option<&'static Self> {
         TABLE.iter().find(|row| row.numbers().any(|known| known == number))
     }
@@ -45,7 +45,7 @@ const EXPIRED_CARD: SimulatedOutcome = SimulatedOutcome::Declined(Decline::Expir
 const LOST_CARD: SimulatedOutcome = SimulatedOutcome::Declined(Decline::LostCard);
 const STOLEN_CARD: SimulatedOutcome = SimulatedOutcome::Declined(Decline::StolenCard);
 
-/// One row an outcome. The last two rows are numbers that the industry has published for tests.
+/// One row for each outcome. The last two rows are numbers that the industry has published for tests.
 #[rustfmt::skip]
 pub const TABLE: &[TestCards] = &[
     //                             visa             master           american_express jcb              discover                          diners_club

@@ -1,4 +1,4 @@
-//! Blobs in a bucket of whoever speaks S3.
+//! Blobs in an S3 bucket.
 
 use std::io;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const TRIES: RetryConfig = RetryConfig {
     retry_timeout: ANSWER,
 };
 
-/// A bucket, an object a blob.
+/// A bucket with one object for each blob.
 #[derive(Debug)]
 pub struct Bucket {
     store: Arc<AmazonS3>,
@@ -40,20 +40,20 @@ pub struct Bucket {
     turns: Semaphore,
 }
 
-/// Why there is no bucket, in one line for the operator.
+/// Why the bucket cannot be opened, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum BucketError {
-    /// Not an address of a bucket.
+    /// The text is not the address of a bucket.
     #[error("{0:?} is not s3://BUCKET or s3://BUCKET/PREFIX")]
     Address(String),
-    /// What else the library asks for.
+    /// An error of the S3 library.
     #[error(transparent)]
     Store(#[from] Error),
 }
 
 impl Bucket {
-    /// The bucket at `s3://BUCKET/PREFIX`. Region, credentials and endpoint are the environment's, by the names of
-    /// AWS's own tools.
+    /// Opens the bucket at `s3://BUCKET/PREFIX`. The environment gives region, credentials and endpoint, in the
+    /// variables of AWS's own tools.
     pub fn at(address: &str) -> Result<Self, BucketError> {
         let place = address.strip_prefix("s3://").ok_or_else(|| BucketError::Address(address.into()))?;
         let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
@@ -80,7 +80,7 @@ impl Bucket {
         let mut writer =
             BufWriter::with_capacity(store, self.path(name), BUCKET_PART_BYTES).with_max_concurrency(1);
         if let Err(error) = tokio::io::copy(&mut content, &mut writer).await {
-            // Of parts without an object nobody would ever hear again.
+            // Nothing would ever remove parts without an object.
             let _ = writer.abort().await;
             return Err(error);
         }
@@ -115,7 +115,7 @@ impl Blobs for Bucket {
     }
 }
 
-/// Calls with our own TLS: the library's would want a provider that the process has installed.
+/// Makes connections with our own TLS: the library's would need a provider that the process has installed.
 #[derive(Debug)]
 struct Connector;
 
@@ -126,7 +126,7 @@ impl HttpConnector for Connector {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls::config(None, None).map_err(|error| failed(error.into()))?)
             .connect_timeout(ANSWER)
-            // Of a silence: a reader on a slow line may take its time.
+            // Limits silence only: a client on a slow line may take its time.
             .read_timeout(ANSWER)
             .build()
             .map_err(|error| failed(error.into()))?;

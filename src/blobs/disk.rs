@@ -1,4 +1,4 @@
-//! Blobs in a folder.
+//! Blobs in a directory.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use tokio_util::io::ReaderStream;
 
 use super::{BlobName, Blobs, Content};
 
-/// A folder, a file a blob.
+/// A directory with one file for each blob.
 #[derive(Debug, Clone)]
 pub struct Disk {
     folder: PathBuf,
 }
 
 impl Disk {
-    /// In a folder that is there.
+    /// Uses a directory that exists.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -27,21 +27,21 @@ impl Disk {
         self.folder.join(name.to_string())
     }
 
-    /// Under this name it is written.
+    /// The path while the blob is being written.
     fn unfinished(&self, name: BlobName) -> PathBuf {
         self.folder.join(format!("{name}.part"))
     }
 
     async fn write(&self, name: BlobName, mut content: File) -> io::Result<()> {
         let unfinished = self.unfinished(name);
-        // Only its owner reads it, whatever the umask.
+        // Only the owner can read it, whatever the umask.
         let mut file =
             File::options().write(true).create(true).truncate(true).mode(0o600).open(&unfinished).await?;
         content.rewind().await?;
         tokio::io::copy(&mut content, &mut file).await?;
         file.sync_all().await?;
         fs::rename(&unfinished, self.path(name)).await?;
-        // The name, too.
+        // Flushes the name, too.
         File::open(&self.folder).await?.sync_all().await
     }
 }

@@ -1,5 +1,5 @@
-//! Blobs: the contents of uploaded files, beside the database. Knows names and bytes; what a blob is for, and when it
-//! goes, say the services.
+//! Blobs: the contents of uploaded files, outside the database. A blob has a name and bytes; the services know its
+//! purpose and its end.
 
 mod bucket;
 mod disk;
@@ -18,22 +18,22 @@ pub use bucket::{Bucket, BucketError};
 pub use disk::Disk;
 pub use upload::Upload;
 
-/// Where blobs are. What was put is there whole or not at all, and stays over a loss of power.
+/// A place for blobs. A stored blob is complete or absent, and survives a loss of power.
 pub trait Blobs: Send + Sync + 'static {
-    /// Write a blob, from the beginning of `content`.
+    /// Writes a blob, from the beginning of `content`.
     fn put(&self, name: BlobName, content: File) -> BoxFuture<'_, io::Result<()>>;
 
-    /// Read a blob; `None` is one that is not there.
+    /// Reads a blob; `None` where it does not exist.
     fn get(&self, name: BlobName) -> BoxFuture<'_, io::Result<Option<Content>>>;
 
-    /// Remove a blob, or what an interrupted [`Blobs::put`] has left of it. One that is not there is no error.
+    /// Removes a blob, or the remains of an interrupted [`Blobs::put`]. An absent blob is no error.
     fn remove(&self, name: BlobName) -> BoxFuture<'_, io::Result<()>>;
 }
 
-/// A blob, piece by piece.
+/// The chunks of a blob.
 pub type Content = BoxStream<'static, io::Result<Bytes>>;
 
-/// The name of a file's blob. Nothing in it comes from a caller.
+/// The name of a file's blob. No part of it comes from a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobName {
     account: AccountToken,
@@ -41,14 +41,14 @@ pub struct BlobName {
 }
 
 impl BlobName {
-    /// The name of an account's file.
+    /// Builds the name of an account's file.
     pub fn new(account: AccountToken, file: FileToken) -> Self {
         Self { account, file }
     }
 }
 
 impl fmt::Display for BlobName {
-    /// In letters that every file system tells apart.
+    /// Lower-case letters, which every file system tells apart.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.account.id(), self.file.id())
     }

@@ -1,4 +1,5 @@
-//! A file on its way in: in a temporary file without a name, so that nothing is left of it, however it ends.
+//! A file while it is being received, in a temporary file without a name, so that nothing is left of it, however it
+//! ends.
 
 use std::io::{self, Seek};
 use std::path::Path;
@@ -10,15 +11,15 @@ use sha2::{Digest, Sha256};
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
-/// As many bytes of the beginning as it takes to know what a file is.
+/// The bytes from which a file's type is known.
 const HEAD_BYTES: usize = 16;
 
-/// What was received of a file.
+/// A received file.
 #[derive(Debug)]
 pub struct Upload {
-    /// As its uploader calls it.
+    /// The name that the client gave.
     pub filename: String,
-    /// Bytes received, those beyond the limit included.
+    /// The bytes received, including those beyond the limit.
     pub size: u64,
     /// Its first bytes.
     pub head: Vec<u8>,
@@ -28,7 +29,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Begin to receive a file of at most `limit` bytes. What comes beyond is counted and thrown away.
+    /// Starts to receive a file of at most `limit` bytes. Further bytes are counted and discarded.
     pub async fn begin(folder: &Path, filename: String, limit: u64) -> io::Result<Self> {
         let folder = folder.to_owned();
         let file = tokio::task::spawn_blocking(move || tempfile::tempfile_in(folder)).await??;
@@ -36,7 +37,7 @@ impl Upload {
         Ok(Self { filename, size: 0, head, limit, digest, file: File::from_std(file) })
     }
 
-    /// The next bytes.
+    /// Writes the next bytes.
     pub async fn write(&mut self, bytes: &Bytes) -> io::Result<()> {
         self.size += bytes.len() as u64;
         let missing = HEAD_BYTES.saturating_sub(self.head.len()).min(bytes.len());
@@ -45,18 +46,18 @@ impl Upload {
         if self.is_too_large() { Ok(()) } else { self.file.write_all(bytes).await }
     }
 
-    /// Whether more came than may.
+    /// Whether the file exceeds the limit.
     pub fn is_too_large(&self) -> bool {
         self.size > self.limit
     }
 
-    /// What tells it apart from other uploads.
+    /// Returns the hash that tells this upload from others.
     pub fn fingerprint(&self) -> String {
         let digest = STANDARD_NO_PAD.encode(self.digest.clone().finalize());
         format!("{digest}:{}", self.filename)
     }
 
-    /// The received content, from its beginning.
+    /// Returns the received content, from its beginning.
     pub async fn content(self) -> io::Result<File> {
         let mut file = self.file;
         file.flush().await?;

@@ -1,10 +1,10 @@
-//! Who moves the money.
+//! Checks the acquirer.
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
 use crate::app::NamedAcquirer;
 
-/// See that it is named, and greet whoever is to answer over a network.
+/// Checks that an acquirer is configured, and greets a remote one.
 pub async fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Acquirer);
     let Configuration { serve, database, secrets, .. } = configuration;

@@ -1,4 +1,4 @@
-//! Clocks: leases, keys and links end by the wall clock, so it must not go back, nor differ from that of other copies.
+//! Checks clocks. Leases, keys and links end by the wall clock, so it must not go back, nor differ from other servers'.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::limits::SETTLE_AFTER;
 use crate::runtime::clock::Clock;
 use crate::store::{DatabaseKind, Inspection};
 
-/// Between two machines that are set by the network, far more than there is.
+/// Far more than the difference between two machines that are set by the network.
 const APART_MILLIS: i64 = 1000;
 const MEND: &str = "let the machine's clock be set by the network (chrony, systemd-timesyncd)";
 
-/// Look at them. `began`: what the clock showed when the check began, and for how long it had gone then.
+/// Checks the clocks. `began`: the wall clock and the elapsed time at the start of the check.
 pub fn look(
     inspection: Option<&Inspection>,
     clock: &dyn Clock,

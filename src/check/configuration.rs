@@ -1,4 +1,4 @@
-//! Variables: every one that cannot be read, not the first alone, and those that nobody reads.
+//! Checks variables: reports every one that cannot be parsed, and those that nothing reads.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -14,36 +14,36 @@ use crate::config::{
 };
 use crate::trace;
 
-/// What is configured, as far as it can be read; what cannot has its default.
+/// The configuration as far as it can be parsed; an option that cannot has its default.
 pub struct Configuration {
-    /// How to serve.
+    /// Options of `serve`.
     pub serve: ServeOptions,
-    /// Where the data is.
+    /// Options of the database.
     pub database: DatabaseOptions,
-    /// The secrets.
+    /// The configured secrets.
     pub secrets: Secrets,
 }
 
 impl Configuration {
-    /// Whether the money is real.
+    /// Whether the environment is live.
     pub fn is_live(&self) -> bool {
         self.database.environment == Environment::Live
     }
 }
 
-/// Read it. None where it contradicts itself.
+/// Reads the configuration; `None` where it contradicts itself.
 pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Option<Configuration> {
     findings.turn_to(Area::Configuration);
     let options = serve_options();
     for unknown in unknown_variables() {
         findings.warning(unknown.to_string(), unknown.mend());
     }
-    // What the environment says is put in by hand.
+    // The values of variables are passed as arguments.
     let reader = options.clone().mut_args(|option| option.env(None::<&'static str>));
     let mut arguments = vec![OsString::from("serve")];
     for option in options.get_arguments() {
         let Some(argument) = argument(option, given) else { continue };
-        // Each alone, so that one fault does not hide the others.
+        // Each option alone, so that one error does not hide the others.
         match reader.clone().try_get_matches_from([OsString::from("serve"), argument.clone()]) {
             Ok(_) => arguments.push(argument),
             Err(error) => {
@@ -74,7 +74,7 @@ pub fn read(given: &[(&'static str, OsString)], findings: &mut Findings) -> Opti
     }
 }
 
-/// What options mean together.
+/// Checks options against each other.
 fn look(configuration: &Configuration, findings: &mut Findings) {
     let Configuration { serve, database, secrets } = configuration;
     for name in app::test_only(database.environment, secrets) {
@@ -111,7 +111,7 @@ fn look(configuration: &Configuration, findings: &mut Findings) {
     }
 }
 
-/// An option as it would be written, if anybody has given it.
+/// Returns an option as a command-line argument, if it is set.
 fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString> {
     let given = given.iter().find(|(name, _)| option.get_id() == name).map(|(_, value)| value.clone());
     let value = given.or_else(|| std::env::var_os(option.get_env()?))?;
@@ -120,7 +120,7 @@ fn argument(option: &Arg, given: &[(&'static str, OsString)]) -> Option<OsString
     Some(argument)
 }
 
-/// Why a value is refused; the value itself may be a password.
+/// Returns why a value is refused, without the value, which may be a password.
 fn reason(error: &clap::Error) -> String {
     match (error.source(), error.get(ContextKind::ValidValue)) {
         (Some(reason), _) => reason.to_string(),

@@ -1,4 +1,4 @@
-//! The database: there, ours, of this release, and set up so that what it has said stays said.
+//! Checks the database: it is reachable, ours, of this release, and set up so that committed data is durable.
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
@@ -9,11 +9,11 @@ use crate::store::{
     self, ConnectError, DatabaseKind, Inspection, Integrity, Location, PostgresServer, SqliteFile, inspect,
 };
 
-/// What the tests run on.
+/// The release that the tests run on.
 const POSTGRES_RELEASE: i64 = 150_000;
 const MIB: u64 = 1024 * 1024;
 
-/// Look at it. None where it cannot be looked into.
+/// Checks the database; `None` where it cannot be inspected.
 pub async fn look(
     configuration: &Configuration,
     clock: &dyn Clock,

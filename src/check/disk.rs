@@ -1,4 +1,4 @@
-//! Folders, files and buckets: there is room, they can be written, and a flush takes no longer than it may.
+//! Checks directories, files and buckets: there is space, they are writable, and a flush is fast enough.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use crate::runtime::durable_fs;
 use crate::store::{ConnectError, Location};
 
 const MIB: u64 = 1024 * 1024;
-/// Less room than this is little.
+/// Less free space than this is a warning.
 const ROOM: u64 = 1024 * MIB;
-/// Less room than this is none: uploads, the database's log and the system's own need it.
+/// Less free space than this is an error: uploads, the database's log and the system's own need it.
 const NO_ROOM: u64 = 100 * MIB;
 /// A payment waits for two flushes.
 const SLOW_FLUSH: Duration = Duration::from_millis(50);
 const FLUSHES: usize = 5;
-/// What a small commit writes.
+/// The size of a small commit.
 const PAGE: [u8; 4096] = [0x5a; 4096];
 
-/// Look at them.
+/// Checks the storage.
 pub async fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Disk);
     for folder in folders(configuration) {
@@ -35,7 +35,7 @@ pub async fn look(configuration: &Configuration, findings: &mut Findings) {
     }
 }
 
-/// The data directory, and where SQLite's file is if it lies elsewhere.
+/// Returns the data directory, and the directory of SQLite's file if it is another one.
 pub(super) fn folders(configuration: &Configuration) -> Vec<PathBuf> {
     let data_dir = configuration.database.data_dir.clone();
     let mut folders = vec![data_dir];
@@ -58,7 +58,7 @@ fn look_at_folder(folder: &Path, findings: &mut Findings) {
         let error = ConnectError::from(error);
         return findings.wrong(error.to_string(), error.mend());
     }
-    // One that is not there yet is made in the last one above it that is.
+    // A missing directory is created in its closest existing ancestor.
     let there = folder.ancestors().map(or_here).find(|above| above.is_dir()).unwrap_or(Path::new("."));
     let flush = match flush(there) {
         Ok(flush) => flush,
@@ -102,7 +102,7 @@ fn room(folder: &Path, findings: &mut Findings) {
     }
 }
 
-/// How long a flush takes: the middle one of some, to a file without a name that is gone afterwards.
+/// Returns the median time of some flushes of an unnamed file, which is gone afterwards.
 fn flush(folder: &Path) -> io::Result<Duration> {
     let mut file = tempfile::tempfile_in(folder)?;
     let mut took = Vec::with_capacity(FLUSHES);
@@ -116,7 +116,7 @@ fn flush(folder: &Path) -> io::Result<Duration> {
     Ok(took[FLUSHES / 2])
 }
 
-/// It is asked for a blob that was never there.
+/// Checks the bucket by reading a blob that never existed.
 async fn look_at_bucket(address: &str, findings: &mut Findings) {
     let said = |error: BucketError| format!("CARD_PAYMENTS_BLOBS: {error}");
     let mend = "see that AWS_REGION, AWS_ENDPOINT and the credentials are those of the bucket, and that they let objects be \

@@ -1,8 +1,8 @@
-//! What was found.
+//! The findings of a check.
 
 use serde::{Serialize, Serializer};
 
-/// Where something was looked at.
+/// The subject of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Area {
     /// Variables.
@@ -12,44 +12,44 @@ pub enum Area {
     Database,
     /// The vault's key, and files of secrets.
     Keys,
-    /// Whom this server believes.
+    /// Trusted certificates.
     Roots,
     /// Clocks.
     Clock,
-    /// Folders, files and buckets.
+    /// Directories, files and buckets.
     Disk,
-    /// Where it listens.
+    /// The addresses on which the server listens.
     Ports,
-    /// Who moves the money.
+    /// The acquirer.
     Acquirer,
 }
 
-/// How it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// A server runs like this, and somebody should know.
+    /// A server runs like this, and the operator should know.
     Warning,
     /// A server does not start like this, or must not run.
     Wrong,
 }
 
-/// One thing.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How it is.
+    /// The severity.
     pub level: Level,
-    /// Where.
+    /// The subject.
     pub area: Area,
-    /// What was found. Nothing secret.
+    /// The text. Holds nothing secret.
     pub said: String,
-    /// How to mend it.
+    /// How to fix it.
     pub mend: Option<String>,
 }
 
 impl Area {
-    /// As people call it.
+    /// The displayed name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
@@ -65,7 +65,7 @@ impl Area {
 }
 
 impl Level {
-    /// As people call it.
+    /// The displayed name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -87,7 +87,7 @@ impl Serialize for Level {
     }
 }
 
-/// What was found so far, and where is being looked.
+/// The findings so far, and the current area.
 #[derive(Debug, Default)]
 pub struct Findings {
     area: Area,
@@ -95,27 +95,27 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// From now on this is looked at.
+    /// Sets the area of further findings.
     pub fn turn_to(&mut self, area: Area) {
         self.area = area;
     }
 
-    /// As it should be.
+    /// Records that there is no problem.
     pub fn ok(&mut self, said: impl Into<String>) {
         self.add(Level::Ok, said.into(), None);
     }
 
-    /// Somebody should know.
+    /// Records a warning.
     pub fn warning(&mut self, said: impl Into<String>, mend: impl Into<String>) {
         self.add(Level::Warning, said.into(), Some(mend.into()));
     }
 
-    /// It must not be like this.
+    /// Records an error.
     pub fn wrong(&mut self, said: impl Into<String>, mend: impl Into<String>) {
         self.add(Level::Wrong, said.into(), Some(mend.into()));
     }
 
-    /// Somebody should know, and in live it must not be like this.
+    /// Records a warning, which in live is an error.
     pub fn wrong_in_live(&mut self, live: bool, said: impl Into<String>, mend: impl Into<String>) {
         self.add(if live { Level::Wrong } else { Level::Warning }, said.into(), Some(mend.into()));
     }
@@ -124,12 +124,12 @@ impl Findings {
         self.found.push(Finding { level, area: self.area, said, mend });
     }
 
-    /// Whether nothing was found where it looks now.
+    /// Whether the current area has no finding.
     pub fn is_silent(&self) -> bool {
         self.found.iter().all(|finding| finding.area != self.area)
     }
 
-    /// All of it.
+    /// Returns all findings.
     pub fn all(self) -> Vec<Finding> {
         self.found
     }

@@ -1,4 +1,5 @@
-//! The vault's key: there, right for this database, and read by nobody else; and the files of other secrets.
+//! Checks the vault's key: it exists, fits this database, and nobody else can read it. Checks the files of other
+//! secrets, too.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::services::data_keys;
 use crate::store::{Inspection, InstallationInfo};
 use crate::vault::OperatorKeys;
 
-/// Look at them.
+/// Checks the keys.
 pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Keys);
     for file in files(configuration) {
@@ -33,7 +34,7 @@ pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, find
     }
 }
 
-/// Tell of a data key that nears its end.
+/// Reports a data key that nears its end.
 fn worn(seals: u64, findings: &mut Findings) {
     let said = format!("the data key has sealed {seals} times, of {SEALS_MAX} at most");
     let mend = "card-payments vault rotate, while servers run: the next data key begins at 0";
@@ -44,11 +45,11 @@ fn worn(seals: u64, findings: &mut Findings) {
     }
 }
 
-/// Files of secrets that are there.
+/// Returns the secret files that exist.
 fn files(configuration: &Configuration) -> Vec<PathBuf> {
     let named = Secrets::VARIABLES.iter().filter_map(|name| std::env::var_os(format!("{name}_FILE")));
     let own = app::vault_key_path(&configuration.database.data_dir);
-    // What systemd hands over shows as the group's, by an access list that lets in nobody but the unit's user.
+    // A file from systemd shows as readable by the group, because of an access list that admits only the unit's user.
     let handed = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
     let is_handed = |file: &Path| handed.as_ref().is_some_and(|handed| file.starts_with(handed));
     let files = named.map(PathBuf::from).chain([own]);
@@ -67,7 +68,7 @@ fn permissions(file: &Path, findings: &mut Findings) {
     }
 }
 
-/// The operator's keys, if there are any yet.
+/// Returns the operator's keys, if they exist yet.
 fn operator_keys(
     configuration: &Configuration,
     found: Option<&InstallationInfo>,
@@ -76,7 +77,7 @@ fn operator_keys(
     const MEND: &str = "write it as id:base64 of 32 bytes; openssl rand -base64 32 makes them";
     let text = match &configuration.secrets.vault_key {
         Some(text) => text.clone(),
-        // It may be there and unreadable, which is told already.
+        // The file may exist and be unreadable, which is reported already.
         None if configuration.is_live() => {
             findings.wrong(StartError::Required("CARD_PAYMENTS_VAULT_KEY").to_string(), MEND);
             return None;

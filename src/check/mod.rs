@@ -1,6 +1,6 @@
-//! `card-payments check`: what an operator has configured, and the machine and the database that it meets, looked at as a
-//! server would look at them. Each part says what it has found, what is wrong with it, and how to mend it. Nothing is
-//! changed: no folder, key or schema is made, and beside a running server nobody is disturbed.
+//! `card-payments check`: checks the operator's configuration, the machine and the database as a server would use them.
+//! Each part reports its findings, errors, and how to fix them. A check changes nothing: it creates no directory, key
+//! or schema, and disturbs no running server.
 
 mod acquirer;
 mod clocks;
@@ -19,7 +19,7 @@ use self::findings::Findings;
 pub use self::findings::{Area, Finding, Level};
 use crate::runtime::clock::{Clock, SystemClock};
 
-/// Look at everything. `given` stands for variables of the environment, by the names that their options have
+/// Runs every check. `given` stands for variables of the environment, by the names that their options have
 /// (`database_url`).
 pub async fn check(given: &[(&'static str, OsString)]) -> Vec<Finding> {
     let clock = SystemClock;

@@ -1,4 +1,5 @@
-//! Who else may use the data directory and what is in it. An operator may share it on purpose, so it is told and left as it is.
+//! Checks who else can use the data directory and its content. An operator may share it on purpose, so the check
+//! reports it and changes nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,17 +10,17 @@ use super::disk::folders;
 use super::findings::{Area, Findings};
 use crate::store::Location;
 
-/// What permissions give to others than the owner.
+/// The permission bits of everybody but the owner.
 pub const OTHERS: u32 = 0o077;
 
-/// Look at them. The vault's key is looked at with the keys.
+/// Checks the permissions. The checks of keys cover the vault's key.
 pub fn look(configuration: &Configuration, findings: &mut Findings) {
     findings.turn_to(Area::Disk);
     let data = &configuration.database.data_dir;
     let files = data.join("files");
     let ours: Vec<_> = [files.clone()].into_iter().chain(of_the_database(configuration)).collect();
     if !ours.iter().any(|path| path.exists()) {
-        // A folder that holds nothing of ours yet is somebody else's business.
+        // A directory without our files belongs to somebody else.
         return;
     }
     let mut wide = 0;
@@ -48,7 +49,7 @@ pub fn look(configuration: &Configuration, findings: &mut Findings) {
     }
 }
 
-/// SQLite's file, its log, the log's index and the lock.
+/// Returns SQLite's file, its log, the log's index and the lock.
 fn of_the_database(configuration: &Configuration) -> Vec<PathBuf> {
     let Ok(Location::Sqlite { path }) = configuration.database.url().parse() else { return Vec::new() };
     let beside = ["", "-wal", "-shm", ".lock"].map(|end| {

@@ -1,4 +1,4 @@
-//! Where it listens: free, or a server has it already: this installation's, another's, or another program.
+//! Checks the ports: each is free, or in use by a server of this installation, by another one's, or by another program.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -10,15 +10,15 @@ use crate::http::INSTALLATION;
 use crate::services::installation;
 use crate::store::{DatabaseKind, Inspection};
 
-/// Longer than a server that is well takes to say so.
+/// Longer than a healthy server takes to answer.
 const ANSWER: Duration = Duration::from_secs(5);
-/// More than it says.
+/// More than the server's answer.
 const ANSWER_BYTES: usize = 4096;
 const REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-/// What it answers.
+/// The end of the answer.
 const WELL: &str = "\r\n\r\nok\n";
 
-/// Look at them.
+/// Checks the ports.
 pub fn look(configuration: &Configuration, inspection: Option<&Inspection>, findings: &mut Findings) {
     findings.turn_to(Area::Ports);
     let (listen, admin) = (configuration.serve.listen, configuration.serve.admin_listen);
@@ -69,7 +69,7 @@ fn look_at(name: &str, address: SocketAddr, inspection: Option<&Inspection>, fin
     }
 }
 
-/// Whether a server runs on the database. Of PostgreSQL nobody knows.
+/// Whether a server runs on the database. Unknown for PostgreSQL.
 fn is_served(inspection: &Inspection) -> bool {
     match &inspection.kind {
         DatabaseKind::Sqlite(file) => file.served,
@@ -77,21 +77,21 @@ fn is_served(inspection: &Inspection) -> bool {
     }
 }
 
-/// Who listens there.
+/// The owner of a listening port.
 #[derive(Debug, PartialEq, Eq)]
 enum Whose {
-    /// A server of this program that is well, and the name of its installation.
+    /// A healthy server of this program, and the name of its installation.
     Servers(String),
-    /// Somebody who says something else.
+    /// A program with another answer.
     Strangers,
-    /// Somebody who says nothing.
+    /// A program without an answer.
     Unknown,
 }
 
-/// Ask whoever listens, for no longer than this in all.
+/// Asks the owner of a port, for at most `patience` in all.
 fn whose(address: SocketAddr, patience: Duration) -> Whose {
     let mut heard = Vec::new();
-    // What was heard counts, however it ended.
+    // The bytes that were read count, however it ended.
     let _ = ask(address, Instant::now() + patience, &mut heard);
     if heard.is_empty() {
         return Whose::Unknown;
@@ -103,7 +103,7 @@ fn whose(address: SocketAddr, patience: Duration) -> Whose {
         .map_or(Whose::Strangers, Whose::Servers)
 }
 
-/// Which installation says so in its headers.
+/// Returns the installation that the headers name.
 fn named_installation(head: &str) -> Option<String> {
     let mut headers = head.lines().filter_map(|line| line.split_once(':'));
     headers
@@ -125,7 +125,7 @@ fn ask(address: SocketAddr, deadline: Instant, heard: &mut Vec<u8>) -> io::Resul
     let mut stream = TcpStream::connect_timeout(&(here, address.port()).into(), left()?)?;
     stream.set_write_timeout(Some(left()?))?;
     stream.write_all(REQUEST)?;
-    // Of a stranger's no more than ours would be.
+    // Reads no more of another program's answer than ours would have.
     let mut piece = [0; 1024];
     while heard.len() < ANSWER_BYTES {
         stream.set_read_timeout(Some(left()?))?;
@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    /// Who listens where a caller is treated like this.
+    /// Asks a server whose treatment of a client is `how`.
     fn treated(how: fn(&mut TcpStream) -> io::Result<()>) -> Whose {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -153,7 +153,7 @@ mod tests {
             how(&mut caller)
         });
         let whose = whose(address, Duration::from_millis(500));
-        // It ends when the caller has gone, which may be told as a fault.
+        // It ends when the client has gone, possibly with an error.
         let _ = treating.join().unwrap();
         whose
     }

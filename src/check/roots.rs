@@ -1,4 +1,4 @@
-//! Whom this server believes: certificates of TLS, and wallets' providers.
+//! Checks trusted certificates: those of TLS, and those of the wallets' providers.
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
@@ -8,7 +8,7 @@ use crate::outbound::platform;
 use crate::runtime::clock::Clock;
 use crate::services::wallets::Wallets;
 
-/// Look at them.
+/// Checks the certificates.
 pub fn look(configuration: &Configuration, clock: &dyn Clock, findings: &mut Findings) {
     findings.turn_to(Area::Roots);
     let (roots, faults) = platform();
@@ -21,7 +21,7 @@ pub fn look(configuration: &Configuration, clock: &dyn Clock, findings: &mut Fin
     wallets(configuration, clock, findings);
 }
 
-/// Each of the three things that an operator tells about wallets by itself, so that one fault does not hide the others.
+/// Checks each of the three settings of wallets alone, so that one error does not hide the others.
 fn wallets(configuration: &Configuration, clock: &dyn Clock, findings: &mut Findings) {
     let Configuration { serve, secrets, .. } = configuration;
     let nothing = Secrets::default();

@@ -9,8 +9,8 @@ use crate::runtime::random::random;
 
 const NONCE_BYTES: usize = 12;
 
-/// A random nonce is safe for four billion messages a key. Those of each data key are counted, and an operator is told in time
-/// to `vault rotate`, which brings the next one (`limits::SEALS_MAX`).
+/// Encrypts under a random nonce, which is safe for four billion messages a key. Seals of each data key are counted,
+/// and the operator is warned in time to run `vault rotate`, which makes the next key (`limits::SEALS_MAX`).
 pub(super) fn seal(key: &Key, context: &[u8], plain: &[u8]) -> Vec<u8> {
     let nonce = random::<NONCE_BYTES>();
     let ciphertext = cipher(key)
@@ -27,7 +27,7 @@ pub(super) fn open(key: &Key, context: &[u8], bytes: &[u8]) -> Result<Zeroizing<
         .map_err(|_| VaultError::NotAuthentic)
 }
 
-/// Made for each message: its key schedule costs less than a microsecond and is wiped at once.
+/// Built for each message: the key schedule costs less than a microsecond and is wiped at once.
 fn cipher(key: &Key) -> Aes256Gcm {
     Aes256Gcm::new(key.bytes().into())
 }

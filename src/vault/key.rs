@@ -6,12 +6,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::runtime::random::random;
 
-/// 256 bits that wipe themselves and print nothing.
+/// 256 bits that are wiped when dropped and never printed.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// A new key.
+    /// Generates a key.
     pub fn random() -> Self {
         Self(random())
     }

@@ -1,11 +1,11 @@
-//! The vault: what it locks up can be read with the operator's key only.
+//! The vault encrypts data that only the operator's key can open.
 //!
-//! Three layers, so that keys can change without touching what they protect at once:
-//! the operator's key (configuration, [`OperatorKeys`]) wraps data keys and hash keys (a table);
-//! a data key seals card numbers and the like ([`DataKeys::seal`]), and the row keeps its id;
-//! a hash key, one a purpose, finds again what must not be readable ([`Vault::keyed_hash`]).
+//! Three layers, so that keys can change without rewriting all protected data at once:
+//!   the operator's key (configuration, [`OperatorKeys`]) wraps data keys and hash keys (a table);
+//!   a data key seals card numbers and the like ([`DataKeys::seal`]), and the row keeps its id;
+//!   a hash key, one for each purpose, finds data that must not be readable ([`Vault::keyed_hash`]).
 //!
-//! Pure cryptography: reading and writing the table is the caller's.
+//! Pure cryptography: the caller reads and writes the table.
 
 mod cipher;
 mod key;
@@ -24,28 +24,28 @@ pub use self::key::Key;
 pub use self::operator_keys::{OperatorKeys, OperatorKeysError, Wrapped};
 pub use self::seals::Seals;
 
-/// Why something sealed stays closed.
+/// Why sealed bytes cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaultError {
-    /// The data key is not among those of the table.
+    /// The table does not hold the data key.
     #[error("the vault has no data key {0}")]
     UnknownDataKey(Uuid),
-    /// The operator's key is not among those of the configuration.
+    /// The configuration does not hold the operator's key.
     #[error("the vault has no operator key with the id {0:?}")]
     UnknownOperatorKey(String),
-    /// Another key, another context, or bytes that somebody changed: the cipher cannot tell which.
+    /// Another key, another context, or changed bytes: the cipher cannot tell which.
     #[error("the bytes were not sealed by this key in this context")]
     NotAuthentic,
 }
 
-/// What a keyed hash finds again. Each purpose has a key of its own, so equal texts of two purposes differ.
+/// The purpose of a keyed hash. Each purpose has its own key, so equal texts of two purposes differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// An account by its secret or publishable key.
+    /// Finds an account by its secret or publishable key.
     ApiKey,
-    /// Equality of requests and of card numbers.
+    /// Compares requests, and card numbers.
     Fingerprint,
-    /// Signatures and secrets in the addresses of pages and downloads.
+    /// Signs addresses of pages and downloads, and makes their secrets.
     Link,
 }
 
@@ -53,7 +53,7 @@ impl Purpose {
     /// Every purpose that needs a key.
     pub const ALL: [Self; 3] = [Self::ApiKey, Self::Fingerprint, Self::Link];
 
-    /// The name of its key in the table of keys.
+    /// The name of the purpose's key in the table of keys.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ApiKey => "api_key",
@@ -63,14 +63,14 @@ impl Purpose {
     }
 }
 
-/// One key a purpose. They are never changed, only wrapped anew: a new key would find nothing.
+/// One key for each purpose. They are never replaced, only wrapped again: a new key would find nothing.
 #[derive(Debug)]
 pub struct HashKeys {
-    /// [`Purpose::ApiKey`].
+    /// The key of [`Purpose::ApiKey`].
     pub api_key: Key,
-    /// [`Purpose::Fingerprint`].
+    /// The key of [`Purpose::Fingerprint`].
     pub fingerprint: Key,
-    /// [`Purpose::Link`].
+    /// The key of [`Purpose::Link`].
     pub link: Key,
 }
 
@@ -84,7 +84,7 @@ impl HashKeys {
     }
 }
 
-/// Sealed bytes and the data key that opens them.
+/// Sealed bytes and the id of their data key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedBytes {
     /// The data key's id.
@@ -93,7 +93,7 @@ pub struct SealedBytes {
     pub bytes: Vec<u8>,
 }
 
-/// Data keys at one moment: one seals, all of them open.
+/// A set of data keys: one seals, all of them open.
 #[derive(Debug)]
 pub struct DataKeys {
     current: Uuid,
@@ -102,37 +102,37 @@ pub struct DataKeys {
 }
 
 impl DataKeys {
-    /// `current` seals; it and the `older` ones open.
+    /// Creates the set: `current` seals; it and the `older` ones open.
     pub fn new(current: (Uuid, Key), older: impl IntoIterator<Item = (Uuid, Key)>) -> Self {
         let id = current.0;
         Self { current: id, keys: older.into_iter().chain([current]).collect(), seals: Arc::default() }
     }
 
-    /// These, in the place of others whose seals are counted on.
+    /// Takes over the counts of the set that this one replaces.
     #[must_use]
     pub fn after(self, former: &Self) -> Self {
         Self { seals: Arc::clone(&former.seals), ..self }
     }
 
-    /// How often they have sealed, as far as that is not written down.
+    /// The seals of these keys that are not stored yet.
     pub fn seals(&self) -> &Seals {
         &self.seals
     }
 
-    /// The data key that seals; rows of any other one wait to be encrypted anew.
+    /// The data key that seals. Rows of other keys wait to be encrypted again.
     pub const fn current(&self) -> Uuid {
         self.current
     }
 
-    /// Seals under the current data key. `context` says what it is and whose: opening needs the same one,
-    /// so sealed bytes that were copied into another row stay closed.
+    /// Seals under the current data key. `context` says what the bytes are and whose: opening needs the same one, so
+    /// sealed bytes that were copied into another row stay closed.
     pub fn seal(&self, context: &[u8], plain: &[u8]) -> SealedBytes {
         let bytes = cipher::seal(&self.keys[&self.current], context, plain);
         self.seals.add(self.current, 1);
         SealedBytes { key: self.current, bytes }
     }
 
-    /// Opens what [`Self::seal`] made of the same context.
+    /// Opens bytes that [`Self::seal`] sealed in the same context.
     pub fn open(&self, context: &[u8], key: Uuid, bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
         let key = self.keys.get(&key).ok_or(VaultError::UnknownDataKey(key))?;
         cipher::open(key, context, bytes)
@@ -147,22 +147,23 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// One with these keys.
+    /// Creates a vault with these keys.
     pub fn new(data_keys: DataKeys, hash_keys: HashKeys) -> Self {
         Self { data_keys: RwLock::new(Arc::new(data_keys)), hash_keys }
     }
 
-    /// The data keys as they are now: what one row seals with, for a rotation may come between two of its columns.
+    /// Returns the current set of data keys. A row seals all its columns with one set, for a rotation may come between
+    /// two.
     pub fn data_keys(&self) -> Arc<DataKeys> {
         Arc::clone(&self.data_keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// From now on these.
+    /// Replaces the data keys.
     pub fn replace(&self, data_keys: impl Into<Arc<DataKeys>>) {
         *self.data_keys.write().unwrap_or_else(PoisonError::into_inner) = data_keys.into();
     }
 
-    /// [`DataKeys::seal`], by the data keys as they are now.
+    /// Seals with the current set: [`DataKeys::seal`].
     pub fn seal(&self, context: &[u8], plain: &[u8]) -> SealedBytes {
         self.data_keys().seal(context, plain)
     }
@@ -255,7 +256,7 @@ mod tests {
         vault.replace(
             DataKeys::new((id(2), Key::from([8; 32])), [(id(1), Key::from([7; 32]))]).after(&former),
         );
-        // By whoever had the former keys in hand.
+        // A caller that still holds the former keys.
         former.seal(CARD, NUMBER);
         let sealed = vault.seal(CARD, NUMBER);
         assert_eq!(opened(&vault, CARD, &sealed), Ok(NUMBER.to_vec()));

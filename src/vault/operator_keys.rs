@@ -1,4 +1,4 @@
-//! The operator's keys: the only ones outside the database, and all they do is wrap.
+//! The operator's keys: the only keys outside the database. They only wrap other keys.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::sensitive::secret::Secret;
 
 const ID_CHARACTERS_MAX: usize = 32;
 
-/// `id:base64[,id:base64...]`: the first wraps, the others only open what they once wrapped.
+/// `id:base64[,id:base64...]`: the first key wraps; the others only open keys that they wrapped before.
 #[derive(Clone)]
 pub struct OperatorKeys {
     wrapping: OperatorKey,
@@ -25,7 +25,7 @@ struct OperatorKey {
     key: Key,
 }
 
-/// A wrapped data key or hash key, and the operator's key that opens it.
+/// A wrapped data key or hash key, and the id of the operator's key that opens it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrapped {
     /// The operator key's id.
@@ -34,10 +34,10 @@ pub struct Wrapped {
     pub bytes: Vec<u8>,
 }
 
-/// What is wrong with the text of operator keys. It names positions and ids, never a key.
+/// Why a text does not hold operator keys. Names positions and ids, never a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperatorKeysError {
-    /// Without a good id the text may be the key itself, so only its position is told.
+    /// Without a valid id the text may be the key itself, so the error names only its position.
     #[error(
         "vault key {position} is not id:base64 with an id of at most {ID_CHARACTERS_MAX} letters, digits, - and _"
     )]
@@ -45,13 +45,13 @@ pub enum OperatorKeysError {
         /// Counted from 1.
         position: usize,
     },
-    /// Not base64 of 32 bytes.
+    /// The key is not base64 of 32 bytes.
     #[error("vault key {id:?} is not the base64 of 32 bytes")]
     NotAKey {
-        /// Whose key it is.
+        /// The key's id.
         id: String,
     },
-    /// One id, two keys.
+    /// Two keys have one id.
     #[error("vault key id {id:?} is given twice")]
     IdTwice {
         /// The repeated id.
@@ -60,31 +60,31 @@ pub enum OperatorKeysError {
 }
 
 impl OperatorKeys {
-    /// One new key.
+    /// Generates one key.
     pub fn generate(id: &str) -> Self {
         debug_assert!(is_id(id), "a generated key parses again");
         Self { wrapping: OperatorKey { id: id.to_owned(), key: Key::random() }, former: Vec::new() }
     }
 
-    /// The text that parses into these keys again, for a key file.
+    /// Returns the text that parses into these keys, for a key file.
     pub fn to_text(&self) -> Secret {
         let texts: Vec<_> = self.all().map(OperatorKey::to_text).collect();
         let texts: Vec<_> = texts.iter().map(|text| text.as_str()).collect();
         texts.join(",").into()
     }
 
-    /// The id of the key that wraps now; what another one wrapped waits to be wrapped anew.
+    /// The id of the key that wraps. Keys that another one wrapped wait to be wrapped again.
     pub fn wrapping_id(&self) -> &str {
         &self.wrapping.id
     }
 
-    /// Wraps under the first key. `context` says which key it is, so that no two wrapped keys can be swapped.
+    /// Wraps under the first key. `context` names the wrapped key, so that no two wrapped keys can be swapped.
     pub fn wrap(&self, context: &[u8], key: &Key) -> Wrapped {
         let OperatorKey { id, key: wrapping } = &self.wrapping;
         Wrapped { by: id.clone(), bytes: cipher::seal(wrapping, context, key.bytes()) }
     }
 
-    /// Opens what any of these keys wrapped in the same context.
+    /// Opens a key that any of these keys wrapped in the same context.
     pub fn unwrap(&self, context: &[u8], wrapped: &Wrapped) -> Result<Key, VaultError> {
         let by = self
             .all()
@@ -119,7 +119,7 @@ impl OperatorKey {
     }
 }
 
-/// Shorter than a key's 43 characters: a key put where the id belongs is no id and is not told in an error.
+/// Shorter than a key's 43 characters: a key in the place of the id is no id, so no error prints it.
 fn is_id(text: &str) -> bool {
     (1..=ID_CHARACTERS_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
@@ -142,7 +142,7 @@ impl FromStr for OperatorKeys {
     }
 }
 
-/// Ids only.
+/// Prints ids only.
 impl fmt::Debug for OperatorKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.all().map(|key| &key.id)).finish()

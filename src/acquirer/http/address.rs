@@ -1,26 +1,26 @@
-//! Where an acquirer is.
+//! The address of an acquirer.
 
 use url::{Host, Url};
 
 use crate::config::Environment;
 
-/// The address below which an acquirer's operations are, without a slash at its end.
+/// The base URL of an acquirer's operations, without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(Url);
 
-/// No address of an acquirer.
+/// Why a text is not the address of an acquirer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongAddress {
-    /// Not what one looks like.
+    /// The text does not have the form of an address.
     #[error("must be https://HOST, with a port and a path where there are some, and nothing else")]
     Shape,
-    /// Card numbers would go over the network in the clear.
+    /// Plain HTTP would send card numbers in the clear.
     #[error("must be an https address: in live only an acquirer of this machine's own is asked over http")]
     Clear,
 }
 
 impl Address {
-    /// `https://host[:port][/path]`; `http://` in test, and to this machine itself.
+    /// Parses `https://host[:port][/path]`. Plain `http://` is allowed in test, and to this machine itself.
     pub fn parse(text: &str, environment: Environment) -> Result<Self, WrongAddress> {
         let mut url = Url::parse(text).map_err(|_| WrongAddress::Shape)?;
         let plain = url.username().is_empty()
@@ -41,14 +41,14 @@ impl Address {
         Ok(Self(url))
     }
 
-    /// Where an operation is.
+    /// Returns the URL of an operation.
     pub fn of(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         url.set_path(&format!("{}{path}", self.0.path().trim_end_matches('/')));
         url
     }
 
-    /// The host, by which an acquirer is called that has not said its name.
+    /// The host, which names the acquirer until it has told its own name.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }

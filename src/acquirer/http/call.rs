@@ -1,30 +1,30 @@
-//! What is asked over the protocol.
+//! The operations of the protocol.
 
 /// One operation of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Who are you?
+    /// Returns the acquirer's name.
     Greet,
-    /// What card is this?
+    /// Looks a card up.
     Card,
-    /// What are currencies worth?
+    /// Lists the exchange rates.
     Rates,
-    /// Reserve or take money.
+    /// Reserves money, or takes it at once.
     Authorise,
-    /// Take what was reserved.
+    /// Takes reserved money.
     Capture,
-    /// Release it.
+    /// Releases reserved money.
     Void,
-    /// Give back what was taken.
+    /// Gives taken money back.
     Refund,
-    /// Undo and close a key.
+    /// Undoes a call and closes its key.
     Reverse,
-    /// Tell what became of a key; one under which nothing was done is closed.
+    /// Returns the outcome of a key. A key under which nothing was done is closed.
     Settle,
 }
 
 impl Call {
-    /// Below the acquirer's address, and as signatures name it.
+    /// The path below the acquirer's address, which signatures cover.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Greet => "/",
@@ -39,7 +39,7 @@ impl Call {
         }
     }
 
-    /// How it is asked.
+    /// The HTTP method.
     pub const fn method(self) -> http::Method {
         match self {
             Self::Greet | Self::Rates => http::Method::GET,

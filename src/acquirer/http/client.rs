@@ -1,4 +1,4 @@
-//! The acquirer elsewhere, as one of ours.
+//! The client of a remote acquirer, as an [`Acquirer`].
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -35,11 +35,11 @@ use crate::runtime::random::random;
 use crate::runtime::request_context::{Wait, waiting};
 use crate::sensitive::card_number::CardNumber;
 
-/// An acquirer at the other end of a line. What its cards and rates are is remembered for a while; of a card's number a keyed
-/// hash is kept, under a key that no other process has.
+/// A remote acquirer. Cards and rates are cached for a while; a card number is cached only as a keyed hash, under a key
+/// that no other process has.
 pub struct HttpAcquirer {
     line: SignedClient,
-    /// Said when it was first heard of.
+    /// Set by the first greeting.
     name: OnceLock<String>,
     rates: Cache<(), Arc<BTreeMap<Currency, Rate>>>,
     cards: Cache<[u8; 32], Option<CardInfo>>,
@@ -47,7 +47,7 @@ pub struct HttpAcquirer {
 }
 
 impl HttpAcquirer {
-    /// The one at an address. Nobody is asked yet. Requests are signed at the time of `clock`.
+    /// Creates a client without connecting. Requests are signed with the time of `clock`.
     pub fn new(address: Address, secrets: Secrets, environment: Environment, clock: Arc<dyn Clock>) -> Self {
         Self {
             line: SignedClient::to(address, secrets, environment, clock),
@@ -58,7 +58,7 @@ impl HttpAcquirer {
         }
     }
 
-    /// Hear of it, once: it is there, and each of its answers says that we know each other and speak of the same money.
+    /// Greets the acquirer, once. Its answer proves that both sides share a secret and an environment.
     pub async fn greet(&self) -> Result<(), AcquirerClientError> {
         if self.name.get().is_some() {
             return Ok(());
@@ -70,19 +70,19 @@ impl HttpAcquirer {
             return Err(AcquirerClientError::Nonsense);
         }
         tracing::info!(name, address = %self.line.address(), "the acquirer is known");
-        // Another request may have heard of it as well.
+        // Another request may have greeted it, too.
         let _ = self.name.set(name);
         Ok(())
     }
 
-    /// Test cards and a tester's orders.
+    /// Whether to send test cards and forced outcomes.
     fn is_sandbox(&self) -> bool {
         self.line.environment() == Environment::Test
     }
 
     async fn ask<A: DeserializeOwned>(&self, call: Call, key: &CallKey, body: Bytes) -> Result<A, Failure> {
         self.line.ask(call, key.as_str(), body).await.map_err(|silence| match silence {
-            // It was not sent, or not looked at, so nothing was done.
+            // The acquirer did not receive the request or did not process it, so nothing was done.
             AcquirerClientError::Unreached(_) | AcquirerClientError::Refused(_) => Failure::GatewayError,
             AcquirerClientError::Broken(_)
             | AcquirerClientError::OutOfOrder(_)
@@ -97,7 +97,7 @@ impl HttpAcquirer {
     }
 
     async fn follow<A: DeserializeOwned>(&self, call: Call, follow: FollowUpCall) -> Result<A, Failure> {
-        // A reference that no acquirer of this kind gave names nothing there, so nothing can happen.
+        // No acquirer of this kind issued this reference, so nothing can happen.
         let said = FollowUp::of(&follow, self.is_sandbox()).ok_or(Failure::GatewayError)?;
         self.ask::<Answer<A>>(call, &follow.key, spelled(&said)).await?.outcome()
     }
@@ -131,7 +131,7 @@ impl HttpAcquirer {
     }
 }
 
-/// Signed, in the protocol's form, and impossible.
+/// Logs a signed and well-formed answer that is impossible.
 fn nonsense(call: Call) -> NoAnswer {
     tracing::warn!(path = call.path(), why = %AcquirerClientError::Nonsense, "the acquirer gave no answer");
     NoAnswer
@@ -145,7 +145,7 @@ where
     Cache::builder().max_capacity(entries).time_to_live(lifetime).build()
 }
 
-/// What is remembered under a key; else what is found out now, by one of many who want to know it at once.
+/// Returns the cached value of a key. Otherwise one of the waiting callers looks it up for all.
 async fn known<K, V>(
     cache: &Cache<K, V>,
     key: K,

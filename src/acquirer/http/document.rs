@@ -1,4 +1,4 @@
-//! The OpenAPI document of the protocol: what the annotations say, with what holds for all operations.
+//! The OpenAPI document of the protocol: the annotations, and additions that hold for all operations.
 
 use serde_json::{Map, Value, json};
 use utoipa::PartialSchema as _;
@@ -6,12 +6,12 @@ use utoipa::PartialSchema as _;
 use super::serve::operations;
 use super::wire::Refused;
 
-/// As it is committed: docs/acquirer/openapi.yaml.
+/// Returns the text of docs/acquirer/openapi.yaml.
 pub fn yaml() -> String {
     yaml_serde::to_string(&document()).expect("YAML can say all that JSON can")
 }
 
-/// The document.
+/// Returns the document as JSON.
 pub fn document() -> Value {
     let (_, described) = operations().split_for_parts();
     // A pass over JSON: one shape instead of utoipa's many.
@@ -20,7 +20,7 @@ pub fn document() -> Value {
         "title": "Acquirer",
         "version": "1",
         "description": include_str!("document.md"),
-        // Whoever runs it: the document is of no one acquirer.
+        // Generic: the document belongs to no single acquirer.
         "contact": { "name": "The operator of this acquirer" },
         "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
     });
@@ -53,7 +53,7 @@ pub fn document() -> Value {
     for operation in paths.filter_map(Value::as_object_mut).flat_map(Map::values_mut) {
         finish(operation);
     }
-    // What is spelled out inside of the answers has no other user.
+    // Schemas that are inlined into the answers have no other user.
     let text = document.to_string();
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         schemas.retain(|name, _| text.contains(&format!("\"#/components/schemas/{name}\"")));
@@ -66,7 +66,7 @@ fn header(name: &str, description: &str, example: &Value) -> Value {
     json!({ "name": name, "in": "header", "required": true, "description": description, "schema": schema, "example": example })
 }
 
-/// What every operation takes and answers, and what those of its kind do besides.
+/// Adds the headers and answers that every operation has, and those of its kind.
 fn finish(operation: &mut Value) {
     let is_payment = operation["tags"][0] == "Payments";
     let is_question = operation["tags"][0] == "Directory";

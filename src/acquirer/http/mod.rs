@@ -1,9 +1,9 @@
-//! An acquirer at another place, behind a small protocol of signed JSON (docs/acquirer.md): both ends of it. The client is
-//! one more [`super::Acquirer`]; the server's half lets any of them be asked from elsewhere.
+//! Both ends of the protocol to a remote acquirer: small signed JSON messages (docs/acquirer.md). The client is one
+//! more [`super::Acquirer`]; the server makes any acquirer available to other servers.
 //!
-//! Who is asked and who asks know each other by a secret that both have: a request carries a signature over all that it
-//! says, and its answer one over itself and that signature, so that no answer fits another request. Each says which
-//! environment it is of: two that have the same secret by mistake must not take test money for real.
+//! Both sides know each other by a shared secret. A request carries a signature over its whole content; the answer
+//! carries one over itself and the request's signature, so that it fits no other request. Each side names its
+//! environment: two sides that share a secret by mistake must not take test money for real.
 
 mod address;
 mod call;
@@ -22,15 +22,15 @@ pub use signed_client::AcquirerClientError;
 
 use call::Call;
 
-/// The version of the protocol that this is.
+/// The version of the protocol.
 pub const VERSION: u32 = 1;
 /// Carries the version, in both directions.
 pub const PROTOCOL: &str = "acquirer-protocol";
 /// Carries the environment, in both directions.
 pub const ENVIRONMENT: &str = "acquirer-environment";
-/// When a request was signed: seconds since 1970.
+/// When the request was signed: seconds since 1970.
 pub const TIMESTAMP: &str = "acquirer-timestamp";
 /// Carries the signature, in both directions.
 pub const SIGNATURE: &str = "acquirer-signature";
-/// What a call is known by.
+/// The key that identifies a call.
 pub const KEY: &str = "idempotency-key";

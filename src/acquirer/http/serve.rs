@@ -1,4 +1,4 @@
-//! The server's half: an acquirer of this process, for servers elsewhere that know its secret.
+//! The server of the protocol: offers an acquirer of this process to remote servers that know its secret.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::limits::{ACQUIRER_BODY, ACQUIRER_BYTES_MAX, ACQUIRER_CLOCKS_APART, AC
 use crate::runtime::clock::Clock;
 use crate::sensitive::secret::Secret;
 
-/// What the routes share.
+/// The state that the routes share.
 pub(super) struct Served {
     acquirer: Arc<dyn Acquirer>,
     secrets: Secrets,
@@ -36,8 +36,8 @@ pub(super) struct Served {
     clock: Arc<dyn Clock>,
 }
 
-/// Everything that an acquirer is asked, for whoever knows one of the secrets. Requests must be signed close to the time of
-/// `clock`.
+/// Builds the routes of every operation of an acquirer, for clients that know one of the secrets. Requests must be
+/// signed close to the time of `clock`.
 pub fn router(
     acquirer: Arc<dyn Acquirer>,
     secrets: Secrets,
@@ -53,7 +53,7 @@ pub fn router(
         .with_state(served)
 }
 
-/// Each with its description.
+/// Returns the routes with their descriptions.
 pub(super) fn operations() -> OpenApiRouter<Arc<Served>> {
     OpenApiRouter::new()
         .routes(routes!(greet))
@@ -67,22 +67,22 @@ pub(super) fn operations() -> OpenApiRouter<Arc<Served>> {
         .routes(routes!(settle))
 }
 
-/// Why a request is not looked at.
+/// Why a request is not processed.
 #[derive(Debug, Clone, Copy)]
 enum Refusal {
-    /// It is of another version of the protocol.
+    /// It names another version of the protocol.
     Protocol,
-    /// It is of the other environment.
+    /// It belongs to the other environment.
     Environment,
-    /// Nobody whom we know has signed it.
+    /// None of our secrets made its signature.
     Signature,
-    /// It was signed long ago, or will be.
+    /// It was signed too long ago, or in the future.
     Clock,
-    /// It is not what the operation wants.
+    /// The operation cannot read it.
     Malformed,
-    /// There is no such operation.
+    /// No such operation.
     Unknown,
-    /// Who is asked does not say.
+    /// The acquirer does not answer.
     Silent,
 }
 
@@ -101,7 +101,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Around the routes: only signed requests come in, and their answers go out signed by the same secret.
+/// Middleware: lets only signed requests in, and signs their answers with the same secret.
 async fn authenticated(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let environment = HeaderValue::from_static(served.environment.name());
@@ -126,7 +126,7 @@ impl Served {
         let answered = timeout(ACQUIRER_SILENCE, next.run(Request::from_parts(head, Body::from(body))));
         let Ok(response) = answered.await else { return StatusCode::GATEWAY_TIMEOUT.into_response() };
         let (mut head, body) = response.into_parts();
-        // It is in memory already.
+        // The body is in memory already.
         let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
         let answer = signature::Answer {
             environment: self.environment,
@@ -140,7 +140,7 @@ impl Served {
         Response::from_parts(head, Body::from(body))
     }
 
-    /// The secret by which a request of our environment and our time was signed.
+    /// Returns the secret that signed a request of our environment and time.
     fn believed(&self, head: &Parts, body: &[u8]) -> Result<&Secret, Refusal> {
         if said(&head.headers, PROTOCOL) != VERSION.to_string() {
             return Err(Refusal::Protocol);
@@ -164,18 +164,18 @@ impl Served {
         if apart.is_some_and(|apart| apart <= most) { Ok(secret) } else { Err(Refusal::Clock) }
     }
 
-    /// Whether a tester's orders are taken.
+    /// Whether forced outcomes are accepted.
     fn is_sandbox(&self) -> bool {
         self.environment == Environment::Test
     }
 }
 
-/// A header, empty where there is none.
+/// Returns a header, or an empty text where it is absent.
 fn said<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     text(headers, name).unwrap_or_default()
 }
 
-/// A question.
+/// A JSON body without a key.
 struct Question<T>(T);
 
 impl<T: DeserializeOwned> FromRequest<Arc<Served>> for Question<T> {
@@ -187,7 +187,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Served>> for Question<T> {
     }
 }
 
-/// A call, under its key.
+/// A JSON body with the key of its call.
 struct Keyed<T> {
     key: CallKey,
     said: T,

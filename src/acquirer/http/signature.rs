@@ -1,4 +1,4 @@
-//! Signatures: HMAC-SHA256 under a secret that both sides have, in base64 behind `v1,`.
+//! Signatures: HMAC-SHA256 under a shared secret, in base64 behind `v1,`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,54 +8,54 @@ use sha2::Sha256;
 use crate::config::Environment;
 use crate::sensitive::secret::Secret;
 
-/// The secrets of one side: the first signs its requests, and of whoever asks it either is believed.
+/// The secrets of one side: the first signs its requests; either is accepted in requests from others.
 #[derive(Clone, Debug)]
 pub struct Secrets {
     first: Secret,
     second: Option<Secret>,
 }
 
-/// No secrets.
+/// The text does not hold valid secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a secret of 32 to 255 visible characters, or two of them with a comma between")]
 pub struct WrongSecrets;
 
-/// What the signature of a request is over.
+/// The content that a request's signature covers.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Of the server that asks: no other acquirer may take it for its own.
+    /// The environment of the client, so that the acquirer of the other one refuses the request.
     pub environment: Environment,
     /// GET or POST.
     pub method: &'a str,
-    /// Below the acquirer's address: proxies may know it under another one.
+    /// The path below the acquirer's address: proxies may know it under another one.
     pub path: &'a str,
     /// Seconds since 1970.
     pub timestamp: &'a str,
     /// The Idempotency-Key; empty where there is none.
     pub key: &'a str,
-    /// As it is sent.
+    /// The body as it is sent.
     pub body: &'a [u8],
 }
 
-/// What the signature of an answer is over. What was asked, and when, is in it by the request's signature.
+/// The content that an answer's signature covers. The request's signature includes the question and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
-    /// Of the acquirer that answers.
+    /// The environment of the acquirer.
     pub environment: Environment,
-    /// Of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// The signature of the request that is answered.
+    /// The signature of the answered request.
     pub request: &'a str,
-    /// As it is sent.
+    /// The body as it is sent.
     pub body: &'a [u8],
 }
 
-/// What can be signed.
+/// A message that can be signed.
 pub trait Signed {
-    /// The signature under a secret.
+    /// Returns the signature under a secret.
     fn signature(&self, secret: &Secret) -> Secret;
 
-    /// Whether this is its signature under a secret. Compared in constant time.
+    /// Whether `signature` was made under `secret`. Compares in constant time.
     fn is_signed(&self, secret: &Secret, signature: &str) -> bool {
         self.signature(secret) == Secret::from(signature)
     }
@@ -75,7 +75,7 @@ impl Signed for Answer<'_> {
     }
 }
 
-/// A line each, then the body: nothing of the head can hold a line's end.
+/// Signs one line for each part of the head, then the body. No part of the head can hold a line break.
 fn signature(secret: &Secret, head: &[&str], body: &[u8]) -> Secret {
     let key = secret.expose().as_bytes();
     let mut hash = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
@@ -88,7 +88,7 @@ fn signature(secret: &Secret, head: &[&str], body: &[u8]) -> Secret {
 }
 
 impl Secrets {
-    /// One secret, or two with a comma between, as the configuration spells them.
+    /// Parses one secret, or two separated by a comma, as in the configuration.
     pub fn parse(text: &Secret) -> Result<Self, WrongSecrets> {
         let mut parts = text.expose().split(',').map(str::trim);
         let (first, second, third) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
@@ -98,12 +98,12 @@ impl Secrets {
         Ok(Self { first: first.into(), second: second.map(Secret::from) })
     }
 
-    /// The one that signs requests.
+    /// The secret that signs requests.
     pub const fn first(&self) -> &Secret {
         &self.first
     }
 
-    /// The secret under which a request was signed.
+    /// Returns the secret that signed a request.
     pub fn that_signed(&self, request: &Request<'_>, signature: &str) -> Option<&Secret> {
         let known = [Some(&self.first), self.second.as_ref()];
         known.into_iter().flatten().find(|secret| request.is_signed(secret, signature))

@@ -1,4 +1,4 @@
-//! The line to an acquirer: signed requests, and answers that are believed only if they are signed.
+//! The HTTP client of an acquirer: signs requests and accepts only signed answers.
 
 use std::sync::Arc;
 
@@ -19,46 +19,46 @@ use crate::runtime::clock::Clock;
 use crate::runtime::request_context;
 use crate::trace;
 
-/// Why there is no answer. Nothing of what was said is in it.
+/// Why there is no answer. Holds nothing of the content of messages.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcquirerClientError {
-    /// No connection, so that nothing was sent.
+    /// No connection was made, so nothing was sent.
     #[error("cannot be reached: {0}")]
     Unreached(OutboundError),
-    /// Sent, and the connection broke, or there was no answer in time.
+    /// The request was sent, and the connection broke or timed out.
     #[error("does not answer: {0}")]
     Broken(OutboundError),
-    /// It, or a proxy in front of it, is out of order.
+    /// The acquirer, or a proxy in front of it, is out of order.
     #[error("does not answer: HTTP status {0}")]
     OutOfOrder(u16),
-    /// Something else is there.
+    /// The server at the address does not speak the protocol.
     #[error("does not speak the protocol of acquirers")]
     Stranger,
-    /// Another version of the protocol.
+    /// The acquirer speaks another version of the protocol.
     #[error("speaks version {0} of the protocol, and this server version {own}", own = VERSION)]
     Version(String),
-    /// It does not believe us.
+    /// The acquirer does not accept our signature.
     #[error("does not know the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
     Unknown,
-    /// It believes us, but at another time.
+    /// The acquirer accepts our signature but not its time.
     #[error("has a clock that differs from this machine's by more than a minute")]
     Clocks,
-    /// We do not believe it.
+    /// We do not accept the acquirer's signature.
     #[error("does not sign its answers with the secret in CARD_PAYMENTS_ACQUIRER_SECRET")]
     Forged,
-    /// Signed, and says nothing that the protocol knows.
+    /// The answer is signed, and the protocol does not know it.
     #[error("answers what the protocol does not know")]
     Nonsense,
-    /// Signed: it has not looked at what it was asked.
+    /// The answer is signed: the acquirer has not processed the request.
     #[error("refuses what it is asked: {0}")]
     Refused(String),
-    /// Test cards and real ones do not mix.
+    /// The acquirer belongs to the other environment: test cards and real ones do not mix.
     #[error("belongs to the {0} environment")]
     Environment(String),
 }
 
 impl AcquirerClientError {
-    /// Whether it may be over in a moment, without anybody's doing.
+    /// Whether a later attempt may succeed without an operator's help.
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Unreached(_) | Self::Broken(_) | Self::OutOfOrder(_) => true,
@@ -74,7 +74,7 @@ impl AcquirerClientError {
     }
 }
 
-/// A line to one acquirer.
+/// The signing HTTP client of one acquirer.
 pub struct SignedClient {
     client: Client,
     address: Address,
@@ -84,14 +84,14 @@ pub struct SignedClient {
 }
 
 impl SignedClient {
-    /// To an address, from a server of this environment. What is signed there carries the time of `clock`.
+    /// Creates a client of an address for a server of this environment. Signatures carry the time of `clock`.
     pub fn to(address: Address, secrets: Secrets, environment: Environment, clock: Arc<dyn Clock>) -> Self {
         let tls = tls::config(None, None).expect("ring can do TLS 1.2 and 1.3");
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
             .dns_resolver(OpenResolver::default())
             .redirect(Policy::none())
-            // What is asked again is asked by us: under its key, or after its settling.
+            // Callers repeat calls themselves: under the same key, or after settling it.
             .retry(retry::never())
             .no_proxy()
             .user_agent(outbound::USER_AGENT)
@@ -102,24 +102,24 @@ impl SignedClient {
         Self { client, address, secrets, environment, clock }
     }
 
-    /// Where it leads.
+    /// The acquirer's address.
     pub const fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Whose money it is about.
+    /// The environment of this server.
     pub const fn environment(&self) -> Environment {
         self.environment
     }
 
-    /// Ask, for as long as the caller waits. Why there is no answer is logged, and nothing that was said.
+    /// Sends a request; the caller sets the timeout. Logs why there is no answer, and nothing of the content.
     pub async fn ask<A: DeserializeOwned>(
         &self,
         call: Call,
         key: &str,
         body: Bytes,
     ) -> Result<A, AcquirerClientError> {
-        // For however long: the place of the request that asks is others' meanwhile.
+        // The wait may be long: other requests can use this request's permit.
         request_context::release_permit();
         let answer = self.exchange(call, key, body).await;
         let answer = answer.and_then(|body| wire::read(&body).ok_or(AcquirerClientError::Nonsense));
@@ -143,7 +143,7 @@ impl SignedClient {
         let request = self.client.request(method, self.address.of(call.path())).headers(headers).body(body);
         let mut response = request.send().await.map_err(|error| {
             let why = OutboundError::of(&error);
-            // What is lost on a connection that is still to be made was not sent.
+            // A failure while connecting means that nothing was sent.
             if error.is_connect() {
                 AcquirerClientError::Unreached(why)
             } else {
@@ -156,8 +156,8 @@ impl SignedClient {
         Ok(body)
     }
 
-    /// Whether it is an answer to the request of this signature, by somebody who has the secret that made it: another one
-    /// that we know may be out of use because somebody else knows it, too.
+    /// Checks that the secret that signed the request signed its answer, too. Our other secret may be out of use
+    /// because somebody else knows it.
     fn believed(&self, response: &Response, request: &str, body: &[u8]) -> Result<(), AcquirerClientError> {
         let (status, headers) = (response.status(), response.headers());
         if status.is_server_error() {
@@ -192,7 +192,7 @@ impl SignedClient {
     }
 }
 
-/// A header as text.
+/// Returns a header as text.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }

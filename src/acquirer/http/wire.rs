@@ -1,5 +1,5 @@
-//! What is said, in JSON: the types of both ends, and the schemas of docs/acquirer/openapi.yaml. What the other end says
-//! beyond them is passed over.
+//! The JSON of the protocol: the types of both ends, and the schemas of docs/acquirer/openapi.yaml. Unknown fields are
+//! ignored.
 
 mod meaning;
 
@@ -14,22 +14,22 @@ use zeroize::Zeroizing;
 
 use crate::sensitive::secret::Secret;
 
-/// More than the longest request takes: what has to grow leaves copies of itself where it was.
+/// More than the longest request takes: a buffer that grows leaves copies of its content in memory.
 const REQUEST_BYTES: usize = 8 * 1024;
 
-/// The bytes of what is said, which may be a card's number: they are wiped once they are sent.
+/// Serialises a message. Its bytes may hold a card number and are wiped once they are sent.
 pub fn spelled(said: &impl Serialize) -> Bytes {
     let mut bytes = Zeroizing::new(Vec::with_capacity(REQUEST_BYTES));
     serde_json::to_writer(&mut *bytes, said).expect("what goes over the wire is JSON");
     Bytes::from_owner(bytes)
 }
 
-/// What bytes say; `None` is nonsense. What exactly is wrong with them is told to nobody: they may hold a card number.
+/// Parses a message; `None` where it is malformed. Reports no details: the bytes may hold a card number.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// A card's number, its code or a cryptogram: it goes over the wire, and is printed nowhere.
+/// A card number, security code or cryptogram: sent over the wire, printed nowhere.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(transparent)]
 pub struct CardData(Secret);
@@ -254,7 +254,7 @@ impl Refused {
     }
 }
 
-/// An acquirer's own name of a payment: 1 to 255 characters without control characters.
+/// The acquirer's reference of a payment: 1 to 255 characters without control characters.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Reference(String);
@@ -267,7 +267,7 @@ impl TryFrom<String> for Reference {
     }
 }
 
-/// What an acquirer may call itself and its payments: one line of at most so many characters.
+/// Whether a text may be the name of an acquirer or its reference of a payment: one line of at most `most` characters.
 pub fn is_name(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control)
 }

@@ -1,5 +1,5 @@
-//! What the simulator has to remember: calls that were done, whose answer may not have arrived or could not be recorded,
-//! and keys that are closed. A decline needs no memory: whoever asks again hears that nothing was done.
+//! The simulator's memory: calls that were done, whose answer may not have arrived or could not be recorded, and closed
+//! keys. A decline needs no memory: a client that asks again hears that nothing was done.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -9,31 +9,31 @@ use super::super::{CallKey, Failure, Fault, Settled, SimulatedOutcome};
 #[derive(Debug)]
 pub(super) struct Memory {
     kept: Duration,
-    /// Of more calls the oldest are forgotten before their time.
+    /// The maximum number of calls; the oldest are forgotten early.
     most: usize,
     fates: HashMap<CallKey, (Instant, Fate)>,
-    /// Oldest first, so that forgetting looks at nothing that stays.
+    /// Oldest first, so that forgetting visits no entry that stays.
     order: VecDeque<(Instant, CallKey)>,
 }
 
 #[derive(Clone, Debug)]
 enum Fate {
-    /// It was done, and nobody may have been told.
+    /// The call was done, and its client may not know.
     Done { reference: String },
-    /// It was done and has been undone.
+    /// The call was done and has been undone.
     Reversed { reference: String },
-    /// It was never done and never will be.
+    /// The call was never done and never will be.
     Closed,
 }
 
 impl Memory {
-    /// Of so many calls, each for so long.
+    /// Creates a memory of at most `most` calls, each kept for `kept`.
     pub(super) fn of(most: usize, kept: Duration) -> Self {
         Self { kept, most, fates: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// Does what a call wants, remembers it and answers with the payment's reference; `None` is a call that never gets its
-    /// answer. All in one step: whoever settles the key finds it done, or the call finds it closed.
+    /// Does and remembers a call and returns the payment's reference; `None` where the call never gets its answer. One
+    /// step: a client that settles the key finds the call done, or the call finds the key closed.
     pub(super) fn act(
         &mut self,
         now: Instant,
@@ -44,7 +44,7 @@ impl Memory {
         self.forget(now);
         let reference = match (self.fate(key), outcome) {
             (Some(Fate::Closed | Fate::Reversed { .. }), _) => return Some(Err(Failure::Closed)),
-            // A repeated call whose first answer was lost: "nothing happened" would be a lie.
+            // A repeated call whose first answer was lost: "nothing happened" would be false.
             (Some(Fate::Done { reference }), _) => reference.clone(),
             (None, SimulatedOutcome::Declined(decline)) => return Some(Err(Failure::Declined(decline))),
             (None, SimulatedOutcome::Fault(Fault::GatewayError)) => return Some(Err(Failure::GatewayError)),
@@ -63,7 +63,7 @@ impl Memory {
         }
     }
 
-    /// Undoes a creation and closes its key. Repeated, it answers the same.
+    /// Undoes a creation and closes its key. A repeated call answers the same.
     pub(super) fn reverse(&mut self, now: Instant, key: &CallKey) -> Settled {
         self.forget(now);
         match self.fate(key).cloned() {
@@ -75,7 +75,7 @@ impl Memory {
         }
     }
 
-    /// Tells what stands, and closes the key of what does not.
+    /// Returns the outcome of a key, and closes a key that has none.
     pub(super) fn settle(&mut self, now: Instant, key: &CallKey) -> Settled {
         self.forget(now);
         match self.fate(key).cloned() {
@@ -110,7 +110,7 @@ impl Memory {
 
     fn drop_oldest(&mut self) {
         let Some((at, key)) = self.order.pop_front() else { return };
-        // A key whose fate has changed since stands once more further back.
+        // A key whose fate has changed since has a newer entry further back.
         if self.fates.get(&key).is_some_and(|(latest, _)| *latest == at) {
             self.fates.remove(&key);
         }

@@ -52,7 +52,7 @@ fn follow(reference: &str, fault: Option<Fault>) -> FollowUpCall {
     FollowUpCall { key, reference: reference.to_owned(), amount: 400, currency: Currency::Aud, fault }
 }
 
-/// `None` is a call that never answers: the simulator answers at the first poll or never.
+/// Polls once; `None` is a call that never answers: the simulator answers at the first poll or never.
 fn answer<T>(call: BoxFuture<'_, T>) -> Option<T> {
     call.now_or_never()
 }
@@ -129,7 +129,7 @@ fn a_reference_carries_what_captures_and_refunds_must_know() {
         (REFUNDS_FAIL, false, RefundAnswer::Fails),
     ] {
         let reference = approved(&test(), number);
-        // Another copy of the server, which never saw the authorisation.
+        // Another server, which never saw the authorisation.
         let simulator = test();
         assert_eq!(answer(simulator.capture(follow(&reference, None))), Some(Ok(())));
         assert_eq!(simulator.is_disputed_once_captured(&reference), disputed);

@@ -1,4 +1,4 @@
-//! What the words mean: between them and the calls of [`crate::acquirer::Acquirer`].
+//! Conversions between the messages and the calls of [`crate::acquirer::Acquirer`].
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use crate::acquirer::{
 use crate::sensitive::card_number::CardNumber;
 
 impl CardLookup {
-    /// The number of a card.
+    /// Converts a card number.
     pub fn of(number: &CardNumber) -> Self {
         Self { number: CardData(number.digits().clone()) }
     }
 
-    /// The number, if it is a possible one.
+    /// Returns the number; `None` where it is impossible.
     pub fn number(&self) -> Option<CardNumber> {
         CardNumber::parse(&self.number.0)
     }
@@ -39,7 +39,7 @@ impl From<Option<CardInfo>> for CardLookupAnswer {
 }
 
 impl CardLookupAnswer {
-    /// What is known; `Err` is nonsense.
+    /// Returns the card's details; `Err` where they are malformed.
     pub fn known(self) -> Result<Option<CardInfo>, NoAnswer> {
         let Some(CardDetails { scheme, issuing_country, three_d_secure }) = self.card else {
             return Ok(None);
@@ -55,7 +55,7 @@ impl CardLookupAnswer {
 }
 
 impl Rates {
-    /// Of some currencies.
+    /// Converts a list of rates.
     pub fn of(rates: impl IntoIterator<Item = (Currency, Rate)>) -> Self {
         let rates = rates.into_iter();
         Self {
@@ -63,7 +63,7 @@ impl Rates {
         }
     }
 
-    /// The rates of the currencies that we know; `None` is nonsense: money for nothing, or an AUD that is none.
+    /// Returns the rates of known currencies; `None` where one is not positive, or the AUD is not worth one AUD.
     pub fn table(&self) -> Option<BTreeMap<Currency, Rate>> {
         let known = self.rates.iter().filter_map(|(code, rate)| Some((Currency::from_code(code)?, *rate)));
         let table: BTreeMap<_, _> = known
@@ -74,7 +74,7 @@ impl Rates {
 }
 
 impl Authorisation {
-    /// Of a call; what a tester ordered of it goes along in the sandbox alone.
+    /// Converts a call. Includes a forced outcome only in the sandbox.
     pub fn of(call: &AuthoriseCall, sandbox: bool) -> Self {
         Self {
             card: PayingCard {
@@ -96,7 +96,7 @@ impl Authorisation {
         }
     }
 
-    /// The call under a key; `None` is nonsense.
+    /// Returns the call under a key; `None` where it is malformed.
     pub fn call(self, key: CallKey, sandbox: bool) -> Option<AuthoriseCall> {
         let PayingCard { number: CardData(number), cvc, expiry_month, expiry_year, name } = self.card;
         let network = self
@@ -123,7 +123,7 @@ impl Authorisation {
 }
 
 impl FollowUp {
-    /// Of a call; `None` is one of which no acquirer could have given the reference.
+    /// Converts a call; `None` where no acquirer could have issued its reference.
     pub fn of(call: &FollowUpCall, sandbox: bool) -> Option<Self> {
         Some(Self {
             reference: call.reference.clone().try_into().ok()?,
@@ -136,7 +136,7 @@ impl FollowUp {
         })
     }
 
-    /// The call under a key; `None` is nonsense.
+    /// Returns the call under a key; `None` where it is malformed.
     pub fn call(self, key: CallKey, sandbox: bool) -> Option<FollowUpCall> {
         let fault = match self.sandbox.filter(|_| sandbox) {
             Some(word) => match ordered(&word)? {
@@ -155,11 +155,11 @@ fn amount(amount: i64) -> Option<i64> {
 }
 
 impl<Done> Answer<Done> {
-    /// What is said of an outcome.
+    /// Converts the outcome of a call.
     pub fn to<T>(outcome: Result<T, Failure>, done: impl FnOnce(T) -> Option<Done>) -> Self {
         match outcome.map(done) {
             Ok(Some(done)) => Self::Done(done),
-            // It was done, and cannot be told.
+            // The call was done, and its answer has no form on the wire.
             Ok(None) | Err(Failure::NoAnswer) => Self::NoAnswer,
             Err(Failure::Declined(decline)) => Self::Declined { code: decline.code().to_owned() },
             Err(Failure::GatewayError) => Self::GatewayError,
@@ -167,7 +167,7 @@ impl<Done> Answer<Done> {
         }
     }
 
-    /// The outcome of which this is said.
+    /// Returns the outcome that the message reports.
     pub fn outcome(self) -> Result<Done, Failure> {
         Err(match self {
             Self::Done(done) => return Ok(done),
@@ -182,12 +182,12 @@ impl<Done> Answer<Done> {
 }
 
 impl Approved {
-    /// Of an approval; `None` where its reference is none.
+    /// Converts an approval; `None` where its reference is not valid.
     pub fn of(approval: Approval) -> Option<Self> {
         Some(Self { reference: approval.reference.try_into().ok()? })
     }
 
-    /// The approval.
+    /// Returns the approval.
     pub fn approval(self) -> Approval {
         let Reference(reference) = self.reference;
         Approval { reference }
@@ -195,19 +195,19 @@ impl Approved {
 }
 
 impl Accepted {
-    /// Of what is known of a refund.
+    /// Converts the answer to a refund.
     pub const fn of(answer: RefundAnswer) -> Self {
         Self { succeeds: matches!(answer, RefundAnswer::Succeeds) }
     }
 
-    /// What is known of the refund.
+    /// Returns the answer to the refund.
     pub const fn answer(&self) -> RefundAnswer {
         if self.succeeds { RefundAnswer::Succeeds } else { RefundAnswer::Fails }
     }
 }
 
 impl Settled {
-    /// What is said of what became of a call.
+    /// Converts the outcome of settling a key.
     pub fn of(settled: Result<acquirer::Settled, NoAnswer>) -> Self {
         match settled {
             Ok(acquirer::Settled::Done { reference }) => {
@@ -218,7 +218,7 @@ impl Settled {
         }
     }
 
-    /// What became of the call.
+    /// Returns the outcome of settling a key.
     pub fn settled(self) -> Result<acquirer::Settled, NoAnswer> {
         match self {
             Self::Done { reference: Reference(reference) } => Ok(acquirer::Settled::Done { reference }),
@@ -228,7 +228,7 @@ impl Settled {
     }
 }
 
-/// What a tester ordered, as a word.
+/// The word of a forced outcome.
 const fn word(outcome: SimulatedOutcome) -> &'static str {
     match outcome {
         SimulatedOutcome::Approved(Aftermath::Ordinary) => "approved",
@@ -241,7 +241,7 @@ const fn word(outcome: SimulatedOutcome) -> &'static str {
     }
 }
 
-/// What a word orders; `None` is no order that there is.
+/// Returns the forced outcome of a word; `None` where there is none.
 pub(super) fn ordered(word: &str) -> Option<SimulatedOutcome> {
     match word {
         "approved" => Some(SimulatedOutcome::Approved(Aftermath::Ordinary)),
