@@ -210,7 +210,8 @@ fn every_item_that_a_decision_names_is_in_its_file() {
             if root().join(&file).is_file() && !item.is_empty() {
                 let is_word = |part: &str| part == item;
                 let text = read(&file);
-                let found = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(is_word);
+                let found =
+                    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(is_word);
                 assert!(found, "{line}: no {item} in {file}");
             }
         }
