@@ -324,14 +324,14 @@ pub(super) fn refuse_unusable(path: &Path) -> Result<(), ConnectError> {
         durable_fs::refuse_other(folder)?;
     }
     if path.exists() {
-        // To open it for writing changes nothing.
+        // Opening for writing changes nothing.
         let opened = File::options().write(true).open(path);
         opened.map_err(|error| ConnectError::Unwritable(path.into(), error))?;
     }
     Ok(())
 }
 
-/// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
+/// Refuses another program's file. It is inspected before, because turning on the write-ahead log changes the file itself.
 pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
@@ -339,12 +339,12 @@ pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     refuse_others(Connection::to_look_at(path)?.query_one(&whose_tables(DbBackend::Sqlite))?)
 }
 
-/// A connection to a file that is there, which turns nothing on.
+/// Connects to an existing file without changing its settings.
 pub(super) fn looker(path: &Path) -> Result<SqliteAdapter<WriteConnection>, ConnectError> {
     Ok(SqliteAdapter(WriteConnection::on(Connection::to_look_at(path)?)))
 }
 
-/// A database with tables, none of them our record of migrations, is somebody else's.
+/// Refuses a database that has tables but not our record of migrations: another program owns it.
 pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<(), ConnectError> {
     refuse_others(connection.query_one_raw(whose_tables(connection.get_database_backend())).await?)
 }
@@ -368,15 +368,15 @@ fn refuse_others(tables: Option<QueryResult>) -> Result<(), ConnectError> {
     if tables > 0 && ours == 0 { Err(ConnectError::Foreign) } else { Ok(()) }
 }
 
-/// The code of an error that the database itself answered with.
+/// Returns the code of an error that the database itself returned.
 pub(super) fn answered(error: &DbErr) -> Option<String> {
     answer(error)?.code().map(Into::into)
 }
 
-/// Whether a row was not added to a table because a rival's was there.
+/// Returns whether an insert into a table failed because a row with the same key was there.
 pub(super) fn taken(error: &DbErr, table: &str) -> bool {
     answer(error).is_some_and(|answer| {
-        // SQLite names the columns in its message only, Citus the constraint of its part of the table.
+        // SQLite names the columns only in its message, Citus the constraint of its shard.
         let said = |name: String| answer.message().contains(&name);
         let of_table =
             answer.table() == Some(table) || said(format!(" {table}.")) || said(format!("\"{table}_"));
