@@ -15,7 +15,7 @@ const ROW_BYTES: usize = 1024;
 const MAY_NOT: &str = "42501";
 
 impl Store {
-    /// Make sure that the database can be written: where a write has failed since, by one as large as those of payments.
+    /// Makes sure that the database can be written: after a failed write, by a write as large as those of payments.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn prove_writable(&self) -> Result<(), Error> {
