@@ -19,8 +19,8 @@ pub fn refuse_other(folder: &Path) -> Result<(), NoFolder> {
     }
 }
 
-/// Creates a folder and its missing ancestors with mode 0700, whatever the umask. Flushes the name of a new folder: a file is lost with
-/// the name of its folder, even if the file itself was flushed.
+/// Creates a folder and its missing ancestors with mode 0700, whatever the umask. Flushes the name of a new folder: a file
+/// is lost with the name of its folder, even if the file itself was flushed.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
