@@ -121,14 +121,14 @@ impl PermitPool {
         }
         drop(state);
         for (grant, permit) in granted {
-            // A waiter that has gone meanwhile gives it back.
+            // If the waiter has gone meanwhile, dropping the permit returns it.
             drop(grant.send(permit));
         }
     }
 }
 
 impl State {
-    /// Queues a waiter. A full queue still takes those of a lane that has not its share of it.
+    /// Queues a waiter. A full queue still takes waiters of a lane that has less than its share of it.
     fn wait(&mut self, lane: Lane, waiting_max: usize) -> Option<oneshot::Receiver<Permit>> {
         let own = self.lanes.get(&lane).map_or(0, |of| of.waiting.len());
         let all: usize = self.lanes.values().map(|of| of.waiting.len()).sum();
