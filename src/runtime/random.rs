@@ -40,13 +40,13 @@ macro_rules! draws {
 draws! {
     /// The address of a challenge page.
     ChallengePage "challenge page"
-    /// The key by which a webhook endpoint verifies what it gets.
+    /// The key with which a webhook endpoint verifies its webhooks.
     EndpointKey "endpoint key"
-    /// What hashes API keys and signs links.
+    /// The key that hashes API keys and signs links.
     HashKey "hash key"
     /// A merchant's private key for a wallet.
     MerchantKey "merchant key"
-    /// The id of a request beside the API: of a page, of whoever asks whether the server is well.
+    /// The id of a request outside the API, such as one for a page or a health check.
     PageRequest "page request"
     /// A publishable API key.
     PublishableKey "publishable key"
