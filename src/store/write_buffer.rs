@@ -16,7 +16,7 @@ use super::rows::value_rows;
 /// A full-text search table of SQLite; PostgreSQL indexes the row's own column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordTable {
-    /// Words of charges.
+    /// The words of charges.
     Charges,
 }
 
