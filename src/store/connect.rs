@@ -199,7 +199,7 @@ async fn prepared_file(
     Ok((writing, full))
 }
 
-/// Opens the database, whose lock a server holds. Also returns why it cannot be written, if it can only be read.
+/// Opens the database; a server passes its lock. Also returns why the database cannot be written, if it can only be read.
 pub(super) async fn open(
     location: &Location,
     lock: Option<&FileLock>,
@@ -229,7 +229,7 @@ fn is_full(error: &DbErr) -> bool {
     answered(error).is_some_and(|code| FULL.contains(&code.as_str()))
 }
 
-/// Describes a disk that lacks room for payments. A disk whose file system reports no free space counts as having room.
+/// Describes a disk that lacks room for payments. If the system does not tell its free space, it counts as having room.
 fn lacks_room(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let disk = rustix::fs::statvfs(folder).ok()?;
@@ -265,7 +265,7 @@ async fn steps(connection: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(
 /// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait
 /// in our queue, which is fairer.
 pub(super) const POSTGRES_CONNECTIONS: u32 = 16;
-/// The connections for statements; the others are for long reads.
+/// Of these, the connections for statements; the others are for long reads.
 const POSTGRES_STATEMENTS: usize = 12;
 /// The statements cached per connection: all that a server sends, so that none is parsed twice on a connection.
 const POSTGRES_CACHED: usize = 512;
