@@ -47,13 +47,13 @@ pub(in crate::store) struct Connection {
 pub(super) type Run<T> = fn(&Connection, &Statement) -> Result<T, DbErr>;
 
 impl Connection {
-    /// Opens an existing file without changing its settings, before it is known whose it is.
+    /// Opens an existing file without changing its settings, before it is known to be ours.
     pub fn to_look_at(path: &Path) -> Result<Self, DbErr> {
         Self::with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
     /// Opens an existing file without changing a byte of it. With a log beside it, SQLite reads its log and its locks as ever and
-    /// leaves the log in place; without one, nothing writes to the file, and SQLite is told to create no log.
+    /// leaves the log in place; without one, nothing writes to the file, and SQLite creates no log.
     pub fn to_read(path: &Path) -> Result<Self, DbErr> {
         let beside = |end: &str| {
             let mut name = path.as_os_str().to_owned();
@@ -111,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// Runs a statement that returns no rows.
+    /// Runs a statement for its changes and discards its rows.
     pub fn execute(&self, statement: &Statement) -> Result<ExecResult, DbErr> {
         let done = self.prepared(statement, |prepared| {
             let mut rows = prepared.raw_query();
