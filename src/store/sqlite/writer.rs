@@ -96,7 +96,7 @@ struct Joined(Option<JoinHandle<()>>);
 
 impl Drop for Joined {
     fn drop(&mut self) {
-        // The callers whose units it ran already have its error.
+        // The callers whose units it ran already know how it ended.
         let _ = self.0.take().map(JoinHandle::join);
     }
 }
