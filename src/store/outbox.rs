@@ -145,7 +145,7 @@ pub(super) fn insert_webhooks(
          FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id"
     );
     if backend == DbBackend::Postgres {
-        // A statement that locks has its account in plain sight, for a distributed database.
+        // A statement that locks rows names their account outright.
         if let [OutboxEvent { account, .. }, others @ ..] = announced
             && others.iter().all(|other| other.account == *account)
         {
