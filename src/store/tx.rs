@@ -288,7 +288,7 @@ impl Tx {
             match begun.execute_raw(held.into_statement()).await {
                 Ok(_) => Ok(begun),
                 Err(error) => {
-                    // A connection dropped within its transaction would not be used again.
+                    // Without the rollback the connection would not be used again.
                     begun.rollback().await;
                     Err(error)
                 }
