@@ -18,7 +18,7 @@ use crate::trace::TraceContext;
 /// A type-erased unit of work.
 pub(super) struct UnitOfWork {
     work: Box<dyn Work>,
-    /// The span that caused the unit.
+    /// The trace that caused the unit.
     cause: Option<TraceContext>,
 }
 
