@@ -64,7 +64,7 @@ impl Condition {
     }
 }
 
-/// A guard whose owner proves that the database can be written.
+/// A guard: its owner proves that the database can be written.
 pub(super) struct Doubt<'c> {
     of: &'c Condition,
     failures: u64,
