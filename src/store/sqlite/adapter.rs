@@ -21,7 +21,7 @@ pub(in crate::store) trait StatementRunner: Send + Sync {
     ) -> impl Future<Output = Result<T, DbErr>> + Send;
 }
 
-/// Implements sea-orm's `ConnectionTrait` for a [`StatementRunner`].
+/// Implements sea-orm's `ConnectionTrait` for a `StatementRunner`.
 #[derive(Clone)]
 pub struct SqliteAdapter<D>(pub(in crate::store) D);
 
