@@ -1,4 +1,4 @@
-//! Time and chance as parameters: tests move the one and count on the other.
+//! Time and ids as parameters: tests move the clock and rely on the order of ids.
 
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
@@ -9,12 +9,12 @@ use uuid::{ContextV7, Uuid};
 
 use crate::runtime::random::RandomSource;
 
-/// The wall clock. An account's own clock is this plus the account's offset (decisions 13).
+/// The wall clock. An account's own clock is this plus the account's offset (`docs/decisions.md`, 290).
 pub trait Clock: Send + Sync + 'static {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 
-    /// Real time since some instant in the past, for pacing: it never goes back, whatever sets the clock.
+    /// Returns the real time since a fixed instant, for pacing: it never goes back, even if the clock is set.
     fn elapsed(&self) -> Duration;
 }
 
@@ -22,7 +22,7 @@ pub trait Clock: Send + Sync + 'static {
 pub struct SystemClock;
 
 impl SystemClock {
-    /// Nanoseconds since 1970, for traces: what happens within one request is told apart by them.
+    /// Returns nanoseconds since 1970, for traces, which distinguish events within one request.
     #[expect(clippy::disallowed_methods, reason = "beside the one place that may read the machine's clock")]
     pub fn unix_nanos() -> u64 {
         let nanos = chrono::Utc::now().timestamp_nanos_opt();
@@ -42,8 +42,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A wall clock that stands still: that of a server with a seed, on which time passes where an account's clock is moved
-/// and nowhere else.
+/// A wall clock that stands still: that of a server with a seed, on which time passes only where an account's clock is moved.
 pub struct FixedClock(pub Timestamp);
 
 impl FixedClock {
@@ -61,8 +60,8 @@ impl Clock for FixedClock {
     }
 }
 
-/// The one generator of ids. UUIDv7 from one counter, so ids of one process never go back, whatever the
-/// clock does: ids decide order, not time. Where chance has a seed, each kind has a counter of its own.
+/// The only generator of ids: UUIDv7 from one counter, so the ids of one process never go back, whatever the clock does, and
+/// order is decided by ids, not by time. With a seed, each kind of id has a counter of its own.
 pub struct IdGenerator {
     counter: Mutex<ContextV7>,
     chance: Arc<RandomSource>,
@@ -75,17 +74,17 @@ impl Default for IdGenerator {
 }
 
 impl IdGenerator {
-    /// Ids that are drawn from `chance`.
+    /// Creates a generator that draws from `chance`.
     pub fn new(chance: Arc<RandomSource>) -> Self {
         Self { counter: Mutex::new(ContextV7::new()), chance }
     }
 
-    /// A fresh id of no record.
+    /// Returns a new id for a record without a token.
     pub fn next(&self) -> Uuid {
         self.of("id")
     }
 
-    /// A fresh token.
+    /// Returns a new token.
     pub fn token<K: TokenKind>(&self) -> Token<K> {
         Token::new(self.of(K::PREFIX))
     }
@@ -106,7 +105,7 @@ mod tests {
     fn ids_go_on_from_where_they_were_when_the_clock_is_set_back() {
         let ids = IdGenerator::default();
         let now = SystemClock.now().millis().unsigned_abs() / 1000;
-        // As the clock would have it a day later, or an hour.
+        // Ids made when the clock was an hour and a day ahead.
         for ahead in [3600, 86_400] {
             let context = ids.counter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let mut last = Uuid::new_v7(uuid::Timestamp::from_unix(&*context, now + ahead, 0));

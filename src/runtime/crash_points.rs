@@ -1,7 +1,7 @@
-//! Named points at which a test lets the process die, so that what a crash leaves there is no guess. Compiled for
-//! tests only: the feature `crash-points` is on in `[dev-dependencies]` and nowhere else.
+//! Named points at which a test aborts the process, to examine what a crash there leaves. Compiled for tests only: the feature
+//! `crash-points` is on in `[dev-dependencies]` and nowhere else.
 
-/// Die here, if whoever started this process asked for it: `CARD_PAYMENTS_CRASH_AT=capture.call.before`.
+/// Aborts the process if its environment names this point: `CARD_PAYMENTS_CRASH_AT=capture.call.before`.
 #[cfg(feature = "crash-points")]
 pub fn point(what: &str, moment: &str) {
     use std::sync::LazyLock;
@@ -13,6 +13,6 @@ pub fn point(what: &str, moment: &str) {
     }
 }
 
-/// Nothing, where it is not compiled in.
+/// Does nothing, as crash points are not compiled in.
 #[cfg(not(feature = "crash-points"))]
 pub fn point(_what: &str, _moment: &str) {}

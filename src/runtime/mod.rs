@@ -1,4 +1,4 @@
-//! What every room runs on: time, randomness, the request's context, admission permits, durable files, crash points.
+//! Shared foundations: time, randomness, the request's context, admission permits, durable files, crash points.
 
 pub mod clock;
 pub mod crash_points;

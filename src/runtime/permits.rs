@@ -1,4 +1,4 @@
-//! Permits that accounts share fairly: of those that wait, the account that holds the fewest is served next.
+//! Permits that accounts share fairly: of the accounts that wait, the one that holds the fewest is served next.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,13 +8,13 @@ use entity::AccountToken;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// Whose permits are counted together: an account's. Requests whose account is not known share one lane.
+/// The unit of sharing: an account. Requests whose account is not known share one lane.
 pub type Lane = Option<AccountToken>;
 
-/// How permits are shared.
+/// The rule by which permits are shared.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
-    /// How many may wait, of all lanes together; twice as many where some lanes have more than their share.
+    /// The number of waiters allowed in all lanes together; twice as many if some lanes have more than their share.
     pub waiting: usize,
     /// Whether a lane leaves at least as many free as it holds.
     pub leaves_half: bool,
@@ -28,7 +28,7 @@ pub struct PermitPool {
     state: Mutex<State>,
 }
 
-/// Some of them, given back when it is dropped.
+/// Permits of a pool, returned when dropped.
 #[derive(Debug)]
 pub struct Permit {
     pool: Arc<PermitPool>,
@@ -62,12 +62,12 @@ impl PermitPool {
         Arc::new(Self { all, share, state: Mutex::new(state) })
     }
 
-    /// How many are taken, and how many there are.
+    /// Returns the number of permits taken and of all permits.
     pub fn taken(&self) -> (usize, usize) {
         (self.all - self.state().free, self.all)
     }
 
-    /// How many there are.
+    /// Returns the number of all permits.
     pub fn all(&self) -> usize {
         self.all
     }
@@ -77,7 +77,7 @@ impl PermitPool {
         self.take(&mut self.state(), lane, count)
     }
 
-    /// Takes a permit that is free, or becomes free within this time. None also where too many wait already.
+    /// Takes a permit that is free, or becomes free within `patience`. Returns `None` also if too many wait already.
     pub async fn acquire(self: &Arc<Self>, lane: Lane, patience: Duration) -> Option<Permit> {
         let granted = {
             let mut state = self.state();
@@ -121,14 +121,14 @@ impl PermitPool {
         }
         drop(state);
         for (grant, permit) in granted {
-            // A waiter that has gone meanwhile gives it back.
+            // If the waiter has gone meanwhile, dropping the permit returns it.
             drop(grant.send(permit));
         }
     }
 }
 
 impl State {
-    /// Queues a waiter. A full queue still takes those of a lane that has not its share of it.
+    /// Queues a waiter. A full queue still takes waiters of a lane that has less than its share of it.
     fn wait(&mut self, lane: Lane, waiting_max: usize) -> Option<oneshot::Receiver<Permit>> {
         let own = self.lanes.get(&lane).map_or(0, |of| of.waiting.len());
         let all: usize = self.lanes.values().map(|of| of.waiting.len()).sum();
@@ -142,14 +142,14 @@ impl State {
         Some(granted)
     }
 
-    /// The first waiter of the lane that holds the fewest permits.
+    /// Removes and returns the first waiter of the lane that holds the fewest permits.
     fn next(&mut self) -> Option<(Lane, oneshot::Sender<Permit>)> {
         let waiting = self.lanes.iter_mut().filter(|(_, of)| !of.waiting.is_empty());
         let next = waiting.min_by_key(|(_, of)| (of.held, of.waiting.front().map(|first| first.arrival)));
         next.and_then(|(lane, of)| Some((*lane, of.waiting.pop_front()?.grant)))
     }
 
-    /// Drops waiters that have stopped waiting, and lanes of nobody.
+    /// Drops waiters that have stopped waiting, and empty lanes.
     fn forget_gone(&mut self) {
         self.lanes.retain(|_, of| {
             of.waiting.retain(|waiter| !waiter.grant.is_closed());
@@ -159,7 +159,7 @@ impl State {
 }
 
 impl Permit {
-    /// Holds another number of permits from now on: false, and as many as before, where more are not free.
+    /// Changes the number of permits held. Returns false, and keeps the number, if more are not free.
     pub fn resize(&mut self, count: usize) -> bool {
         if count > self.count {
             let Some(mut more) = self.pool.try_acquire(self.lane, count - self.count) else { return false };
@@ -225,7 +225,7 @@ mod tests {
             waiting.iter_mut().all(|waiter| waiter.as_mut().now_or_never().is_none()),
             "they go on waiting"
         );
-        // A waiter that stops waiting is forgotten.
+        // Waiters that stop waiting are dropped.
         drop((waiting, others));
         drop(held);
         assert_eq!(pool.taken(), (0, 1));

@@ -2,10 +2,10 @@
 
 /// Observes long work.
 pub trait Progress: Send + Sync {
-    /// Sets how much there is to do.
+    /// Sets the amount of work.
     fn set_total(&self, total: u64);
 
-    /// Sets how much of it is done.
+    /// Sets the amount of work done.
     fn set_done(&self, done: u64);
 }
 

@@ -1,5 +1,5 @@
-//! Chance. Its source is the operating system; where a tester gives a seed, what callers see of it comes from that, the
-//! same in every run.
+//! Randomness. Its source is the operating system; with a tester's seed, the values that clients see come from the seed and are
+//! the same in every run.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,17 +11,17 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use uuid::Uuid;
 
-/// Unpredictable bytes, whatever the seed: for ciphers, and for what nobody sees.
+/// Returns unpredictable bytes, whatever the seed: for ciphers, and for values that no client sees.
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    // Without chance every key and nonce would be worthless: no answer is better than a guessable one.
+    // Without randomness every key and nonce would be worthless: no answer is better than a guessable one.
     getrandom::fill(&mut bytes).expect("the operating system has random bytes");
     bytes
 }
 
 macro_rules! draws {
     ($($(#[$doc:meta])* $draw:ident $stream:literal)*) => {
-        /// What is drawn for callers to see. Each has a stream of its own, so that none shifts what another one draws.
+        /// The streams of random values that clients see. Each value has its own, so that draws from one shift no other.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum RandomStream {$(
             $(#[$doc])*
@@ -29,7 +29,7 @@ macro_rules! draws {
         )*}
 
         impl RandomStream {
-            /// No id's stream is called like it: those have the prefixes of tokens.
+            /// The streams of ids have other names: the prefixes of tokens.
             const fn stream(self) -> &'static str {
                 match self {$(Self::$draw => $stream),*}
             }
@@ -40,44 +40,44 @@ macro_rules! draws {
 draws! {
     /// The address of a challenge page.
     ChallengePage "challenge page"
-    /// The key by which a webhook endpoint verifies what it gets.
+    /// The key with which a webhook endpoint verifies its webhooks.
     EndpointKey "endpoint key"
-    /// What hashes API keys and signs links.
+    /// The key that hashes API keys and signs links.
     HashKey "hash key"
     /// A merchant's private key for a wallet.
     MerchantKey "merchant key"
-    /// The id of a request beside the API: of a page, of whoever asks whether the server is well.
+    /// The id of a request outside the API, such as one for a page or a health check.
     PageRequest "page request"
     /// A publishable API key.
     PublishableKey "publishable key"
     /// The id of a request of the API.
     Request "request"
-    /// How much later a webhook is tried again.
+    /// The random part of the delay before a webhook is retried.
     Retry "retry"
     /// A secret API key.
     SecretKey "secret key"
     /// A 3-D Secure session.
     Session "session"
-    /// What a test device puts into a payload.
+    /// The random part of a test device's payload.
     WalletPayload "wallet payload"
-    /// What a simulated provider puts into a session.
+    /// The random part of a simulated provider's session.
     WalletSession "wallet session"
 }
 
-/// Where that comes from: the operating system, or a seed.
+/// A source of random values: the operating system, or a seed.
 #[derive(Debug, Default)]
 pub struct RandomSource(Option<Seeded>);
 
 struct Seeded {
     secret: Hkdf<Sha256>,
-    /// Which start of a server on its database this is: none draws again what another one drew.
+    /// The number of this start of a server on its database: no start repeats the draws of another.
     start: AtomicU32,
-    /// How often each stream was drawn from.
+    /// The number of draws from each stream.
     drawn: Mutex<HashMap<&'static str, u64>>,
 }
 
 impl RandomSource {
-    /// What a seed makes of it.
+    /// Creates a source that draws from a seed.
     pub fn seeded(seed: &str) -> Self {
         Self(Some(Seeded {
             secret: Hkdf::new(Some(b"CARD_PAYMENTS_SEED"), seed.as_bytes()),
@@ -86,46 +86,46 @@ impl RandomSource {
         }))
     }
 
-    /// Whether it comes from a seed.
+    /// Returns whether the source is a seed.
     pub const fn is_seeded(&self) -> bool {
         self.0.is_some()
     }
 
-    /// What names the seed without telling it; none where there is none.
+    /// Returns a name of the seed that does not disclose it; `None` without a seed.
     pub fn fingerprint(&self) -> Option<String> {
         let seeded = self.0.as_ref()?;
         Some(URL_SAFE_NO_PAD.encode(seeded.bytes::<16>("fingerprint")))
     }
 
-    /// From now on it is this start's.
+    /// Sets the number of this start.
     pub fn begin(&self, start: u32) {
         if let Some(seeded) = &self.0 {
             seeded.start.store(start, Ordering::Relaxed);
         }
     }
 
-    /// The next bytes of a stream.
+    /// Returns the next bytes of a stream.
     pub fn bytes<const N: usize>(&self, draw: RandomStream) -> [u8; N] {
         self.0.as_ref().map_or_else(random, |seeded| seeded.next(draw.stream()).1)
     }
 
-    /// Bytes that belong to a subject, whenever and in whatever order they are drawn.
+    /// Returns bytes that belong to a subject, the same whenever and in whatever order they are drawn.
     pub fn bytes_of<const N: usize>(&self, draw: RandomStream, subject: &str) -> [u8; N] {
         self.0.as_ref().map_or_else(random, |seeded| seeded.bytes(&format!("{} {subject}", draw.stream())))
     }
 
-    /// 22 characters of URL-safe base64: 128 bits that nobody guesses who does not know the seed.
+    /// Returns 22 characters of URL-safe base64: 128 bits that cannot be guessed without the seed.
     pub fn token22(&self, draw: RandomStream) -> String {
         URL_SAFE_NO_PAD.encode(self.bytes::<16>(draw))
     }
 
-    /// An id that says nothing, not even when it was made.
+    /// Returns an id that discloses nothing, not even its time.
     pub fn id(&self, draw: RandomStream) -> Uuid {
         uuid::Builder::from_random_bytes(self.bytes(draw)).into_uuid()
     }
 
-    /// Where there is a seed, a UUIDv7 of this time: of each stream the later one is greater, those of a later start
-    /// greater than all before. Of starts there is room for 4,096; those after them count as a millisecond later.
+    /// With a seed, returns a UUIDv7 of this time: within a stream ids ascend, and those of a later start are greater than all
+    /// before. There is room for 4,096 starts; each further 4,096 count as a millisecond later.
     pub(crate) fn ordered_id(&self, stream: &'static str, millis: i64) -> Option<Uuid> {
         let seeded = self.0.as_ref()?;
         let (n, unique) = seeded.next::<4>(stream);
@@ -141,7 +141,7 @@ impl RandomSource {
 }
 
 impl Seeded {
-    /// The number of the draw, from 0, and its bytes.
+    /// Returns the number of the draw, from 0, and its bytes.
     fn next<const N: usize>(&self, stream: &'static str) -> (u64, [u8; N]) {
         let n = {
             let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What a card number says by itself: whether it can be one, its scheme, and how it is shown.
+//! The facts that a card number carries: whether it is possible, its scheme, and how it is shown.
 
 use entity::Scheme;
 use zeroize::Zeroizing;
@@ -7,7 +7,7 @@ use crate::sensitive::secret::Secret;
 
 const GROUP_DIGITS: usize = 4;
 
-/// Digits that are a possible number of a known scheme: prefix, length and check digit agree.
+/// A possible number of a known scheme: prefix, length and check digit agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardNumber {
     digits: Secret,
@@ -15,9 +15,9 @@ pub struct CardNumber {
 }
 
 impl CardNumber {
-    /// Spaces and hyphens between digits are how people write a card number.
+    /// Parses a card number. Spaces and hyphens are ignored, because people write card numbers with them.
     pub fn parse(text: &Secret) -> Option<Self> {
-        // Room for all of it at once: a string that grows leaves copies behind that nobody wipes.
+        // The full capacity at once: a string that grows leaves copies behind that are never wiped.
         let mut digits = Zeroizing::new(String::with_capacity(text.expose().len()));
         digits.extend(text.expose().chars().filter(|character| !matches!(character, ' ' | '-')));
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -28,23 +28,23 @@ impl CardNumber {
         possible.then(|| Self { digits: Secret::from(digits.as_str()), scheme })
     }
 
-    /// The digits alone: for the vault, the acquirer and the keyed hash.
+    /// Returns the digits alone: for the vault, the acquirer and the keyed hash.
     pub const fn digits(&self) -> &Secret {
         &self.digits
     }
 
-    /// The scheme of its prefix.
+    /// Returns the scheme of the prefix.
     pub const fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// The `display_number`: groups of four counted from the right, only the last one shown.
+    /// Returns the `display_number`: groups of four counted from the right, only the last one shown.
     pub fn masked(&self) -> String {
         masked(self.digits.expose())
     }
 }
 
-/// Digits of the security code.
+/// Returns the number of digits of the security code.
 pub const fn cvc_length(scheme: Scheme) -> usize {
     match scheme {
         Scheme::AmericanExpress => 4,
@@ -52,7 +52,7 @@ pub const fn cvc_length(scheme: Scheme) -> usize {
     }
 }
 
-/// By the first four digits, the longest prefix that tells any two schemes apart.
+/// Returns the scheme by the first four digits, the longest prefix that distinguishes any two schemes.
 fn scheme_of(digits: &str) -> Option<Scheme> {
     let prefix: u16 = digits.get(..4)?.parse().ok()?;
     match prefix {
@@ -76,7 +76,8 @@ fn has_length_of(scheme: Scheme, length: usize) -> bool {
     }
 }
 
-/// The check of ISO/IEC 7812: from the right, every second digit doubled, the digits' sum ends in zero.
+/// Returns whether the digits pass the check of ISO/IEC 7812: from the right, every second digit doubled, the digits' sum ends
+/// in zero.
 fn passes_luhn(digits: &str) -> bool {
     let sum: u32 = digits
         .bytes()
@@ -116,7 +117,7 @@ mod tests {
         parsed(text).map(|number| number.scheme())
     }
 
-    /// Possible card numbers of any scheme and length, made from random digits and the right check digit.
+    /// Generates possible card numbers of any scheme and length, from random digits and the right check digit.
     fn card_numbers() -> impl Strategy<Value = String> {
         let shapes = proptest::sample::select(&[
             ("4", 13),

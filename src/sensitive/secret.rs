@@ -1,4 +1,4 @@
-//! Text that leaves no trace: card numbers, security codes, passwords, keys.
+//! Text that is never logged and is wiped from memory: card numbers, security codes, passwords, keys.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -13,14 +13,14 @@ use tempfile::NamedTempFile;
 use validator::{Validate, ValidateLength, ValidationErrors};
 use zeroize::Zeroizing;
 
-/// Text that wipes its memory, compares in constant time and prints nothing of itself.
+/// A text that wipes its memory, compares in constant time and never prints its content.
 ///
 /// It has no `Display`, and it serialises as "": validator copies rejected values into its errors.
 #[derive(Clone, Default)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// The text itself. The name is long enough to be noticed in review.
+    /// Returns the text. The name is long enough to be noticed in review.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -46,9 +46,9 @@ impl FromStr for Secret {
     }
 }
 
-/// Keep a secret in a new file that only its owner reads: whole, and there after a power cut, or not at all.
+/// Writes a secret to a new file that only its owner can read: complete and flushed to the disk, or not at all.
 ///
-/// Errors: [`std::io::ErrorKind::AlreadyExists`] where a file is there.
+/// Errors: [`std::io::ErrorKind::AlreadyExists`] if the file exists.
 pub fn write_secret_file(file: &Path, text: &Secret) -> std::io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut written = NamedTempFile::new_in(folder)?;
@@ -58,7 +58,7 @@ pub fn write_secret_file(file: &Path, text: &Secret) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The length may be told: it is that of a card number, a code or a key.
+/// Constant-time but for the length, which may be known: it is that of a card number, a code or a key.
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
@@ -85,17 +85,17 @@ impl ValidateLength<u64> for Secret {
     }
 }
 
-/// As text: the reader of parameters hands over integers as text too, and tells of what is missing or no text.
+/// Reads text: the decoder of parameters passes integers as text too, and reports values that are missing or no text.
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Withheld::<String>::deserialize(deserializer).map(|Withheld(text)| Self::from(text))
     }
 }
 
-/// By this name the reader of parameters knows that nothing of a value may be shown.
+/// The name by which the decoder of parameters recognises a value that must not be shown.
 pub const WITHHELD: &str = "$card_payments::Withheld";
 
-/// A parameter of which nothing may be shown, however plain its fields are: a wallet's payload.
+/// A parameter that must not be shown, however plain its fields are: a wallet's payload.
 #[derive(Deserialize)]
 #[serde(rename = "$card_payments::Withheld")]
 pub struct Withheld<T>(pub T);

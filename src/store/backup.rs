@@ -1,4 +1,4 @@
-//! A copy of a SQLite database that is in use.
+//! Copies a SQLite database that is in use.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use super::connect::{ConnectError, Location, refuse_foreign_file};
 use super::sqlite::{Connection, DatabaseFile};
 use crate::runtime::progress::Progress;
 
-/// Why there is no copy, in one line for the operator.
+/// An error that prevents a copy, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// Has tools of its own.
+    /// The database is a PostgreSQL, which has tools of its own.
     #[error("a PostgreSQL database is backed up by its own tools: pg_dump --format=custom --file=FILE")]
     Postgres,
-    /// There is none.
+    /// The database does not exist.
     #[error("there is no database {0}")]
     Missing(PathBuf),
-    /// Is left alone.
+    /// The target exists and is not overwritten.
     #[error("{0} is there already")]
     Exists(PathBuf),
     /// The copy cannot be written.
@@ -40,9 +40,9 @@ impl From<DbErr> for BackupError {
     }
 }
 
-/// Copy what is committed at one moment into a file that is not there yet, and say how many bytes these are. Whoever
-/// writes to the database goes on meanwhile. The copy gets its name once all of it is on the disk. The schema is copied
-/// as it is, so an old database can be copied before it is brought up to date.
+/// Copies the committed state at one moment into a new file and returns its size in bytes. Other connections may write
+/// meanwhile. The copy gets its name once all of it is on the disk. The schema is copied unchanged, so an old database can
+/// be copied before it is migrated.
 pub fn backup(
     location: &Location,
     environment: &str,
@@ -76,7 +76,7 @@ fn copy(
     }
     let failed = |error| BackupError::File(file.into(), error);
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Only its owner reads it; if it is not finished, it goes.
+    // Only its owner can read the file; an unfinished one is deleted.
     let copy = NamedTempFile::new_in(folder).map_err(failed)?;
     let name = copy.path().to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;
     let size = "SELECT (page_count - freelist_count) * page_size AS bytes \
@@ -86,7 +86,7 @@ fn copy(
     }
     let vacuum = Statement::from_sql_and_values(DbBackend::Sqlite, "VACUUM INTO ?", [name.into()]);
     with_progress(copy.path(), progress, || database.execute(&vacuum))?;
-    // Opened anew: what the database wrote, not what was opened before.
+    // Opened again, to flush what the database wrote and not the file opened before.
     File::open(copy.path()).and_then(|written| written.sync_all()).map_err(failed)?;
     let bytes = copy.path().metadata().map_err(failed)?.len();
     copy.persist_noclobber(file).map_err(|error| {
@@ -100,10 +100,10 @@ fn copy(
     Ok(bytes)
 }
 
-/// How often the size of a growing copy is reported.
+/// The interval at which the size of a growing copy is reported.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Runs one long statement and reports meanwhile how large its file is.
+/// Runs one long statement and meanwhile reports the size of its file.
 fn with_progress<T>(file: &Path, progress: &dyn Progress, work: impl FnOnce() -> T) -> T {
     let (end, ended) = mpsc::channel::<()>();
     thread::scope(|scope| {

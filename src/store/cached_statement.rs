@@ -1,5 +1,5 @@
-//! Statements whose text is always the same. Putting a text of fifty columns together costs as much as running it, so what
-//! nearly every request asks is worded once for each database.
+//! Statements with constant text. Building a text of fifty columns costs as much as running it, so statements of nearly every
+//! request are built once per database.
 
 use std::sync::OnceLock;
 
@@ -9,21 +9,21 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement, Value};
 use super::Reader;
 use super::columns::FromColumns;
 
-/// The texts of a statement.
+/// The texts of a statement, one per kind of database.
 pub struct CachedStatement {
     sqlite: OnceLock<String>,
     postgres: OnceLock<String>,
 }
 
 impl CachedStatement {
-    /// One that is not worded yet.
+    /// Creates a statement whose texts are not built yet.
     #[expect(clippy::new_without_default, reason = "it stands in statics")]
     pub const fn new() -> Self {
         Self { sqlite: OnceLock::new(), postgres: OnceLock::new() }
     }
 
-    /// The one row that the statement finds with these values; `word` makes it, with the same values in the order in
-    /// which it says them.
+    /// Returns the one row that the statement finds with these values; `word` builds it, with the same values in the order of
+    /// the text.
     pub async fn one<R: FromColumns>(
         &self,
         db: &Reader,
@@ -34,7 +34,7 @@ impl CachedStatement {
         Ok(db.records(statement).await?.pop())
     }
 
-    /// The statement with these values, of which the same holds.
+    /// Returns the statement with these values, built by `word` in the same way.
     pub fn statement(
         &self,
         backend: DbBackend,
@@ -42,7 +42,7 @@ impl CachedStatement {
         word: impl FnOnce() -> SelectStatement,
     ) -> Statement {
         let text = if backend == DbBackend::Sqlite { &self.sqlite } else { &self.postgres };
-        // Where tests run, no text may go with other values than its own.
+        // In tests, a text with other values than its own panics.
         if cfg!(debug_assertions) {
             let statement = backend.build(&word());
             assert_eq!(statement.values.as_ref().map(|said| &said.0), Some(&values), "{}", statement.sql);

@@ -1,25 +1,25 @@
-//! Rows as what they are read for, column by column in their order. sea-orm asks for each by its name, so a row of SQLite's
-//! first becomes a map of names: for what nearly every request reads, that takes longer than SQLite itself.
+//! Reads rows into records by position. sea-orm reads each column by its name, so a row of SQLite first becomes a map of
+//! names: for the rows that nearly every request reads, that takes longer than SQLite itself.
 
 use sea_orm::sea_query::ValueType;
 use sea_orm::{DbErr, FromQueryResult, ModelTrait, QueryResult, TryGetable};
 
-/// What is read of a row.
+/// A record read from the columns of a row.
 pub trait FromColumns: Sized + Send + 'static {
-    /// Read it. The statement tells its columns in the order in which they are read.
+    /// Reads the record. The statement selects its columns in the order in which this method reads them.
     fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr>;
 }
 
-/// The columns of a row, one after the other.
+/// Reads the columns of a row, one after the other.
 pub trait ColumnReader {
-    /// The next one, which has this name.
+    /// Reads the next column, which has this name.
     fn next<T: TryGetable + ValueType>(&mut self, name: &str) -> Result<T, DbErr>;
 
-    /// All of them, each found by its name.
+    /// Reads all columns, each found by its name.
     fn by_name<T: FromQueryResult>(&mut self) -> Result<T, DbErr>;
 }
 
-/// Whole rows of tables.
+/// Reads whole rows of tables.
 impl<M: ModelTrait + FromQueryResult + Send + 'static> FromColumns for M {
     fn read(row: &mut impl ColumnReader) -> Result<Self, DbErr> {
         row.by_name()
@@ -38,7 +38,7 @@ macro_rules! record {
 }
 pub(crate) use record;
 
-/// A row of PostgreSQL's.
+/// A row of PostgreSQL.
 pub(super) struct PostgresRow<'r> {
     row: &'r QueryResult,
     next: usize,

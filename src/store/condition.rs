@@ -1,5 +1,5 @@
-//! Whether the database can be written, as far as anybody knows. After a failure nobody does until a write has succeeded that is
-//! as large as those of payments: on a full disk a small one often finds room that they do not.
+//! Tracks whether the database can be written. After a failure that is unknown until a write as large as those of payments
+//! succeeds: on a full disk a small write often finds room that they do not.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,18 +10,18 @@ use sea_orm::DbErr;
 use super::connect::answered;
 use crate::error::{Error, ErrorCode};
 
-/// What is known.
+/// The known write condition of the database.
 #[derive(Debug, Default)]
 pub(super) struct Condition {
     failures: AtomicU64,
-    /// How many failures there had been before the last write that proved something.
+    /// The number of failures before the last write that proved the database writable.
     proven: AtomicU64,
     proving: AtomicBool,
     why: Mutex<String>,
 }
 
 impl Condition {
-    /// A write has failed, or is going to.
+    /// Records that a write has failed or is going to fail.
     pub fn failed(&self, why: &dyn Display) {
         let failed_before = self.is_failing();
         *self.why.lock().unwrap_or_else(PoisonError::into_inner) = why.to_string();
@@ -31,7 +31,7 @@ impl Condition {
         }
     }
 
-    /// Take note of what has become of a unit.
+    /// Records the error of a unit if it says that the database cannot be written.
     pub fn note(&self, error: &Error) {
         if let Error::Database(cause) = error
             && error.code() == ErrorCode::ServiceUnavailable
@@ -45,14 +45,14 @@ impl Condition {
         self.failures.load(Ordering::SeqCst) != self.proven.load(Ordering::SeqCst)
     }
 
-    /// Why it cannot be written, if it cannot.
+    /// Returns why the database cannot be written, if it cannot.
     pub fn why(&self) -> Option<String> {
         self.is_failing().then(|| self.why.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// Whether it is to be proved that it can be written again; for one asker at a time.
+    /// Returns a [`Doubt`] if a caller has to prove that the database can be written again; one caller at a time gets it.
     ///
-    /// Refusals: `service_unavailable` to the others.
+    /// Refusals: `service_unavailable` to the other callers.
     pub fn doubt(&self) -> Result<Option<Doubt<'_>>, Error> {
         if !self.is_failing() {
             return Ok(None);
@@ -64,14 +64,14 @@ impl Condition {
     }
 }
 
-/// Whoever has this proves that the database can be written.
+/// A guard: its owner proves that the database can be written.
 pub(super) struct Doubt<'c> {
     of: &'c Condition,
     failures: u64,
 }
 
 impl Doubt<'_> {
-    /// It can. What has failed meanwhile is another doubt.
+    /// Records the proof. It does not cover writes that failed meanwhile.
     pub fn ends(self) {
         if self.of.proven.swap(self.failures, Ordering::SeqCst) != self.failures {
             tracing::info!("the database can be written again");
@@ -85,7 +85,8 @@ impl Drop for Doubt<'_> {
     }
 }
 
-/// Whether others were in the way, which says nothing about the next write: connections that are all taken, locks, and time-outs.
+/// Returns whether the failure was contention, which says nothing about the next write: no free connection, a lock or a
+/// time-out.
 fn is_busy(error: &DbErr) -> bool {
     const SQLITE_BUSY: [u32; 2] = [5, 6];
     let is_of_sqlite = |code: &str| code.parse().is_ok_and(|code: u32| SQLITE_BUSY.contains(&(code & 0xff)));

@@ -1,4 +1,4 @@
-//! Opening a database: where it is, its pools, its schema, and whether it is ours.
+//! Opens a database: its location, its connection pools, its schema, and the check that it is ours.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,72 +20,72 @@ use crate::limits::PROVING_BYTES;
 use crate::runtime::durable_fs::{self, NoFolder};
 use crate::runtime::progress::Progress;
 
-/// Where the data is.
+/// The location of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
-    /// A file of our own.
+    /// A SQLite file.
     Sqlite {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// A server.
+    /// A PostgreSQL server.
     Postgres {
-        /// Its address, with credentials: never printed.
+        /// Its URL, with credentials: never printed.
         url: String,
     },
 }
 
-/// Why a database cannot be used, in one line for the operator.
+/// An error that makes a database unusable, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// Not a database address.
+    /// The text is no database URL.
     #[error("the database URL must begin with sqlite: or postgres://")]
     Scheme,
     /// Another server holds the file.
     #[error("the database {0} is in use by another server")]
     Locked(PathBuf),
-    /// A server has the file by another name.
+    /// A server uses the file by another name.
     #[error(
         "the database {0} is in use by a server under another name of the file: give the name that the server has"
     )]
     OtherName(PathBuf),
-    /// The index of a log, a newer schema or a copy has no room.
+    /// There is no room for the index of a log, for a newer schema or for a copy.
     #[error("the disk is full: make room, and try again")]
     Full,
-    /// Somebody else's tables are in it.
+    /// The database holds tables of another program.
     #[error("the database holds tables that are not ours; give card-payments a database of its own")]
     Foreign,
-    /// It belongs to the other environment.
+    /// The database belongs to the other environment.
     #[error("the database belongs to the {0} environment")]
     Environment(String),
     /// The file's folder cannot be used.
     #[error("{0}: {1}")]
     Folder(PathBuf, std::io::Error),
-    /// Something else is where the file's folder should be.
+    /// The path of the file's folder names something else.
     #[error(transparent)]
     NoFolder(#[from] NoFolder),
-    /// A folder is where the file should be.
+    /// The path of the file names a folder.
     #[error("the database cannot be opened: {0} is a folder, not a file")]
     NoFile(PathBuf),
-    /// The file is not this user's to write to.
+    /// This user may not write to the file.
     #[error("the database {0} cannot be written: {1}")]
     Unwritable(PathBuf, std::io::Error),
-    /// The file is no database any more, or was none.
+    /// The file is not, or is no longer, a database.
     #[error("the database {0} is damaged: it cannot be read as a database")]
     Damaged(PathBuf),
-    /// Its schema has steps that this release does not know.
+    /// The schema has migrations that this release does not know.
     #[error("the database's schema is of a later release: {}", .0.join(", "))]
     Later(Vec<String>),
-    /// Nobody answers where PostgreSQL should be.
+    /// No PostgreSQL answers at the address.
     #[error("no PostgreSQL answers at {0}: {1}")]
     Unreachable(String, String),
-    /// PostgreSQL answers, and lets us not in.
+    /// PostgreSQL answers and refuses the connection.
     #[error("PostgreSQL at {0} refuses: {1}")]
     Refused(String, String),
-    /// The system has no thread for the writer.
+    /// The system cannot start the writer's thread.
     #[error("the thread that writes cannot be started: {0}")]
     Thread(std::io::Error),
-    /// The database says no.
+    /// The database returned an error.
     #[error("the database cannot be opened: {0}")]
     Database(#[source] DbErr),
 }
@@ -97,10 +97,10 @@ impl From<DbErr> for ConnectError {
 }
 
 impl ConnectError {
-    /// What mends a database that is damaged.
+    /// The remedy for a damaged database.
     pub const RESTORE: &str = "stop its server, keep a copy of what is there, and restore the last backup";
 
-    /// How to mend it.
+    /// Returns the remedy for the error.
     pub const fn mend(&self) -> &'static str {
         match self {
             Self::Scheme => "name a file or a server",
@@ -143,7 +143,7 @@ impl std::str::FromStr for Location {
 }
 
 impl Location {
-    /// Take the lock of a SQLite file: one server a file, whatever the names it has.
+    /// Locks a SQLite file: one server per file, whatever its names.
     pub fn lock(&self) -> Result<Option<FileLock>, ConnectError> {
         match self {
             Self::Sqlite { path } => FileLock::take(path).map(Some),
@@ -152,10 +152,10 @@ impl Location {
     }
 }
 
-/// Hears of each step of the schema that has run, and how many are left.
+/// A callback for each migration that has run, with the number of remaining ones.
 type OnStep<'a> = &'a (dyn Fn(&str, usize) + Sync);
 
-/// Bring the schema up to date, and say which steps have run for that.
+/// Migrates the schema and returns the names of the migrations that ran.
 pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec<String>, ConnectError> {
     let ran = Mutex::new(Vec::new());
     let on_step = |step: &str, left| {
@@ -177,19 +177,19 @@ pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec
     Ok(ran.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The connection that writes to a file of ours, whose schema is up to date; and why it cannot be written, where it can only
-/// be read.
+/// Opens and migrates a file of ours. Returns the connection that writes to it and, if the file can only be read, the reason
+/// why it cannot be written.
 async fn prepared_file(
     file: &Arc<DatabaseFile>,
     on_step: OnStep<'_>,
 ) -> Result<(WriteConnection, Option<String>), ConnectError> {
     let path = file.path();
     refuse_foreign_file(path)?;
-    // It turns on the write-ahead log.
+    // Turns on the write-ahead log.
     let connection = Connection::open(file)?;
-    // What a killed server wrote to the log and did not flush is found again, for the system's cache has it. It
-    // has to be on the disk before anybody is told of it: whoever is told may rely on it. Where the disk is full,
-    // the log was flushed before the database file could not grow.
+    // Writes of a killed server that reached the log but were not flushed are still readable from the system's cache. They
+    // have to be on the disk before a client sees them, because it may rely on them. Where the disk is full, the log was
+    // flushed before the database file could not grow.
     let full = match connection.execute_all("PRAGMA wal_checkpoint") {
         Err(error) if is_full(&error) => Some(lacks_room(path).unwrap_or_else(|| "the disk is full".into())),
         done => done.map(|_| lacks_room(path))?,
@@ -199,7 +199,7 @@ async fn prepared_file(
     Ok((writing, full))
 }
 
-/// Open the database; a server has its lock. With it comes why it cannot be written, where it can only be read.
+/// Opens the database; a server passes its lock. Also returns why the database cannot be written, if it can only be read.
 pub(super) async fn open(
     location: &Location,
     lock: Option<&FileLock>,
@@ -223,13 +223,13 @@ pub(super) async fn open(
     }
 }
 
-/// Whether SQLite found no room, in its files or for the index of its log.
+/// Returns whether SQLite found no room, in its files or for the index of its log.
 fn is_full(error: &DbErr) -> bool {
     const FULL: [&str; 2] = ["13", "4874"];
     answered(error).is_some_and(|code| FULL.contains(&code.as_str()))
 }
 
-/// What is wrong with a file's disk that has no room for payments. A system that does not tell has room.
+/// Describes a disk that lacks room for payments. If the system does not tell its free space, it counts as having room.
 fn lacks_room(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let disk = rustix::fs::statvfs(folder).ok()?;
@@ -238,14 +238,14 @@ fn lacks_room(path: &Path) -> Option<String> {
     (free < needed).then(|| format!("the disk is full: {} KiB are free at {}", free / 1024, folder.display()))
 }
 
-/// Make sure that a PostgreSQL database is ours, and bring its schema up to date.
+/// Checks that a PostgreSQL database is ours, and migrates its schema.
 pub(super) async fn prepare(pool: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), ConnectError> {
     refuse_foreign(pool).await?;
     Ok(steps(pool, on_step).await?)
 }
 
-/// Copies that start at once on an empty PostgreSQL get in each other's way; who loses looks again, and finds
-/// the step done. Whoever always loses has lost once a step.
+/// Runs the migrations. Servers that start at the same time on an empty PostgreSQL conflict: the loser retries and finds
+/// the migration done. A server that always loses has lost once per migration.
 async fn steps(connection: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
@@ -262,14 +262,15 @@ async fn steps(connection: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(
     Migrator::run(connection, on_step).await
 }
 
-/// Measured: eight connections to two database cores were as fast as thirty-two; the rest waits more fairly here.
+/// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait
+/// in our queue, which is fairer.
 pub(super) const POSTGRES_CONNECTIONS: u32 = 16;
-/// Of these, the ones for statements; the others are for long looks.
+/// Of these, the connections for statements; the others are for long reads.
 const POSTGRES_STATEMENTS: usize = 12;
-/// Texts: all that a server sends, so that none is parsed twice on a connection.
+/// The statements cached per connection: all that a server sends, so that none is parsed twice on a connection.
 const POSTGRES_CACHED: usize = 512;
 pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A round trip a request saved; a dead connection is noticed by its first statement.
+/// Saves a round trip per request; the first statement notices a dead connection.
 pub(super) const TESTED_AFTER_IDLE: Duration = Duration::from_secs(30);
 pub(super) const PLANNED_ANEW_AFTER: Duration = Duration::from_mins(1);
 
@@ -286,8 +287,8 @@ fn options(url: &str, connections: u32) -> ConnectOptions {
     options
 }
 
-/// What serves requests waits for nobody for ever, nor does a look: somebody's lock, a statement that does not end, or a copy
-/// that stopped in its transaction. All of it ends before the time-out of a request.
+/// The time-outs of connections that serve requests or checks, so that none waits for ever: for a lock, for a statement that
+/// does not end, or for a server that stopped within its transaction. All of them end before the time-out of a request.
 const PATIENCE: [(&str, &str); 3] =
     [("lock_timeout", "10s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "30s")];
 
@@ -299,7 +300,7 @@ pub(super) async fn postgres(url: &str) -> Result<DatabaseConnection, ConnectErr
     Ok(Database::connect(options).await?)
 }
 
-/// A connection for a look at what others may have locked.
+/// Connects with time-outs, to read what other connections may have locked.
 pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectError> {
     probe(url).await?;
     let mut options = options(url, 1);
@@ -307,13 +308,14 @@ pub(super) async fn impatient(url: &str) -> Result<DatabaseConnection, ConnectEr
     Ok(Database::connect(options).await?)
 }
 
-/// A connection that waits for as long as it takes.
+/// Connects without time-outs.
 pub(super) async fn patient(url: &str) -> Result<DatabaseConnection, ConnectError> {
     probe(url).await?;
     Ok(Database::connect(options(url, 1)).await?)
 }
 
-/// What is there of a file, and of the folders above it, is what a database can be, and this user's to write to.
+/// Refuses a path that cannot be a database or that this user cannot write to: checks the existing part of the file and of
+/// the folders above it.
 pub(super) fn refuse_unusable(path: &Path) -> Result<(), ConnectError> {
     if path.is_dir() {
         return Err(ConnectError::NoFile(path.into()));
@@ -322,14 +324,14 @@ pub(super) fn refuse_unusable(path: &Path) -> Result<(), ConnectError> {
         durable_fs::refuse_other(folder)?;
     }
     if path.exists() {
-        // To open it for writing changes nothing.
+        // Opening for writing changes nothing.
         let opened = File::options().write(true).open(path);
         opened.map_err(|error| ConnectError::Unwritable(path.into(), error))?;
     }
     Ok(())
 }
 
-/// The write-ahead log is turned on in the file itself, so somebody else's file is looked at before.
+/// Refuses another program's file. It is inspected before, because turning on the write-ahead log changes the file itself.
 pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     if !path.exists() {
         return Ok(());
@@ -337,12 +339,12 @@ pub(super) fn refuse_foreign_file(path: &Path) -> Result<(), ConnectError> {
     refuse_others(Connection::to_look_at(path)?.query_one(&whose_tables(DbBackend::Sqlite))?)
 }
 
-/// A connection to a file that is there, which turns nothing on.
+/// Connects to an existing file without changing its settings.
 pub(super) fn looker(path: &Path) -> Result<SqliteAdapter<WriteConnection>, ConnectError> {
     Ok(SqliteAdapter(WriteConnection::on(Connection::to_look_at(path)?)))
 }
 
-/// A database with tables, none of them our record of migrations, is somebody else's.
+/// Refuses a database that has tables but not our record of migrations: another program owns it.
 pub(super) async fn refuse_foreign(connection: &impl ConnectionTrait) -> Result<(), ConnectError> {
     refuse_others(connection.query_one_raw(whose_tables(connection.get_database_backend())).await?)
 }
@@ -366,15 +368,15 @@ fn refuse_others(tables: Option<QueryResult>) -> Result<(), ConnectError> {
     if tables > 0 && ours == 0 { Err(ConnectError::Foreign) } else { Ok(()) }
 }
 
-/// The code of an error that the database itself answered with.
+/// Returns the code of an error that the database itself returned.
 pub(super) fn answered(error: &DbErr) -> Option<String> {
     answer(error)?.code().map(Into::into)
 }
 
-/// Whether a row was not added to a table because a rival's was there.
+/// Returns whether an insert into a table failed because a row with the same key was there.
 pub(super) fn taken(error: &DbErr, table: &str) -> bool {
     answer(error).is_some_and(|answer| {
-        // SQLite names the columns in its message only, Citus the constraint of its part of the table.
+        // SQLite names the columns only in its message, Citus the constraint of its shard.
         let said = |name: String| answer.message().contains(&name);
         let of_table =
             answer.table() == Some(table) || said(format!(" {table}.")) || said(format!("\"{table}_"));

@@ -1,9 +1,9 @@
-//! PostgreSQL's guards: compare-and-sets on whose success a unit of work goes on.
+//! PostgreSQL's deferred updates: compare-and-sets on whose success a unit of work depends.
 //!
-//! Round trips decide throughput there. So as long as a unit sends nothing else, its guards are held and answered as if
-//! they had won. They leave with what was appended, in one statement that is a transaction of its own and fails where a
-//! guard has lost. Then the unit has gone on from a wrong guess: nothing is written, and it runs once more with its
-//! guards sent at once.
+//! Round trips decide throughput there. As long as a unit sends nothing else, its compare-and-sets are deferred and treated
+//! as successful. They are sent with the buffered writes, in one statement that is a transaction of its own and fails if a
+//! compare-and-set changed no row. Then the unit continued on a wrong guess: nothing is written, and it runs once more with
+//! its compare-and-sets sent at once.
 
 use std::fmt::Write;
 
@@ -12,21 +12,21 @@ use sea_orm::{DbBackend, DbErr, Statement, Value};
 
 use super::connect::answered;
 
-/// What a change means for its unit.
+/// The meaning of an update for its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The unit goes on if it changes a row.
+    /// A compare-and-set: the unit continues only if it changes a row.
     Decides,
-    /// Nobody looks at what it changes.
+    /// An update whose row count the unit does not read.
     Follows,
 }
 
-/// Changes that wait for the commit, or for the first statement that does not.
+/// Updates that wait for the commit, or for the first statement that cannot be deferred.
 #[derive(Debug, Clone)]
 pub(super) struct DeferredUpdates {
     /// `WITH g0 AS (UPDATE ... RETURNING 1), g1 AS (...)`.
     parts: SqlWriterValues,
-    /// By its number: what each means.
+    /// The kind of each update, by its number.
     changes: Vec<Change>,
 }
 
@@ -41,7 +41,7 @@ impl DeferredUpdates {
         self.changes.is_empty()
     }
 
-    /// Whether a guard is answered that nobody has asked yet.
+    /// Returns whether the success of a compare-and-set was assumed.
     pub fn has_guessed(&self) -> bool {
         self.changes.contains(&Change::Decides)
     }
@@ -55,8 +55,8 @@ impl DeferredUpdates {
         self.changes.push(change);
     }
 
-    /// The parts and their values, for others to follow, and what a statement of such parts selects in the end: it divides by
-    /// the rows that each guard has changed.
+    /// Returns the CTEs and their values, for other CTEs to follow, and the expressions that the statement selects in the end:
+    /// each divides by the number of rows that a compare-and-set changed.
     pub fn into_parts(self) -> (String, Vec<Value>, Vec<String>) {
         let guards = self.changes.iter().enumerate().filter(|(_, change)| **change == Change::Decides);
         let won = guards.map(|(n, _)| format!("1 / (SELECT COUNT(*) FROM g{n})")).collect();
@@ -64,7 +64,7 @@ impl DeferredUpdates {
         (sql, values, won)
     }
 
-    /// A statement of nothing else.
+    /// Returns a statement of these updates alone.
     pub fn into_statement(self) -> Statement {
         let (mut sql, values, won) = self.into_parts();
         let _ = write!(sql, " SELECT {}", won.join(", "));
@@ -72,7 +72,7 @@ impl DeferredUpdates {
     }
 }
 
-/// Whether a statement failed because a guard in it has lost: nothing else divides.
+/// Returns whether a statement failed because a compare-and-set in it changed no row: nothing else divides.
 pub(super) fn has_lost(error: &DbErr) -> bool {
     answered(error).is_some_and(|code| code == "22012")
 }

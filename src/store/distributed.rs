@@ -1,51 +1,51 @@
-//! Growing past one PostgreSQL: the tables of a Citus coordinator, spread over its workers (design, The store). What
-//! belongs to an account lies beside it; what is found without an account lies by its own key.
+//! Distributes the tables of a Citus coordinator over its workers, for load beyond one PostgreSQL (design, The store). Rows
+//! of an account are colocated with it; rows that are found without an account are distributed by their own key.
 
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 use super::connect::{self, ConnectError, Location};
 use crate::runtime::progress::Progress;
 
-/// Where the rows of a table are.
+/// The placement of a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Accounts, by their id: everything else of theirs follows them.
+    /// Accounts, by their id: all other rows of an account follow it.
     Accounts,
-    /// Beside their account.
+    /// Colocated with their account.
     Account,
-    /// By the keyed hash by which they are found.
+    /// Distributed by the keyed hash that finds them.
     Hash,
-    /// On every node.
+    /// Replicated on every node.
     Everywhere,
 }
 
-/// Why a database is not distributed, in one line for the operator.
+/// An error that keeps a database from being distributed, in one line for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum NotDistributed {
-    /// It is a file.
+    /// The database is a SQLite file.
     #[error("a SQLite database cannot be distributed: that takes a PostgreSQL with the Citus extension")]
     Sqlite,
-    /// A plain PostgreSQL.
+    /// The PostgreSQL lacks the Citus extension.
     #[error(
         "the database has no Citus extension: CREATE EXTENSION citus, and add the workers, before it is distributed"
     )]
     NoCitus,
-    /// A table of which this program does not know where its rows belong.
+    /// The table has a primary key for which no placement is known.
     #[error(
         "the table {0} has no place in a distributed database: its primary key begins with none that is known"
     )]
     NoPlace(String),
-    /// It cannot be used at all.
+    /// The database cannot be used.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The database says no.
+    /// The database returned an error.
     #[error("the database cannot be distributed: {0}")]
     Database(#[from] DbErr),
 }
 
 impl Place {
-    /// Where a table's rows belong, by the first column of its primary key. Err: nowhere. None: they stay on the
-    /// coordinator, which alone is migrated.
+    /// Returns the placement of a table by the first column of its primary key; an error if it has none; `None` for a table
+    /// that stays on the coordinator, which alone is migrated.
     pub fn of(table: &str, key: Option<&str>) -> Result<Option<Self>, NotDistributed> {
         match (table, key) {
             ("seaql_migrations", _) => Ok(None),
@@ -57,7 +57,7 @@ impl Place {
         }
     }
 
-    /// The statement that puts the rows of a table there, with those that it holds already.
+    /// Returns the statement that distributes a table, including its existing rows.
     fn statement(self, table: &str) -> String {
         let (column, beside) = match self {
             Self::Everywhere => return format!("SELECT create_reference_table('{table}')"),
@@ -69,10 +69,10 @@ impl Place {
     }
 }
 
-/// Bring the schema up to date and distribute every table that is not yet. The tables distributed now.
+/// Migrates the schema and distributes every table that is not distributed yet. Returns the tables distributed now.
 ///
-/// One table at a time, each at once or not at all, so that a kill in between costs nothing and the next run goes on.
-/// Servers must be stopped meanwhile: half of the tables would not find the other half.
+/// Distributes one table at a time, each atomically, so that a run that is killed loses nothing and the next one continues.
+/// Servers must be stopped meanwhile: half of the tables could not reach the other half.
 pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<Vec<String>, NotDistributed> {
     let Location::Postgres { url } = location else { return Err(NotDistributed::Sqlite) };
     let database = connect::patient(url).await?;
@@ -81,7 +81,7 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
     }
     connect::prepare(&database, &|_, _| ()).await?;
     let mut tables = tables(&database).await?;
-    // The others are put beside the accounts.
+    // The other tables are colocated with the accounts, which come first.
     tables.sort_by_key(|table| table.place != Place::Accounts);
     let mut distributed = Vec::new();
     progress.set_total(tables.iter().filter(|table| !table.distributed).count() as u64);
@@ -90,8 +90,8 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
         distributed.push(table.name.clone());
         progress.set_done(distributed.len() as u64);
     }
-    // What was copied is still in the coordinator's own tables, where nobody sees it and it takes room; a run that was
-    // killed may have left some.
+    // The coordinator's own tables still hold the copied rows, which no query sees and which take room; a killed run may
+    // have left some.
     for table in &tables {
         let empty = format!("SELECT truncate_local_data_after_distributing_table('{}')", table.name);
         database.execute_unprepared(&empty).await?;
@@ -106,8 +106,8 @@ async fn has_citus(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
     Ok(found.is_some())
 }
 
-/// Whether the tables are spread over workers. A coordinator hands a whole statement on to the one worker that has its
-/// account; one that adds rows in several of its parts it takes apart itself, and copies between them.
+/// Returns whether the tables are distributed over workers. A coordinator passes a whole statement on to the one worker that
+/// has its account; it splits a statement that adds rows to several shards, and copies between them.
 pub(super) async fn is_distributed(database: &impl ConnectionTrait) -> Result<bool, DbErr> {
     if !has_citus(database).await? {
         return Ok(false);
@@ -123,7 +123,7 @@ struct Table {
     distributed: bool,
 }
 
-/// Every table that has its place on the workers.
+/// Returns every table that is placed on the workers.
 async fn tables(database: &impl ConnectionTrait) -> Result<Vec<Table>, NotDistributed> {
     let sql = "SELECT c.relname::text AS name, a.attname::text AS key, d.logicalrelid IS NOT NULL AS distributed \
                FROM pg_class c \

@@ -10,24 +10,24 @@ use super::columns::{FromColumns, PostgresRow};
 use super::postgres_pool::PostgresPool;
 use super::sqlite::{Look, Readers, SqliteAdapter, WriteConnection};
 
-/// One of both.
+/// A connection to SQLite or PostgreSQL.
 #[derive(Clone)]
 pub enum Either<S, P> {
-    /// SQLite's.
+    /// A connection to SQLite.
     Sqlite(SqliteAdapter<S>),
-    /// PostgreSQL's.
+    /// A connection to PostgreSQL.
     Postgres(P),
 }
 
-/// What reads run on.
+/// The connections that reads run on.
 pub(super) type Reading = Either<Readers, PostgresPool>;
-/// Where transactions begin.
+/// The connections on which transactions begin.
 pub(super) type Origin = Either<WriteConnection, PostgresPool>;
-/// A transaction that reads: all queries on it see the same committed state.
+/// A read transaction: all its queries see the same committed state.
 pub type Snapshot = Either<Look, DatabaseTransaction>;
 
 impl Reading {
-    /// What is read of all rows that a statement finds.
+    /// Returns the records of all rows that a statement finds.
     pub async fn records<R: FromColumns>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
         match self {
             Self::Sqlite(readers) => readers.records(statement).await,
@@ -38,10 +38,11 @@ impl Reading {
         }
     }
 
-    /// The row of a statement whose values decide which way to it is short, where the longest takes far longer than planning.
+    /// Returns the row of a statement that is planned for its values each time: they decide which plan is fast, and the slowest
+    /// plan takes far longer than planning.
     pub async fn one_planned(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
         match self {
-            // Its plan is the same for all values.
+            // SQLite's plan is the same for all values.
             Self::Sqlite(readers) => readers.query_one_raw(statement).await,
             Self::Postgres(connections) => Box::pin(connections.one_planned(statement)).await,
         }
@@ -49,7 +50,7 @@ impl Reading {
 }
 
 impl Snapshot {
-    /// The rows that a statement finds, however many there are; few are held at a time.
+    /// Returns all rows that a statement finds, with few in memory at a time.
     pub async fn stream(
         &self,
         statement: Statement,

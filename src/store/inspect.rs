@@ -1,4 +1,4 @@
-//! What a database is like, for whoever asks whether a server may run on it. Nothing is changed, not a byte of a file.
+//! Describes a database, to check whether a server may run on it. Changes nothing, not a byte of a file.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,97 +16,97 @@ use super::installation_info::{InstallationInfo, found, is_installed, statement}
 use super::sqlite::{self, Connection, SqliteAdapter, WriteConnection};
 use crate::runtime::clock::Clock;
 
-/// A database.
+/// The description of a database.
 #[derive(Debug)]
 pub struct Inspection {
-    /// What it says of itself.
+    /// What its tables say of the installation.
     pub found: InstallationInfo,
-    /// Steps of the schema that it has not seen.
+    /// Migrations that it has not seen.
     pub missing: Vec<String>,
-    /// Steps that it has seen and this program does not know.
+    /// Migrations that it has seen and this program does not know.
     pub unknown: Vec<String>,
-    /// When the youngest of its keys was made, by the wall clock.
+    /// The creation time of its newest key, by the wall clock.
     pub youngest_key: Option<Timestamp>,
-    /// How often the data key has sealed that seals now, where that is counted.
+    /// The number of seals by the current data key, if the schema counts them.
     pub seals: Option<u64>,
-    /// Which kind it is.
+    /// The kind of database, with its details.
     pub kind: DatabaseKind,
 }
 
-/// Which kind of database it is.
+/// The kind of a database.
 #[derive(Debug)]
 pub enum DatabaseKind {
-    /// A file.
+    /// A SQLite file.
     Sqlite(SqliteFile),
-    /// A server.
+    /// A PostgreSQL server.
     Postgres(Box<PostgresServer>),
 }
 
-/// A file.
+/// A SQLite file.
 #[derive(Debug)]
 pub struct SqliteFile {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// Its size, where it is there.
+    /// Its size, if it exists.
     pub bytes: Option<u64>,
     /// Whether its write-ahead log is on.
     pub logs_ahead: bool,
     /// Whether a server runs on it.
     pub served: bool,
-    /// Why it cannot be written.
+    /// The error that prevents writing.
     pub unwritable: Option<ConnectError>,
 }
 
-/// A server, and what it lets its user do.
+/// A PostgreSQL server, with the rights of our user.
 #[derive(Debug)]
 pub struct PostgresServer {
-    /// What it says.
+    /// Its settings and state.
     pub said: PostgresSaid,
-    /// How far its clock is ahead of ours.
+    /// The lead of its clock over ours.
     pub ahead: TimeSpan,
-    /// By how much that may be wrong: half of the time that the question took.
+    /// The uncertainty of the lead: half of the query's time.
     pub give_or_take: TimeSpan,
-    /// How many connections a copy of the server opens.
+    /// The number of connections that each server opens.
     pub wanted: i64,
 }
 
-/// What PostgreSQL says of itself.
+/// The settings and state that PostgreSQL reports.
 #[derive(Debug, FromQueryResult)]
 pub struct PostgresSaid {
-    /// Its release.
+    /// The version.
     pub version: String,
-    /// The same as a number: 150004.
+    /// The version as a number, such as 150004.
     pub release: i64,
     now: i64,
-    /// What is flushed.
+    /// Whether writes are flushed to the disk.
     pub fsync: String,
-    /// Whether a commit waits for that.
+    /// Whether a commit waits for the flush.
     pub synchronous_commit: String,
-    /// Whether a torn page is mended.
+    /// Whether torn pages are repaired.
     pub full_page_writes: String,
-    /// Whether transactions only read.
+    /// Whether transactions are read-only by default.
     pub read_only: String,
-    /// UTF8, or it cannot hold every text.
+    /// The encoding; any but UTF8 cannot hold every text.
     pub encoding: String,
-    /// It follows another server.
+    /// Whether it replicates another server.
     pub standby: bool,
-    /// Connections that users may have, together.
+    /// The connections allowed to all users together.
     pub connections: i64,
-    /// How many they have, this one among them.
+    /// The open connections, including this one.
     pub taken: i64,
-    /// How many its user may have; negative: as many as there are.
+    /// The connections allowed to our user; negative: unlimited.
     pub of_role: i64,
-    /// How many its database may have.
+    /// The connections allowed to the database.
     pub of_database: i64,
-    /// Whether its user may make tables here.
+    /// Whether our user may create tables here.
     pub may_create: bool,
-    /// Whether its user may add trusted extensions.
+    /// Whether our user may create trusted extensions.
     pub may_extend: bool,
-    /// How many of our extensions are missing.
+    /// The number of our extensions that are missing.
     pub extensions_missing: i64,
-    /// How many of our extensions are not even installed on its machine.
+    /// The number of our extensions that are not even installed on its machine.
     pub extensions_unavailable: i64,
-    /// How many tables are somebody else's.
+    /// The number of tables that other users own.
     pub tables_of_others: i64,
 }
 
@@ -133,10 +133,10 @@ const SAID: &str = "\
         AND NOT pg_has_role(tableowner, 'USAGE')) AS tables_of_others \
     FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()";
 
-/// The step of the schema since which seals are counted.
+/// The migration since which seals are counted.
 const SEALS_COUNTED: &str = "m0033_counted_seals";
 
-/// Look at a database, of any release; one that is not there yet is empty.
+/// Inspects a database of any release; one that does not exist yet is empty.
 pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspection, ConnectError> {
     match location {
         Location::Sqlite { path } => inspect_file(path).await,
@@ -214,7 +214,7 @@ async fn with_contents(
     Ok(Inspection { found, missing, unknown, youngest_key, seals, kind })
 }
 
-/// The steps that have run. A database that is nobody's yet has no record of them.
+/// Returns the migrations that have run; none if the database has no record of migrations.
 pub(super) async fn steps(looker: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
     let there = if looker.get_database_backend() == DbBackend::Postgres {
         "SELECT 1 AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'seaql_migrations'"
@@ -229,7 +229,7 @@ pub(super) async fn steps(looker: &impl ConnectionTrait) -> Result<Vec<String>, 
     rows.iter().map(|row| row.try_get("", "version")).collect()
 }
 
-/// The file's head says so: its two versions are those of a write-ahead log.
+/// Returns whether the write-ahead log is on, by the two versions in the file's header.
 fn logs_ahead(path: &Path) -> bool {
     let mut head = [0; 20];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));

@@ -1,4 +1,4 @@
-//! What a database says of itself before anything of it is touched: whoever has no business with it finds out in time.
+//! What a database says of its installation, read before anything is changed: a server that must not use it stops in time.
 
 use migration::Migrator;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
@@ -10,29 +10,30 @@ use super::integrity::is_corruption;
 use super::sqlite;
 use crate::vault::Wrapped;
 
-/// What an installed database, of any release, says of itself. An empty one says nothing.
+/// What an installed database, of any release, says of its installation. All is empty for an empty database.
 #[derive(Debug, Default)]
 pub struct InstallationInfo {
-    /// The environment it belongs to.
+    /// The environment that the database belongs to.
     pub environment: Option<String>,
-    /// The seed with which it was begun, as [`Chance::fingerprint`](crate::runtime::random::RandomSource::fingerprint) names it, and how often it was since.
+    /// The seed with which the database was begun, as
+    /// [`RandomSource::fingerprint`](crate::runtime::random::RandomSource::fingerprint) names it, and the number of starts since.
     pub seed: Option<String>,
-    /// Its keys, wrapped by the operator's.
+    /// The keys of the vault, wrapped by the operator's key.
     pub keys: Vec<FoundKey>,
 }
 
-/// One of its keys.
+/// A key of the vault.
 #[derive(Debug)]
 pub struct FoundKey {
-    /// Its id.
+    /// The id.
     pub id: Uuid,
-    /// What it is for.
+    /// The purpose.
     pub purpose: String,
-    /// Itself.
+    /// The wrapped key.
     pub wrapped: Wrapped,
 }
 
-/// Look, and change nothing.
+/// Reads the installation; changes nothing.
 pub async fn read_installation(location: &Location) -> Result<InstallationInfo, ConnectError> {
     match location {
         Location::Sqlite { path } => {
@@ -57,7 +58,7 @@ pub async fn read_installation(location: &Location) -> Result<InstallationInfo, 
     }
 }
 
-/// What one says that this release may go on with.
+/// Reads the installation; refuses a schema of a later release.
 async fn ours(looker: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {
     let found = found(looker).await?;
     let known = Migrator::names();
@@ -70,7 +71,7 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
     if !is_installed(looker).await? {
         return Ok(InstallationInfo::default());
     }
-    // Columns of the first step, which every release has.
+    // Columns of the first migration, which every release has.
     let said = async |name: &str| {
         let sql = format!("SELECT value FROM installation WHERE name = '{name}'");
         let row = looker.query_one_raw(statement(looker, &sql)).await?;
@@ -86,7 +87,7 @@ pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationI
     Ok(InstallationInfo { environment, seed, keys: keys.collect::<Result<_, DbErr>>()? })
 }
 
-/// A first migration that was killed may have left nothing but its record.
+/// Returns whether the first tables exist: a first migration that was killed may have left only its own record.
 pub(super) async fn is_installed(looker: &impl ConnectionTrait) -> Result<bool, DbErr> {
     let sql = if looker.get_database_backend() == DbBackend::Postgres {
         "SELECT count(*) AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('installation', 'vault_keys')"

@@ -1,5 +1,5 @@
-//! Integrity checks: the pages of a SQLite file; indexes and tables of PostgreSQL, if its extension amcheck is installed and may be
-//! used. They change nothing and report no stored data.
+//! Integrity checks: the pages of a SQLite file; the indexes and tables of PostgreSQL, if its extension amcheck is installed
+//! and the user may use it. The checks change nothing and report no stored data.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use super::connect::{self, ConnectError, Location, answered};
 use super::installation_info::statement;
 use super::sqlite::Connection;
 
-/// The most problems that are reported.
+/// The maximum number of problems reported.
 const REPORTED_MAX: usize = 5;
-/// SQLITE_CORRUPT and SQLITE_NOTADB: the low byte of an extended code.
+/// SQLITE_CORRUPT and SQLITE_NOTADB, compared with the low byte of an extended code.
 const SQLITE_CORRUPTED: [i32; 2] = [11, 26];
 /// SQLSTATEs data_corrupted and index_corrupted.
 const POSTGRES_CORRUPTED: [&str; 2] = ["XX001", "XX002"];
@@ -21,13 +21,13 @@ const POSTGRES_CORRUPTED: [&str; 2] = ["XX001", "XX002"];
 pub enum Integrity {
     /// No corruption; the text says what was checked.
     Intact(String),
-    /// What is corrupted.
+    /// The corrupted parts.
     Corrupted(Vec<String>),
-    /// Why nothing was checked.
+    /// The reason why nothing was checked.
     NotChecked(&'static str),
 }
 
-/// Checks the whole database. It reads all of it.
+/// Checks the whole database, which reads all of it.
 pub async fn check_integrity(location: &Location) -> Result<Integrity, ConnectError> {
     match location {
         Location::Sqlite { path } => check_file(path),
@@ -105,7 +105,7 @@ async fn check_server(looker: &impl ConnectionTrait) -> Result<Integrity, DbErr>
             corrupted.push(format!("the index {name}"));
         }
     }
-    // PostgreSQL has it since release 14.
+    // PostgreSQL has verify_heapam since release 14.
     let mut tables = Vec::new();
     if may_use("verify_heapam(regclass, boolean, boolean, text, bigint, bigint)").await? {
         tables = named(

@@ -1,5 +1,5 @@
-//! The store: one door to the database. [`Store::read`] reads the last committed state; [`Store::write`]
-//! runs a unit of work. Nobody else begins, commits or retries a transaction.
+//! The store, the only access to the database. [`Store::read`] reads the last committed state; [`Store::write`] runs a unit
+//! of work. No other code begins, commits or retries a transaction.
 
 mod backup;
 mod cached_statement;
@@ -63,15 +63,15 @@ use statements::Counting;
 use tx::TransactionFactory;
 use unit::{UnitOfWork, UnitResult, typed};
 
-/// How many steps the schema has come.
+/// Returns the number of migrations of the schema.
 pub fn schema_steps() -> i32 {
     i32::try_from(migration::Migrator::steps()).unwrap_or(i32::MAX)
 }
 
-/// What reads run on.
+/// The connections that reads run on.
 pub type Reader = Counting<Reading>;
 
-/// The door.
+/// The access to one database.
 pub struct Store {
     reader: Reader,
     writer: Writer,
@@ -81,16 +81,16 @@ pub struct Store {
     condition: Condition,
 }
 
-/// Who writes where it is no server: somebody who runs a command.
+/// An operator who runs a command, which writes in place of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operator {
-    /// As the machine knows him.
+    /// The operator's name on the machine.
     pub name: String,
-    /// When the command began, by the wall clock.
+    /// The time when the command began, by the wall clock.
     pub at: Timestamp,
 }
 
-/// What waits for the database, for whoever traces it.
+/// Starts a span for a wait for the database.
 fn span(name: &'static str, database: DbBackend) -> Span {
     let mut span = Span::part(name, SpanKind::Client);
     span.set_attribute(
@@ -100,22 +100,22 @@ fn span(name: &'static str, database: DbBackend) -> Span {
     span
 }
 
-/// In PostgreSQL's transaction.
+/// Disables the time-outs of a PostgreSQL transaction.
 const AS_LONG_AS_IT_TAKES: &str = "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)";
 
-/// SQLite has one writer, which groups what waits; PostgreSQL has as many as its pool.
+/// SQLite has one writer, which runs queued units in batches; PostgreSQL has as many as its pool.
 enum Writer {
     Sqlite(sqlite::Writer),
     Postgres(TransactionFactory),
 }
 
 impl Store {
-    /// Open the database at `location` and bring its schema up to date.
+    /// Opens the database at `location` and migrates its schema.
     pub async fn open(location: &Location, ids: Arc<IdGenerator>) -> Result<Self, ConnectError> {
         Self::open_locked(location, None, ids).await
     }
 
-    /// The same for a server, which has the lock of a SQLite file.
+    /// Opens the database for a server, which has the lock of a SQLite file.
     pub async fn open_locked(
         location: &Location,
         lock: Option<&FileLock>,
@@ -146,18 +146,18 @@ impl Store {
         Ok(Self { reader, writer, statements, hand_off, operator, condition })
     }
 
-    /// From now on whoever writes through this door is this operator, and what he does leaves a trail
-    /// (`services::audit`). A door has one operator at most.
+    /// Sets the operator who writes through this store; the audit trail records what the operator does (`services::audit`). A
+    /// store has one operator at most.
     pub fn acts_for(&self, operator: Operator) {
         assert!(self.operator.set(operator).is_ok(), "a store has one operator");
     }
 
-    /// What reads run on.
+    /// Returns the connections that reads run on.
     pub fn read(&self) -> &Reader {
         &self.reader
     }
 
-    /// A read transaction: all queries on it see the same committed state. For long looks at everything.
+    /// Begins a read transaction for long reads of everything: all its queries see the same committed state.
     pub async fn snapshot(&self) -> Result<Snapshot, DbErr> {
         match self.reader.inner() {
             Either::Sqlite(readers) => Ok(Snapshot::Sqlite(Look::at(&readers.0).await?)),
@@ -171,14 +171,14 @@ impl Store {
         }
     }
 
-    /// Run a unit of work: all of it is committed, or nothing.
+    /// Runs a unit of work: all of it is committed, or nothing.
     ///
-    /// `unit` gets the transaction and its own data, and can reach nothing else. It may run more than once (a
-    /// neighbour in its batch failed, a serialisation failure), so what must not change between two runs is
-    /// drawn before and lies in `data`. It refuses before its first write; what it returns as an error is
-    /// never committed. It runs in a task of its own: a caller that goes away leaves no half unit behind.
+    /// `unit` gets the transaction and its own data, and can reach nothing else. It may run more than once (another unit of its
+    /// batch failed, a serialisation failure), so values that must be the same in every run are drawn before and lie in
+    /// `data`. It refuses before its first write; if it returns an error, nothing is committed. It runs in a task of its own:
+    /// a caller who goes away leaves no half unit behind.
     ///
-    /// A commit whose answer is lost is `service_unavailable` and is never run again blindly.
+    /// A commit whose answer is lost is `service_unavailable` and is never retried blindly.
     pub async fn write<D, T, F>(&self, data: D, unit: F) -> Result<T, Error>
     where
         D: Send + Sync + 'static,
@@ -198,7 +198,7 @@ impl Store {
         });
         let written = span.run(written).await;
         if let Err(error) = &written {
-            // What is away is told of by itself.
+            // is_in_place reports a missing file.
             if self.is_in_place() {
                 self.condition.note(error);
             }
@@ -209,12 +209,12 @@ impl Store {
         written
     }
 
-    /// Why the database cannot be written, as far as anybody knows: its disk is full, or fails.
+    /// Returns why the database cannot be written, if that is known: its disk is full or fails.
     pub fn refuses_writes(&self) -> Option<String> {
         self.condition.why()
     }
 
-    /// Whether SQLite's file is where it was; where it is not, nothing is written.
+    /// Returns whether SQLite's file is in place; if it is not, nothing is written.
     pub fn is_in_place(&self) -> bool {
         match self.reader.inner() {
             Either::Sqlite(readers) => readers.0.file().is_in_place(),
@@ -222,23 +222,23 @@ impl Store {
         }
     }
 
-    /// Hear of the events that this process commits from now on and that some endpoint is told of, at once and while there is
-    /// room. Their webhooks are born leased to whoever listens.
+    /// Returns a channel of the events that this process commits from now on and that have an endpoint, sent at once while there
+    /// is room. Their webhooks are inserted leased to the listener.
     pub fn listen(&self, clock: Arc<dyn Clock>) -> mpsc::Receiver<OutboxEvent> {
         self.hand_off.listen(clock)
     }
 
-    /// The kind of database.
+    /// Returns the kind of database.
     pub fn backend(&self) -> DbBackend {
         self.reader.get_database_backend()
     }
 
-    /// How many statements and commits ran so far.
+    /// Returns the numbers of statements and commits so far.
     pub fn statements(&self) -> Counts {
         self.statements.counts()
     }
 
-    /// Units of work that wait for SQLite's writer; PostgreSQL has none.
+    /// Returns the number of units queued for SQLite's writer; PostgreSQL has no queue.
     pub fn queue(&self) -> usize {
         match &self.writer {
             Writer::Sqlite(writer) => writer.queue(),
@@ -246,7 +246,7 @@ impl Store {
         }
     }
 
-    /// Connections that read: open, and idle among them.
+    /// Returns the numbers of open and of idle read connections.
     pub fn pool(&self) -> (usize, usize) {
         match self.reader.inner() {
             Either::Sqlite(readers) => readers.0.connections(),

@@ -8,21 +8,20 @@ use super::postgres_pool::Transaction;
 use super::sqlite::WriteConnection;
 use super::write_buffer::WriteStatement;
 
-/// A transaction that has begun: on SQLite the state of the writer's only connection, on PostgreSQL a connection that
-/// it holds.
+/// A transaction that has begun: on SQLite the state of the writer's only connection, on PostgreSQL a connection of its own.
 pub(super) type OpenTransaction = Either<WriteConnection, Transaction>;
 
-/// Why a transaction is not known to be committed.
+/// The reason why a transaction is not known to be committed.
 #[derive(Debug)]
 pub(super) enum CommitError {
-    /// The database said no: nothing was committed.
+    /// The database refused: nothing was committed.
     Failed(DbErr),
     /// The commit itself failed, or its answer is lost: it may have happened.
     InDoubt(DbErr),
 }
 
 impl OpenTransaction {
-    /// Begin.
+    /// Begins a transaction.
     pub(super) async fn begin(origin: &Origin) -> Result<Self, DbErr> {
         match origin {
             Either::Sqlite(writing) => {
@@ -38,16 +37,16 @@ impl OpenTransaction {
         }
     }
 
-    /// Begin one of nothing but what is appended.
+    /// Begins a transaction that consists of the buffered writes alone.
     pub(super) async fn alone(origin: &Origin) -> Result<Self, DbErr> {
         match origin {
             Either::Sqlite(_) => Self::begin(origin).await,
-            // A single statement needs no beginning.
+            // A single statement needs no BEGIN.
             Either::Postgres(connections) => connections.transaction().await.map(Self::Postgres),
         }
     }
 
-    /// In which of the rows of a count or balance it writes: SQLite's writer needs one.
+    /// Returns the slot of the counts and balances that it writes: SQLite's single writer needs one.
     pub(super) fn slot(&self) -> i32 {
         match self {
             Self::Sqlite(_) => 0,
@@ -55,7 +54,7 @@ impl OpenTransaction {
         }
     }
 
-    /// Write what was appended, and commit. Whether webhooks were written.
+    /// Writes the buffered statements and commits. Returns whether webhooks were written.
     pub(super) async fn commit(self, appended: Vec<WriteStatement>) -> Result<bool, CommitError> {
         match self {
             Self::Sqlite(writing) => {
@@ -80,7 +79,7 @@ impl OpenTransaction {
         }
     }
 
-    /// Undo everything.
+    /// Rolls back.
     pub(super) async fn rollback(self) {
         match self {
             Self::Sqlite(writing) => roll_back(&writing.0),
@@ -98,7 +97,7 @@ async fn write(connection: &impl ConnectionTrait, appended: Vec<WriteStatement>)
                 connection.execute_raw(statement).await?;
             }
             WriteStatement::Told(statement) => {
-                // Where it is a transaction of its own, this is its commit: the driver reads on until the server has said so.
+                // If it is a transaction of its own, this is its commit: the driver reads on until the server has confirmed it.
                 let row = connection.query_one_raw(statement).await?;
                 told += row.map(|row| row.try_get::<i64>("", "told")).transpose()?.unwrap_or_default();
             }
@@ -107,13 +106,14 @@ async fn write(connection: &impl ConnectionTrait, appended: Vec<WriteStatement>)
     Ok(told > 0)
 }
 
-/// Whatever failed, the connection is out of its transaction afterwards.
+/// Ends the transaction after any failure.
 fn roll_back(writing: &WriteConnection) {
-    // It fails where the transaction has ended already, which is as well.
+    // Fails harmlessly if the transaction has ended already.
     let _ = writing.say("ROLLBACK");
 }
 
-/// A database that answers did not commit; a broken connection or disk leaves a doubt.
+/// Classifies the error of a commit: a database that answers did not commit; after a failure of connection or disk the outcome
+/// is unknown.
 pub(super) fn uncommitted(error: DbErr) -> CommitError {
     const DISK: [&str; 2] = ["10", "13"];
     match answered(&error) {
@@ -125,7 +125,7 @@ pub(super) fn uncommitted(error: DbErr) -> CommitError {
         {
             CommitError::Failed(error)
         }
-        // SQLite's extended codes carry the plain one in their low byte.
+        // SQLite's extended codes have the primary code in their low byte.
         Some(code) if !DISK.contains(&plain(&code).as_str()) => CommitError::Failed(error),
         Some(_) | None => CommitError::InDoubt(error),
     }

@@ -1,5 +1,5 @@
-//! Events on their way to the account's webhook endpoints. Whoever records an event does not know the endpoints:
-//! the statement that writes the event's row writes a webhook for each of them, wherever they are.
+//! The outbox: events for the account's webhook endpoints. The code that records an event does not know the endpoints: the
+//! statement that inserts the event's row inserts a webhook for each endpoint.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,31 +15,31 @@ use super::rows::value_table;
 use crate::limits::{ANNOUNCEMENTS_WAITING_MAX, WEBHOOK_ENDPOINTS_MAX, WEBHOOK_LEASE};
 use crate::runtime::clock::Clock;
 
-/// An event that is to be told, with the tokens of the webhooks it may need: one for each slot an endpoint can have.
+/// An event to publish, with the tokens of the webhooks it may need: one for each slot that an endpoint can have.
 #[derive(Debug, Clone)]
 pub struct OutboxEvent {
-    /// Whose event it is.
+    /// The account that owns the event.
     pub account: AccountToken,
     /// The event.
     pub event: EventToken,
     /// When it happened, by the account's clock.
     pub at: Timestamp,
-    /// By slot.
+    /// The tokens, by slot.
     pub webhooks: [WebhookToken; WEBHOOK_ENDPOINTS_MAX],
-    /// The trace of whatever made it happen, as text.
+    /// The trace that caused the event, as text.
     pub trace: Option<String>,
 }
 
 impl OutboxEvent {
-    /// The tokens' columns, by slot.
+    /// The columns of the tokens, by slot.
     pub const WEBHOOKS: [&str; WEBHOOK_ENDPOINTS_MAX] =
         ["webhook0", "webhook1", "webhook2", "webhook3", "webhook4"];
 
-    /// In SQL: the token that the webhook to endpoint `e` has in announcement `v`.
+    /// In SQL: the token of the webhook for endpoint `e` and event `v`.
     pub const ITS_WEBHOOK: &str = "CASE e.slot WHEN 0 THEN v.webhook0 WHEN 1 THEN v.webhook1 \
          WHEN 2 THEN v.webhook2 WHEN 3 THEN v.webhook3 WHEN 4 THEN v.webhook4 END";
 
-    /// The webhook to an endpoint, by its token and slot; None: no endpoint can have that slot.
+    /// Returns the webhook to an endpoint, by its token and slot; `None` if no endpoint can have that slot.
     pub fn webhook(
         &self,
         (endpoint_id, slot): (WebhookEndpointToken, i32),
@@ -64,12 +64,12 @@ impl OutboxEvent {
     }
 }
 
-/// Who holds the lease holds the first attempt.
+/// Returns the number of the attempt that has begun: the owner of the lease makes the first.
 fn first_attempt(leased_until: Option<Timestamp>) -> i32 {
     i32::from(leased_until.is_some())
 }
 
-/// Who delivers what this process commits, if anybody does.
+/// The channel to the dispatcher that delivers what this process commits, if it runs one.
 #[derive(Clone, Default)]
 pub(super) struct DispatcherChannel(Arc<OnceLock<Listener>>);
 
@@ -78,15 +78,15 @@ struct Listener {
     announcements: mpsc::Sender<OutboxEvent>,
 }
 
-/// Places that the listener keeps free until the commit.
+/// Slots of the channel, reserved until the commit.
 pub(super) struct ReservedSlots<'a> {
     places: PermitIterator<'a, OutboxEvent>,
-    /// How long the webhooks are the listener's, by the wall clock.
+    /// The end of the dispatcher's lease of the webhooks, by the wall clock.
     pub leased_until: Timestamp,
 }
 
 impl DispatcherChannel {
-    /// Listen from now on; there is one listener at most.
+    /// Registers the dispatcher, which is the only listener.
     pub fn listen(&self, clock: Arc<dyn Clock>) -> mpsc::Receiver<OutboxEvent> {
         let (announcements, receiver) = mpsc::channel(ANNOUNCEMENTS_WAITING_MAX);
         let listener = Listener { clock, announcements };
@@ -94,8 +94,8 @@ impl DispatcherChannel {
         receiver
     }
 
-    /// Room for so many announcements. Where there is none, the webhooks are born free, and found when somebody
-    /// looks for due ones.
+    /// Reserves slots for so many events. If too few are free, the webhooks are inserted without a lease, and a worker that
+    /// polls for due ones finds them.
     pub fn places(&self, announcements: usize) -> Option<ReservedSlots<'_>> {
         let listener = self.0.get().filter(|_| announcements > 0)?;
         let places = listener.announcements.try_reserve_many(announcements).ok()?;
@@ -104,7 +104,7 @@ impl DispatcherChannel {
 }
 
 impl ReservedSlots<'_> {
-    /// The commit is certain.
+    /// Sends the events; the commit is certain.
     pub fn fill(self, announced: Vec<OutboxEvent>) {
         for (place, announcement) in self.places.zip(announced) {
             place.send(announcement);
@@ -112,8 +112,8 @@ impl ReservedSlots<'_> {
     }
 }
 
-/// One webhook for each endpoint of the account. PostgreSQL locks the endpoints: a rival that deletes one waits, and
-/// then deletes these webhooks as well.
+/// Inserts one webhook for each endpoint of the account. PostgreSQL locks the endpoints: another transaction that deletes
+/// one waits, and then deletes these webhooks as well.
 pub(super) fn insert_webhooks(
     sql: &mut String,
     values: &mut Vec<Value>,
@@ -145,7 +145,7 @@ pub(super) fn insert_webhooks(
          FROM v JOIN webhook_endpoints e ON e.account_id = v.account_id"
     );
     if backend == DbBackend::Postgres {
-        // What locks has its account in plain sight.
+        // A statement that locks rows names their account outright.
         if let [OutboxEvent { account, .. }, others @ ..] = announced
             && others.iter().all(|other| other.account == *account)
         {
@@ -156,9 +156,9 @@ pub(super) fn insert_webhooks(
     }
 }
 
-/// PostgreSQL: count what the statement has written as `told`.
+/// PostgreSQL: counts the rows of the statement's CTE `told`.
 pub(super) fn count_told(sql: &mut String, values: &mut Vec<Value>, slot: i32, conflict: &str) {
-    // Never a part of the text: that would be another one for each slot, for the database to parse and plan.
+    // A parameter: as text it would make another statement for each slot, for the database to parse and plan.
     values.push(slot.into());
     let _ = write!(
         sql,
@@ -168,7 +168,7 @@ pub(super) fn count_told(sql: &mut String, values: &mut Vec<Value>, slot: i32, c
     );
 }
 
-/// SQLite: count what [`insert_webhooks`] writes. The writer is alone, so both find the same endpoints.
+/// SQLite: counts what [`insert_webhooks`] writes. There is one writer, so both statements find the same endpoints.
 pub(super) fn count_apart(
     sql: &mut String,
     values: &mut Vec<Value>,

@@ -1,5 +1,5 @@
-//! PostgreSQL's writers: a transaction a unit, in READ COMMITTED, repeated where the database says that two
-//! of them got in each other's way.
+//! PostgreSQL's writers: one transaction per unit, in READ COMMITTED, retried where the database reports a conflict between
+//! two of them.
 
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ use crate::runtime::request_context::{detach, is_detached};
 
 const TRIES_MAX: u32 = 10;
 
-/// Run a unit in a task of its own, unless its caller is one: whoever goes away does not stop it half-way.
+/// Runs a unit in a task of its own, unless its caller is detached already, so that a caller who goes away does not stop it
+/// half-way.
 pub(super) async fn run(begin: TransactionFactory, unit: UnitOfWork) -> UnitResult {
     let work = async move { repeated(&begin, &unit).await }.boxed();
     if is_detached() {
@@ -43,11 +44,11 @@ async fn repeated(begin: &TransactionFactory, unit: &UnitOfWork) -> UnitResult {
     Err(ErrorCode::ServiceUnavailable.into())
 }
 
-/// Why a run has come to nothing.
+/// The reason why a run failed.
 enum Failed {
-    /// It went on from a guard of which nobody knows that it won.
+    /// The run continued after a compare-and-set whose success was assumed.
     Guessed,
-    /// It refused, or the database did.
+    /// The unit or the database refused.
     Error(Error),
 }
 
@@ -68,7 +69,7 @@ async fn once(tx: Tx, unit: &UnitOfWork) -> Result<Done, Failed> {
             }
         }
         Err(error) => {
-            // A database that is away says nothing of a guess.
+            // The error of an unreachable database does not prove the guess wrong.
             let away = matches!(&error, Error::Database(error) if !has_lost(error));
             let guessed = tx.has_guessed() && !away;
             tx.rollback().await;
@@ -77,8 +78,8 @@ async fn once(tx: Tx, unit: &UnitOfWork) -> Result<Done, Failed> {
     }
 }
 
-/// Two units got in each other's way: a serialisation failure, a deadlock, or a key that a rival has taken since
-/// this unit looked. Looking again, it finds the rival's row.
+/// Returns whether two units conflicted: a serialisation failure, a deadlock, or a key that another unit has inserted since
+/// this unit looked for it. A retry finds the other unit's row.
 fn collided(error: &DbErr) -> bool {
     answered(error).is_some_and(|code| matches!(code.as_str(), "40001" | "40P01" | "23505"))
 }

@@ -1,8 +1,8 @@
 //! PostgreSQL's connections.
 //!
-//! The library's pool asks each connection that comes back to it whether it is still sound: one more round trip, and one
-//! more task, for each statement. Here is known how a statement ended, so a connection whose statement was answered is
-//! put aside for the next one. Only what was cut off goes back to the pool, which looks.
+//! sqlx's pool pings each connection that is returned to it: one more round trip, and one more task, per statement. This pool
+//! knows how a statement ended, so it keeps a connection whose statement was answered for the next one. Only a connection
+//! whose statement was cut off returns to sqlx's pool, which tests it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -23,7 +23,7 @@ use super::connect::{ACQUIRE_TIMEOUT, PLANNED_ANEW_AFTER, TESTED_AFTER_IDLE};
 use super::statement_observer::show;
 use crate::limits::SLOTS;
 
-/// Connections for statements, fewer than the pool has: long looks take theirs from the pool.
+/// Connections for statements, fewer than sqlx's pool has: long reads take theirs from there.
 #[derive(Clone)]
 pub struct PostgresPool(Arc<Shared>);
 
@@ -33,10 +33,10 @@ struct Shared {
     aside: Mutex<Vec<IdleConnection>>,
 }
 
-/// A connection, and what is known of it.
+/// A connection and its state.
 struct PooledConnection {
     connection: PoolConnection<Postgres>,
-    /// Since when its statements have had their plans.
+    /// The time since which its statements have their plans.
     planned: Instant,
     slot: i32,
 }
@@ -49,24 +49,24 @@ struct IdleConnection {
 impl Drop for Shared {
     fn drop(&mut self) {
         let aside = self.aside.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // They would go back to the pool by a task, for which it may be too late.
+        // Returning them to sqlx's pool takes a task, for which it may be too late.
         aside.drain(..).for_each(|IdleConnection { known, .. }| drop(known.connection.leak()));
     }
 }
 
 impl PostgresPool {
-    /// At most so many at once.
+    /// Creates a pool that lends at most `places` connections at once.
     pub fn new(pool: DatabaseConnection, places: usize) -> Self {
         let places = Arc::new(Semaphore::new(places));
         Self(Arc::new(Shared { pool, places, aside: Mutex::default() }))
     }
 
-    /// The library's pool.
+    /// Returns sqlx's pool.
     pub fn pool(&self) -> &DatabaseConnection {
         &self.0.pool
     }
 
-    /// How many are put aside.
+    /// Returns the number of idle connections.
     pub fn idle(&self) -> usize {
         self.aside().len()
     }
@@ -80,7 +80,7 @@ impl PostgresPool {
         let place = tokio::time::timeout(ACQUIRE_TIMEOUT, places.acquire_owned()).await;
         let place = place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::Timeout))?;
         let place = place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))?;
-        // The one that was used last: it is warm, and the others may rest.
+        // The connection used last: it is warm, and the others may rest.
         let last = self.aside().pop();
         let known = match last {
             Some(aside) => aside.tested().await,
@@ -101,13 +101,13 @@ impl PostgresPool {
         })
     }
 
-    /// The row of a statement that is planned for its values, each time.
+    /// Returns the row of a statement that is planned for its values each time.
     pub async fn one_planned(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        // What is kept prepared has one plan for all values, once it has been asked for a few times.
+        // A prepared statement gets one plan for all values, after a few runs.
         self.lend().await?.query_one(query(statement).persistent(false)).await
     }
 
-    /// A transaction that begins when it is told to, and may be a single statement without beginning at all.
+    /// Returns a transaction that begins on request; a single statement needs no BEGIN.
     pub(super) async fn transaction(&self) -> Result<Transaction, DbErr> {
         let lent = self.lend().await?;
         Ok(Transaction { slot: lent.slot(), lent: tokio::sync::Mutex::new(lent) })
@@ -115,8 +115,8 @@ impl PostgresPool {
 }
 
 impl PooledConnection {
-    /// One more of the pool's. Its slot is its number among the database's sessions of this moment: of the transactions under way,
-    /// whichever server's they are, hardly any two write to the same one as long as there are no more sessions than slots.
+    /// Takes a connection from sqlx's pool. Its slot is its number among the database's sessions of this moment: hardly any two
+    /// open transactions, of whichever server, write to the same slot as long as there are no more sessions than slots.
     async fn of(pool: &PgPool) -> Result<Self, sqlx::Error> {
         const NUMBER: &str = "SELECT number FROM pg_stat_get_backend_idset() AS number \
              WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
@@ -128,12 +128,12 @@ impl PooledConnection {
 }
 
 impl IdleConnection {
-    /// The connection, and since when its plans are what they are. A dead one is noticed by its first statement, which fails;
-    /// one that has rested for long is asked before.
+    /// Returns the connection, ready for use, or `None` if it is dead. The first statement notices a dead connection by failing;
+    /// one that was idle for long is pinged before.
     ///
-    /// Plans are made anew after a while. What was planned before a table was analysed for the first time is planned again when
-    /// it is, but so early that a busy connection still knows nothing of the table: by such a plan a search would read
-    /// the whole account, for as long as the connection lives.
+    /// Plans are discarded after a while. A plan made before a table's first ANALYZE is replaced after it, but so early that a
+    /// busy connection does not see the table's statistics yet: by such a plan a search would read the whole account, for as
+    /// long as the connection lives.
     async fn tested(self) -> Option<PooledConnection> {
         let Self { mut known, since } = self;
         if known.planned.elapsed() >= PLANNED_ANEW_AFTER {
@@ -157,9 +157,9 @@ type Query = sqlx::query::Query<'static, Postgres, SqlxValues>;
 
 /// A connection in use.
 struct ConnectionGuard {
-    /// There until it is dropped.
+    /// Present until the guard is dropped.
     known: Option<PooledConnection>,
-    /// Whether its last statement was.
+    /// Whether the server answered the last statement.
     answered: bool,
     in_transaction: bool,
     home: PostgresPool,
@@ -170,7 +170,7 @@ impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let Some(mut known) = self.known.take() else { return };
         if self.in_transaction {
-            // Nobody ended it: the server does, as the connection goes.
+            // Closing the connection makes the server end the transaction.
             known.connection.close_on_drop();
         } else if self.answered {
             self.home.aside().push(IdleConnection { known, since: Instant::now() });
@@ -183,8 +183,7 @@ impl ConnectionGuard {
         self.known.as_ref().map_or(0, |known| known.slot)
     }
 
-    /// Do something on the connection. Unless it comes to an end with the server's answer, the connection is not used
-    /// again as it is.
+    /// Runs work on the connection. Unless the work ends with the server's answer, the connection is not kept for reuse.
     async fn with<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
@@ -194,13 +193,13 @@ impl ConnectionGuard {
         let done = work(&mut known.connection).await;
         self.answered = done.as_ref().err().is_none_or(goes_on);
         if !self.answered {
-            // What has befallen this one may have befallen them all.
+            // The other idle connections may have failed in the same way.
             drop(std::mem::take(&mut *self.home.aside()));
         }
         done
     }
 
-    /// Without preparing it.
+    /// Runs a text without preparing it.
     async fn run(&mut self, sql: &str) -> Result<ExecResult, DbErr> {
         let sql = AssertSqlSafe(sql.to_owned());
         let done = self.with(async |connection| connection.execute(sql).await).await;
@@ -225,14 +224,15 @@ impl ConnectionGuard {
     }
 }
 
-/// Whether a connection goes on after an error: the server has answered, and is not about to stop.
+/// Returns whether a connection is usable after an error: the server has answered, and is not about to stop.
 fn goes_on(error: &sqlx::Error) -> bool {
     let answer = error.as_database_error();
     answer.is_some_and(|answer| answer.code().is_none_or(|code| !code.starts_with("57P")))
 }
 
-/// Prepared once a connection, unless it has more values than that. Those are rows of which no two batches have as many: each
-/// number would be a text of its own, kept by the connection and by its server, and hardly ever asked for again.
+/// The most values of a statement that is prepared once per connection. Statements with more values insert rows, and few
+/// batches have the same number of rows: each number would be a text of its own, cached by the connection and by its server,
+/// and hardly ever used again.
 const PREPARED_VALUES_MAX: usize = 256;
 
 fn query(statement: Statement) -> Query {
@@ -274,15 +274,15 @@ impl ConnectionTrait for PostgresPool {
     }
 }
 
-/// A transaction under way. Dropped, it is undone.
+/// An open transaction, rolled back when it is dropped.
 pub(super) struct Transaction {
     lent: tokio::sync::Mutex<ConnectionGuard>,
-    /// Where its counts and credits go.
+    /// The slot of its counts and credits.
     pub slot: i32,
 }
 
 impl Transaction {
-    /// Whether a statement is not a transaction of its own.
+    /// Returns whether BEGIN was sent; before, each statement is a transaction of its own.
     pub fn has_begun(&mut self) -> bool {
         self.lent.get_mut().in_transaction
     }

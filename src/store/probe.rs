@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 use super::connect::ConnectError;
 
-/// How long a server that refuses or is starting up is tried again.
+/// The time for retries with a server that refuses or is starting up.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(100);
 /// SQLSTATE cannot_connect_now: the server is starting up.

@@ -1,4 +1,4 @@
-//! A write that needs as much room as a batch of payments, and leaves nothing.
+//! Proves that the database can be written, by a write that takes as much room as a batch of payments and leaves nothing.
 
 use futures::FutureExt;
 use sea_orm::ConnectionTrait;
@@ -9,19 +9,19 @@ use super::either::Either;
 use crate::error::Error;
 use crate::limits::PROVING_BYTES;
 
-/// What a row has, and is no more than a row may have without being made smaller.
+/// The size of a typical row, small enough that the database does not compress it.
 const ROW_BYTES: usize = 1024;
 /// PostgreSQL's insufficient_privilege.
 const MAY_NOT: &str = "42501";
 
 impl Store {
-    /// Make sure that the database can be written: where a write has failed since, by one as large as those of payments.
+    /// Makes sure that the database can be written: after a failed write, by a write as large as those of payments.
     ///
     /// Refusals: `service_unavailable`.
     pub async fn prove_writable(&self) -> Result<(), Error> {
         let Some(doubt) = self.condition.doubt()? else { return Ok(()) };
         match self.reader.inner() {
-            // It is in the log, and in pages that the next payments take, once it is committed: so it is deleted afterwards.
+            // Once committed, the filler is in the log, and in pages that the next payments take: so it is deleted afterwards.
             Either::Sqlite(_) => {
                 let filler = format!(
                     "INSERT INTO installation (name, value) VALUES ('room', printf('%.*c', {PROVING_BYTES}, 'x')) \
@@ -30,7 +30,7 @@ impl Store {
                 self.execute(filler).await?;
                 self.execute("DELETE FROM installation WHERE name = 'room'".into()).await?;
             }
-            // In a table of its own: any other may have room left by rows that are gone.
+            // In a table of its own: any other may have room left by deleted rows.
             Either::Postgres(_) => {
                 let rows = PROVING_BYTES / ROW_BYTES;
                 let filler = format!(
@@ -39,7 +39,7 @@ impl Store {
                      DROP TABLE card_payments_room"
                 );
                 match self.execute(filler).await {
-                    // One that may make no tables shows that it writes at all.
+                    // A user who may not create tables proves that it can write at all.
                     Err(Error::Database(error)) if answered(&error).as_deref() == Some(MAY_NOT) => {
                         let same = "UPDATE installation SET value = value WHERE name = 'environment'";
                         self.execute(same.into()).await?;

@@ -1,14 +1,14 @@
-//! Rows that a statement brings with it, as a table in it.
+//! Statements that contain rows of values as a table.
 
 use std::fmt::Write;
 
 use sea_orm::{DbBackend, Statement, Value};
 
-/// A statement about rows that it brings with it as the table `v`:
+/// Builds a statement on rows that it contains as the table `v`:
 /// `WITH v (id, n) AS (VALUES ($1, $2), ($3, $4)) UPDATE ... FROM v ...`.
 ///
-/// On PostgreSQL, where all rows are about one account, `v.account_id` is that value itself: a distributed database sends
-/// a statement to one node only if it sees the account.
+/// On PostgreSQL, if all rows are of one account, `v.account_id` is replaced by that value: a distributed database sends a
+/// statement to one node only if it sees the account.
 pub fn about(backend: DbBackend, columns: &[&str], rows: Vec<Vec<Value>>, statement: &str) -> Statement {
     let (mut sql, mut values) = (String::new(), Vec::new());
     let of_one = columns.first() == Some(&"account_id") && rows.iter().all(|row| row[0] == rows[0][0]);
@@ -22,7 +22,7 @@ pub fn about(backend: DbBackend, columns: &[&str], rows: Vec<Vec<Value>>, statem
     Statement::from_sql_and_values(backend, sql, values)
 }
 
-/// `WITH v (...) AS (VALUES (...), ...)`.
+/// Writes `WITH v (...) AS (VALUES (...), ...)`.
 pub(super) fn value_table(
     sql: &mut String,
     values: &mut Vec<Value>,
@@ -36,7 +36,7 @@ pub(super) fn value_table(
     sql.push(')');
 }
 
-/// `VALUES (...), ...`, with each database's own marks.
+/// Writes `VALUES (...), ...`, with each database's own placeholders.
 pub(super) fn value_rows(
     sql: &mut String,
     values: &mut Vec<Value>,

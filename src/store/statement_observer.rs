@@ -1,4 +1,4 @@
-//! Letting somebody see every statement that this process sends: how tests prove what all of them begin with.
+//! Shows every statement that this process sends to an observer: tests prove with it what all statements begin with.
 
 use std::sync::OnceLock;
 
@@ -6,20 +6,20 @@ use sea_orm::{DatabaseConnection, Statement};
 
 static WATCHER: OnceLock<fn(&Statement)> = OnceLock::new();
 
-/// From now on, stores that are opened show their statements, as they are sent; those of migrations, and what begins
-/// and ends transactions, are not shown. A process has one watcher, the first.
+/// Registers the watcher of statements, which stores opened afterwards show as they send them, except those of migrations and
+/// those that begin and end transactions. A process has one watcher, the first.
 pub fn watch(watcher: fn(&Statement)) {
     WATCHER.get_or_init(|| watcher);
 }
 
-/// Let whoever watches see a statement.
+/// Shows a statement to the watcher, if there is one.
 pub(super) fn show(statement: &Statement) {
     if let Some(watcher) = WATCHER.get() {
         watcher(statement);
     }
 }
 
-/// PostgreSQL's pool, seen by whoever watches.
+/// Makes PostgreSQL's pool show its statements to the watcher.
 pub(super) fn watched(mut connection: DatabaseConnection) -> DatabaseConnection {
     if let Some(&watcher) = WATCHER.get() {
         connection.set_metric_callback(move |sent| watcher(sent.statement));

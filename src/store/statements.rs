@@ -1,4 +1,4 @@
-//! Counting what reaches the database: speed is decided by statements and commits, so a test pins them.
+//! Counts what reaches the database: statements and commits decide speed, so a test pins their number.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,12 +80,13 @@ impl<C: ConnectionTrait> Counting<C> {
 }
 
 impl Counting<Reading> {
-    /// What is read of all rows that a statement finds.
+    /// Returns the records of all rows that a statement finds.
     pub async fn records<R: FromColumns>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
         self.answered(self.counted().records(statement)).await
     }
 
-    /// The row of a statement whose values decide which way to it is short, where the longest takes far longer than planning.
+    /// Returns the row of a statement that is planned for its values each time: they decide which plan is fast, and the slowest
+    /// plan takes far longer than planning.
     pub async fn one_planned(&self, query: &SelectStatement) -> Result<Option<QueryResult>, DbErr> {
         let statement = self.get_database_backend().build(query);
         self.answered(self.counted().one_planned(statement)).await

@@ -1,4 +1,4 @@
-//! What a unit of work can reach.
+//! The transaction that a unit of work runs in.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -33,7 +33,7 @@ use crate::limits::DEBIT_SLOT;
 use crate::runtime::clock::IdGenerator;
 use crate::trace::TraceContext;
 
-/// What it takes to begin a transaction.
+/// Begins transactions.
 #[derive(Clone)]
 pub(super) struct TransactionFactory {
     origin: Origin,
@@ -41,7 +41,7 @@ pub(super) struct TransactionFactory {
     statements: Arc<Statements>,
     hand_off: DispatcherChannel,
     operator: Arc<OnceLock<Operator>>,
-    /// Whether what a unit writes may be one statement.
+    /// Whether all writes of a unit may be one statement.
     together: bool,
 }
 
@@ -68,39 +68,38 @@ impl TransactionFactory {
         }
     }
 
-    /// One whose guards are answered before they are sent, where they can leave with the rest.
+    /// Creates a transaction that assumes the success of compare-and-sets, where they can be sent with the other writes.
     pub fn guessing(&self) -> Tx {
         Tx { held: self.together.then(Mutex::default), ..self.tx() }
     }
 }
 
-/// A transaction under way. It is a connection: queries run on it, and see what it has written, but not what
-/// it has only appended.
+/// An open transaction. It is a connection: queries run on it and see what it has written, but not its buffered writes.
 ///
-/// It begins with its first statement, so a unit that only appends is one statement on PostgreSQL.
+/// It begins with its first statement, so a unit that only buffers writes is one statement on PostgreSQL.
 pub struct Tx {
     begin: TransactionFactory,
     begun: OnceCell<OpenTransaction>,
-    /// Appended by the unit that runs now.
+    /// Buffered by the unit that runs now.
     unit: Mutex<WriteBuffer>,
-    /// Appended by the units of this batch that are done.
+    /// Buffered by the finished units of this batch.
     batch: Mutex<WriteBuffer>,
-    /// Guards that wait; where there is no place for any, they are sent at once.
+    /// Deferred updates; `None` sends them at once.
     held: Option<Mutex<DeferredUpdates>>,
-    /// Whether the unit that runs now has sent a statement that writes.
+    /// Whether the unit that runs now has sent a statement that wrote.
     wrote: AtomicBool,
-    /// For what it runs.
+    /// The trace that caused the unit.
     cause: Mutex<Option<TraceContext>>,
 }
 
 impl Tx {
-    /// Add a row that nobody looks at before the commit.
+    /// Buffers a row that no query reads before the commit.
     pub fn append<M: ModelTrait>(&self, row: &M) {
         self.unit().row(row);
     }
 
-    /// Claim an Idempotency-Key, before the unit's first write. Between units of one batch it is decided here, so that
-    /// the loser's conflict does not spoil the batch; between others, by the primary key at the commit.
+    /// Claims an Idempotency-Key, before the unit's first write. Between units of one batch this method decides, so that the
+    /// loser's conflict does not spoil the batch; between others, the primary key decides at the commit.
     ///
     /// Refusals: `idempotency_key_in_use`.
     pub fn claim(&self, key: &idempotency_key::Model) -> Result<(), Error> {
@@ -111,8 +110,8 @@ impl Tx {
         Ok(())
     }
 
-    /// The same, but on PostgreSQL a rival that has claimed the key is waited for here: for a unit that would otherwise
-    /// do all its work, get in its rivals' way and be undone.
+    /// Claims an Idempotency-Key like [`Tx::claim`], but on PostgreSQL waits here for a unit that has claimed it already: for a
+    /// unit that would otherwise do all its work, conflict and be undone.
     ///
     /// Refusals: `idempotency_key_in_use`.
     pub async fn claim_first(&self, key: &idempotency_key::Model) -> Result<(), Error> {
@@ -127,18 +126,17 @@ impl Tx {
         }
     }
 
-    /// Add a row that another unit of the same batch may look at: one that can be named before this unit has
-    /// answered.
+    /// Inserts a row at once, for other units of the same batch: they may name it before this unit has answered.
     pub async fn insert<M: ModelTrait>(&self, row: &M) -> Result<(), DbErr> {
         let mut alone = WriteBuffer::default();
         alone.row(row);
         self.write_at_once(alone, 0).await
     }
 
-    /// A compare-and-set on whose success the unit goes on: whether it has changed a row.
+    /// Runs a compare-and-set on which the unit depends, and returns whether it changed a row.
     ///
-    /// On PostgreSQL it may be held and answered with yes; where the answer turns out to be wrong, nothing was written and
-    /// the unit runs again. So several guards, and what is appended after them, are one statement.
+    /// On PostgreSQL it may be deferred and assumed to succeed; if it does not, nothing is written and the unit runs again. So
+    /// several compare-and-sets and the writes buffered after them are one statement.
     pub async fn compare_and_set<E: EntityTrait>(&self, update: UpdateMany<E>) -> Result<bool, DbErr> {
         let update = update.into_query();
         if self.hold(Change::Decides, &update) {
@@ -147,7 +145,7 @@ impl Tx {
         Ok(self.execute(&update).await?.rows_affected() > 0)
     }
 
-    /// Change what is there, if anything is: nobody looks at it before the commit.
+    /// Updates rows, if there are any; no query reads them before the commit.
     pub async fn defer_update<Q: QueryTrait>(&self, change: Q) -> Result<(), DbErr>
     where
         Q::QueryStatement: StatementBuilder + QueryStatementBuilder,
@@ -159,13 +157,13 @@ impl Tx {
         Ok(())
     }
 
-    /// Keep a change for later, as long as nothing was sent.
+    /// Defers an update, if no statement was sent yet. Returns whether it did.
     fn hold(&self, change: Change, statement: &impl QueryStatementBuilder) -> bool {
         let held = self.held.as_ref().filter(|_| !self.begun.initialized());
         held.inspect(|held| lock(held).add(change, statement)).is_some()
     }
 
-    /// Whether the unit has been told of a guard that it won, and nobody knows yet.
+    /// Returns whether the unit continued after a compare-and-set whose success was assumed and is not known yet.
     pub(super) fn has_guessed(&self) -> bool {
         self.held.as_ref().is_some_and(|held| !self.begun.initialized() && lock(held).has_guessed())
     }
@@ -178,30 +176,30 @@ impl Tx {
         Ok(())
     }
 
-    /// Add to a count of the account's.
+    /// Adds to a counter of the account.
     pub fn count(&self, account: AccountToken, what: Counted, n: i64) {
         if n != 0 {
             self.unit().count(account, what, n);
         }
     }
 
-    /// Take rows that are gone from a count of the account's.
+    /// Subtracts deleted rows from a counter of the account.
     pub fn uncount(&self, account: AccountToken, what: Counted, gone: u64) {
         self.count(account, what, -i64::try_from(gone).unwrap_or(i64::MAX));
     }
 
-    /// Add money to the account's balance of a day. Never for a debit: that must look before it takes.
+    /// Adds money to the account's balance of a day. Never for a debit, which must read the balance first.
     pub fn credit(&self, account: AccountToken, available_on: Day, amount: i64) {
         self.unit().credit(account, available_on, amount);
     }
 
-    /// The credits that will be written with this commit, of all days or up to one: no query sees them yet.
+    /// Returns the credits buffered for this commit, of all days or up to one day; no query sees them yet.
     pub fn credits_to_come(&self, account: AccountToken, up_to: Option<Day>) -> i64 {
         self.unit().credits(account, up_to) + self.batch().credits(account, up_to)
     }
 
-    /// Let nobody else do before this commit what one at a time may do for an account: take from its balance (look,
-    /// then [`Tx::debit`]), purge what is old. SQLite's writer is alone as it is.
+    /// Locks the account until the commit, for work that one unit at a time may do: debiting its balance (read, then
+    /// [`Tx::debit`]), purging old rows. SQLite has a single writer and needs no lock.
     pub async fn lock_account(&self, account: AccountToken) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
             let held = account::Entity::find_by_id(account).select_only().column(account::Column::Id);
@@ -210,9 +208,9 @@ impl Tx {
         Ok(())
     }
 
-    /// Let this unit be the only one at work, before its first statement: for what replaces rows of many tables. On SQLite
-    /// that is the case, but for what its batch has appended before, so it is run again by itself then; on PostgreSQL it
-    /// sees one state of everything, and is run again where somebody else changes what it changes.
+    /// Makes this unit run alone, before its first statement: for a unit that replaces rows of many tables. SQLite's writer runs
+    /// one unit at a time; if its batch has buffered writes before, the unit fails and runs again by itself. On PostgreSQL it
+    /// sees one state of the whole database, and runs again if another transaction changes the same rows.
     pub async fn require_exclusive(&self) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
             self.execute_unprepared("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
@@ -222,7 +220,7 @@ impl Tx {
         Ok(())
     }
 
-    /// Let this unit take as long as it takes: it is about everything that waits for an account, however much that is.
+    /// Disables the time-outs of this unit: it handles all that waits for an account, however much that is.
     pub async fn disable_timeouts(&self) -> Result<(), DbErr> {
         if self.get_database_backend() == DbBackend::Postgres {
             self.execute_unprepared(AS_LONG_AS_IT_TAKES).await?;
@@ -230,44 +228,44 @@ impl Tx {
         Ok(())
     }
 
-    /// Take money from the account's balance of a day, at once, so that the next look sees it.
+    /// Debits the account's balance of a day at once, so that the next query sees it.
     pub async fn debit(&self, account: AccountToken, available_on: Day, amount: i64) -> Result<(), DbErr> {
         let mut alone = WriteBuffer::default();
         alone.credit(account, available_on, -amount);
         self.write_at_once(alone, DEBIT_SLOT).await
     }
 
-    /// Let words be found; PostgreSQL finds them in the row itself.
+    /// Adds a row's text to the search table; PostgreSQL searches the row itself.
     pub fn words(&self, table: WordTable, account: AccountToken, id: Uuid, text: &str) {
         if self.get_database_backend() != DbBackend::Postgres {
             self.unit().words(table, account, id, text);
         }
     }
 
-    /// Let an event be told to the account's webhook endpoints, with the commit.
+    /// Publishes an event to the account's webhook endpoints, with the commit.
     pub fn publish_event(&self, account: AccountToken, event: EventToken, at: Timestamp) {
         let webhooks = std::array::from_fn(|_| self.token());
         let trace = lock(&self.cause).as_ref().map(ToString::to_string);
         self.unit().publish_event(OutboxEvent { account, event, at, webhooks, trace });
     }
 
-    /// The unit that runs next has this cause.
+    /// Sets the trace that caused the unit to run next.
     pub(super) fn because_of(&self, cause: Option<TraceContext>) -> &Self {
         *lock(&self.cause) = cause;
         self
     }
 
-    /// A fresh token.
+    /// Returns a new token.
     pub fn token<K: TokenKind>(&self) -> Token<K> {
         self.begin.ids.token()
     }
 
-    /// A fresh id of what has no token.
+    /// Returns a new id for a record that has no token.
     pub fn id(&self) -> Uuid {
         self.begin.ids.next()
     }
 
-    /// The operator who writes, if one does: a server writes for its callers.
+    /// Returns the operator who writes; `None` in a server, which writes for its clients.
     pub fn operator(&self) -> Option<&Operator> {
         self.begin.operator.get()
     }
@@ -280,7 +278,7 @@ impl Tx {
         lock(&self.batch)
     }
 
-    /// What is held goes before the first statement.
+    /// Returns the open transaction. Begins it if necessary, and sends the deferred updates before the first statement.
     async fn begun(&self) -> Result<&OpenTransaction, DbErr> {
         let begin = async || {
             let begun = OpenTransaction::begin(&self.begin.origin).await?;
@@ -290,7 +288,7 @@ impl Tx {
             match begun.execute_raw(held.into_statement()).await {
                 Ok(_) => Ok(begun),
                 Err(error) => {
-                    // What is dropped within its transaction is not used again.
+                    // Without the rollback the connection would not be used again.
                     begun.rollback().await;
                     Err(error)
                 }
@@ -299,13 +297,13 @@ impl Tx {
         self.begun.get_or_try_init(begin).await
     }
 
-    /// Where a statement that may write runs.
+    /// Returns the transaction for a statement that may write.
     async fn writing(&self) -> Result<&OpenTransaction, DbErr> {
         self.begin.statements.wrote();
         self.begun().await
     }
 
-    /// Where a query runs. INSERT, UPDATE and DELETE with RETURNING come as queries.
+    /// Returns the transaction for a query. INSERT, UPDATE and DELETE with RETURNING come as queries.
     async fn reading(&self, sql: &str) -> Result<&OpenTransaction, DbErr> {
         if !sql.starts_with("SELECT") {
             self.wrote.store(true, Ordering::Relaxed);
@@ -313,23 +311,24 @@ impl Tx {
         self.writing().await
     }
 
-    /// The unit that ran is done: what it appended stays.
+    /// Keeps the buffered writes of the unit that ran; it is done.
     pub(super) fn keep_unit(&self) {
         let unit = std::mem::take(&mut *self.unit());
         self.batch().absorb(unit);
         self.wrote.store(false, Ordering::Relaxed);
     }
 
-    /// The unit that ran refused: what it appended goes. False if it has written, so that only a rollback helps.
+    /// Drops the buffered writes of the unit that ran and refused. Returns false if it has sent writes, which only a rollback
+    /// undoes.
     pub(super) fn drop_unit(&self) -> bool {
         *self.unit() = WriteBuffer::default();
         !self.wrote.load(Ordering::Relaxed)
     }
 
-    /// Write what the units appended, and commit.
+    /// Sends the buffered writes and commits.
     pub(super) async fn commit(self) -> Result<(), CommitError> {
         let mut appended = std::mem::take(&mut *self.batch());
-        // Once something was sent, what was held has been sent before it.
+        // The first statement sent has sent the deferred updates before it.
         let held = self.held.as_ref().filter(|_| !self.begun.initialized());
         let held = held.map(|held| std::mem::take(&mut *lock(held))).unwrap_or_default();
         let backend = self.get_database_backend();
@@ -354,15 +353,15 @@ impl Tx {
         }
         self.begin.statements.committed();
         let told = begun.commit(appended).await?;
-        // Nobody looks for webhooks that nobody listens for.
+        // If no endpoint gets a webhook, the dispatcher need not look for any.
         if let Some(places) = places.filter(|_| told || addressed) {
             places.fill(announced);
         }
         Ok(())
     }
 
-    /// Look who is to be told of what is announced. The endpoints are locked: a rival that deletes one waits, and then
-    /// deletes these webhooks as well. What somebody is told.
+    /// Buffers the webhooks of the published events. Locks the endpoints: another transaction that deletes one waits, and then
+    /// deletes these webhooks as well. Returns the events that have an endpoint.
     async fn address(
         &self,
         appended: &mut WriteBuffer,
@@ -385,7 +384,7 @@ impl Tx {
         Ok(told)
     }
 
-    /// The endpoints of an account, by token and slot, locked.
+    /// Returns the endpoints of an account, by token and slot, and locks them.
     async fn listeners(&self, account: AccountToken) -> Result<Vec<(WebhookEndpointToken, i32)>, DbErr> {
         let endpoints = webhook_endpoint::Entity::find()
             .select_only()
@@ -395,7 +394,7 @@ impl Tx {
         endpoints.into_tuple().all(self.begun().await?).await
     }
 
-    /// Undo everything.
+    /// Rolls back.
     pub(super) async fn rollback(self) {
         if let Some(begun) = self.begun.into_inner() {
             begun.rollback().await;
@@ -411,7 +410,7 @@ impl ConnectionTrait for Tx {
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
         let done = self.writing().await?.execute_raw(statement).await?;
-        // A compare-and-set that lost has changed nothing, so its unit may still refuse.
+        // A compare-and-set that failed has changed nothing, so its unit may still refuse.
         self.wrote.fetch_or(done.rows_affected() > 0, Ordering::Relaxed);
         Ok(done)
     }

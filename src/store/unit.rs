@@ -1,5 +1,5 @@
-//! A unit of work with its data, its types forgotten: units of all kinds share a batch, and what runs them is compiled once
-//! and not for each of them.
+//! Type-erased units of work with their data: units of all kinds share a batch, and the code that runs them is compiled once
+//! instead of once per kind.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -15,16 +15,16 @@ use super::tx::Tx;
 use crate::error::{Error, ErrorCode};
 use crate::trace::TraceContext;
 
-/// A unit of work.
+/// A type-erased unit of work.
 pub(super) struct UnitOfWork {
     work: Box<dyn Work>,
-    /// For what it runs.
+    /// The trace that caused the unit.
     cause: Option<TraceContext>,
 }
 
-/// What a unit returns.
+/// The value that a unit returns.
 pub(super) type Done = Box<dyn Any + Send>;
-/// What came of a unit.
+/// The result of running a unit.
 pub(super) type UnitResult = Result<Done, Error>;
 
 trait Work: Send + Sync {
@@ -58,10 +58,10 @@ impl UnitOfWork {
         Self { work: Box::new(Typed { data, unit, answers: PhantomData }), cause }
     }
 
-    /// One run of it, of which there may be several; a panic of its is an error like any other.
+    /// Runs the unit, possibly one of several runs; a panic in it becomes an ordinary error.
     pub async fn run(&self, tx: &Tx) -> UnitResult {
         let run = async { self.work.run(tx.because_of(self.cause)).await };
-        // It only holds its own data, which is not looked at again after a panic.
+        // Unwind safe: the unit only holds its own data, which nothing reads after a panic.
         match AssertUnwindSafe(run).catch_unwind().await {
             Ok(answer) => answer,
             Err(_) => Err(Error::internal("a unit of work panicked")),
@@ -69,22 +69,23 @@ impl UnitOfWork {
     }
 }
 
-/// An answer with its type again.
+/// Restores the type of a unit's result.
 pub(super) fn typed<T: 'static>(answer: UnitResult) -> Result<T, Error> {
     let answer = answer?.downcast::<T>();
     answer.map(|it| *it).map_err(|_| Error::internal("another unit's answer"))
 }
 
-/// The commit did not happen.
+/// Returns the error for a commit that did not happen.
 pub(super) fn uncommitted(error: DbErr) -> Error {
-    // Of two requests with one Idempotency-Key, this is the one that came second.
+    // Of two requests with one Idempotency-Key, this one came second.
     if taken(&error, idempotency_key::Entity.table_name()) {
         return ErrorCode::IdempotencyKeyInUse.into();
     }
     error.into()
 }
 
-/// The commit may or may not have happened: nobody may act on either. Whatever the database said, it is `service_unavailable`.
+/// Returns the error for a commit whose outcome is unknown, so no code may act on either outcome. It is `service_unavailable`
+/// whatever the database said.
 pub(super) fn in_doubt(error: &DbErr) -> Error {
     tracing::error!(%error, "commit failed");
     DbErr::Conn(RuntimeErr::Internal(error.to_string())).into()

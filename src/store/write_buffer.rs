@@ -1,5 +1,5 @@
-//! Rows that are only added. They wait until just before COMMIT and then leave as one statement a table
-//! (SQLite, and a distributed PostgreSQL), or all together as one statement (PostgreSQL).
+//! Buffers writes until just before COMMIT. They are then sent as one statement per table (SQLite, and a distributed
+//! PostgreSQL), or all together as one statement (PostgreSQL).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,23 +13,23 @@ use super::deferred_updates::DeferredUpdates;
 use super::outbox::{OutboxEvent, count_apart, count_told, insert_webhooks};
 use super::rows::value_rows;
 
-/// A table of SQLite's in which words are looked up; PostgreSQL indexes the row's own column.
+/// A full-text search table of SQLite; PostgreSQL indexes the row's own column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordTable {
-    /// Words of charges.
+    /// The words of charges.
     Charges,
 }
 
 impl WordTable {
-    /// The table's name.
+    /// Returns the table's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Charges => "charges_search",
         }
     }
 
-    /// Three private-use characters that stand for the account: a trigram of its own in every row and every
-    /// look-up. Two accounts may share a code; the look-up checks the account itself as well.
+    /// Returns three private-use characters for the account: a trigram of its own in every row and every search. Two accounts
+    /// may share a code; the search checks the account itself as well.
     pub fn account_code(account: AccountToken) -> String {
         const FIRST: u32 = 0xE000;
         const HOW_MANY: u32 = 6400;
@@ -52,15 +52,15 @@ struct Table {
     name: &'static str,
     columns: Vec<&'static str>,
     rows: Vec<Vec<Value>>,
-    /// What to do where the row is there already; empty = it never is.
+    /// The clause for a row that exists already; empty if that never happens.
     conflict: &'static str,
 }
 
-/// A statement that writes what was appended.
+/// A statement that writes buffered rows.
 pub(super) enum WriteStatement {
-    /// Rows, and nothing else.
+    /// Writes rows only.
     Rows(Statement),
-    /// Webhooks, too, to whatever endpoints there are: if it has written any, the first row that it answers has a `told` above 0.
+    /// Also writes webhooks, for whatever endpoints there are: if it has written any, its first row has a `told` above 0.
     Told(Statement),
 }
 
@@ -99,7 +99,7 @@ impl WriteBuffer {
         *self.credits.entry((account, available_on)).or_default() += amount;
     }
 
-    /// What is credited to an account, or what of it becomes available up to a day.
+    /// Returns the account's credits, all of them or those that become available up to a day.
     pub fn credits(&self, account: AccountToken, up_to: Option<Day>) -> i64 {
         let counts = |of: AccountToken, day: Day| of == account && up_to.is_none_or(|last| day <= last);
         self.credits.iter().filter(|((of, day), _)| counts(*of, *day)).map(|(_, amount)| amount).sum()
@@ -109,17 +109,17 @@ impl WriteBuffer {
         self.announced.push(announcement);
     }
 
-    /// The events that are to be told.
+    /// Returns the published events.
     pub fn events(&self) -> &[OutboxEvent] {
         &self.announced
     }
 
-    /// What is announced, to be told one by one.
+    /// Removes and returns the published events, whose webhooks are to be buffered one by one.
     pub fn take_events(&mut self) -> Vec<OutboxEvent> {
         std::mem::take(&mut self.announced)
     }
 
-    /// Tell an endpoint, by its token and slot, of an event. A slot that no endpoint can have is told nothing.
+    /// Buffers the webhook of an event to an endpoint, by its token and slot; none for a slot that no endpoint can have.
     pub fn tell(
         &mut self,
         announcement: &OutboxEvent,
@@ -144,7 +144,7 @@ impl WriteBuffer {
             && self.announced.is_empty()
     }
 
-    /// Take over what another one holds.
+    /// Merges another buffer into this one.
     pub fn absorb(&mut self, other: Self) {
         for table in other.tables {
             for row in table.rows {
@@ -161,8 +161,8 @@ impl WriteBuffer {
         self.claims.extend(other.claims);
     }
 
-    /// The statements that write everything, each row of a count or balance in `slot`, webhooks leased or free:
-    /// `together` with the changes that PostgreSQL holds they are one or none, otherwise one a table.
+    /// Returns the statements that write everything, with counts and balances in `slot` and webhooks leased or free. With
+    /// `together`, PostgreSQL's deferred updates, they are one or none; otherwise one per table.
     pub fn into_statements(
         mut self,
         backend: DbBackend,
@@ -215,7 +215,7 @@ const COUNT_CONFLICT: &str =
 const CREDIT_CONFLICT: &str =
     " ON CONFLICT (account_id, available_on, slot) DO UPDATE SET amount = balances.amount + excluded.amount";
 
-/// An INSERT a table and chunk. What is announced is SQLite's here: a distributed PostgreSQL has it as rows by now.
+/// Returns an INSERT per table and chunk. Only SQLite has events here: a distributed PostgreSQL has them as rows by now.
 fn one_by_one(
     backend: DbBackend,
     tables: &[Table],
@@ -245,8 +245,8 @@ fn one_by_one(
     statements
 }
 
-/// Chunks whose sizes are powers of two, so that the statement cache sees few different texts however many units a
-/// batch has.
+/// Splits rows into chunks whose sizes are powers of two, so that the statement cache sees few different texts however many
+/// units a batch has.
 fn chunks<T>(mut rest: &[T]) -> impl Iterator<Item = &[T]> {
     const CHUNK_ROWS_MAX: usize = 16;
     std::iter::from_fn(move || {
@@ -257,7 +257,7 @@ fn chunks<T>(mut rest: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// PostgreSQL: everything in one statement, because round trips decide throughput there.
+/// PostgreSQL: returns one statement for everything, because round trips decide throughput there.
 fn as_one(
     held: DeferredUpdates,
     tables: &[Table],

@@ -1,5 +1,5 @@
-//! Workers are loops: pick what is due, call a service. Running twice does no harm, any number of copies may
-//! run, and what a killed one left is due for the others.
+//! Workers are loops that find due work and call a service. Running twice does no harm, any number of servers may run, and
+//! another server picks up the work of a killed one.
 
 mod webhook_dispatcher;
 
@@ -14,16 +14,16 @@ use crate::services::{Ctx, data_keys, request_log};
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Start a loop for each kind of due work, one that learns of new data keys, one that writes down how often keys were used,
-/// one that logs requests, one that sees whether SQLite's file is still there, and the courier; they end with the process,
-/// and what they leave is due again.
+/// Starts a loop for each kind of due work, the webhook dispatcher, and loops that read new data keys, record uses of keys,
+/// write the request log and check that SQLite's file is still there. They end with the process; work that they leave is due
+/// again.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     for kind in registry::KINDS {
-        // The courier delivers them, each endpoint at its own pace.
+        // The dispatcher delivers webhooks, each endpoint at its own pace.
         if kind.name == registry::WEBHOOKS.name {
             continue;
         }
-        // Where a seed decides, nothing happens by itself: a clock that is moved does it, in its order.
+        // With a seed nothing happens by itself: moving an account's clock does the due work, in its order.
         if ctx.chance.is_seeded() && kind.is_of_accounts() {
             continue;
         }
@@ -34,10 +34,10 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
                     Ok(0) => {}
                     Ok(found) => {
                         tracing::info!(kind = kind.name, found, "due work");
-                        // More may wait.
+                        // More may be due.
                         continue;
                     }
-                    // One line tells of a file that is away, and not one for each kind.
+                    // The store reports a missing file once, so not each kind of work does.
                     Err(_) if !ctx.store.is_in_place() => {}
                     Err(error) => tracing::error!(kind = kind.name, %error, "due work failed"),
                 }
@@ -55,8 +55,8 @@ pub fn start(ctx: &Ctx) -> WorkerHandles {
     webhook_dispatcher::start(ctx)
 }
 
-/// Write down what was asked for. What cannot be written is lost. The more it is, the longer it rests afterwards, while there is
-/// room: of what one account asks for so fast, most is pushed out and need not be written.
+/// Writes the request log. Entries that cannot be written are lost. The longer a write takes, the longer the pause after it
+/// while there is room: of the entries that one account makes so fast, most are displaced and need not be written.
 async fn log_requests(ctx: Ctx) {
     const RESTS: u32 = 20;
     loop {
@@ -72,8 +72,8 @@ async fn log_requests(ctx: Ctx) {
     }
 }
 
-/// A process that cannot learn of new data keys ends before the one by which it seals may be gone: what it sealed by that
-/// one would be lost.
+/// Reads new data keys. A process that cannot read them ends before its own key for sealing may be gone: the data that it
+/// sealed with that key would be lost.
 async fn learn_keys(ctx: Ctx) {
     let mut learnt = Instant::now();
     loop {
@@ -100,7 +100,7 @@ async fn count(ctx: Ctx) {
     }
 }
 
-/// A file that nobody writes to is missed, too.
+/// Checks SQLite's file regularly, so that a missing one is noticed even if nothing writes to it.
 async fn watch_file(ctx: Ctx) {
     loop {
         tokio::time::sleep(PAUSE).await;
@@ -108,7 +108,7 @@ async fn watch_file(ctx: Ctx) {
     }
 }
 
-/// Write down what was only counted so far: now and then, and once more when a server or a command ends.
+/// Writes the counts kept in memory: now and then, and once more when a server or a command ends.
 pub async fn write_counts(ctx: &Ctx) {
     if let Err(error) = key_uses::write(ctx).await {
         tracing::warn!(%error, "uses of keys were not written; they are counted on");

@@ -1,8 +1,8 @@
-//! The courier delivers webhooks, each endpoint at its own pace, so that a slow or dead one delays nobody else's.
+//! The dispatcher delivers webhooks, each endpoint at its own pace, so that a slow or dead one delays no other.
 //!
-//! What this process commits comes to it at once, and leased; what else is due (retries, replays, what another
-//! copy left) it looks for every second. Per endpoint some deliveries are under way and some webhooks wait in memory;
-//! the rest waits in the table, and the look leaves out the endpoints that have enough.
+//! The webhooks that this process commits come to it at once, and leased; it polls every second for other due ones (retries,
+//! replays, the work of a killed server). Per endpoint some deliveries are in flight and some webhooks wait in memory; the
+//! rest waits in the table, and polling leaves out the endpoints that have enough.
 
 mod lanes;
 
@@ -25,19 +25,19 @@ use crate::store::OutboxEvent;
 use lanes::{DeliveryPermits, EndpointLane, Last};
 
 const PAUSE: Duration = Duration::from_secs(1);
-/// Into how many parts the deliveries that may still begin are shared out.
+/// The divisor of the free permits: one endpoint's share of them.
 const SHARES: usize = 32;
 
-/// Workers at work.
+/// The tasks of the dispatcher.
 pub struct WorkerHandles {
     loops: [JoinHandle<()>; 2],
     recorder: JoinHandle<()>,
 }
 
 impl WorkerHandles {
-    /// Once nothing is under way any more: write down what came of the last deliveries.
+    /// Stops the dispatcher once no delivery is in flight, and records the last results.
     pub async fn stop(self) {
-        // With them goes whoever could still bring an outcome.
+        // The loops hold the last senders of results: without them the recorder ends.
         for it in self.loops {
             it.abort();
             let _ = it.await;
@@ -46,7 +46,7 @@ impl WorkerHandles {
     }
 }
 
-/// Start delivering. When the process stops, what is under way may finish; the leases of the rest run out.
+/// Starts the dispatcher. When the process stops, deliveries in flight may finish; the leases of the rest run out.
 pub fn start(ctx: &Ctx) -> WorkerHandles {
     let (outcomes, recorded) = mpsc::channel(DELIVERIES_MAX);
     let courier = Arc::new(WebhookDispatcher {
@@ -71,7 +71,7 @@ struct WebhookDispatcher {
     lanes: Mutex<HashMap<WebhookEndpointToken, EndpointLane>>,
     turns: DeliveryPermits,
     outcomes: mpsc::Sender<DeliveryAttempt>,
-    /// Rung when an endpoint that had enough has room again.
+    /// Notified when an endpoint that had enough has room again.
     room: Notify,
 }
 
@@ -80,12 +80,12 @@ impl WebhookDispatcher {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The process waits for what is under way, and for nothing else.
+    /// Returns whether the process is stopping: it waits for deliveries in flight only.
     fn stopping(&self) -> bool {
         self.ctx.tasks.is_closed()
     }
 
-    /// Deliver what this process commits.
+    /// Delivers the webhooks that this process commits.
     async fn receive_committed(self: Arc<Self>, mut announcements: mpsc::Receiver<OutboxEvent>) {
         let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
         while announcements.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
@@ -98,11 +98,11 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Look for what else is due.
+    /// Polls for other due webhooks.
     async fn poll(self: Arc<Self>) {
         while !self.stopping() {
             match self.poll_once().await {
-                // More may wait.
+                // More may be due.
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(error) => tracing::error!(%error, "due webhooks were not found"),
@@ -115,7 +115,7 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Take what is due and has room. Says whether to look again at once.
+    /// Leases the due webhooks for which there is room. Returns whether to poll again at once.
     async fn poll_once(self: &Arc<Self>) -> Result<bool, Error> {
         let now = Instant::now();
         let busy: Vec<_> = {
@@ -130,7 +130,7 @@ impl WebhookDispatcher {
         Ok(many)
     }
 
-    /// Of what was found, what its endpoints have room for.
+    /// Filters the webhooks found to those for which their endpoints have room.
     fn with_room(&self, mut found: Vec<DueWebhook>) -> Vec<DueWebhook> {
         let mut lanes = self.lanes();
         let mut planned = HashMap::<WebhookEndpointToken, usize>::new();
@@ -145,7 +145,7 @@ impl WebhookDispatcher {
         found
     }
 
-    /// Deliver these, soon; give back what there is no room for.
+    /// Accepts webhooks for delivery; releases the leases of those for which there is no room.
     async fn take_all(self: &Arc<Self>, parcels: Vec<LeasedWebhook>) {
         let returned: Vec<_> = parcels.into_iter().filter_map(|parcel| self.take(parcel)).collect();
         if let Err(error) = webhooks::release(&self.ctx, returned).await {
@@ -173,7 +173,7 @@ impl WebhookDispatcher {
         None
     }
 
-    /// How many deliveries an endpoint may have under way: fewer, the more all of them have together.
+    /// Returns the number of deliveries that an endpoint may have in flight: fewer, the more all endpoints have together.
     fn share_of(&self, lane: &EndpointLane) -> usize {
         let fair = 1 + self.turns.left() / SHARES;
         lane.under_way_max().min(fair)
@@ -183,12 +183,12 @@ impl WebhookDispatcher {
         self.ctx.tasks.spawn(Arc::clone(self).run_lane(parcel));
     }
 
-    /// Deliver one webhook after another, as long as the endpoint has any.
+    /// Delivers one webhook after another, as long as the endpoint has any.
     async fn run_lane(self: Arc<Self>, parcel: LeasedWebhook) {
         let endpoint = parcel.endpoint;
         let mut next = Some(parcel);
         while let Some(parcel) = next {
-            // Whatever becomes of one delivery, its lane goes on.
+            // The lane continues after any result of a delivery.
             let delivered = AssertUnwindSafe(self.deliver(parcel)).catch_unwind().await;
             let accepted = delivered.unwrap_or_else(|_| {
                 tracing::error!("a delivery panicked");
@@ -200,14 +200,14 @@ impl WebhookDispatcher {
         }
     }
 
-    /// Whether it was accepted; `None` if it was not sent.
+    /// Delivers a webhook. Returns whether it was accepted; `None` if it was not sent.
     async fn deliver(&self, parcel: LeasedWebhook) -> Option<bool> {
         let proven = self.lanes().get(&parcel.endpoint).is_some_and(EndpointLane::is_proven);
         let _turn = self.turns.take(proven).await;
         match webhooks::send(&self.ctx, parcel).await {
             Ok(Some(delivered)) => {
                 let accepted = delivered.accepted();
-                // Nobody receives only when the process ends.
+                // The receiver is gone only when the process ends.
                 let _ = self.outcomes.send(delivered).await;
                 Some(accepted)
             }
@@ -219,8 +219,8 @@ impl WebhookDispatcher {
         }
     }
 
-    /// What is to be delivered now that one delivery is over: by whoever made it, and where an endpoint accepts again,
-    /// by others.
+    /// Ends a delivery and returns the webhooks to deliver next: the first in the caller's task, the others, if an endpoint
+    /// accepts again, in tasks of their own.
     fn after(&self, endpoint: WebhookEndpointToken, accepted: Option<bool>) -> Vec<LeasedWebhook> {
         let mut lanes = self.lanes();
         let Some(lane) = lanes.get_mut(&endpoint) else { return Vec::new() };
@@ -241,12 +241,12 @@ impl WebhookDispatcher {
     }
 }
 
-/// Write down what came of deliveries, all that there is at a time.
+/// Records the results of deliveries, all that have arrived at a time.
 async fn record(ctx: Ctx, mut outcomes: mpsc::Receiver<DeliveryAttempt>) {
     let mut batch = Vec::with_capacity(WEBHOOK_BATCH);
     while outcomes.recv_many(&mut batch, WEBHOOK_BATCH).await > 0 {
         if let Err(error) = webhooks::record(&ctx, std::mem::take(&mut batch)).await {
-            // They are delivered once more when their leases run out.
+            // The webhooks are delivered once more when their leases run out.
             tracing::error!(%error, "outcomes of webhooks were not recorded");
         }
     }

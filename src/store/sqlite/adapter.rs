@@ -1,4 +1,4 @@
-//! sea-orm's way to SQLite: its statements, run in whatever way the connection at hand is to be used.
+//! Adapts SQLite to sea-orm: runs its statements in the way of the connection at hand.
 
 use std::future::Future;
 
@@ -11,9 +11,9 @@ use super::super::statement_observer::show;
 use super::connection::{Connection, Run};
 use super::readers::Readers;
 
-/// Something that has a connection on which a statement can run.
+/// A source of a connection that runs statements.
 pub(in crate::store) trait StatementRunner: Send + Sync {
-    /// Run it, now or when it is its turn.
+    /// Runs a statement, at once or after those queued before it.
     fn run<T: Send + 'static>(
         &self,
         statement: Statement,
@@ -21,12 +21,12 @@ pub(in crate::store) trait StatementRunner: Send + Sync {
     ) -> impl Future<Output = Result<T, DbErr>> + Send;
 }
 
-/// sea-orm's view of it.
+/// Implements sea-orm's `ConnectionTrait` for a `StatementRunner`.
 #[derive(Clone)]
 pub struct SqliteAdapter<D>(pub(in crate::store) D);
 
 impl SqliteAdapter<Readers> {
-    /// What is read of all rows that a statement finds.
+    /// Returns the records of all rows that a statement finds.
     pub async fn records<R: FromColumns>(&self, statement: Statement) -> Result<Vec<R>, DbErr> {
         show(&statement);
         self.0.run(statement, Connection::records).await
@@ -60,7 +60,7 @@ impl<D: StatementRunner> ConnectionTrait for SqliteAdapter<D> {
     }
 }
 
-/// Begin on a thread that may wait what may take its time.
+/// Starts work that may take long on a thread that may block.
 pub(super) fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, DbErr> + Send + 'static,
 ) -> impl Future<Output = Result<T, DbErr>> + Send {

@@ -1,4 +1,4 @@
-//! A connection to a SQLite file, and how a statement runs on it: at once, on the caller's thread.
+//! A connection to a SQLite file. It runs statements synchronously, on the caller's thread.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,42 +18,42 @@ use super::fault::fault;
 use super::file::{DatabaseFile, away};
 use super::row::{Bound, Columns, SqliteRow};
 
-/// How long a statement of another process may lock us out.
+/// The wait for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Texts of statements that stay prepared, a connection. There are more than a hundred; a batch of appended rows adds
-/// five for each table, one a size.
+/// The number of prepared statements cached per connection. There are more than a hundred; a batch of buffered rows adds
+/// five for each table, one per size.
 const PREPARED_MAX: usize = 256;
-/// What is asked in haste is given up after so many spans of SQLite's machine, one to three milliseconds of work: a worker
-/// of the runtime stands still meanwhile. Not after a time: on a busy machine that passes without any work.
+/// The progress callbacks after which a bounded statement is interrupted, one to three milliseconds of work: it blocks a
+/// worker of the runtime meanwhile. Not a time, which passes on a busy machine without any work done.
 const HASTE: u32 = 50;
 const SPAN_INSTRUCTIONS: i32 = 1000;
-/// More than any statement takes.
+/// More callbacks than any statement takes.
 const PATIENCE: u32 = u32::MAX;
 /// SQLITE_INTERRUPT.
 const GIVEN_UP: &str = "9";
 
-/// A connection.
+/// A connection to a SQLite file.
 pub(in crate::store) struct Connection {
     inner: rusqlite::Connection,
-    /// What the columns of prepared texts are.
+    /// The columns of prepared statements, by their text.
     columns: RefCell<HashMap<String, Arc<Columns>>>,
-    /// After how many spans the statement that runs is given up.
+    /// The callbacks left until the running statement is interrupted.
     spans_left: Arc<AtomicU32>,
-    /// Goes after the connection: see there.
+    /// Dropped after the connection, as the module `file` requires.
     _file: Option<Arc<DatabaseFile>>,
 }
 
-/// A way to run a statement.
+/// A function that runs a statement.
 pub(super) type Run<T> = fn(&Connection, &Statement) -> Result<T, DbErr>;
 
 impl Connection {
-    /// Open a file that is there, as it is: whose it is is not known yet.
+    /// Opens an existing file without changing its settings, before it is known to be ours.
     pub fn to_look_at(path: &Path) -> Result<Self, DbErr> {
         Self::with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
-    /// Open a file that is there without changing a byte of it. With a log beside it, its log and its locks are looked at as
-    /// ever, only that the log is left where it is; without one, nobody writes to it, and SQLite is told not to make one.
+    /// Opens an existing file without changing a byte of it. With a log beside it, SQLite reads its log and its locks as ever and
+    /// leaves the log in place; without one, nothing writes to the file, and SQLite creates no log.
     pub fn to_read(path: &Path) -> Result<Self, DbErr> {
         let beside = |end: &str| {
             let mut name = path.as_os_str().to_owned();
@@ -70,7 +70,7 @@ impl Connection {
         Self::with_flags(Path::new(&as_it_is), flags)
     }
 
-    /// Open a file that is ours, or is to be.
+    /// Opens a file that is ours or is to become ours.
     pub fn open(file: &Arc<DatabaseFile>) -> Result<Self, DbErr> {
         if !file.is_in_place() {
             return Err(away());
@@ -100,7 +100,7 @@ impl Connection {
         open().map_err(|error| DbErr::Conn(fault(error)))
     }
 
-    /// Run a statement, but give it up if it turns out to be long.
+    /// Runs a statement; interrupts a long one and returns `None`.
     pub fn run_bounded<T>(&self, statement: &Statement, run: Run<T>) -> Result<Option<T>, DbErr> {
         self.spans_left.store(HASTE, Ordering::Relaxed);
         let done = run(self, statement);
@@ -111,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// Run a statement for what it changes.
+    /// Runs a statement for its changes and discards its rows.
     pub fn execute(&self, statement: &Statement) -> Result<ExecResult, DbErr> {
         let done = self.prepared(statement, |prepared| {
             let mut rows = prepared.raw_query();
@@ -121,7 +121,7 @@ impl Connection {
         done.map_err(|error| DbErr::Exec(fault(error))).map(|()| self.changed())
     }
 
-    /// Run the statements of a text, none of which is likely to be seen again.
+    /// Runs the statements of a text without caching them, as few are run again.
     pub fn execute_all(&self, sql: &str) -> Result<ExecResult, DbErr> {
         let done = self.inner.execute_batch(sql);
         done.map_err(|error| DbErr::Exec(fault(error))).map(|()| self.changed())
@@ -131,7 +131,7 @@ impl Connection {
         ProxyExecResult::new(0, self.inner.changes()).into()
     }
 
-    /// The first row that a statement finds.
+    /// Returns the first row that a statement finds.
     pub fn query_one(&self, statement: &Statement) -> Result<Option<QueryResult>, DbErr> {
         let mut first = None;
         self.each(statement, |row| {
@@ -141,7 +141,7 @@ impl Connection {
         Ok(first)
     }
 
-    /// All rows that a statement finds.
+    /// Returns all rows that a statement finds.
     pub fn query_all(&self, statement: &Statement) -> Result<Vec<QueryResult>, DbErr> {
         let mut all = Vec::new();
         self.each(statement, |row| {
@@ -151,7 +151,7 @@ impl Connection {
         Ok(all)
     }
 
-    /// What is read of all rows that a statement finds.
+    /// Returns the records of all rows that a statement finds.
     pub fn records<R: FromColumns>(&self, statement: &Statement) -> Result<Vec<R>, DbErr> {
         let (mut records, mut unread) = (Vec::new(), None);
         self.rows(statement, |row, columns| {
@@ -163,7 +163,7 @@ impl Connection {
         unread.map_or(Ok(records), Err)
     }
 
-    /// The rows that a statement finds, one by one, for as long as they are wanted.
+    /// Calls `tell` with each row that a statement finds, until it breaks.
     pub fn each(
         &self,
         statement: &Statement,
@@ -190,7 +190,7 @@ impl Connection {
         done.map_err(|error| DbErr::Query(fault(error)))
     }
 
-    /// A text has the same columns whenever it is run, and asking for their names and types costs more than one row.
+    /// Returns the columns of a text, which never change; reading their names and types costs more than one row does.
     fn columns(&self, sql: &str, prepared: &rusqlite::Statement<'_>) -> Arc<Columns> {
         let mut known = self.columns.borrow_mut();
         if let Some(columns) = known.get(sql) {
@@ -217,7 +217,7 @@ impl Connection {
     }
 }
 
-/// A path within an address of SQLite's, in which three characters mean something else.
+/// Escapes a path for a SQLite URI, in which three characters have a meaning.
 fn escaped(path: &Path) -> String {
     path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }

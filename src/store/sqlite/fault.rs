@@ -1,4 +1,4 @@
-//! What SQLite says when it refuses, in the form in which the rest of the house reads a database's answers.
+//! Converts SQLite's errors to the type in which the rest of the program reads database errors.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -9,15 +9,15 @@ use rusqlite::ffi;
 use sea_orm::sqlx::error::{DatabaseError, ErrorKind};
 use sea_orm::{RuntimeErr, sqlx};
 
-/// A refusal.
+/// An error that SQLite returned.
 #[derive(Debug)]
 struct Fault {
-    /// Extended, in decimal; the plain code is its low byte.
+    /// The extended code, printed in decimal; the primary code is its low byte.
     code: i32,
     message: String,
 }
 
-/// What became of a statement.
+/// Converts an error of a statement.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "the library's own: a value that does not fit, a wrong number of parameters"
@@ -34,8 +34,8 @@ pub(super) fn fault(error: rusqlite::Error) -> RuntimeErr {
     RuntimeErr::SqlxError(Arc::new(sqlx::Error::Database(fault)))
 }
 
-/// Whether a message of SQLite's names nothing but what our own statements name. One about a damaged file or a word that is
-/// looked for quotes what it has read: pieces of pages, with whatever callers have stored there.
+/// Returns whether a message names only what our own statements name. Messages about a damaged file or a searched word quote
+/// what SQLite has read: pieces of pages, with data that clients have stored there.
 fn names_only(code: i32, message: &str) -> bool {
     match code & 0xff {
         ffi::SQLITE_CONSTRAINT => true,

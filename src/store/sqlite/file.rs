@@ -1,9 +1,9 @@
-//! The file of a database: one server a file, whatever the names it has, and whether it is still where it was.
+//! The database file: one server per file whatever its names, and a check that it is still where it was.
 //!
-//! A server holds two locks of the system. The one on `FILE.lock` is for the name: no other server begins there, not even
-//! where the file itself was moved away. The one on the file is for the file: another name of it (a hard link, a mount of the
-//! file alone) would have a log of its own, and two logs of one file destroy it. The lock is flock's, of which SQLite's own
-//! locks know nothing on Linux. Those are lost once the process closes the file by any descriptor, so ours stays open for as
+//! A server holds two locks of the system. The lock on `FILE.lock` is for the name: no other server starts there, not even if
+//! the file itself was moved away. The lock on the file is for the file: another name of it (a hard link, a mount of the file
+//! alone) would have a log of its own, and two logs of one file destroy it. The lock is flock's, which on Linux does not
+//! interact with SQLite's own locks. The process loses those if it closes any descriptor of the file, so ours stays open as
 //! long as there is a connection.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -18,10 +18,10 @@ use sea_orm::{DbErr, RuntimeErr};
 use crate::runtime::durable_fs;
 use crate::store::connect::ConnectError;
 
-/// Elsewhere a file's lock of this kind gets in the way of SQLite's own.
+/// On other systems flock on a file conflicts with SQLite's own locks.
 const LOCKS_FILES: bool = cfg!(target_os = "linux");
 
-/// A server's lock. Dropped, another server may begin, though a connection is still being closed.
+/// A server's lock. Once it is dropped another server may start, even while a connection is still being closed.
 #[derive(Debug)]
 pub struct FileLock {
     file: Arc<File>,
@@ -29,7 +29,7 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Take it, and make the file if there is none.
+    /// Takes the locks; creates the file if there is none.
     pub(in crate::store) fn take(path: &Path) -> Result<Self, ConnectError> {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             durable_fs::create_folder(parent).map_err(|error| ConnectError::Folder(parent.into(), error))?;
@@ -57,12 +57,12 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // What cannot be unlocked is unlocked when it is closed.
+        // If unlocking fails, closing the file unlocks it.
         let _ = self.file.unlock();
     }
 }
 
-/// The lock's file beside the one that is meant, whichever names lead there.
+/// Returns the path of the lock file, which stands beside the real file whatever links lead there.
 fn lock_of(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).with_added_extension("lock")
 }
@@ -73,7 +73,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Make a file that is not there yet, which only its owner reads: SQLite makes those beside it with its mode.
+/// Creates a missing file that only its owner can read: SQLite gives the files beside it the same mode.
 fn make(path: &Path) -> io::Result<()> {
     if path.exists() {
         return Ok(());
@@ -84,8 +84,8 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a server runs on a file, by whichever name: whether its lock can be shared, which it is for no longer than it takes
-/// to ask. One that starts at that very instant is told that there is another. Not for a process that has connections to it.
+/// Returns whether a server runs on a file, under any name. Takes the lock shared for a moment: a server that starts at that
+/// very instant is refused as if another one ran. Not for a process that has connections to the file.
 pub(in crate::store) fn is_served(path: &Path) -> bool {
     is_held(&lock_of(path)) || LOCKS_FILES && is_held(path)
 }
@@ -94,7 +94,7 @@ fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Refuse a name of a file that a server has by another one, before anything is opened.
+/// Refuses a file that a server uses under another name, before anything is opened.
 pub(in crate::store) fn refuse_other_name(path: &Path) -> Result<(), ConnectError> {
     if LOCKS_FILES && is_held(path) && !is_held(&lock_of(path)) {
         return Err(ConnectError::OtherName(path.into()));
@@ -102,7 +102,7 @@ pub(in crate::store) fn refuse_other_name(path: &Path) -> Result<(), ConnectErro
     Ok(())
 }
 
-/// Device and inode: which file it is, whatever its name.
+/// Device and inode, which identify a file whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileId(u64, u64);
 
@@ -112,18 +112,18 @@ impl From<Metadata> for FileId {
     }
 }
 
-/// A file that is open.
+/// An open database file.
 #[derive(Debug)]
 pub struct DatabaseFile {
     path: PathBuf,
     id: FileId,
     is_away: AtomicBool,
-    /// A server's: open for as long as there is a connection.
+    /// A server's descriptor, open as long as there is a connection.
     _held: Option<Arc<File>>,
 }
 
 impl DatabaseFile {
-    /// The file of this name, of which a server has the lock; it is made if there is none.
+    /// Opens the file at a path, creating a missing one; `lock` is that of the server, if there is one.
     pub fn open(path: &Path, lock: Option<&FileLock>) -> Result<Self, ConnectError> {
         let failed = |error| ConnectError::Folder(path.into(), error);
         let held = lock.map(|lock| Arc::clone(&lock.file));
@@ -137,12 +137,12 @@ impl DatabaseFile {
         Ok(Self { path: path.into(), id, is_away: AtomicBool::new(false), _held: held })
     }
 
-    /// Where it was opened.
+    /// Returns the path where the file was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is still there. What is written to a file without its name is lost with the process.
+    /// Returns whether the file is still in place. Data written to a file that has lost its name is lost with the process.
     pub fn is_in_place(&self) -> bool {
         let is_there = self.path.metadata().is_ok_and(|found| FileId::from(found) == self.id);
         let was_away = self.is_away.swap(!is_there, Ordering::Relaxed);
@@ -161,7 +161,7 @@ impl DatabaseFile {
     }
 }
 
-/// Why nothing can be done without it.
+/// Returns the error for every operation on a missing file.
 pub(super) fn away() -> DbErr {
     DbErr::Conn(RuntimeErr::Internal("the database file is not where it was".into()))
 }

@@ -1,5 +1,5 @@
-//! SQLite, in this process: whoever asks runs the statement himself. A row by its key takes about as long as a thread
-//! needs to wake up, so nothing is handed to another thread but what may take longer.
+//! SQLite, in this process: the caller's thread runs the statement. A row by its key takes about as long as waking up a
+//! thread, so only statements that may take longer go to another thread.
 
 mod adapter;
 mod connection;

@@ -1,6 +1,6 @@
-//! SQLite's readers. What is asked is tried at once, on the caller's thread, which is a worker of the runtime: most
-//! statements are done before another thread would have begun. What turns out to be long is given up
-//! and run anew on a thread that may wait, and on a connection of its own, so that it holds up nobody who asks for little.
+//! SQLite's readers. A statement first runs on the caller's thread, a worker of the runtime: most statements end before
+//! another thread would have started. A long one is interrupted and run again on a blocking thread, with a connection of
+//! its own, so that it does not delay short statements.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use super::adapter::{StatementRunner, aside};
 use super::connection::{Connection, Run};
 use super::file::DatabaseFile;
 
-/// Of each kind. Two cores read about as fast with four as with more.
+/// The connections of each pool. Two cores read about as fast with four as with more.
 const CONNECTIONS_MAX: usize = 4;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connections that read. Each opens the file when it is needed.
+/// Read connections, each opened on first use.
 pub struct Readers {
     quick: Arc<Pool>,
     patient: Arc<Pool>,
@@ -30,13 +30,13 @@ impl Readers {
         Self { quick: pool(), patient: pool() }
     }
 
-    /// How many are open, and how many of these are idle.
+    /// Returns the numbers of open and of idle connections.
     pub(in crate::store) fn connections(&self) -> (usize, usize) {
         let (quick, patient) = (self.quick.connections(), self.patient.connections());
         (quick.0 + patient.0, quick.1 + patient.1)
     }
 
-    /// The file.
+    /// Returns the database file.
     pub(in crate::store) fn file(&self) -> &Arc<DatabaseFile> {
         &self.quick.file
     }
@@ -60,16 +60,17 @@ impl StatementRunner for Readers {
     }
 }
 
-/// The index of words works long without running an instruction, so nobody would notice.
+/// Returns whether a statement searches the full-text index, which works long without executing an instruction, so that the
+/// bound on instructions does not interrupt it.
 fn looks_for_words(statement: &Statement) -> bool {
     statement.sql.contains(" MATCH ")
 }
 
 struct Pool {
     file: Arc<DatabaseFile>,
-    /// Who comes first is first.
+    /// Permits for connections, first come, first served.
     places: Arc<Semaphore>,
-    /// The one that was used last is used next: its pages are at hand.
+    /// A stack: the connection used last is used next, as its pages are cached.
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -84,7 +85,7 @@ impl Pool {
         place.map_err(|_| DbErr::ConnectionAcquire(ConnAcquireErr::ConnectionClosed))
     }
 
-    /// Work on a connection, for whoever has a place.
+    /// Runs work on a connection; the caller has a permit.
     fn lend<T>(&self, work: impl FnOnce(&Connection) -> Result<T, DbErr>) -> Result<T, DbErr> {
         let idle = self.idle().pop();
         let connection = match idle {

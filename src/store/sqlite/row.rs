@@ -1,9 +1,8 @@
-//! From SQLite's values to sea-orm's and back.
+//! Converts SQLite's values to sea-orm's and back.
 //!
-//! By their names, sea-orm reads a value of ours only as the very type that it is, and takes one of another type for NULL.
-//! SQLite has but one integer; which of Rust's is meant says the type that the column was declared with, the same on both databases.
-//! An expression is BIGINT. A blob of sixteen bytes is an id: what is hashed has thirty-two, what is sealed at least
-//! twenty-eight.
+//! By name, sea-orm reads a value only as its exact type, and takes a value of another type for NULL. SQLite has only one
+//! integer type; the declared type of the column, the same on both databases, selects Rust's. An expression is BIGINT. A blob
+//! of sixteen bytes is an id: hashes have thirty-two bytes, ciphertexts at least twenty-eight.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +15,10 @@ use uuid::Uuid;
 use super::super::columns::ColumnReader;
 use super::fault::fault;
 
-/// sea-orm reads tuples by position, of so many columns at most; everything else by name.
+/// sea-orm reads tuples by position, up to this many columns; everything else by name.
 const TUPLE_COLUMNS_MAX: usize = 12;
 
-/// What the integers of a column are.
+/// The type of a column's integers.
 #[derive(Debug, Clone, Copy)]
 enum Integer {
     Bool,
@@ -30,8 +29,8 @@ enum Integer {
 /// The columns of a query's rows.
 pub(super) struct Columns {
     integers: Vec<Integer>,
-    /// The keys under which sea-orm finds a column, in their order, each with the column's position. It looks up a
-    /// position in the order of keys as well, so where it may, keys of positions stand in front of the names.
+    /// The sorted keys under which sea-orm finds a column, each with the column's position. sea-orm also looks up a position
+    /// in the order of keys, so keys of positions precede the names where there are few enough columns for a tuple.
     keys: Vec<(String, usize)>,
 }
 
@@ -67,7 +66,7 @@ impl Integer {
 
     fn read(self, row: &Row<'_>, n: usize) -> rusqlite::Result<Value> {
         Ok(match row.get_ref(n)? {
-            // Of whichever type: nobody reads it as anything but NULL.
+            // Of any type: every reader takes it for NULL.
             ValueRef::Null => Value::BigInt(None),
             ValueRef::Integer(integer) => match self {
                 Self::Bool => (integer != 0).into(),
@@ -87,7 +86,7 @@ impl Integer {
     }
 }
 
-/// A row whose columns are read in their order.
+/// A row whose columns are read in order.
 pub(super) struct SqliteRow<'r> {
     row: &'r Row<'r>,
     columns: &'r Columns,
@@ -117,7 +116,7 @@ impl ColumnReader for SqliteRow<'_> {
     }
 }
 
-/// A value as it is wanted.
+/// Converts a value to the wanted type.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "sea-orm knows many types; no column of ours is of others"
@@ -140,7 +139,7 @@ fn of_type(wanted: &ArrayType, value: ValueRef<'_>) -> FromSqlResult<Value> {
     })
 }
 
-/// A value of sea-orm's, to be bound.
+/// A sea-orm value to bind.
 pub(super) struct Bound<'v>(pub &'v Value);
 
 impl ToSql for Bound<'_> {

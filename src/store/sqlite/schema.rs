@@ -1,5 +1,5 @@
-//! Bringing the schema up to date, all steps in one transaction: a file that is new is flushed once, and a server that is
-//! killed meanwhile leaves it as it was.
+//! Migrates the schema, all migrations in one transaction: a new file is flushed once, and a server that is killed meanwhile
+//! leaves the file as it was.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use sea_orm::{Database, DbBackend, DbErr, ProxyDatabaseTrait, ProxyExecResult, P
 
 use super::writer::WriteConnection;
 
-/// Run the steps that the file has not seen.
+/// Runs the migrations that the file has not seen.
 pub(in crate::store) async fn migrate(
     writing: &WriteConnection,
     on_step: &(dyn Fn(&str, usize) + Sync),
@@ -24,7 +24,7 @@ pub(in crate::store) async fn migrate(
     done
 }
 
-/// The connection as the library of migrations wants it. The transactions that it believes in are ours.
+/// Adapts the connection to the migration library. Its transactions are part of ours.
 struct Steps(WriteConnection);
 
 impl fmt::Debug for Steps {
@@ -38,7 +38,7 @@ impl ProxyDatabaseTrait for Steps {
     async fn query(&self, statement: Statement) -> Result<Vec<ProxyRow>, DbErr> {
         let mut all = Vec::new();
         self.0.connection().each(&statement, |mut row| {
-            // Its own table declares as INTEGER what it reads as a wide one.
+            // The library declares columns of its own table as INTEGER and reads them as i64.
             for value in row.values.values_mut() {
                 if let Value::Int(Some(n)) = *value {
                     *value = i64::from(n).into();

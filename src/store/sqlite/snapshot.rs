@@ -1,4 +1,4 @@
-//! A long look at everything, as it was at one moment.
+//! A long read of the whole database, as it was at one moment.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,20 +11,20 @@ use super::adapter::{SqliteAdapter, StatementRunner, aside};
 use super::connection::{Connection, Run};
 use super::readers::Readers;
 
-/// Rows that are read ahead of whoever looks at them.
+/// The rows read ahead of the consumer.
 const ROWS_AHEAD_MAX: usize = 64;
 
-/// A connection of its own, in a transaction that reads.
+/// A connection of its own in a read transaction.
 #[derive(Clone)]
 pub struct Look(Arc<Mutex<Connection>>);
 
 impl Look {
-    /// What `readers` would see now.
+    /// Begins a read transaction that sees what `readers` would see now.
     pub(in crate::store) async fn at(readers: &Readers) -> Result<SqliteAdapter<Self>, DbErr> {
         let file = Arc::clone(readers.file());
         aside(move || {
             let connection = Connection::open(&file)?;
-            // Requests sort little and do it in memory; what sorts everything needs the disk.
+            // Requests sort little, in memory; a read of everything sorts on the disk.
             connection.execute_all("PRAGMA temp_store = FILE; BEGIN")?;
             Ok(SqliteAdapter(Self(Arc::new(Mutex::new(connection)))))
         })
@@ -35,7 +35,7 @@ impl Look {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows that a statement finds, read on a thread that waits where they are not taken.
+    /// Returns a statement's rows, read on a thread that blocks while the consumer does not take them.
     pub(in crate::store) fn stream(&self, statement: Statement) -> BoxStream<'_, Result<QueryResult, DbErr>> {
         let (rows, taken) = mpsc::channel(ROWS_AHEAD_MAX);
         let look = self.clone();
@@ -46,7 +46,7 @@ impl Look {
             })
         });
         let rows = stream::unfold(taken, async |mut taken| Some((Ok(taken.recv().await?), taken)));
-        // Whatever went wrong is told after the last row.
+        // An error comes after the last row.
         let end = stream::once(reading).filter_map(async |end| end.err().map(Err));
         rows.chain(end).boxed()
     }

@@ -1,4 +1,4 @@
-//! SQLite's one writer. It takes what waits, runs it in one transaction, commits once and answers all, so
+//! SQLite's single writer. It takes the queued units, runs them in one transaction, commits once and answers all callers, so
 //! that sixteen payments share one flush of the disk.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,33 +30,33 @@ impl WriteConnection {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Run a statement that takes no values, such as those around transactions.
+    /// Runs a statement without values, such as BEGIN and COMMIT.
     pub(in crate::store) fn say(&self, sql: &str) -> Result<(), DbErr> {
         self.connection().execute(&Statement::from_string(DbBackend::Sqlite, sql)).map(drop)
     }
 }
 
 impl StatementRunner for WriteConnection {
-    /// At once: whoever writes is on the writer's thread.
+    /// Runs at once: every write is on the writer's thread.
     async fn run<T: Send + 'static>(&self, statement: Statement, run: Run<T>) -> Result<T, DbErr> {
         run(&self.connection(), &statement)
     }
 }
 
-/// A unit, what it answered when it ran last, and the caller who waits for that.
+/// A unit, the result of its last run, and the caller who waits for it.
 struct QueuedUnit {
     unit: UnitOfWork,
     answer: Option<UnitResult>,
     caller: oneshot::Sender<UnitResult>,
 }
 
-/// How a run of a unit ended.
+/// The outcome of one run of a unit.
 enum RunOutcome {
-    /// It is done and may be committed.
+    /// The unit succeeded and may be committed.
     Done,
-    /// It refused.
+    /// The unit was refused.
     Refused,
-    /// The database failed it, or it panicked: what it wrote must go.
+    /// The database failed or the unit panicked: its writes must be rolled back.
     Failed,
 }
 
@@ -70,14 +70,14 @@ impl QueuedUnit {
         }
     }
 
-    /// Tell the caller what the last run said.
+    /// Sends the result of the last run to the caller.
     fn tell(self) {
         let answer = self.answer.unwrap_or_else(|| Err(Error::internal("a unit was answered before it ran")));
-        // A caller that went away needs no answer.
+        // The send fails if the caller has gone.
         let _ = self.caller.send(answer);
     }
 
-    /// Tell the caller that nothing came of it.
+    /// Sends an error to the caller in place of the result.
     fn fail(self, error: Error) {
         let _ = self.caller.send(Err(error));
     }
@@ -86,24 +86,24 @@ impl QueuedUnit {
 type Batch = Vec<QueuedUnit>;
 
 pub(in crate::store) struct Writer {
-    // Before the thread: it ends when nobody can send any more.
+    // Dropped before the thread, which ends when the last sender is gone.
     units: mpsc::Sender<QueuedUnit>,
     _thread: Joined,
 }
 
-/// A thread that is waited for. Without, the process may end while the file is being closed, which leaves its log behind.
+/// A thread that is joined on drop. Otherwise the process might end while the file is being closed, which leaves its log behind.
 struct Joined(Option<JoinHandle<()>>);
 
 impl Drop for Joined {
     fn drop(&mut self) {
-        // How it ended was told to those whose units it ran.
+        // The callers whose units it ran already know how it ended.
         let _ = self.0.take().map(JoinHandle::join);
     }
 }
 
 impl Writer {
-    /// Start the thread that writes. Units are asynchronous, but what they wait for on SQLite is done when they ask for
-    /// it: a batch is one way to the thread and one back, however many statements it has.
+    /// Starts the writer thread. Units are asynchronous, but on SQLite their statements complete at once: a batch costs one
+    /// hand-over to the thread and one back, however many statements it has.
     pub fn start(begin: TransactionFactory, file: Arc<DatabaseFile>) -> std::io::Result<Self> {
         let (units, mut waiting) = mpsc::channel::<QueuedUnit>(4 * BATCH_UNITS_MAX);
         let runtime = Handle::current();
@@ -126,7 +126,7 @@ impl Writer {
         Ok(Self { units, _thread: Joined(Some(thread)) })
     }
 
-    /// How many units wait.
+    /// Returns the number of queued units.
     pub fn queue(&self) -> usize {
         self.units.max_capacity() - self.units.capacity()
     }
@@ -139,7 +139,7 @@ impl Writer {
     }
 }
 
-/// Write a batch. Where one unit spoils it, the batch is rolled back and its units run one by one.
+/// Writes a batch. If one unit spoils it, rolls the batch back and runs its units one by one.
 async fn write(begin: &TransactionFactory, mut batch: Batch) {
     if batch.len() == 1 {
         return singly(begin, batch).await;
@@ -162,7 +162,7 @@ async fn write(begin: &TransactionFactory, mut batch: Batch) {
             tracing::debug!(units = batch.len(), %error, "a batch is run again, one by one");
             singly(begin, batch).await;
         }
-        // A refusal may rest on a neighbour's write, so it is in doubt as well.
+        // A refusal may rest on another unit's write, so it is in doubt as well.
         Err(CommitError::InDoubt(error)) => batch.into_iter().for_each(|unit| unit.fail(in_doubt(&error))),
     }
 }

@@ -1,4 +1,4 @@
-//! How fast endpoints are delivered to: how much of one is under way and waits, and whose turn it is among all.
+//! The pace of deliveries: how many webhooks of an endpoint are in flight and waiting, and the permits that all endpoints share.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use crate::limits::{
 };
 use crate::services::webhooks::LeasedWebhook;
 
-/// Deliveries of all endpoints together.
+/// The permits for deliveries of all endpoints together.
 pub struct DeliveryPermits {
     all: Semaphore,
-    /// Those to endpoints of which nobody knows that they answer. However many of them hang, others have turns left.
+    /// Permits for endpoints that are not known to answer. However many of them hang, others have permits left.
     unproven: Semaphore,
 }
 
@@ -25,12 +25,12 @@ impl Default for DeliveryPermits {
 }
 
 impl DeliveryPermits {
-    /// How many more deliveries may begin.
+    /// Returns how many more deliveries may begin.
     pub fn left(&self) -> usize {
         self.all.available_permits()
     }
 
-    /// Wait for a turn.
+    /// Acquires the permits for one delivery.
     pub async fn take(&self, proven: bool) -> (Option<SemaphorePermit<'_>>, SemaphorePermit<'_>) {
         let unproven = async || self.unproven.acquire().await.expect("it is never closed");
         let unproven = if proven { None } else { Some(unproven().await) };
@@ -38,20 +38,20 @@ impl DeliveryPermits {
     }
 }
 
-/// What came of the last delivery.
+/// The result of the last delivery.
 #[derive(Clone, Copy)]
 pub struct Last {
     pub accepted: bool,
     pub at: Instant,
 }
 
-/// One endpoint's deliveries.
+/// The deliveries of one endpoint.
 #[derive(Default)]
 pub struct EndpointLane {
     pub in_flight: usize,
     pub waiting: VecDeque<LeasedWebhook>,
     pub last: Option<Last>,
-    /// More of its webhooks are due than there was room for.
+    /// Whether more of its webhooks are due than there was room for.
     pub more: bool,
 }
 
@@ -60,22 +60,22 @@ impl EndpointLane {
         self.last.is_some_and(|last| !last.accepted)
     }
 
-    /// Whether its last delivery was accepted.
+    /// Returns whether the last delivery was accepted.
     pub fn is_proven(&self) -> bool {
         self.last.is_some_and(|last| last.accepted)
     }
 
-    /// An endpoint that fails is asked by one delivery at a time, until it accepts one.
+    /// Returns the number of deliveries allowed in flight: one for an endpoint that fails, until it accepts one.
     pub fn under_way_max(&self) -> usize {
         if self.fails() { 1 } else { WEBHOOKS_UNDER_WAY_MAX }
     }
 
-    /// Whether there is anything to know about the endpoint. One that was deleted is heard of no more.
+    /// Returns whether the lane must be kept. The lane of a deleted endpoint, which gets no more deliveries, expires.
     pub fn is_needed(&self, now: Instant) -> bool {
         self.in_flight > 0 || self.last.is_some_and(|last| now < last.at + ENDPOINT_REMEMBERED)
     }
 
-    /// How many more webhooks it takes. While it fails, few wait in memory.
+    /// Returns how many more webhooks the endpoint takes. While it fails, few wait in memory.
     pub fn room(&self) -> usize {
         let waiting_max = if self.fails() { WEBHOOKS_UNDER_WAY_MAX } else { WEBHOOKS_WAITING_MAX };
         (self.under_way_max() + waiting_max).saturating_sub(self.in_flight + self.waiting.len())
@@ -104,7 +104,7 @@ mod tests {
         assert!(!EndpointLane::default().is_needed(at));
     }
 
-    // Without a runtime: its tasks pause after so many turns, whether there are more or not.
+    // Without a runtime: its tasks yield after so many polls, whether there are more permits or not.
     #[test]
     fn however_many_endpoints_hang_one_that_answers_has_its_turn() {
         let turns = DeliveryPermits::default();
