@@ -38,7 +38,7 @@ use crate::services::audit::KeyUses;
 use crate::services::installation::{self, InstallationError};
 use crate::services::request_log::RequestLog;
 use crate::services::wallets::{Provider, Wallets};
-use crate::services::{Context, Ctx, data_keys};
+use crate::services::{Context, Ctx, data_keys, disputes};
 use crate::store::{self, ConnectError, FileLock, InstallationInfo, Location, Store};
 use crate::vault::{OperatorKeys, OperatorKeysError};
 use crate::wallet::{Gateway, GatewayError, Issuer, Roots};
@@ -282,6 +282,7 @@ async fn context(
         key_uses: KeyUses::default(),
         tasks: TaskTracker::new(),
         request_log: RequestLog::default(),
+        open_scheduled_dispute: disputes::arrival::open_scheduled_dispute,
     }))
 }
 

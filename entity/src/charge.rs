@@ -146,7 +146,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// Where a charge stands. Expiry is not a state: it asks the clock (`services::charges::state`).
+    /// Where a charge stands. Expiry is not a state: it asks the clock (`services::payments::state`).
     pub enum ChargeState {
         /// The cardholder has been asked to verify it; the acquirer has not been asked.
         Pending "pending",

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::services::installation::InstallationError;
-use crate::services::{Context, charges, refunds, sandbox, webhooks};
+use crate::services::{Context, payments, refunds, sandbox, webhooks};
 
 /// Makes that work due now. If the database refuses writes, the work becomes due at its usual time. With a seed no time
 /// passes, so then the server does not start.
@@ -17,7 +17,7 @@ pub(super) async fn take_up(ctx: &Context) -> Result<(), InstallationError> {
 }
 
 async fn hasten(ctx: &Context) -> Result<(), Error> {
-    charges::recover::make_due_now(ctx).await?;
+    payments::recovery::make_due_now(ctx).await?;
     refunds::submit::make_due_now(ctx).await?;
     webhooks::make_due_now(ctx).await?;
     sandbox::clock::make_due_now(ctx).await

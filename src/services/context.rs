@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use entity::api_key::KeyKind;
 use entity::pricing::Pricing;
-use entity::{AccountToken, TimeSpan, Timestamp, account};
+use entity::{AccountToken, ChargeToken, TimeSpan, Timestamp, account};
+use futures::future::BoxFuture;
 use moka::future::Cache;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
@@ -30,6 +31,9 @@ use crate::vault::{OperatorKeys, Vault};
 
 /// The context, shared by all requests and workers of a process.
 pub type Ctx = Arc<Context>;
+
+/// Opens the scheduled dispute of a captured charge, if there is one.
+pub type OpenScheduledDispute = for<'a> fn(&'a Context, &'a Account, ChargeToken) -> BoxFuture<'a, ()>;
 
 /// The dependencies of the services.
 pub struct Context {
@@ -77,6 +81,8 @@ pub struct Context {
     pub tasks: TaskTracker,
     /// The log of the accounts' recent requests, in the test environment.
     pub request_log: RequestLog,
+    /// Opens the dispute that a simulated cardholder makes of a captured charge. Payments call it, and know no disputes.
+    pub open_scheduled_dispute: OpenScheduledDispute,
 }
 
 impl Context {

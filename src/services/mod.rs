@@ -1,12 +1,12 @@
 //! Every rule of the API. Services know no HTTP, begin no transactions by hand and import each other in one direction
 //! only, in this order: an operation lives with the later noun.
 //!
-//! idempotency::claim, request_log, context (which all of them get), acquirer_lookup (of cards and rates),
+//! idempotency::claim, context (which all of them get), request_log, acquirer_lookup (of cards and rates),
 //! installation, audit (of operator actions), data_keys (of the vault), idempotency, page (of a list), search_text,
 //! due_work::clocks (work due by each account's clock), due_work::work_time (when due work happens), due_work (the
 //! description of each kind), ledger, webhook_endpoints, webhooks, events, deposits, bank_accounts, accounts, retention
-//! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), charges,
-//! authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
+//! (of events and webhooks), cards, wallets, payment_sources, customers, payer (the card that pays), payments (the engine
+//! that charges cards), charges, authorisations, three_d_secure, refunds, plans, subscriptions, recipients, transfers, settlement, files, disputes,
 //! merchants, snapshots (of all that an account holds), due_work::registry (of all due work), sandbox (the testers'
 //! controls for all of these).
 
@@ -32,6 +32,7 @@ pub mod merchants;
 pub mod page;
 pub mod payer;
 pub mod payment_sources;
+pub mod payments;
 pub mod plans;
 pub mod recipients;
 pub mod refunds;

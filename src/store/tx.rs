@@ -12,10 +12,11 @@ use entity::{
     AccountToken, Day, EventToken, Timestamp, Token, WebhookEndpointToken, account, idempotency_key,
     webhook_endpoint,
 };
-use sea_orm::sea_query::{LockType, OnConflict, QueryStatementBuilder};
+use sea_orm::sea_query::{Expr, LockType, OnConflict, QueryStatementBuilder};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel, ModelTrait,
-    QueryFilter, QueryResult, QuerySelect, QueryTrait, Statement, StatementBuilder, UpdateMany,
+    ColumnTrait, ConnectionTrait, DbBackend, DbErr, EntityTrait, ExecResult, IntoActiveModel, Iterable,
+    ModelTrait, PrimaryKeyToColumn, QueryFilter, QueryResult, QuerySelect, QueryTrait, Statement,
+    StatementBuilder, UpdateMany,
 };
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -143,6 +144,33 @@ impl Tx {
             return Ok(true);
         }
         Ok(self.execute(&update).await?.rows_affected() > 0)
+    }
+
+    /// Changes a row from `seen` to `row` while the columns of `guards` are as seen, and returns whether it did. Writes the
+    /// columns that differ. Deferred as by [`Self::compare_and_set`].
+    pub async fn compare_and_swap<M: ModelTrait>(
+        &self,
+        seen: &M,
+        row: &M,
+        guards: &[<M::Entity as EntityTrait>::Column],
+    ) -> Result<bool, DbErr> {
+        let mut update = M::Entity::update_many();
+        let keys = <M::Entity as EntityTrait>::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column);
+        for column in keys.chain(guards.iter().copied()) {
+            let value = seen.get(column);
+            let same = if value == value.as_null() { column.is_null() } else { column.eq(value) };
+            update = update.filter(same);
+        }
+        let differs = |column: &<M::Entity as EntityTrait>::Column| row.get(*column) != seen.get(*column);
+        let mut columns: Vec<_> = <M::Entity as EntityTrait>::Column::iter().filter(differs).collect();
+        if columns.is_empty() {
+            // There must be something to write for the comparison to be made.
+            columns = guards.to_vec();
+        }
+        for column in columns {
+            update = update.col_expr(column, column.save_as(Expr::val(row.get(column))));
+        }
+        self.compare_and_set(update).await
     }
 
     /// Updates rows, if there are any; no query reads them before the commit.

@@ -11,7 +11,7 @@ use card_payments::error::ErrorCode;
 use card_payments::limits::WEBHOOK_RETRIES;
 use card_payments::outbound::OutboundError;
 use card_payments::services::{
-    charges, disputes, merchants, refunds, subscriptions, three_d_secure, transfers, webhooks,
+    disputes, merchants, payments, refunds, subscriptions, three_d_secure, transfers, webhooks,
 };
 use entity::card::CardState;
 use entity::event::EventType;
@@ -79,9 +79,9 @@ fn every_state_and_move_is_in_the_states_document() {
          outcome is unknown and the payment is reversed. An authorisation expires by the clock, seven days after it was \
          made. Of a charge whose cardholder is to verify it, `pending` comes before \
          `processing`, see below. Authorisations stand where charges stand that wait for their capture, and move by the same \
-         table: their capture ends in `captured` and makes the charge. Every other move, from `src/services/charges/state.rs`:\n\n```\n",
+         table: their capture ends in `captured` and makes the charge. Every other move, from `src/services/payments/state.rs`:\n\n```\n",
     );
-    text.push_str(&charges::state::table());
+    text.push_str(&payments::state::table());
     text.push_str(
         "```\n\n## 3-D Secure session\n\nBegins as `open`, with a `pending` charge. An approval makes that `processing`; every \
          other end makes it `failed`. From `src/services/three_d_secure/state.rs`:\n\n```\n",

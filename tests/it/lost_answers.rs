@@ -34,9 +34,9 @@ pub enum Site {
 
 /// The files that call the acquirer, and what they want of it. [`sites`] has a site for each who comes there.
 const CALLS: [(&str, &str); 4] = [
-    ("charges/create.rs", "authorise"),
-    ("charges/capture_void.rs", "capture"),
-    ("charges/capture_void.rs", "void"),
+    ("payments/creation.rs", "authorise"),
+    ("payments/follow_up.rs", "capture"),
+    ("payments/follow_up.rs", "void"),
     ("refunds/submit.rs", "refund"),
 ];
 

@@ -8,11 +8,11 @@ use super::find::by_token;
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::authorisation::NewCapture;
-use crate::services::charges::capture_void::capture_or_void;
-use crate::services::charges::order::SettlementAmounts;
-use crate::services::charges::outcome;
-use crate::services::charges::state::ChargeAction;
 use crate::services::context::{Account, Context, Ctx};
+use crate::services::payments::follow_up::{FollowUp, capture_or_void};
+use crate::services::payments::order::SettlementAmounts;
+use crate::services::payments::outcome;
+use crate::services::payments::state::ChargeAction;
 use crate::views::charge::Charge;
 
 /// Captures an authorisation or a part of it; the rest is released.
@@ -25,10 +25,11 @@ pub async fn capture(
     token: &str,
     params: Params<NewCapture>,
 ) -> Result<Charge, Error> {
-    let row = by_token(ctx, account, token).await?;
-    let amount = amount(&row, params)?;
-    let row = planned(ctx, account, row, amount)?;
-    let (now, row) = capture_or_void(ctx, account, row, ChargeAction::Capture).await?;
+    let seen = by_token(ctx, account, token).await?;
+    let amount = amount(&seen, params)?;
+    let planned = planned(ctx, account, seen.clone(), amount)?;
+    let follow_up = FollowUp { seen, planned, action: ChargeAction::Capture };
+    let (now, row) = capture_or_void(ctx, account, follow_up).await?;
     Ok(Charge::at(now, outcome::captured(&row)?))
 }
 

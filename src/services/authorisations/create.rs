@@ -6,9 +6,9 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::params::authorisation::NewAuthorisation;
 use crate::params::charge::NewCharge;
-use crate::services::charges::create::pay;
-use crate::services::charges::place::place;
 use crate::services::context::{Account, Ctx};
+use crate::services::payments::creation::pay;
+use crate::services::payments::parameters::place;
 use crate::views::authorisation::Authorisation;
 
 /// Reserves money on a card. May take as long as the acquirer.

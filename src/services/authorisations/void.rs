@@ -2,9 +2,9 @@
 
 use super::find::by_token;
 use crate::error::Error;
-use crate::services::charges::capture_void::capture_or_void;
-use crate::services::charges::state::ChargeAction;
 use crate::services::context::{Account, Ctx};
+use crate::services::payments::follow_up::{FollowUp, capture_or_void};
+use crate::services::payments::state::ChargeAction;
 use crate::views::authorisation::Authorisation;
 
 /// Returns the reserved funds of an authorisation.
@@ -13,6 +13,6 @@ use crate::views::authorisation::Authorisation;
 /// `authorisation_expired`; then the acquirer's, `gateway_error`.
 pub async fn void(ctx: &Ctx, account: &Account, token: &str) -> Result<Authorisation, Error> {
     let row = by_token(ctx, account, token).await?;
-    let (now, row) = capture_or_void(ctx, account, row, ChargeAction::Void).await?;
+    let (now, row) = capture_or_void(ctx, account, FollowUp::whole(row, ChargeAction::Void)).await?;
     Ok(Authorisation::at(now, row))
 }

@@ -5,6 +5,7 @@ use entity::event::EventType;
 use entity::foretold_dispute::{self, Column};
 use entity::{ChargeToken, Owned, Timestamp};
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
@@ -18,14 +19,17 @@ use crate::store::Tx;
 
 /// Opens the dispute scheduled with a capture before the capture is answered, so that the client then finds it. If this
 /// fails, a worker does it as due work.
-pub(in crate::services) async fn open_scheduled_dispute(
-    ctx: &Context,
-    account: &Account,
+pub fn open_scheduled_dispute<'a>(
+    ctx: &'a Context,
+    account: &'a Account,
     charge: ChargeToken,
-) {
-    if let Err(error) = arrive(ctx, &WorkTime::on_running_clock(account.clone()), charge).await {
-        tracing::debug!(%error, "a dispute arrives later");
+) -> BoxFuture<'a, ()> {
+    async move {
+        if let Err(error) = arrive(ctx, &WorkTime::on_running_clock(account.clone()), charge).await {
+            tracing::debug!(%error, "a dispute arrives later");
+        }
     }
+    .boxed()
 }
 
 /// Opens scheduled disputes.

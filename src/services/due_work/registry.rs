@@ -24,7 +24,7 @@ use crate::services::context::{Account, Context, Ctx};
 use crate::services::data_keys::rotate;
 use crate::services::wallets::payloads;
 use crate::services::{
-    audit, bank_accounts, cards, charges, disputes, files, idempotency, plans, refunds, retention,
+    audit, bank_accounts, cards, disputes, files, idempotency, payments, plans, refunds, retention,
     settlement, snapshots, subscriptions, three_d_secure, transfers, webhook_endpoints, webhooks,
 };
 use crate::trace::{self, Span};
@@ -90,7 +90,8 @@ pub static KINDS: &[DueWorkKind] = &[
 ];
 
 /// Charges with calls of unknown outcome.
-pub const UNSETTLED_CHARGES: DueWorkKind = DueWorkKind::of_accounts::<charges::recover::ChargeRecoveryWork>();
+pub const UNSETTLED_CHARGES: DueWorkKind =
+    DueWorkKind::of_accounts::<payments::recovery::ChargeRecoveryWork>();
 
 /// Webhooks to deliver. A moved clock sends none: it makes them due.
 pub const WEBHOOKS: DueWorkKind =

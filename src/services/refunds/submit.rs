@@ -15,10 +15,10 @@ use crate::limits::REFUND_SETTLES_AFTER;
 use crate::runtime::crash_points;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::accounts::wipe::deleted;
-use crate::services::charges::call::made;
 use crate::services::context::{Account, Context};
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult, leased_until, pause};
+use crate::services::payments::call::made;
 use crate::store::Tx;
 
 /// Submits refunds that the acquirer has not answered.

@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::services::charges::find::by_token;
-use crate::services::charges::state::{ChargeAction, EffectiveState, next};
 use crate::services::context::{Account, Context};
+use crate::services::payments::state::{ChargeAction, EffectiveState, next};
 use crate::services::{disputes, refunds};
 
 /// What can be asked of a charge.

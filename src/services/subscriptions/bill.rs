@@ -3,25 +3,24 @@
 
 use entity::charge::Origin;
 use entity::subscription::{self, Column};
-use entity::{Owned, Timestamp, card, customer, plan};
+use entity::{Owned, Timestamp, card, charge, customer, plan};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
+use futures::future::BoxFuture;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use super::course::{Bill, renewed};
 use super::create::order;
-use super::record_outcome::{BillingOutcome, record_outcome};
+use super::record_outcome::{BillPayment, BillingOutcome};
 use super::rows::{held, plan_by_id, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::Error;
-use crate::runtime::crash_points;
-use crate::services::accounts::faults::FaultPlan;
-use crate::services::charges::create::{record_intent, verdict};
-use crate::services::charges::order::{ChargeIntent, ChargeOrder};
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::payer::TokenUse;
+use crate::services::payments::creation::{NewPayment, PaymentIntent, Progress, make, record_row};
+use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{cards, customers};
 use crate::store::Tx;
 
@@ -65,16 +64,16 @@ impl DueWork for BillingWork {
         }
         let ChargeOrder { intent, call } =
             order(ctx, moment.account(), Origin::Renewal, &bill, (&plan, customer, card)).await?;
-        let claim = ClaimBillUnit { seen: row, intent, mark: moment.clock_update() };
-        let charge = claim.intent.row.clone();
-        let claimed = ctx.store.write(claim, |tx, claim| claim.record(tx).boxed()).await?;
-        let Some(fares) = claimed else { return Ok(WorkResult::Skipped) };
-        crash_points::point("charge", "intent.after");
-        // Where nobody knows what came of it, it is settled later, and stands if it was done.
-        let Some(verdict) = verdict(ctx, moment, &charge, fares, call).await else {
-            return Ok(WorkResult::Unanswered);
-        };
-        ran(&record_outcome(ctx, moment, charge, verdict).await?)
+        let intent = RenewalIntent { seen: row, charge: intent, mark: moment.clock_update() };
+        // A customer's card is never spent.
+        let payment =
+            NewPayment { intent, token: TokenUse::Inline, call, purpose: BillPayment { claim: None } };
+        match make(ctx, moment, payment).await? {
+            Progress::Skipped => Ok(WorkResult::Skipped),
+            // A worker recovers it, and the charge stands if the acquirer made it.
+            Progress::Unanswered(_) => Ok(WorkResult::Unanswered),
+            Progress::Concluded(outcome) => ran(&outcome),
+        }
     }
 }
 
@@ -83,7 +82,9 @@ pub(super) fn ran(concluded: &BillingOutcome) -> Result<WorkResult, Error> {
     Ok(match concluded {
         BillingOutcome::Paid(_, event) => event.map_or(WorkResult::Silent, WorkResult::Event),
         BillingOutcome::Unpaid(_, event) => WorkResult::Event(*event),
-        BillingOutcome::CustomerGone => return Err(Error::internal("a renewal that asked for its customer")),
+        BillingOutcome::CustomerGone(_) => {
+            return Err(Error::internal("a renewal that asked for its customer"));
+        }
     })
 }
 
@@ -121,34 +122,28 @@ async fn renew_freely(
     Ok(step.emits.map_or(WorkResult::Silent, WorkResult::Event))
 }
 
-/// A bill, recorded before the acquirer is asked.
-struct ClaimBillUnit {
+/// Reserves the subscription in the intent of its charge.
+struct RenewalIntent {
     seen: subscription::Model,
-    intent: Box<ChargeIntent>,
+    charge: Box<ChargeIntent>,
     mark: OptionalClockUpdate,
 }
 
-impl ClaimBillUnit {
-    /// As long as the subscription waits for this very bill, and this card pays.
-    async fn record(&self, tx: &Tx) -> Result<Option<FaultPlan>, Error> {
-        let seen = &self.seen;
-        let same_card = match seen.card_id {
-            Some(card) => Column::CardId.eq(card),
-            None => Column::CardId.is_null(),
-        };
-        let claim = subscription::Entity::update_many()
-            .filter(Column::AccountId.eq(seen.account_id))
-            .filter(Column::Id.eq(seen.id))
-            .filter(Column::Attempt.eq(seen.attempt))
-            .filter(Column::ChargeId.is_null())
-            .filter(Column::NextBillingAt.eq(seen.next_billing_at))
-            .filter(same_card)
-            .col_expr(Column::Attempt, Expr::value(seen.attempt + 1))
-            .col_expr(Column::ChargeId, Expr::value(self.intent.row.id));
-        if !tx.compare_and_set(claim).await? {
-            return Ok(None);
+impl PaymentIntent for RenewalIntent {
+    /// Records it while the subscription waits for this very bill, and this card pays.
+    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
+        async move {
+            let mut row = self.seen.clone();
+            row.attempt += 1;
+            row.charge_id = Some(self.charge.row.id);
+            let guards = [Column::Attempt, Column::ChargeId, Column::NextBillingAt, Column::CardId];
+            if !tx.compare_and_swap(&self.seen, &row, &guards).await? {
+                return Ok(None);
+            }
+            self.mark.set(tx).await?;
+            record_row(tx, &self.charge).await?;
+            Ok(Some(self.charge.row.clone()))
         }
-        self.mark.set(tx).await?;
-        Ok(Some(record_intent(tx, &self.intent).await?))
+        .boxed()
     }
 }

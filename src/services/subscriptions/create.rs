@@ -6,6 +6,7 @@ use entity::counter::Counted;
 use entity::subscription::{self, SubscriptionState};
 use entity::{CardToken, card, charge, customer, plan};
 use futures::FutureExt;
+use futures::future::BoxFuture;
 
 use super::course::{Bill, Subscriber, continue_interval, start};
 use super::record_outcome::{pay, starts};
@@ -14,10 +15,9 @@ use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::params::subscription::{NewPlanSubscription, NewSubscription};
 use crate::params::{Params, non_blank};
-use crate::services::accounts::faults::FaultPlan;
-use crate::services::charges::create::record_intent;
-use crate::services::charges::order::{ChargeIntent, ChargeOrder, Terms};
 use crate::services::context::{Account, Context, Ctx};
+use crate::services::payments::creation::{PaymentIntent, record_row};
+use crate::services::payments::order::{ChargeIntent, ChargeOrder, Terms};
 use crate::services::{acquirer_lookup, cards, customers, idempotency, payer, plans};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
@@ -104,9 +104,9 @@ async fn subscribe(
     }
     let order =
         order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
-    let (task, account) = (Ctx::clone(ctx), account.clone());
-    let beginning = CreateSubscriptionUnit { row, plan, unknown };
-    ctx.in_own_task(async move { Box::pin(charged(&task, &account, beginning, order)).await }).await
+    let ChargeOrder { intent: charge, call } = order;
+    let intent = SubscribeIntent { beginning: CreateSubscriptionUnit { row, plan, unknown }, charge };
+    pay(ctx, account, intent, call, unknown).await
 }
 
 /// A card of the customer's.
@@ -172,17 +172,6 @@ impl CreateSubscriptionUnit {
         tell(tx, row, step.emits, self.row.created_at)
     }
 
-    /// With one, it is hidden until the acquirer has agreed.
-    async fn intend(&self, tx: &Tx, intent: &ChargeIntent) -> Result<(charge::Model, FaultPlan), Error> {
-        let mut row = self.row.clone();
-        row.attempt += 1;
-        row.charge_id = Some(intent.row.id);
-        // The Idempotency-Key is claimed before anything is written.
-        let fares = record_intent(tx, intent).await?;
-        self.insert(tx, &row).await?;
-        Ok((intent.row.clone(), fares))
-    }
-
     /// As long as plan, customer and card are there. Whoever deletes one of them waits, or finds it.
     async fn insert(&self, tx: &Tx, row: &subscription::Model) -> Result<(), Error> {
         if !customer_held(tx, row.account_id, row.customer_id).await? {
@@ -198,6 +187,27 @@ impl CreateSubscriptionUnit {
     }
 }
 
+/// Adds the subscription in the intent of its first charge, hidden until the acquirer has agreed.
+struct SubscribeIntent {
+    beginning: CreateSubscriptionUnit,
+    charge: Box<ChargeIntent>,
+}
+
+impl PaymentIntent for SubscribeIntent {
+    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
+        async move {
+            let mut row = self.beginning.row.clone();
+            row.attempt += 1;
+            row.charge_id = Some(self.charge.row.id);
+            // The Idempotency-Key is claimed before anything is written.
+            record_row(tx, &self.charge).await?;
+            self.beginning.insert(tx, &row).await?;
+            Ok(Some(self.charge.row.clone()))
+        }
+        .boxed()
+    }
+}
+
 /// A named card is still the customer's, whose hold keeps it there.
 pub(super) async fn check_card(tx: &Tx, row: &subscription::Model, card: CardToken) -> Result<(), Error> {
     let card = cards::in_unit(tx, row.account_id, card).await?;
@@ -205,18 +215,4 @@ pub(super) async fn check_card(tx: &Tx, row: &subscription::Model, card: CardTok
         Some(card) if card.customer_id == Some(row.customer_id) => Ok(()),
         Some(_) | None => Err(Error::not_the_customers_card()),
     }
-}
-
-async fn charged(
-    ctx: &Context,
-    account: &Account,
-    beginning: CreateSubscriptionUnit,
-    order: ChargeOrder,
-) -> Result<Subscription, Error> {
-    let unknown = beginning.unknown;
-    let ChargeOrder { intent, call } = order;
-    let unit =
-        ctx.store.write((beginning, intent), |tx, (beginning, intent)| beginning.intend(tx, intent).boxed());
-    let (row, fares) = unit.await?;
-    pay(ctx, account, (row, call, fares), unknown).await
 }

@@ -4,6 +4,7 @@ use entity::charge::{self, Origin};
 use entity::plan;
 use entity::subscription;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 
 use super::course::{Bill, continue_interval, restarted};
 use super::create::order;
@@ -14,10 +15,9 @@ use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::subscription::Reactivation;
-use crate::services::accounts::faults::FaultPlan;
-use crate::services::charges::create::record_intent;
-use crate::services::charges::order::{ChargeIntent, ChargeOrder};
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Account, Ctx};
+use crate::services::payments::creation::{PaymentIntent, record_row};
+use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{cards, customers, idempotency, plans};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
@@ -50,20 +50,8 @@ pub async fn reactivate(
     };
     let payer = (&wanted.plan, customer, named.unwrap_or(primary));
     let order = order(ctx, account, Origin::Subscription, &bill, payer).await?;
-    let (task, account) = (Ctx::clone(ctx), account.clone());
-    ctx.in_own_task(async move { Box::pin(charged(&task, &account, wanted, order)).await }).await
-}
-
-async fn charged(
-    ctx: &Context,
-    account: &Account,
-    wanted: ReactivateUnit,
-    order: ChargeOrder,
-) -> Result<Subscription, Error> {
-    let ChargeOrder { intent, call } = order;
-    let unit = ctx.store.write((wanted, intent), |tx, (wanted, intent)| wanted.intend(tx, intent).boxed());
-    let (row, fares) = unit.await?;
-    pay(ctx, account, (row, call, fares), ErrorCode::InvalidState).await
+    let ChargeOrder { intent: charge, call } = order;
+    pay(ctx, account, ReactivateIntent { wanted, charge }, call, ErrorCode::InvalidState).await
 }
 
 struct ReactivateUnit {
@@ -119,17 +107,28 @@ impl ReactivateUnit {
         };
         put(tx, &before, after, step.emits, self.account.now).await
     }
+}
 
-    /// A charge is to be made: nobody else makes one meanwhile, and its plan is not deleted.
-    async fn intend(&self, tx: &Tx, intent: &ChargeIntent) -> Result<(charge::Model, FaultPlan), Error> {
-        let (mut row, _) = self.held(tx).await?;
-        let fares = record_intent(tx, intent).await?;
-        if !plans::count::began(tx, row.account_id, row.plan_id).await? {
-            return Err(ErrorCode::NotFound.into());
+/// Reserves the subscription in the intent of its charge: no other charge of it is made meanwhile, and its plan is not
+/// deleted.
+struct ReactivateIntent {
+    wanted: ReactivateUnit,
+    charge: Box<ChargeIntent>,
+}
+
+impl PaymentIntent for ReactivateIntent {
+    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
+        async move {
+            let (mut row, _) = self.wanted.held(tx).await?;
+            record_row(tx, &self.charge).await?;
+            if !plans::count::began(tx, row.account_id, row.plan_id).await? {
+                return Err(ErrorCode::NotFound.into());
+            }
+            row.attempt += 1;
+            row.charge_id = Some(self.charge.row.id);
+            store(tx, &row).await?;
+            Ok(Some(self.charge.row.clone()))
         }
-        row.attempt += 1;
-        row.charge_id = Some(intent.row.id);
-        store(tx, &row).await?;
-        Ok((intent.row.clone(), fares))
+        .boxed()
     }
 }

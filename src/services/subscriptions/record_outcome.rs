@@ -1,14 +1,13 @@
 //! What came of a charge of a subscription: the charge's outcome and the subscription's next row, in one commit, whoever
 //! learnt it.
 
-use std::sync::Arc;
-
 use entity::charge::{self, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::subscription::{self, Column, SubscriptionState};
 use entity::{Timestamp, plan};
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::course::{Bill, closed, continue_interval, record_failure, renewed, restarted};
@@ -17,128 +16,135 @@ use super::rows::{charged, customer_held, plan_of, put, store, tell};
 use super::state::{SubscriptionAction, next};
 use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
-use crate::runtime::crash_points;
-use crate::services::accounts::faults::FaultPlan;
-use crate::services::charges::outcome::{self, AttemptResult, RecordOutcomeUnit};
-use crate::services::charges::{create, recover};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
-use crate::services::{idempotency, plans};
+use crate::services::payments::creation::{NewPayment, PaymentIntent, make};
+use crate::services::payments::outcome::{self, AttemptResult, Outcome};
+use crate::services::payments::purpose::Purpose;
+use crate::services::payments::recovery;
+use crate::services::plans;
 use crate::store::Tx;
-use crate::vault::Vault;
 use crate::views::subscription::Subscription;
 
-/// What became of it.
+/// What became of a bill.
 pub(super) enum BillingOutcome {
-    /// The charge was approved; the subscription goes on, and this has happened to it.
+    /// The charge was approved: the subscription goes on, with this event.
     Paid(Box<Subscription>, Option<EventType>),
-    /// The charge failed, and this has happened; or somebody else has settled it, or does.
+    /// The charge failed, with this event. Or another worker records its outcome; or its plan was deleted meanwhile, so
+    /// that an approved charge stands alone.
     Unpaid(Box<charge::Model>, EventType),
     /// The charge was approved for a customer who is gone: nothing is written, it has to be undone.
-    CustomerGone,
+    CustomerGone(Box<charge::Model>),
 }
 
-/// Take the first charge of a subscription, or of its reactivation, from its intent to its end.
+/// Makes the first charge of a subscription, or of its reactivation, for the client that waits for it.
 ///
-/// Refusals: the acquirer's; `gone` where the customer was deleted meanwhile.
+/// Refusals: the intent's, the acquirer's; `gone` if the customer was deleted meanwhile.
 pub(super) async fn pay(
-    ctx: &Context,
+    ctx: &Ctx,
     account: &Account,
-    (row, call, fares): (charge::Model, AuthoriseCall, FaultPlan),
+    intent: impl PaymentIntent,
+    call: AuthoriseCall,
     gone: ErrorCode,
 ) -> Result<Subscription, Error> {
-    crash_points::point("charge", "intent.after");
-    account.claim().into_iter().for_each(IdempotencyClaim::hold);
-    let moment = WorkTime::on_running_clock(account.clone());
-    // Where nobody knows, a worker settles it. Until then nobody is told that anything was charged.
-    let unknown = || Error::from(ErrorCode::GatewayError).about(&row);
-    let verdict = create::verdict(ctx, &moment, &row, fares, call).await.ok_or_else(unknown)?;
-    match record_outcome(ctx, &moment, row.clone(), verdict).await? {
+    let (task, moment) = (Ctx::clone(ctx), WorkTime::on_running_clock(account.clone()));
+    let purpose = BillPayment { claim: account.claim().cloned() };
+    // A customer's card is never spent.
+    let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose };
+    ctx.in_own_task(async move { Box::pin(paid(&task, &moment, payment, gone)).await }).await
+}
+
+async fn paid(
+    ctx: &Context,
+    moment: &WorkTime,
+    payment: NewPayment<impl PaymentIntent, BillPayment>,
+    gone: ErrorCode,
+) -> Result<Subscription, Error> {
+    match make(ctx, moment, payment).await?.concluded()? {
         BillingOutcome::Paid(subscription, _) => Ok(*subscription),
         BillingOutcome::Unpaid(charge, _) => {
             outcome::approved(&charge)?;
             Err(Error::internal("an approved charge without its subscription"))
         }
-        BillingOutcome::CustomerGone => {
-            let undone = recover::creation(ctx, &moment, &row).await.ok_or_else(unknown)?;
-            record_outcome(ctx, &moment, row.clone(), undone).await?;
+        BillingOutcome::CustomerGone(row) => {
+            let unknown = || Error::from(ErrorCode::GatewayError).about(&row);
+            let undone = recovery::creation(ctx, moment, &row).await.ok_or_else(unknown)?;
+            record_outcome(ctx, moment, *row, undone).await?;
             Err(gone.into())
         }
     }
 }
 
-/// Record a verdict.
+/// Records the result of a bill's charge that no client waits for.
 pub(super) async fn record_outcome(
     ctx: &Context,
     moment: &WorkTime,
     row: charge::Model,
-    verdict: AttemptResult,
+    result: AttemptResult,
 ) -> Result<BillingOutcome, Error> {
-    let (account, now) = (moment.account(), moment.now(ctx));
-    let approved = matches!(verdict, AttemptResult::Approved { .. });
-    // A customer's card is never spent.
-    let outcome = RecordOutcomeUnit::new(ctx, account, now, row.clone(), TokenUse::Inline, verdict);
-    let conclusion = RecordBillingUnit {
-        row,
-        outcome,
-        approved,
-        now,
-        claim: account.claim().cloned(),
-        vault: Arc::clone(&ctx.vault),
-    };
-    let concluded = ctx.store.write(conclusion, |tx, conclusion| conclusion.record(tx).boxed()).await?;
-    crash_points::point("charge", "outcome.after");
-    Ok(concluded)
+    let outcome = Outcome::new(ctx, moment, row, TokenUse::Inline, result);
+    outcome::conclude(ctx, moment, outcome, BillPayment { claim: None }).await
 }
 
-struct RecordBillingUnit {
-    /// The charge, as it was asked for.
-    row: charge::Model,
-    outcome: RecordOutcomeUnit,
-    approved: bool,
-    now: Timestamp,
-    claim: Option<IdempotencyClaim>,
-    vault: Arc<Vault>,
+/// The payment of a bill: the subscription goes on, or does not, in the commit of the charge's outcome.
+pub(super) struct BillPayment {
+    /// The claim of the request that waits for the subscription.
+    pub claim: Option<IdempotencyClaim>,
 }
 
-impl RecordBillingUnit {
-    async fn record(&self, tx: &Tx) -> Result<BillingOutcome, Error> {
-        let (account, renewal) = (self.row.account_id, self.row.origin == Origin::Renewal);
-        if let (true, false, Some(customer)) = (self.approved, renewal, self.row.customer_id)
-            && !customer_held(tx, account, customer).await?
+impl Purpose for BillPayment {
+    type Concluded = BillingOutcome;
+    const AWAITS_DISPUTE: bool = false;
+
+    fn conclude<'u>(
+        &'u self,
+        tx: &'u Tx,
+        outcome: &'u Outcome,
+    ) -> BoxFuture<'u, Result<BillingOutcome, Error>> {
+        self.record(tx, outcome).boxed()
+    }
+}
+
+impl BillPayment {
+    async fn record(&self, tx: &Tx, outcome: &Outcome) -> Result<BillingOutcome, Error> {
+        let (seen, approved) = (&outcome.row, outcome.is_approved());
+        let is_renewal = seen.origin == Origin::Renewal;
+        if let (true, false, Some(customer)) = (approved, is_renewal, seen.customer_id)
+            && !customer_held(tx, seen.account_id, customer).await?
         {
-            return Ok(BillingOutcome::CustomerGone);
+            return Ok(BillingOutcome::CustomerGone(Box::new(seen.clone())));
         }
-        let (charge, is_ours) = outcome::record(tx, &self.outcome).await?;
-        let of_charge = if self.approved { EventType::ChargeCaptured } else { EventType::ChargeFailed };
+        let (charge, is_ours) = outcome::record(tx, outcome).await?;
+        let of_charge = if approved { EventType::ChargeCaptured } else { EventType::ChargeFailed };
         let unpaid = |event| Ok(BillingOutcome::Unpaid(Box::new(charge.clone()), event));
         if !is_ours {
             return unpaid(of_charge);
         }
-        // Its plan may have been deleted while a renewal of a cancelled one was under way: the charge stands alone.
-        let Some(row) = charged(tx, account, charge.id).await? else { return unpaid(of_charge) };
-        if self.approved {
+        // Its plan may have been deleted during a renewal of a cancelled subscription: the charge stands alone.
+        let Some(row) = charged(tx, charge.account_id, charge.id).await? else { return unpaid(of_charge) };
+        if approved {
             let plan = plan_of(tx, &row).await?;
-            let (subscription, event) = self.paid(tx, &row, &plan).await?;
+            let (subscription, event) = self.goes_on(tx, outcome, &row, &plan).await?;
             return Ok(BillingOutcome::Paid(Box::new(subscription), event));
         }
-        if renewal {
-            self.refused(tx, &row).await?;
+        if is_renewal {
+            renewal_failed(tx, &row, outcome.now).await?;
             return unpaid(EventType::SubscriptionRenewalFailed);
         }
         let_go(tx, row).await?;
         unpaid(of_charge)
     }
 
-    async fn paid(
+    async fn goes_on(
         &self,
         tx: &Tx,
+        outcome: &Outcome,
         before: &subscription::Model,
         plan: &plan::Model,
     ) -> Result<(Subscription, Option<EventType>), Error> {
-        let (step, after) = if self.row.origin == Origin::Renewal {
+        let (step, after) = if outcome.row.origin == Origin::Renewal {
             let step = next(before.state, SubscriptionAction::Renew)?;
             (step, renewed(before, step, plan))
         } else if before.state == SubscriptionState::Starting {
@@ -148,32 +154,31 @@ impl RecordBillingUnit {
         } else {
             let step = next(before.state, SubscriptionAction::Reactivate)?;
             plans::count::ceased(tx, before.account_id, before.plan_id).await?;
-            (step, restarted(before, step, plan, self.row.created_at))
+            (step, restarted(before, step, plan, outcome.row.created_at))
         };
-        let bill = Bill::paid(plan, after.interval_number, self.row.amount);
-        entries::record(tx, &after, plan, &bill, self.row.id, self.now);
-        let subscription = put(tx, before, after, step.emits, self.now).await?;
+        let bill = Bill::paid(plan, after.interval_number, outcome.row.amount);
+        entries::record(tx, &after, plan, &bill, outcome.row.id, outcome.now);
+        let subscription = put(tx, before, after, step.emits, outcome.now).await?;
         if let Some(claim) = &self.claim {
-            let answer = claim.answer(&subscription)?;
-            idempotency::store_response(tx, &self.vault, before.account_id, claim.hash(), &answer);
+            outcome.keep_response(tx, claim.hash(), &claim.answer(&subscription)?);
         }
         Ok((subscription, step.emits))
     }
+}
 
-    /// The bill is tried again later, or the subscription ends.
-    async fn refused(&self, tx: &Tx, row: &subscription::Model) -> Result<(), Error> {
-        let plan = plan_of(tx, row).await?;
-        let was_due = row.next_billing_at.is_some();
-        let step = next(row.state, SubscriptionAction::Refuse)?;
-        let after = record_failure(row, &plan, self.now);
-        tell(tx, after.clone(), step.emits, self.now)?;
-        if was_due && after.next_billing_at.is_none() {
-            let step = next(after.state, SubscriptionAction::Cancel)?;
-            let over = closed(&after, step, self.now);
-            return put(tx, &after, over, step.emits, self.now).await.map(drop);
-        }
-        store(tx, &after).await
+/// Bills it again later, or ends it.
+async fn renewal_failed(tx: &Tx, row: &subscription::Model, now: Timestamp) -> Result<(), Error> {
+    let plan = plan_of(tx, row).await?;
+    let was_due = row.next_billing_at.is_some();
+    let step = next(row.state, SubscriptionAction::Refuse)?;
+    let after = record_failure(row, &plan, now);
+    tell(tx, after.clone(), step.emits, now)?;
+    if was_due && after.next_billing_at.is_none() {
+        let step = next(after.state, SubscriptionAction::Cancel)?;
+        let over = closed(&after, step, now);
+        return put(tx, &after, over, step.emits, now).await.map(drop);
     }
+    store(tx, &after).await
 }
 
 /// How one begins whose row says with what.

@@ -9,10 +9,11 @@ use sea_orm::{ColumnTrait, Condition, Select};
 use super::bill::ran;
 use super::record_outcome::record_outcome;
 use crate::error::Error;
-use crate::services::charges::recover::{claim, creation, in_flight, lost, unsettled};
 use crate::services::context::Context;
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::payments::purpose::bills;
+use crate::services::payments::recovery::{claim, creation, in_flight, lost, unsettled};
 
 /// Charges of subscriptions that are settled.
 pub struct SubscriptionRecoveryWork;
@@ -38,11 +39,11 @@ impl DueWork for SubscriptionRecoveryWork {
 
     async fn work(ctx: &Context, moment: &WorkTime, row: charge::Model) -> Result<WorkResult, Error> {
         let Some(row) = claim(ctx, moment, row).await? else { return Ok(WorkResult::Skipped) };
-        let Some(verdict) = creation(ctx, moment, &row).await else { return Ok(WorkResult::Unanswered) };
-        ran(&record_outcome(ctx, moment, row, verdict).await?)
+        let Some(result) = creation(ctx, moment, &row).await else { return Ok(WorkResult::Unanswered) };
+        ran(&record_outcome(ctx, moment, row, result).await?)
     }
 }
 
 fn of_subscriptions() -> SimpleExpr {
-    Column::Origin.is_in([Origin::Subscription, Origin::Renewal])
+    Column::Origin.is_in(bills())
 }

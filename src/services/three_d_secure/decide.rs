@@ -5,6 +5,7 @@ use entity::charge::{self, ChargeState};
 use entity::three_d_secure::{self, Column, SessionState};
 use entity::{FailureCode, Timestamp, challenge_page};
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter};
 use serde::Deserialize;
@@ -15,16 +16,15 @@ use super::state::{Decision, next};
 use crate::acquirer::SimulatedOutcome as Forced;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
-use crate::runtime::crash_points;
-use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::cards;
-use crate::services::charges::call::call_name;
-use crate::services::charges::create::verdict;
-use crate::services::charges::order::authorise;
-use crate::services::charges::outcome::{self, AttemptResult, RecordOutcomeUnit, compare_with_seen, word};
-use crate::services::charges::recover::single_use;
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
+use crate::services::payments::creation::{NewPayment, PaymentIntent, make};
+use crate::services::payments::order::authorise;
+use crate::services::payments::outcome::{self, AttemptResult, Outcome};
+use crate::services::payments::purpose::{CardPayment, Purpose};
+use crate::services::payments::recovery::single_use;
+use crate::services::payments::row::advance;
 use crate::store::Tx;
 
 /// The content of a session's page.
@@ -132,27 +132,34 @@ pub(super) async fn end(
     let Some(to) = next(session.state, decision) else { return Ok(false) };
     let row = find::charge(ctx, &session).await?;
     let token = single_use(ctx, &row).await?;
-    let verdict = AttemptResult::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
-    let outcome = RecordOutcomeUnit::new(ctx, moment.account(), moment.now(ctx), row, token, verdict);
-    let ending = (session, to, outcome, moment.clock_update());
-    ctx.store.write(ending, |tx, ending| record_end(tx, ending).boxed()).await
+    let result = AttemptResult::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
+    let outcome = Outcome::new(ctx, moment, row, token, result);
+    outcome::conclude(ctx, moment, outcome, EndSession { session, to, mark: moment.clock_update() }).await
 }
 
-async fn record_end(
-    tx: &Tx,
-    (session, to, outcome, mark): &(
-        three_d_secure::Model,
-        SessionState,
-        RecordOutcomeUnit,
-        OptionalClockUpdate,
-    ),
-) -> Result<bool, Error> {
-    if !ended(tx, session, *to).await? {
-        return Ok(false);
+/// Ends a session in the commit that fails its charge.
+struct EndSession {
+    session: three_d_secure::Model,
+    to: SessionState,
+    mark: OptionalClockUpdate,
+}
+
+impl Purpose for EndSession {
+    /// Whether this commit ended the session.
+    type Concluded = bool;
+    const AWAITS_DISPUTE: bool = false;
+
+    fn conclude<'u>(&'u self, tx: &'u Tx, outcome: &'u Outcome) -> BoxFuture<'u, Result<bool, Error>> {
+        async move {
+            if !ended(tx, &self.session, self.to).await? {
+                return Ok(false);
+            }
+            outcome::record(tx, outcome).await?;
+            self.mark.set(tx).await?;
+            Ok(true)
+        }
+        .boxed()
     }
-    outcome::record(tx, outcome).await?;
-    mark.set(tx).await?;
-    Ok(true)
 }
 
 /// Ends the session by compare-and-set, so that only one of several concurrent decisions succeeds. Deletes the copy of
@@ -179,59 +186,47 @@ async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Resul
     Ok(true)
 }
 
-/// Pays the pending charge after the cardholder's approval, in three steps: intent, call, outcome. Verify returns the
-/// outcome.
+/// Pays the pending charge after the cardholder's approval. Verify returns the outcome.
 async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model) -> Result<(), Error> {
     let seen = find::charge(ctx, &session).await?;
     // The copy is gone: another request has decided meanwhile.
     let Some(card) = find::card(ctx, &session).await? else { return Ok(()) };
-    let forced = session.sandbox_outcome.as_deref().and_then(Forced::from_sandbox_word);
-    let intent = ApproveIntent { session, seen, account: account.clone(), wall: ctx.clock.now() };
-    let recorded = ctx.store.write(intent, |tx, intent| record_intent(tx, intent).boxed()).await?;
-    let Some((row, fares)) = recorded else { return Ok(()) };
-    crash_points::point(call_name(row.state), "intent.after");
-
-    let mut call = authorise(&row, &card, cards::unseal(ctx, &card).await?);
-    call.forced = forced;
-    let token = single_use(ctx, &row).await?;
-    // A worker recovers a call with an unknown outcome.
-    if let Some(verdict) = verdict(ctx, &WorkTime::on_running_clock(account.clone()), &row, fares, call).await
-    {
-        outcome::write(ctx, &account, row, token, verdict).await?;
-    }
-    Ok(())
+    let mut call = authorise(&seen, &card, cards::unseal(ctx, &card).await?);
+    call.forced = session.sandbox_outcome.as_deref().and_then(Forced::from_sandbox_word);
+    let token = single_use(ctx, &seen).await?;
+    let intent = ApproveIntent { session, seen, now: account.now, wall: ctx.clock.now() };
+    let payment = NewPayment { intent, token, call, purpose: CardPayment };
+    make(ctx, &WorkTime::on_running_clock(account), payment).await.map(drop)
 }
 
-/// The intent, recorded before the call to the acquirer.
+/// Ends the session in the intent of its payment.
 struct ApproveIntent {
     session: three_d_secure::Model,
     seen: charge::Model,
-    account: Account,
+    /// By the account's clock.
+    now: Timestamp,
     wall: Timestamp,
 }
 
-async fn record_intent(tx: &Tx, intent: &ApproveIntent) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
-    let Some(to) = next(intent.session.state, Decision::Approve) else { return Ok(None) };
-    if !ended(tx, &intent.session, to).await? {
-        return Ok(None);
+impl PaymentIntent for ApproveIntent {
+    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
+        async move {
+            let Some(to) = next(self.session.state, Decision::Approve) else { return Ok(None) };
+            if !ended(tx, &self.session, to).await? {
+                return Ok(None);
+            }
+            let mut row = self.seen.clone();
+            row.state = ChargeState::Processing;
+            row.attempt += 1;
+            row.call = row.attempt;
+            row.settle_after = Some(self.wall + SETTLE_AFTER);
+            // The seven days of the authorisation begin now.
+            row.expires_at = self.now + AUTHORISATION_LIFETIME;
+            if !advance(tx, &self.seen, &row).await? {
+                return Err(Error::internal("a pending charge moved without its session"));
+            }
+            Ok(Some(row))
+        }
+        .boxed()
     }
-    let mut row = intent.seen.clone();
-    row.state = ChargeState::Processing;
-    row.attempt += 1;
-    row.call = row.attempt;
-    row.settle_after = Some(intent.wall + SETTLE_AFTER);
-    // The seven days of the authorisation begin now.
-    row.expires_at = intent.account.now + AUTHORISATION_LIFETIME;
-    let update = compare_with_seen(&intent.seen)
-        .col_expr(charge::Column::State, word(row.state))
-        .col_expr(charge::Column::Attempt, Expr::value(row.attempt))
-        .col_expr(charge::Column::Call, Expr::value(row.call))
-        .col_expr(charge::Column::ExpiresAt, Expr::value(row.expires_at.millis()))
-        .col_expr(charge::Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)));
-    if !tx.compare_and_set(update).await? {
-        return Err(Error::internal("a pending charge moved without its session"));
-    }
-    let fares = faults::draw(tx, &intent.account).await?;
-    crash_points::point(call_name(row.state), "intent.before");
-    Ok(Some((row, fares)))
 }

@@ -3,24 +3,22 @@
 
 use std::sync::Arc;
 
-use entity::charge::{self, ChargeState, Column, Origin};
+use entity::charge::{self, ChargeState, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{AuthorisationToken, FailureCode, Owned, TimeSpan, Timestamp, foretold_dispute};
-use futures::FutureExt;
-use sea_orm::sea_query::{Expr, SimpleExpr};
-use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, UpdateMany};
+use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, foretold_dispute};
 
 use super::call::call_name;
+use super::purpose::{Purpose, rules};
+use super::row::{advance, reread};
 use super::state::ChargeTransition;
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
 use crate::runtime::crash_points;
-use crate::services::accounts::wipe::deleted;
-use crate::services::context::{Account, Context};
-use crate::services::disputes::arrival;
+use crate::services::context::Context;
+use crate::services::due_work::work_time::WorkTime;
 use crate::services::ledger::{self, Entry};
 use crate::services::payer::TokenUse;
 use crate::services::{cards, events, idempotency};
@@ -62,37 +60,49 @@ impl AttemptResult {
     }
 }
 
-/// The unit of work that records the result of the attempt in `row`.
-pub(in crate::services) struct RecordOutcomeUnit {
-    row: charge::Model,
-    token: TokenUse,
-    verdict: AttemptResult,
+/// The outcome of the attempt in `row`, as the second commit records it.
+pub(in crate::services) struct Outcome {
+    /// The row as the intent left it.
+    pub row: charge::Model,
+    /// The result of its call.
+    pub result: AttemptResult,
     /// By the account's clock.
-    now: Timestamp,
+    pub now: Timestamp,
+    token: TokenUse,
     settlement_delay_days: i32,
     /// Whether the simulated cardholder disputes the charge once it is captured.
     disputed: bool,
     vault: Arc<Vault>,
 }
 
-impl RecordOutcomeUnit {
-    /// Makes the unit for an instant of the account's clock. `token` says how the card's token is used.
+impl Outcome {
+    /// Makes the outcome of an attempt. `token` says how the card's token is used.
     pub fn new(
         ctx: &Context,
-        account: &Account,
-        now: Timestamp,
+        moment: &WorkTime,
         row: charge::Model,
         token: TokenUse,
-        verdict: AttemptResult,
+        result: AttemptResult,
     ) -> Self {
-        let settlement_delay_days = account.settings().settlement_delay_days;
-        let disputed = is_disputed(ctx, &row, &verdict);
-        Self { row, token, verdict, now, settlement_delay_days, disputed, vault: Arc::clone(&ctx.vault) }
+        let disputed = is_disputed(ctx, &row, &result);
+        let settlement_delay_days = moment.account().settings().settlement_delay_days;
+        let vault = Arc::clone(&ctx.vault);
+        Self { row, result, now: moment.now(ctx), token, settlement_delay_days, disputed, vault }
+    }
+
+    /// Returns whether the card was accepted.
+    pub fn is_approved(&self) -> bool {
+        matches!(self.result, AttemptResult::Approved { .. })
+    }
+
+    /// Keeps the response for repeated requests with the key of this hash.
+    pub fn keep_response(&self, tx: &Tx, hash: &[u8], response: &ApiResponse) {
+        idempotency::store_response(tx, &self.vault, self.row.account_id, hash, response);
     }
 }
 
-fn is_disputed(ctx: &Context, row: &charge::Model, verdict: &AttemptResult) -> bool {
-    let reference = match verdict {
+fn is_disputed(ctx: &Context, row: &charge::Model, result: &AttemptResult) -> bool {
+    let reference = match result {
         AttemptResult::Approved { reference } => Some(reference),
         AttemptResult::Moved(_) | AttemptResult::Back | AttemptResult::Failed { .. } => {
             row.acquirer_reference.as_ref()
@@ -101,55 +111,37 @@ fn is_disputed(ctx: &Context, row: &charge::Model, verdict: &AttemptResult) -> b
     reference.is_some_and(|reference| ctx.acquirer.is_disputed_once_captured(reference))
 }
 
-/// Records the result of the call in flight of `row`, and the use of its card's token. Returns the stored row, which
-/// another worker may have written, and the time of the outcome.
-pub(in crate::services) async fn write(
+/// Commits an outcome and what follows from it.
+pub(in crate::services) async fn conclude<P: Purpose>(
     ctx: &Context,
-    account: &Account,
-    row: charge::Model,
-    token: TokenUse,
-    verdict: AttemptResult,
-) -> Result<(Timestamp, charge::Model), Error> {
-    let now = account.now_by(ctx.clock.now());
-    let disputed = is_disputed(ctx, &row, &verdict);
-    let row = write_at(ctx, account, now, row, token, verdict).await?;
-    if disputed && row.state == ChargeState::Captured {
-        arrival::open_scheduled_dispute(ctx, account, row.id).await;
-    }
-    Ok((now, row))
-}
-
-/// Records the same at a given instant of the account's clock.
-pub(super) async fn write_at(
-    ctx: &Context,
-    account: &Account,
-    now: Timestamp,
-    row: charge::Model,
-    token: TokenUse,
-    verdict: AttemptResult,
-) -> Result<charge::Model, Error> {
-    let outcome = RecordOutcomeUnit::new(ctx, account, now, row, token, verdict);
-    let (name, disputed) = (call_name(outcome.row.state), outcome.disputed);
-    let (row, _) = ctx.store.write(outcome, |tx, outcome| record(tx, outcome).boxed()).await?;
+    moment: &WorkTime,
+    outcome: Outcome,
+    purpose: P,
+) -> Result<P::Concluded, Error> {
+    let name = call_name(outcome.row.state);
+    let disputed = outcome.disputed.then(|| outcome.row.captured_as.unwrap_or(outcome.row.id));
+    let unit = ctx.store.write((outcome, purpose), |tx, (outcome, purpose)| purpose.conclude(tx, outcome));
+    let concluded = unit.await?;
     crash_points::point(name, "outcome.after");
-    if disputed {
+    if let Some(charge) = disputed {
+        if P::AWAITS_DISPUTE && moment.is_on_running_clock() {
+            (ctx.open_scheduled_dispute)(ctx, moment.account(), charge).await;
+        }
         ctx.due_now.notify_waiters();
     }
-    Ok(row)
+    Ok(concluded)
 }
 
-/// Records the outcome as a part of its caller's unit. Returns the stored row, and whether this unit wrote it: if not,
-/// another worker has taken the attempt over, and this unit writes nothing.
-pub(in crate::services) async fn record(
-    tx: &Tx,
-    outcome: &RecordOutcomeUnit,
-) -> Result<(charge::Model, bool), Error> {
+/// Records the outcome as a part of its caller's unit: the row, its token, postings, event and kept response. Returns the
+/// stored row, and whether this unit wrote it: if not, another worker has taken the attempt over, and this unit writes
+/// nothing.
+pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(charge::Model, bool), Error> {
     let row = after(outcome);
-    if !moved(tx, &outcome.row, &row).await? {
-        return Ok((found(tx, &outcome.row).await?, false));
+    if !advance(tx, &outcome.row, &row).await? {
+        return Ok((reread(tx, &outcome.row).await?, false));
     }
     if let TokenUse::Single(card) = outcome.token {
-        match outcome.verdict {
+        match outcome.result {
             AttemptResult::Approved { .. } | AttemptResult::Failed { spent: true, .. } => {
                 cards::consume(tx, row.account_id, card).await?;
             }
@@ -159,28 +151,27 @@ pub(in crate::services) async fn record(
             AttemptResult::Moved(_) | AttemptResult::Back => {}
         }
     }
-    let told = shown_charge(tx, &row)?;
-    if told.state == ChargeState::Captured {
-        book(tx, outcome, &told);
-        schedule_dispute(tx, outcome, &told);
+    let charge = shown_charge(tx, &row)?;
+    if charge.state == ChargeState::Captured {
+        book(tx, outcome, &charge);
+        schedule_dispute(tx, outcome, &charge);
     }
-    if told.listed() && !outcome.row.listed() {
-        tx.count(told.account_id, Counted::Charges, 1);
-        tx.words(WordTable::Charges, told.account_id, told.id.id(), &told.search_text);
+    if charge.listed() && !outcome.row.listed() {
+        tx.count(charge.account_id, Counted::Charges, 1);
+        tx.words(WordTable::Charges, charge.account_id, charge.id.id(), &charge.search_text);
     }
     if row.is_authorisation() && outcome.row.state == ChargeState::Processing {
         tx.count(row.account_id, Counted::Authorisations, 1);
     }
-    let shown = Payment::at(outcome.now, told);
-    if let Some(event) = outcome.verdict.emits(row.capture) {
+    let shown = Payment::at(outcome.now, charge);
+    if let Some(event) = outcome.result.emits(row.capture) {
         events::record(tx, row.account_id, outcome.now, event, &shown)?;
     }
     // A subscription's client is shown the subscription, not its charge.
-    let is_another_answer =
-        row.origin == Origin::Subscription && matches!(outcome.verdict, AttemptResult::Approved { .. });
-    if let Some(hash) = row.claim.as_ref().filter(|_| !is_another_answer) {
-        match kept_answer(&outcome.verdict, &row, &shown)? {
-            Some(answer) => idempotency::store_response(tx, &outcome.vault, row.account_id, hash, &answer),
+    let shows_another = rules(row.origin).is_bill && outcome.is_approved();
+    if let Some(hash) = row.claim.as_ref().filter(|_| !shows_another) {
+        match response(&outcome.result, &row, &shown)? {
+            Some(response) => outcome.keep_response(tx, hash, &response),
             None => idempotency::release_key(tx, row.account_id, hash).await?,
         }
     }
@@ -219,12 +210,12 @@ pub(in crate::services) fn captured(row: &charge::Model) -> Result<charge::Model
 
 /// Returns the response for repeated requests, whichever worker learnt the outcome. `None` if nothing happened, so
 /// that the client may try again (`docs/decisions.md`, 67).
-fn kept_answer(
-    verdict: &AttemptResult,
+fn response(
+    result: &AttemptResult,
     row: &charge::Model,
     shown: &Payment,
 ) -> Result<Option<ApiResponse>, Error> {
-    Ok(match verdict {
+    Ok(match result {
         AttemptResult::Approved { .. } => Some(ResponseKind::Created.finish(shown)?),
         AttemptResult::Moved(_) => Some(ResponseKind::Shown.finish(shown)?),
         AttemptResult::Failed { failure, spent: true } => {
@@ -235,10 +226,10 @@ fn kept_answer(
 }
 
 /// Returns the row with the result applied.
-fn after(outcome: &RecordOutcomeUnit) -> charge::Model {
+fn after(outcome: &Outcome) -> charge::Model {
     let mut row = outcome.row.clone();
     row.settle_after = None;
-    match &outcome.verdict {
+    match &outcome.result {
         AttemptResult::Approved { reference } => {
             row.state = if row.capture { ChargeState::Captured } else { ChargeState::Authorised };
             row.acquirer_reference = Some(reference.clone());
@@ -263,39 +254,8 @@ fn after(outcome: &RecordOutcomeUnit) -> charge::Model {
     row
 }
 
-/// Writes the outcome by compare-and-set on state and attempt: a late first attempt loses against its successor.
-async fn moved(tx: &Tx, seen: &charge::Model, row: &charge::Model) -> Result<bool, Error> {
-    let update = compare_with_seen(seen)
-        .col_expr(Column::State, word(row.state))
-        .col_expr(Column::SettleAfter, Expr::value(row.settle_after.map(Timestamp::millis)))
-        .col_expr(Column::Failure, Expr::value(row.failure.map(ActiveEnum::into_value)))
-        .col_expr(Column::AcquirerReference, Expr::value(row.acquirer_reference.clone()))
-        .col_expr(Column::CapturedAt, Expr::value(row.captured_at.map(Timestamp::millis)))
-        .col_expr(Column::VoidedAt, Expr::value(row.voided_at.map(Timestamp::millis)));
-    Ok(tx.compare_and_set(update).await?)
-}
-
-/// Returns an update that applies only while state and attempt are as seen.
-pub(in crate::services) fn compare_with_seen(seen: &charge::Model) -> UpdateMany<charge::Entity> {
-    charge::Entity::update_many()
-        .filter(Column::AccountId.eq(seen.account_id))
-        .filter(Column::Id.eq(seen.id))
-        .filter(Column::State.eq(seen.state))
-        .filter(Column::Attempt.eq(seen.attempt))
-}
-
-pub(in crate::services) fn word(state: ChargeState) -> SimpleExpr {
-    Expr::value(ActiveEnum::into_value(state))
-}
-
-/// Reads the charge again.
-pub(super) async fn found(tx: &Tx, seen: &charge::Model) -> Result<charge::Model, Error> {
-    let row = charge::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id)).one(tx).await?;
-    row.ok_or_else(deleted)
-}
-
 /// Schedules the simulated dispute, which arrives right after this commit.
-fn schedule_dispute(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
+fn schedule_dispute(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
     if outcome.disputed {
         tx.append(&foretold_dispute::Model {
             account_id: row.account_id,
@@ -306,7 +266,7 @@ fn schedule_dispute(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
 }
 
 /// Books amount = fees + platform's share + merchant's share, on the day it becomes available.
-fn book(tx: &Tx, outcome: &RecordOutcomeUnit, row: &charge::Model) {
+fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
     let entry =
         Entry { account: row.account_id, kind: EntryKind::Charge, source: row.id.into(), now: outcome.now };
     let available_on = (outcome.now + TimeSpan::days(outcome.settlement_delay_days.into())).day();

@@ -2,14 +2,16 @@
 //! 135 and 146). A creation reported to the client as not charged is reversed; a capture or void that the acquirer did
 //! is completed, one that it did not goes back.
 
-use entity::charge::{self, ChargeState, Column, Origin};
+use entity::charge::{self, ChargeState, Column};
 use entity::{FailureCode, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::call::{creation_key, key, within_time};
-use super::outcome::{self, AttemptResult, compare_with_seen};
+use super::outcome::{self, AttemptResult, Outcome};
+use super::purpose::{CardPayment, LostAnswer, bills, rules};
+use super::row::advance;
 use super::state::{ChargeAction, EffectiveState, next};
 use crate::acquirer::Settled;
 use crate::error::Error;
@@ -24,22 +26,6 @@ pub(super) fn nothing_charged() -> AttemptResult {
     AttemptResult::Failed { failure: FailureCode::GatewayError, spent: false }
 }
 
-/// How to recover a creation whose answer is lost.
-enum Meaning {
-    /// The client is told that nothing was charged, so the payment is reversed.
-    Reversed,
-    /// No client was told, so the acquirer's result stands.
-    Stands,
-}
-
-fn meaning(origin: Origin) -> Meaning {
-    match origin {
-        Origin::Payment | Origin::Authorisation | Origin::Subscription => Meaning::Reversed,
-        // A capture is no creation at the acquirer: it is recovered with its authorisation.
-        Origin::Challenge | Origin::Renewal | Origin::Capture => Meaning::Stands,
-    }
-}
-
 /// Recovers a creation with an unknown outcome: closes its key and reverses the payment or lets it stand. `None` if the
 /// acquirer does not answer.
 pub(in crate::services) async fn creation(
@@ -48,12 +34,12 @@ pub(in crate::services) async fn creation(
     row: &charge::Model,
 ) -> Option<AttemptResult> {
     let key = creation_key(row);
-    match meaning(row.origin) {
-        Meaning::Reversed => {
+    match rules(row.origin).lost_answer {
+        LostAnswer::Reversed => {
             let settled = within_time(ctx, moment, ctx.acquirer.reverse(&key)).await;
             settled.ok().map(|_| nothing_charged())
         }
-        Meaning::Stands => match within_time(ctx, moment, ctx.acquirer.settle(&key)).await.ok()? {
+        LostAnswer::Stands => match within_time(ctx, moment, ctx.acquirer.settle(&key)).await.ok()? {
             Settled::Done { reference } => Some(AttemptResult::Approved { reference }),
             Settled::NotDone => {
                 Some(AttemptResult::Failed { failure: FailureCode::ProcessingError, spent: true })
@@ -126,7 +112,7 @@ pub(in crate::services) fn unsettled(row: &charge::Model) -> DueRow {
 }
 
 fn of_their_own() -> SimpleExpr {
-    Column::Origin.is_not_in([Origin::Subscription, Origin::Renewal])
+    Column::Origin.is_not_in(bills())
 }
 
 /// Makes every call in flight due now, for a server that is known to be the only one.
@@ -152,7 +138,7 @@ pub(super) async fn recover(
     seen: charge::Model,
 ) -> Result<WorkResult, Error> {
     let Some(row) = claim(ctx, moment, seen).await? else { return Ok(WorkResult::Skipped) };
-    let verdict = match row.state {
+    let result = match row.state {
         ChargeState::Processing => creation(ctx, moment, &row).await,
         ChargeState::Capturing => followed(ctx, moment, &row, ChargeAction::Capture).await?,
         ChargeState::Voiding => followed(ctx, moment, &row, ChargeAction::Void).await?,
@@ -162,10 +148,11 @@ pub(super) async fn recover(
         | ChargeState::Voided
         | ChargeState::Failed => return Ok(WorkResult::Skipped),
     };
-    let Some(verdict) = verdict else { return Ok(WorkResult::Unanswered) };
+    let Some(result) = result else { return Ok(WorkResult::Unanswered) };
     let token = single_use(ctx, &row).await?;
-    let ran = verdict.emits(row.capture).map_or(WorkResult::Silent, WorkResult::Event);
-    outcome::write_at(ctx, moment.account(), moment.now(ctx), row, token, verdict).await?;
+    let ran = result.emits(row.capture).map_or(WorkResult::Silent, WorkResult::Event);
+    let outcome = Outcome::new(ctx, moment, row, token, result);
+    outcome::conclude(ctx, moment, outcome, CardPayment).await?;
     Ok(ran)
 }
 
@@ -192,10 +179,7 @@ impl ClaimRecoveryUnit {
         let mut row = self.seen.clone();
         row.attempt += 1;
         row.settle_after = Some(self.settle_after);
-        let update = compare_with_seen(&self.seen)
-            .col_expr(Column::Attempt, Expr::value(row.attempt))
-            .col_expr(Column::SettleAfter, Expr::value(self.settle_after.millis()));
-        if !tx.compare_and_set(update).await? {
+        if !advance(tx, &self.seen, &row).await? {
             return Ok(None);
         }
         self.mark.set(tx).await?;

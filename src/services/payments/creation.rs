@@ -1,0 +1,182 @@
+//! Makes a payment in three steps: intent, call, outcome.
+
+use entity::failure::Decline;
+use entity::{Timestamp, charge};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::call::{ask, call_name};
+use super::order::{ChargeIntent, ChargeOrder};
+use super::outcome::{self, AttemptResult, Outcome};
+use super::purpose::{CardPayment, Purpose};
+use super::recovery;
+use crate::acquirer::{Approval, AuthoriseCall, Failure};
+use crate::error::{Error, ErrorCode};
+use crate::runtime::crash_points;
+use crate::services::accounts::faults::{self, FaultPlan};
+use crate::services::cards;
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::idempotency::claim::IdempotencyClaim;
+use crate::services::payer::TokenUse;
+use crate::store::Tx;
+
+/// The first commit of a payment.
+pub(in crate::services) trait PaymentIntent: Send + Sync + 'static {
+    /// Records what must be there before the acquirer is called. Returns the row in state `processing`, or `None` if
+    /// another worker or request was faster and nothing is to be written.
+    ///
+    /// Refusals: `idempotency_key_in_use`, `token_already_used`, and the purpose's own.
+    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>>;
+}
+
+/// A payment that is to be made.
+pub(in crate::services) struct NewPayment<I, P> {
+    /// The first commit.
+    pub intent: I,
+    /// The use of the card's token.
+    pub token: TokenUse,
+    /// The acquirer call.
+    pub call: AuthoriseCall,
+    /// What follows in the second commit.
+    pub purpose: P,
+}
+
+/// How far a payment came.
+pub(in crate::services) enum Progress<C> {
+    /// Another worker or request makes it.
+    Skipped,
+    /// The acquirer's answer is unknown. A worker recovers it; until then no answer says that anything was charged.
+    Unanswered(Box<charge::Model>),
+    /// Its outcome is recorded.
+    Concluded(C),
+}
+
+impl<C> Progress<C> {
+    /// Returns the outcome of a payment that its client waits for.
+    ///
+    /// Refusals: `gateway_error`.
+    pub fn concluded(self) -> Result<C, Error> {
+        match self {
+            Self::Concluded(concluded) => Ok(concluded),
+            Self::Unanswered(row) => Err(Error::from(ErrorCode::GatewayError).about(&row)),
+            Self::Skipped => Err(Error::internal("another payment took the place of a new one")),
+        }
+    }
+}
+
+/// Makes a payment in the three steps.
+///
+/// Refusals: the intent's. A decline is none: it is recorded, and is the outcome.
+pub(in crate::services) async fn make<I: PaymentIntent, P: Purpose>(
+    ctx: &Context,
+    moment: &WorkTime,
+    payment: NewPayment<I, P>,
+) -> Result<Progress<P::Concluded>, Error> {
+    let NewPayment { intent, token, call, purpose } = payment;
+    let unit = ctx.store.write((intent, moment.account().clone()), |tx, (intent, account)| {
+        record_intent(tx, intent, account).boxed()
+    });
+    let Some((row, faults)) = unit.await? else { return Ok(Progress::Skipped) };
+    crash_points::point(call_name(row.state), "intent.after");
+    moment.account().claim().into_iter().for_each(IdempotencyClaim::hold);
+
+    let Some(result) = authorise(ctx, moment, &row, faults, call).await else {
+        return Ok(Progress::Unanswered(Box::new(row)));
+    };
+
+    let outcome = Outcome::new(ctx, moment, row, token, result);
+    Ok(Progress::Concluded(outcome::conclude(ctx, moment, outcome, purpose).await?))
+}
+
+/// Records the intent and draws the faults of its call.
+async fn record_intent(
+    tx: &Tx,
+    intent: &impl PaymentIntent,
+    account: &Account,
+) -> Result<Option<(charge::Model, FaultPlan)>, Error> {
+    let Some(row) = intent.record(tx).await? else { return Ok(None) };
+    let faults = faults::draw(tx, account).await?;
+    crash_points::point(call_name(row.state), "intent.before");
+    Ok(Some((row, faults)))
+}
+
+/// Makes the acquirer call of the intent in `row`. `None` if its outcome is unknown, so that a worker must recover it.
+/// A card that has expired by the account's clock is declined without a call: the acquirer knows only its own clock.
+async fn authorise(
+    ctx: &Context,
+    moment: &WorkTime,
+    row: &charge::Model,
+    faults: FaultPlan,
+    mut call: AuthoriseCall,
+) -> Option<AttemptResult> {
+    let expiry = (call.expiry_year, u32::try_from(call.expiry_month).unwrap_or_default());
+    if cards::has_expired(expiry, moment.now(ctx)) {
+        return Some(AttemptResult::Failed { failure: Decline::ExpiredCard.into(), spent: true });
+    }
+    // An outcome forced for this attempt precedes one configured for the account.
+    call.forced = call.forced.or(faults.outcome);
+    // A moving clock adds no latency.
+    let faults = if moment.is_on_running_clock() { faults } else { faults.at_once() };
+    match ask(ctx, moment, row, faults.with_latency(ctx.acquirer.authorise(call))).await {
+        Ok(Approval { reference }) => Some(AttemptResult::Approved { reference }),
+        Err(Failure::Declined(decline)) => {
+            Some(AttemptResult::Failed { failure: decline.into(), spent: true })
+        }
+        Err(Failure::GatewayError | Failure::Closed) => Some(recovery::nothing_charged()),
+        Err(Failure::NoAnswer) => recovery::creation(ctx, moment, row).await,
+    }
+}
+
+/// Makes a payment for its client: captured at once, or authorised for a later capture. Returns the time of the outcome
+/// and the row of an approved payment. May take as long as the acquirer.
+///
+/// Refusals, first match wins: `token_already_used`, `idempotency_key_in_use`; then the acquirer's: a decline, or
+/// `gateway_error`, which always means that nothing was charged. A decline is committed: the failed attempt is
+/// recorded.
+pub(in crate::services) async fn pay(
+    ctx: &Ctx,
+    account: &Account,
+    order: ChargeOrder,
+) -> Result<(Timestamp, charge::Model), Error> {
+    let (task, moment) = (ctx.clone(), WorkTime::on_running_clock(account.clone()));
+    ctx.in_own_task(async move {
+        let ChargeOrder { intent, call } = order;
+        let payment = NewPayment { token: intent.token, intent: *intent, call, purpose: CardPayment };
+        let (now, row) = make(&task, &moment, payment).await?.concluded()?;
+        outcome::approved(&row)?;
+        Ok((now, row))
+    })
+    .await
+}
+
+impl PaymentIntent for ChargeIntent {
+    fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
+        async move {
+            record_row(tx, self).await?;
+            Ok(Some(self.row.clone()))
+        }
+        .boxed()
+    }
+}
+
+/// Records a payment as a part of its caller's unit: claims the Idempotency-Key, reserves the card's token and adds the
+/// row.
+///
+/// Refusals: `idempotency_key_in_use`, `token_already_used`.
+pub(in crate::services) async fn record_row(tx: &Tx, intent: &ChargeIntent) -> Result<(), Error> {
+    let row = &intent.row;
+    if let Some(claim) = intent.account.claim() {
+        claim.record(tx, row.account_id, intent.wall)?;
+    }
+    if let TokenUse::Single(card) = intent.token
+        && !cards::reserve(tx, row.account_id, card, row.created_at).await?
+    {
+        return Err(ErrorCode::TokenAlreadyUsed.into());
+    }
+    if intent.token == TokenUse::Inline {
+        tx.append(&intent.card);
+    }
+    tx.append(row);
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Captures or voids an authorised payment in three steps: intent, call, outcome.
+
+use entity::{Timestamp, charge};
+use futures::FutureExt;
+
+use super::call::{ask, call_name, key};
+use super::outcome::{self, AttemptResult, Outcome};
+use super::purpose::CardPayment;
+use super::recovery;
+use super::row::{advance, reread};
+use super::state::{ChargeAction, ChargeTransition, EffectiveState, next};
+use crate::acquirer::{Failure, Fault, FollowUpCall};
+use crate::error::{Error, ErrorCode};
+use crate::limits::SETTLE_AFTER;
+use crate::runtime::crash_points;
+use crate::services::accounts::faults::{self, FaultPlan};
+use crate::services::context::{Account, Context, Ctx};
+use crate::services::due_work::work_time::WorkTime;
+use crate::services::idempotency::claim::IdempotencyClaim;
+use crate::services::payer::TokenUse;
+use crate::store::Tx;
+
+/// A capture or void that is to be made.
+pub(in crate::services) struct FollowUp {
+    /// The row as it was read.
+    pub seen: charge::Model,
+    /// The row as the capture or void plans it: the captured amount of an authorisation is recorded with the intent.
+    pub planned: charge::Model,
+    /// What to do.
+    pub action: ChargeAction,
+}
+
+impl FollowUp {
+    /// Makes one that concerns the whole amount.
+    pub fn whole(seen: charge::Model, action: ChargeAction) -> Self {
+        Self { planned: seen.clone(), seen, action }
+    }
+}
+
+/// Captures or voids in the three steps. Returns the time of the outcome and the row afterwards.
+///
+/// Refusals: the table's, `idempotency_key_in_use`, then the acquirer's, `gateway_error`.
+pub(in crate::services) async fn capture_or_void(
+    ctx: &Ctx,
+    account: &Account,
+    follow_up: FollowUp,
+) -> Result<(Timestamp, charge::Model), Error> {
+    let (task, moment) = (ctx.clone(), WorkTime::on_running_clock(account.clone()));
+    ctx.in_own_task(async move { in_three_steps(&task, &moment, follow_up).await }).await
+}
+
+async fn in_three_steps(
+    ctx: &Context,
+    moment: &WorkTime,
+    follow_up: FollowUp,
+) -> Result<(Timestamp, charge::Model), Error> {
+    let action = follow_up.action;
+    let intent = RecordIntentUnit { follow_up, account: moment.account().clone(), wall: ctx.clock.now() };
+    let (row, step, faults) = ctx.store.write(intent, |tx, intent| intent.record(tx).boxed()).await?;
+    crash_points::point(call_name(row.state), "intent.after");
+    moment.account().claim().into_iter().for_each(IdempotencyClaim::hold);
+
+    let fault = faults.fault();
+    let call = call(&row, action, fault)?;
+    let answer = match action {
+        ChargeAction::Capture => {
+            ask(ctx, moment, &row, faults.with_latency(ctx.acquirer.capture(call))).await
+        }
+        ChargeAction::Void => ask(ctx, moment, &row, faults.with_latency(ctx.acquirer.void(call))).await,
+    };
+    let result = match answer {
+        Ok(()) => AttemptResult::Moved(step),
+        Err(Failure::Declined(_) | Failure::GatewayError | Failure::Closed) => AttemptResult::Back,
+        // A worker recovers it: completes it if the acquirer did it, or goes back. If the sandbox dropped the answer,
+        // it is known to be lost, so recovery starts at once.
+        Err(Failure::NoAnswer) => {
+            if fault == Some(Fault::AnswerLost) {
+                recovery::recover(ctx, moment, row.clone()).await?;
+            }
+            return Err(Error::from(ErrorCode::GatewayError).about(&row));
+        }
+    };
+
+    let outcome = Outcome::new(ctx, moment, row, TokenUse::Inline, result);
+    let (now, row) = outcome::conclude(ctx, moment, outcome, CardPayment).await?;
+    if row.state == step.to { Ok((now, row)) } else { Err(Error::from(ErrorCode::GatewayError).about(&row)) }
+}
+
+struct RecordIntentUnit {
+    follow_up: FollowUp,
+    account: Account,
+    wall: Timestamp,
+}
+
+impl RecordIntentUnit {
+    /// Moves the charge into its state in flight, or refuses by its current state.
+    async fn record(&self, tx: &Tx) -> Result<(charge::Model, ChargeTransition, FaultPlan), Error> {
+        let FollowUp { seen, planned, action } = &self.follow_up;
+        let account = &self.account;
+        let refusal = |code: ErrorCode| Error::from(code).about(seen);
+        let step = next(EffectiveState::at(account.now, seen), *action).map_err(refusal)?;
+        if let Some(claim) = account.claim() {
+            claim.record(tx, account.id(), self.wall)?;
+        }
+        let mut row = planned.clone();
+        row.state = step.through;
+        row.attempt = seen.attempt + 1;
+        row.settle_after = Some(self.wall + SETTLE_AFTER);
+        row.claim = account.claim().map(|claim| claim.hash().to_vec());
+        // The call's key has the number of its attempt: a later try is another call.
+        row.call = row.attempt;
+        if advance(tx, seen, &row).await? {
+            let faults = faults::draw(tx, account).await?;
+            crash_points::point(call_name(row.state), "intent.before");
+            return Ok((row, step, faults));
+        }
+        let found = reread(tx, seen).await?;
+        match next(EffectiveState::at(account.now, &found), *action) {
+            Err(code) => Err(refusal(code)),
+            // The charge is authorised again: the concurrent request's call failed, and so does this one.
+            Ok(_) => Err(refusal(ErrorCode::GatewayError)),
+        }
+    }
+}
+
+/// Returns the call in flight.
+fn call(row: &charge::Model, action: ChargeAction, fault: Option<Fault>) -> Result<FollowUpCall, Error> {
+    let reference = row.acquirer_reference.clone();
+    let reference =
+        reference.ok_or_else(|| Error::internal("an authorised charge without the acquirer's reference"))?;
+    let amount = match action {
+        ChargeAction::Capture => row.amount_captured.unwrap_or(row.amount),
+        ChargeAction::Void => row.amount,
+    };
+    Ok(FollowUpCall { key: key(row, action), reference, amount, currency: row.currency, fault })
+}

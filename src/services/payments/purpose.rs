@@ -1,0 +1,77 @@
+//! The points in which payments differ.
+
+use entity::Timestamp;
+use entity::charge::{self, Origin};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::outcome::{self, Outcome};
+use crate::error::Error;
+use crate::store::Tx;
+
+/// What follows in the commit of a payment's outcome.
+pub(in crate::services) trait Purpose: Send + Sync + 'static {
+    /// What the commit returns.
+    type Concluded: Send + 'static;
+    /// Whether the dispute of a simulated cardholder is opened before the payment is answered, so that its client finds it.
+    /// Otherwise a worker opens it.
+    const AWAITS_DISPUTE: bool;
+
+    /// Records the outcome by [`outcome::record`], and what follows from it.
+    fn conclude<'u>(
+        &'u self,
+        tx: &'u Tx,
+        outcome: &'u Outcome,
+    ) -> BoxFuture<'u, Result<Self::Concluded, Error>>;
+}
+
+/// A payment that nothing follows: of a charge, an authorisation or a 3-D Secure challenge, and each capture and void.
+pub(in crate::services) struct CardPayment;
+
+impl Purpose for CardPayment {
+    /// The time of the outcome, and the stored row, which another worker may have written.
+    type Concluded = (Timestamp, charge::Model);
+    const AWAITS_DISPUTE: bool = true;
+
+    fn conclude<'u>(
+        &'u self,
+        tx: &'u Tx,
+        outcome: &'u Outcome,
+    ) -> BoxFuture<'u, Result<Self::Concluded, Error>> {
+        async move { Ok((outcome.now, outcome::record(tx, outcome).await?.0)) }.boxed()
+    }
+}
+
+/// What a payment's origin decides.
+pub(super) struct OriginRules {
+    /// How a creation is recovered whose answer is lost.
+    pub lost_answer: LostAnswer,
+    /// Whether it pays a subscription's bill: its client is shown the subscription, whose module recovers it.
+    pub is_bill: bool,
+}
+
+/// How a creation is recovered whose answer is lost (`docs/decisions.md`, 134 and 135).
+pub(super) enum LostAnswer {
+    /// The client is told that nothing was charged, so the payment is reversed.
+    Reversed,
+    /// No client was told, so the acquirer's result stands.
+    Stands,
+}
+
+/// Returns the rules of an origin.
+pub(super) fn rules(origin: Origin) -> OriginRules {
+    use LostAnswer::{Reversed, Stands};
+
+    match origin {
+        Origin::Payment | Origin::Authorisation => OriginRules { lost_answer: Reversed, is_bill: false },
+        // A capture is no creation at the acquirer: it is recovered with its authorisation.
+        Origin::Challenge | Origin::Capture => OriginRules { lost_answer: Stands, is_bill: false },
+        Origin::Subscription => OriginRules { lost_answer: Reversed, is_bill: true },
+        Origin::Renewal => OriginRules { lost_answer: Stands, is_bill: true },
+    }
+}
+
+/// Returns the origins of subscriptions' bills.
+pub(in crate::services) fn bills() -> impl Iterator<Item = Origin> {
+    Origin::ALL.iter().copied().filter(|origin| rules(*origin).is_bill)
+}
