@@ -349,6 +349,22 @@ rules! {
         assert_eq!(takes(app, "after all").await, "after all");
     }
 
+    async fn a_row_is_changed_only_while_its_guards_are_as_seen(app) {
+        offer_prize(app).await;
+        let swapped = |seen: &str, value: &str| {
+            let row = |value: &str| installation::Model { name: "prize".into(), value: value.into() };
+            app.ctx().store.write((row(seen), row(value)), |tx, (seen, row)| async move {
+                Ok(tx.compare_and_swap(seen, row, &[installation::Column::Value]).await?)
+            }.boxed())
+        };
+        assert!(swapped("free", "mine").await.unwrap());
+        assert!(!swapped("free", "yours").await.unwrap());
+        // With nothing to change, the row is compared all the same.
+        assert!(swapped("mine", "mine").await.unwrap());
+        assert!(!swapped("free", "free").await.unwrap());
+        assert_eq!(takes(app, "nobody").await, "mine");
+    }
+
     async fn units_that_end_badly_leave_sound_connections(app) {
         for _ in 0..50 {
             let panics = app.ctx().store.write((), |tx, ()| act(tx, "gone", Ends::Panicking).boxed());
