@@ -25,7 +25,7 @@ use crate::views;
 
 pub use history::history;
 
-/// The heading of a movement of money: its account, kind, source and time.
+/// A journal entry to write: its account, kind, source and time.
 pub struct Entry {
     /// The account whose money moves.
     pub account: AccountToken,
@@ -73,7 +73,7 @@ pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[
 
 /// One of several debits of an account that happen together or not at all.
 pub struct Debit<'a> {
-    /// The heading of the movement.
+    /// The journal entry of the debit.
     pub entry: &'a Entry,
     /// AUD cents, at least zero.
     pub amount: i64,
