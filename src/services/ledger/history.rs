@@ -1,4 +1,4 @@
-//! What was available day by day, and what becomes available on days to come.
+//! The available balance day by day: past days, and days on which pending money becomes available.
 
 use entity::{Day, Owned, balance};
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
@@ -10,8 +10,8 @@ use crate::limits::BALANCE_PLOT_DAYS;
 use crate::services::context::{Account, Context};
 use crate::views::balance::DayBalance;
 
-/// What was available at the end of each of the last days on which that changed, and will be on days to come: at least two
-/// of them, oldest first. The first one stands for all before it; today is always there.
+/// Returns the available balance at the end of each day on which it changed or will change, oldest first: at least two
+/// days. The first day, [`BALANCE_PLOT_DAYS`] ago, stands for all before it; today is always included.
 pub async fn history(ctx: &Context, account: &Account) -> Result<Vec<DayBalance>, Error> {
     let today = account.now.day();
     let first = today.plus(-BALANCE_PLOT_DAYS);
@@ -49,7 +49,7 @@ fn summed_up(today: Day, first: Day, moved: Vec<(i64, i64)>) -> Vec<DayBalance> 
     days
 }
 
-/// That much is available on the day, unless a later one is known already.
+/// Sets the available balance of a day, unless the list already has a later day.
 fn until(days: &mut Vec<DayBalance>, day: Day, available: i64) {
     match days.last_mut() {
         Some(last) if last.day == day => last.available = available,

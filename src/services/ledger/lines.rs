@@ -1,5 +1,5 @@
-//! The lines of settlements: the merchant's sides of movements, each paid out with one transfer (decisions 8). No
-//! charge has a job of its own: a statement claims whatever waits.
+//! The lines of settlements: the merchant's postings, each paid out with one transfer (`docs/decisions.md`, 205). No
+//! charge has a job of its own: one statement claims all waiting lines.
 
 use std::collections::HashMap;
 
@@ -15,31 +15,31 @@ use super::sum_of;
 use crate::error::Error;
 use crate::store::Tx;
 
-/// Lines together, in AUD cents.
+/// The count and sums of several lines, in AUD cents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SettlementLines {
-    /// How many.
+    /// The number of lines.
     pub count: i64,
-    /// The sum of the positive ones.
+    /// The sum of the positive lines.
     pub credits: i64,
-    /// The sum of the negative ones, positive.
+    /// The sum of the negative lines, as a positive number.
     pub debits: i64,
 }
 
 impl SettlementLines {
-    /// What they come to.
+    /// Returns the lines' total.
     pub fn amount(self) -> i64 {
         self.credits - self.debits
     }
 }
 
-/// The lines that wait and are available on a day.
+/// Sums the waiting lines that are available on a day.
 pub async fn waiting(tx: &Tx, account: AccountToken, day: Day) -> Result<SettlementLines, Error> {
     sum(tx, posting::Entity::owned_by(account).filter(unsettled()).filter(Column::AvailableOn.lte(day))).await
 }
 
-/// Let the lines that wait and are available on a day be lines of a transfer. They may be more than [`waiting`] saw:
-/// credits wait for nobody.
+/// Assigns the waiting lines that are available on a day to a transfer. Credits take no lock, so there may be more
+/// lines than [`waiting`] saw.
 pub async fn claim(
     tx: &Tx,
     account: AccountToken,
@@ -55,7 +55,7 @@ pub async fn claim(
     sum(tx, posting::Entity::owned_by(account).filter(Column::TransferId.eq(transfer))).await
 }
 
-/// Let the lines of a transfer that is not made wait again.
+/// Returns the lines of a transfer that is not made to the waiting ones.
 pub async fn release(tx: &Tx, account: AccountToken, transfer: TransferToken) -> Result<(), Error> {
     let release = of(account)
         .filter(Column::TransferId.eq(transfer))
@@ -65,7 +65,7 @@ pub async fn release(tx: &Tx, account: AccountToken, transfer: TransferToken) ->
     Ok(())
 }
 
-/// The transfers that have paid charges out, by charge: one query for a whole page of them.
+/// Returns the transfers that paid out charges, by charge, with one query for a whole page.
 pub async fn transfers_of(
     db: &impl ConnectionTrait,
     account: AccountToken,
@@ -85,7 +85,8 @@ pub async fn transfers_of(
     Ok(paid.collect())
 }
 
-/// Beside each charge of a statement, the transfer that has paid it out: what `views::charge::ShownCharge` shows of it.
+/// Joins to each charge of a statement the transfer that paid it out, with the columns that
+/// `views::charge::ShownCharge` shows.
 pub fn with_transfer(statement: &mut SelectStatement, account: AccountToken, charges: &DynIden) {
     let posting = |column: Column| Expr::col((posting::Entity, column));
     let paid = |column: transfer::Column| Expr::col((transfer::Entity, column));
@@ -110,7 +111,7 @@ fn its_transfer() -> RelationDef {
         .into()
 }
 
-/// Word for word the condition of the partial index.
+/// Returns the condition of the partial index, word for word.
 fn unsettled() -> SimpleExpr {
     Expr::cust("unsettled")
 }

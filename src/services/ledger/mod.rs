@@ -1,4 +1,5 @@
-//! The ledger: every movement of money is one balanced double entry, written with the change (decisions 8).
+//! The ledger: every movement of money is one balanced double entry, written with the change that moves it
+//! (`docs/decisions.md`, 193).
 
 mod history;
 pub mod lines;
@@ -24,15 +25,15 @@ use crate::views;
 
 pub use history::history;
 
-/// Why money moves, and because of what.
+/// A journal entry to write: its account, kind, source and time.
 pub struct Entry {
-    /// Whose money.
+    /// The account whose money moves.
     pub account: AccountToken,
-    /// Why.
+    /// The kind of movement.
     pub kind: EntryKind,
-    /// The record that moves it.
+    /// The record that moves the money.
     pub source: Source,
-    /// By the account's clock.
+    /// The time, by the account's clock.
     pub now: Timestamp,
 }
 
@@ -48,21 +49,22 @@ impl<K: TokenKind> From<Token<K>> for Source {
     }
 }
 
-/// What a debit may draw on.
+/// The money that a debit may draw on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FundsSource {
-    /// What is available today: money that leaves the account.
+    /// Money available today: for money that leaves the account.
     Available,
-    /// What charges have pending as well, so that available may become negative: money that goes back to cards. A deposit
-    /// that has not arrived is nobody's to give.
+    /// Pending money of charges as well, so available may become negative: for money that goes back to cards. A deposit
+    /// that has not arrived is never drawn on (`docs/decisions.md`, 197).
     AvailableAndPending,
 }
 
-/// Write one movement: `amount` AUD cents to the merchant's book, available from `available_on`, and what
-/// balances it to `others`. The sum must be zero; an entry that is not balanced is a fault of ours that a
-/// test finds, so it is written as it is and shows in `ledger verify`.
+/// Writes one movement: `amount` AUD cents to the merchant's book, available from `available_on`, and the balancing
+/// postings to `others`. All must sum to zero. An unbalanced entry is a bug for tests to find, so it is written as it
+/// is and shows in `ledger verify`.
 ///
-/// Only for credits, and for what is taken whether or not it is there: any other debit has to look at the balance first,
+///
+/// Only for credits, and for debits that must happen whatever the balance. Any other debit checks the balance first,
 /// see [`debit`].
 pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book, i64)]) {
     post(tx, entry, available_on, amount, others);
@@ -71,22 +73,24 @@ pub fn record(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[
 
 /// One of several debits of an account that happen together or not at all.
 pub struct Debit<'a> {
-    /// Why.
+    /// The journal entry of the debit.
     pub entry: &'a Entry,
     /// AUD cents, at least zero.
     pub amount: i64,
-    /// Where they go.
+    /// The book that receives them.
     pub to: Book,
 }
 
-/// There is less money than is to be taken, and nothing was written. What its caller does about it is never left out.
+/// The balance does not cover the debit, and nothing was written. Every caller must handle it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BalanceTooLow;
 
-/// Take `amount` AUD cents, at least zero, from what is available today, and give it to `to`, unless `draws` does not
-/// cover it.
+/// Takes `amount` AUD cents, at least zero, and gives them to `to`, unless the money of `draws` does not cover them:
+/// the money available today, or that and pending money together. Deposits that have not arrived never count. Either
+/// way the debit is booked on today, so with [`FundsSource::AvailableAndPending`] available may become negative.
 ///
-/// However many debits race, they take turns: each sees what the one before has taken.
+///
+/// Concurrent debits of an account run one after the other: each sees those before it (`docs/decisions.md`, 198).
 pub async fn debit(
     tx: &Tx,
     entry: &Entry,
@@ -97,7 +101,7 @@ pub async fn debit(
     debit_all(tx, draws, &[Debit { entry, amount, to }]).await
 }
 
-/// The same, with several debits of one account at one instant.
+/// Makes several debits of one account at one instant as [`debit`] does, all or none.
 pub async fn debit_all(
     tx: &Tx,
     draws: FundsSource,
@@ -117,8 +121,8 @@ pub async fn debit_all(
     Ok(Ok(()))
 }
 
-/// Whether an account has so many AUD cents, at least zero. Without [`Tx::lock_account`] only until another debit takes
-/// them.
+/// Returns whether an account has `amount` AUD cents, at least zero. Without [`Tx::lock_account`] another debit may
+/// take them right afterwards.
 pub async fn covers(
     tx: &Tx,
     account: AccountToken,
@@ -133,8 +137,8 @@ pub async fn covers(
     Ok(amount <= arrived(tx, account, now, up_to).await?)
 }
 
-/// What lies in the merchant's book, or what of it is available up to a day, without deposits that have not arrived. Credits
-/// of units that share this commit count: whoever sees their records must see their money.
+/// Returns the merchant's book, all of it or as available up to a day, without deposits that have not arrived. Credits
+/// of other units in this commit count: a unit that sees their records must see their money.
 async fn arrived(tx: &Tx, account: AccountToken, now: Timestamp, up_to: Option<Day>) -> Result<i64, Error> {
     let arriving = SimpleExpr::SubQuery(None, Box::new(arriving(account, now, up_to).into()));
     let rows = balance::Entity::owned_by(account)
@@ -145,8 +149,8 @@ async fn arrived(tx: &Tx, account: AccountToken, now: Timestamp, up_to: Option<D
     Ok(written + tx.credits_to_come(account, up_to))
 }
 
-/// Deposits that have not arrived: all of them, or those that are in the balance of a day, today, and arrive later on it.
-/// Balances know days, deposits have an hour.
+/// Selects the sum of deposits that have not arrived: all, or those that arrive later today and are in today's balance
+/// already. Balances have days, deposits have times.
 fn arriving(account: AccountToken, now: Timestamp, up_to: Option<Day>) -> SelectStatement {
     use deposit::Column::{Amount, AvailableAt};
 
@@ -159,12 +163,12 @@ fn arriving(account: AccountToken, now: Timestamp, up_to: Option<Day>) -> Select
     arriving.into_query()
 }
 
-/// PostgreSQL sums BIGINT to NUMERIC.
+/// Sums an amount. The cast is for PostgreSQL, which sums BIGINT to NUMERIC.
 fn sum_of(amount: SimpleExpr) -> SimpleExpr {
     Expr::expr(amount).sum().if_null(0).cast_as("BIGINT")
 }
 
-/// The journal entry with its postings.
+/// Appends the journal entry and its postings.
 fn post(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book, i64)]) {
     debug_assert_eq!(amount + others.iter().map(|(_, amount)| amount).sum::<i64>(), 0, "an unbalanced entry");
     let entry_id = tx.token();
@@ -186,19 +190,20 @@ fn post(tx: &Tx, entry: &Entry, available_on: Day, amount: i64, others: &[(Book,
         unsettled: book == Book::Merchant && entry.kind.is_settled(),
         transfer_id: None,
     };
-    // Of the merchant even nothing is said: it is a line of a settlement.
+    // The merchant's posting is a line of a settlement, so it is written even if it is zero.
     tx.append(&posting(merchant_posting(tx, entry), Book::Merchant, amount, available_on));
     for (book, amount) in others.iter().filter(|(_, amount)| *amount != 0) {
         tx.append(&posting(tx.token(), *book, *amount, entry.now.day()));
     }
 }
 
-/// A charge is captured once, and finds its line by its own id.
+/// Returns the id of the merchant's posting. A charge is captured once, so its posting has the charge's id and is found
+/// by it.
 fn merchant_posting(tx: &Tx, entry: &Entry) -> PostingToken {
     if entry.kind == EntryKind::Charge { Token::new(entry.source.id) } else { tx.token() }
 }
 
-/// What the account owns: available today, and pending.
+/// Returns the account's balance: available today, and pending.
 pub async fn balance(ctx: &Context, account: &Account) -> Result<views::balance::Balance, Error> {
     let today = account.now.day();
     let in_days = sum_where(balance::Column::AvailableOn.into_expr().lte(today.number()));

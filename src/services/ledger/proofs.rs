@@ -1,5 +1,5 @@
-//! What holds in right books, each as a query whose rows are the differences (decisions 8). A new book, and a new
-//! record that moves money, belong here.
+//! The invariants of correct books, each a query whose rows are the differences (`docs/decisions.md`, 199). Add one for
+//! each new book and each new record that moves money.
 
 use entity::journal_entry::EntryKind;
 use entity::{ChargeToken, Currency, Day, JournalEntryToken, PostingToken, TransferToken};
@@ -7,14 +7,14 @@ use sea_orm::{DbErr, QueryResult};
 
 use crate::limits::CHARGEBACK_FEE_CENTS;
 
-/// A query of differences: `account_id`, `subject`, `expected`, `found`.
+/// An invariant: a query of differences with the columns `account_id`, `subject`, `expected` and `found`.
 pub(super) struct LedgerInvariant {
     pub name: &'static str,
     pub subject: Subject,
     pub sql: String,
 }
 
-/// What the column `subject` is.
+/// The type of the column `subject`.
 pub(super) enum Subject {
     Entry,
     Day,
@@ -26,7 +26,7 @@ pub(super) enum Subject {
 }
 
 impl Subject {
-    /// As people call it.
+    /// Formats the subject for people.
     pub fn of(&self, row: &QueryResult) -> Result<String, DbErr> {
         Ok(match self {
             Self::Entry => row.try_get::<JournalEntryToken>("", "subject")?.to_string(),
@@ -39,7 +39,7 @@ impl Subject {
     }
 }
 
-// The money of an authorisation is that of the charge which captures it.
+// The charge that captures an authorisation has its money.
 const CAPTURED: &str = "FROM charges WHERE state = 'captured' AND origin <> 'authorisation'";
 const NOT_FAILED: &str = "FROM refunds WHERE state <> 'failed'";
 const PENDING: &str = "FROM refunds WHERE state IN ('submitting', 'accepted')";
@@ -54,14 +54,15 @@ const SUCCEEDED: &str = "FROM transfers WHERE status = 'succeeded'";
 const SETTLEMENTS: &str = "FROM transfers WHERE kind = 'settlement'";
 const LINES: &str = "FROM postings WHERE transfer_id IS NOT NULL";
 
-/// All proofs; each side of a comparison selects the account, the subject, what is expected and what is found.
+/// Returns all invariants. Each side of a comparison selects the account, the subject, the expected and the found
+/// value.
 pub(super) fn proofs() -> [LedgerInvariant; 19] {
     let aud = Currency::Aud.code();
     [
         LedgerInvariant {
             name: "entry_sums_to_zero",
             subject: Subject::Entry,
-            // Per currency: amounts of two currencies do not make up for each other.
+            // Per currency: amounts of two currencies do not offset each other.
             sql: "SELECT account_id, entry_id AS subject, CAST(0 AS BIGINT) AS expected, \
                       CAST(SUM(amount) AS BIGINT) AS found \
                   FROM postings GROUP BY account_id, entry_id, currency HAVING SUM(amount) <> 0 \
@@ -78,8 +79,8 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
             ],
         ),
         compared(
-            // Charges - refunds - fees - platform adjustments - transfers - disputes + deposits = available + pending, by the
-            // postings...
+            // By the postings: charges - refunds - fees - platform adjustments - transfers - disputes + deposits =
+            // available + pending.
             "books_make_the_balance",
             Subject::Word,
             &[
@@ -89,7 +90,7 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
             ],
         ),
         compared(
-            // ... and by the records that made them.
+            // The same by the records that made the postings.
             "book_is_its_records",
             Subject::Word,
             &[
@@ -128,7 +129,7 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
         LedgerInvariant {
             name: "chargebacks_within_the_charge",
             subject: Subject::Charge,
-            // What the cardholder has got back, one way or the other.
+            // The cardholder gets back no more than the charge, by refunds and disputes together.
             sql: "SELECT c.account_id, c.id AS subject, c.amount AS expected, \
                       CAST(c.amount_refunded + SUM(d.amount) AS BIGINT) AS found \
                   FROM charges c JOIN disputes d ON d.account_id = c.account_id AND d.charge_id = c.id \
@@ -140,7 +141,7 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
         LedgerInvariant {
             name: "chargebacks_within_the_settlement",
             subject: Subject::Charge,
-            // The same to the cent that each of them was rounded to.
+            // The same for the settlement amounts, each rounded to the cent.
             sql: "SELECT c.account_id, c.id AS subject, c.settlement_amount AS expected, \
                       CAST(c.settlement_refunded + SUM(d.settlement_amount) AS BIGINT) AS found \
                   FROM charges c JOIN disputes d ON d.account_id = c.account_id AND d.charge_id = c.id \
@@ -153,7 +154,8 @@ pub(super) fn proofs() -> [LedgerInvariant; 19] {
     ]
 }
 
-/// What is to be settled of the merchant's waits, or is a line of one settlement; nothing else is either.
+/// Proves that each posting of the merchant that has to be settled either waits or is a line of one settlement, and
+/// that no other posting does or is.
 fn line_waits_or_is_settled() -> LedgerInvariant {
     let never = EntryKind::ALL.iter().filter(|kind| !kind.is_settled());
     let never: Vec<_> = never.map(|kind| format!("'{}'", kind.code())).collect();
@@ -173,7 +175,7 @@ fn line_waits_or_is_settled() -> LedgerInvariant {
     }
 }
 
-/// What a settlement shows of its lines is what they are.
+/// Proves that a settlement's column is the sum over its lines.
 fn of_settlement(name: &'static str, column: &str, of_lines: &str) -> LedgerInvariant {
     compared(
         name,
@@ -185,7 +187,7 @@ fn of_settlement(name: &'static str, column: &str, of_lines: &str) -> LedgerInva
     )
 }
 
-/// What a charge shows of its refunds is what they are.
+/// Proves that a charge's column is the sum over its refunds (three columns) or its disputes (four).
 fn of_charge(column: &'static str, of_refunds: &str) -> LedgerInvariant {
     compared(
         column,
@@ -200,7 +202,7 @@ fn of_charge(column: &'static str, of_refunds: &str) -> LedgerInvariant {
     )
 }
 
-/// The sums of all sides, subject by subject.
+/// Compares the sums of all sides, subject by subject.
 fn compared(name: &'static str, subject: Subject, sides: &[&str]) -> LedgerInvariant {
     let sides = sides.join(" UNION ALL ");
     // PostgreSQL sums BIGINT to NUMERIC.

@@ -1,4 +1,4 @@
-//! The ledger's rows, for reconciliation (decisions 14): each posting with its journal entry.
+//! The ledger's rows for reconciliation: each posting with its journal entry (`docs/decisions.md`, 313).
 
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
@@ -14,14 +14,14 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::store::Store;
 
-/// Which movements.
+/// Selects the movements of a report.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extent {
-    /// Of this account only.
+    /// Only this account's.
     pub account: Option<AccountToken>,
-    /// From this instant on, by the account's clock.
+    /// From this time on, by the account's clock.
     pub from: Option<Timestamp>,
-    /// Before this instant.
+    /// Before this time.
     pub to: Option<Timestamp>,
 }
 
@@ -40,35 +40,35 @@ pub const COLUMNS: [&str; 11] = [
     "transfer",
 ];
 
-/// One side of a movement.
+/// A posting with its journal entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, FromQueryResult)]
 pub struct Row {
-    /// Whose.
+    /// The account's token.
     pub account: AccountToken,
-    /// The journal entry: its sides sum to zero.
+    /// The journal entry, whose postings sum to zero.
     pub entry: JournalEntryToken,
-    /// When, by the account's clock.
+    /// The time of the movement, by the account's clock.
     pub created_at: Timestamp,
-    /// Why.
+    /// The kind of movement.
     pub kind: EntryKind,
-    /// The record that moved it.
+    /// The token of the record that moved the money.
     pub source: String,
-    /// This side.
+    /// The posting's token.
     pub posting: PostingToken,
-    /// Where it goes.
+    /// The book of the posting.
     pub book: Book,
     /// AUD cents, signed.
     pub amount: i64,
-    /// The ledger's.
+    /// The ledger's currency, AUD.
     pub currency: Currency,
-    /// The day it becomes available.
+    /// The day on which the money becomes available.
     pub available_on: Day,
-    /// The settlement that it is a line of.
+    /// The settlement that has the posting as a line.
     pub transfer: Option<TransferToken>,
 }
 
-/// Tell `tell` each posting of an extent, entry by entry in the order of time, all of one snapshot. One row is held at a
-/// time.
+/// Passes each posting of an extent to `tell`, entry by entry in the order of time, all from one snapshot. Only one row
+/// is in memory at a time.
 pub async fn report(
     store: &Store,
     extent: Extent,

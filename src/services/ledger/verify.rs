@@ -1,4 +1,4 @@
-//! Proves the books of all accounts (decisions 8). It reads and changes nothing.
+//! Proves the books of all accounts (`docs/decisions.md`, 199). Only reads.
 
 use std::collections::HashSet;
 
@@ -12,25 +12,27 @@ use crate::error::Error;
 use crate::runtime::progress::Progress;
 use crate::store::Store;
 
-/// Where two sides of the books differ.
+/// A difference between two sides of the books.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Which proof failed.
+    /// The name of the proof that failed.
     pub proof: &'static str,
-    /// Whose books.
+    /// The account whose books differ.
     pub account: AccountToken,
-    /// What of the account's: an entry, a day, a book, a charge, or its currency where it is all of it.
+    /// The part of the account's books that differs: a journal entry, a day, a charge, a transfer, a posting or a book,
+    /// or the currency if it is all of them.
     pub subject: String,
-    /// What it should be.
+    /// The expected value.
     pub expected: i64,
-    /// What it is.
+    /// The value found.
     pub found: i64,
 }
 
-/// Tell `tell` every difference in the books of all accounts but deleted ones, and answer how many there are.
+/// Passes each difference in the books of all accounts, except deleted ones, to `tell`, and returns their number.
 ///
-/// All proofs look at one snapshot, so payments may go on beside it. However many rows there are, one is held at a
-/// time; sorting them is the database's business.
+///
+/// All proofs read one snapshot, so payments can go on meanwhile. Only one row is in memory at a time; the database
+/// does the sorting.
 pub async fn verify(
     store: &Store,
     progress: &dyn Progress,
@@ -63,7 +65,7 @@ pub async fn verify(
     Ok(differences)
 }
 
-/// Accounts whose rows are going, table by table: their books are nobody's any more.
+/// Returns the accounts being deleted, table by table: their books need not balance any more.
 async fn being_deleted(db: &impl ConnectionTrait) -> Result<HashSet<AccountToken>, Error> {
     let deleted = account::Entity::find().filter(account::Column::ClosedAt.is_not_null());
     let deleted: Vec<AccountToken> =

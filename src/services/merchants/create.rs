@@ -1,4 +1,4 @@
-//! POST /merchants: an application, and the account that the merchant is.
+//! POST /merchants: makes an application and the merchant's own account.
 
 use entity::counter::Counted;
 use entity::event::EventType;
@@ -17,8 +17,9 @@ use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::merchant::MerchantSummary;
 
-/// Refer a merchant. Its account begins with its bank account and nothing else, at the time that its partner's clock
-/// shows; of its two pairs of keys one works here.
+/// Refers a merchant. Its account begins with its bank account and nothing else, at the time of its partner's clock
+/// (`docs/decisions.md`, 231). Of its two pairs of keys one works in this environment.
+///
 ///
 /// Refusals: `invalid_resource`.
 pub async fn create(
@@ -46,7 +47,7 @@ pub async fn create(
     idempotency::write(ctx, account, referred, |tx, referred| referred.record(tx).boxed()).await
 }
 
-/// A merchant and its account, not recorded yet.
+/// A merchant and its account, to record.
 struct Referred {
     merchant: merchant::Model,
     account: NewAccount,
@@ -63,13 +64,13 @@ impl Referred {
     }
 }
 
-/// Add a merchant to what its partner has referred.
+/// Appends a merchant and counts it for its partner.
 pub(super) fn added(tx: &Tx, row: &merchant::Model) {
     tx.append(row);
     tx.count(row.account_id, Counted::Merchants, 1);
 }
 
-/// The row of a merchant about whom nobody has decided yet, without keys of the other environment.
+/// Returns the row of a merchant that waits for a decision, without keys of the other environment.
 pub(super) fn begun(
     partner: AccountToken,
     account: &account::Model,

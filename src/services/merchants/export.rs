@@ -1,4 +1,5 @@
-//! `card-payments account export`: a merchant's application, and its keys of the other environment, as a document.
+//! `card-payments account export`: a document with a merchant's application and its keys of the other environment
+//! (`docs/decisions.md`, 314).
 
 use entity::audit_entry::Action;
 use entity::merchant::Column;
@@ -14,13 +15,13 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::bank_accounts;
 use crate::services::context::Context;
 
-/// Why a merchant stays here.
+/// The reason why a merchant cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// There is none.
+    /// No merchant has this token.
     #[error("there is no merchant {0}")]
     Unknown(MerchantToken),
-    /// It came from there.
+    /// The merchant was imported from the other environment.
     #[error("the keys of {0} in the other environment were not minted here: it was imported from there")]
     Imported(MerchantToken),
     /// The database failed.
@@ -28,7 +29,8 @@ pub enum ExportError {
     Store(#[from] Error),
 }
 
-/// The document of a merchant of this environment. That it was told is in the audit trail before it is.
+/// Returns the document of a merchant of this environment. The audit trail records the export before the document is
+/// returned.
 pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, ExportError> {
     let store = &ctx.store;
     let partner = partner_of(store, id).await.map_err(|error| {

@@ -1,4 +1,4 @@
-//! Finding merchants: what a partner has referred, with what stands on the merchants' own accounts.
+//! Finds merchants: a partner's referrals, with data of the merchants' own accounts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::services::page::{List, ListPage};
 use crate::services::{bank_accounts, search_text};
 use crate::views::merchant::{MerchantDetail, MerchantSummary, Own, ShownKeys};
 
-/// What merchants can be sorted by.
+/// The columns by which merchants can be sorted.
 pub const SORTS: &[&str] = &["created_at", "email", "first_name", "last_name", "name"];
 
-/// The merchants that the partner has referred, newest first.
+/// Lists the partner's merchants, newest first.
 pub async fn list(
     ctx: &Context,
     account: &Account,
@@ -33,7 +33,8 @@ pub async fn list(
     summaries(ctx, merchants.counted(ctx, Counted::Merchants, paging).await?).await
 }
 
-/// Search the partner's merchants: the query is a part of a name or of the e-mail address, or exactly the token.
+/// Searches the partner's merchants: the query is a part of a name or of the e-mail address, or exactly the token.
+///
 ///
 /// Refusals: `invalid_search_query_param`.
 pub async fn search(
@@ -67,7 +68,8 @@ pub async fn search(
     summaries(ctx, list.ranged(ctx, search.paging).await?).await
 }
 
-/// One merchant, with its settings and keys.
+/// Returns a merchant with its settings and keys.
+///
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<MerchantDetail, Error> {
@@ -77,7 +79,8 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Merch
     Ok(MerchantDetail::new(&row, last_charge, &own)?)
 }
 
-/// The row of a merchant.
+/// Returns the row of a merchant.
+///
 ///
 /// Refusals: `not_found`.
 pub(super) async fn by_token(
@@ -90,7 +93,7 @@ pub(super) async fn by_token(
     row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
-/// What stands on the merchant's own account now, and its keys.
+/// Returns the current data of the merchant's own account, and its keys.
 pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<Own, Error> {
     let (id, db) = (row.own_account(), ctx.store.read());
     let settings = account::Entity::find_by_id(id).one(db).await?.ok_or_else(deleted)?;
@@ -106,7 +109,7 @@ pub(super) async fn own(ctx: &Context, row: &merchant::Model) -> Result<Own, Err
     Ok(Own { settings, bank_account, test, live, base_url: Arc::clone(&ctx.base_url) })
 }
 
-/// A page with the time of each merchant's last charge, looked up together.
+/// Adds the time of the last charge to each merchant of a page, with one query.
 async fn summaries(
     ctx: &Context,
     page: ListPage<merchant::Model>,
@@ -117,7 +120,7 @@ async fn summaries(
     Ok(page.map(|row| MerchantSummary::new(&row, last_charge(&row))))
 }
 
-/// When a merchant made its last charge.
+/// Returns the time of a merchant's last charge.
 pub(super) async fn last_charge(
     db: &impl ConnectionTrait,
     row: &merchant::Model,
@@ -126,7 +129,7 @@ pub(super) async fn last_charge(
     Ok(last_charges(db, vec![own]).await?.get(&own).copied().flatten())
 }
 
-/// When each account made the last charge that its list shows: of each one entry of the index is read.
+/// Returns, for each account, the time of the last charge in its list of charges. Reads one index entry per account.
 async fn last_charges(
     db: &impl ConnectionTrait,
     accounts: Vec<AccountToken>,

@@ -1,5 +1,6 @@
-//! `card-payments account import`: a merchant of the other environment becomes an account of this one. It has no partner
-//! here, whose account another one would be, so it is a merchant of its own; and nobody here has decided about it yet.
+//! `card-payments account import`: makes an account of this environment from a merchant of the other one. The partner's
+//! account in this environment would be another one, so the merchant's row belongs to its own account; it waits for
+//! this environment's operator to decide (`docs/decisions.md`, 315).
 
 use entity::audit_entry::Action;
 use entity::{AccountToken, account, merchant};
@@ -21,30 +22,30 @@ use crate::services::bank_accounts;
 use crate::services::context::{Account, Context};
 use crate::store::Tx;
 
-/// Why a document is not taken. None of it repeats what stands in the document.
+/// The reason why a document is refused. No message repeats the document's content.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// Not JSON of this shape.
+    /// The document is not JSON of this shape.
     #[error("the document is not whole: line {line}, column {column}")]
     Broken {
-        /// Where reading ended, from 1.
+        /// The line where parsing stopped, from 1.
         line: usize,
-        /// The same.
+        /// The column where parsing stopped, from 1.
         column: usize,
     },
-    /// Of another program, or of another release.
+    /// The document is of another program or another release.
     #[error("the document is none of a merchant that this release can read")]
     Unreadable,
-    /// For the other environment.
+    /// The document is for the other environment.
     #[error("the document is for the {0} environment")]
     Environment(&'static str),
-    /// Not what an application holds.
+    /// A value is not one that an application can have.
     #[error("the document's {0} cannot be right")]
     Wrong(&'static str),
-    /// A second time.
+    /// The merchant was imported before.
     #[error("{0} is here already")]
     Known(AccountToken),
-    /// The keys open another account.
+    /// The keys belong to another account.
     #[error("the document's keys belong to another account")]
     TakenKeys,
     /// The database failed.
@@ -52,9 +53,10 @@ pub enum ImportError {
     Store(#[from] Error),
 }
 
-/// Read a document.
+/// Parses and validates a document.
 ///
-/// Refusals: all but those of what is here already.
+///
+/// Refusals: all but those that depend on the database's accounts.
 pub fn read(text: &str, environment: Environment) -> Result<Document, ImportError> {
     let broken =
         |error: serde_json::Error| ImportError::Broken { line: error.line(), column: error.column() };
@@ -92,7 +94,7 @@ pub fn read(text: &str, environment: Environment) -> Result<Document, ImportErro
     Ok(document)
 }
 
-/// Make the account. Its token.
+/// Makes the account and returns its token.
 pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, ImportError> {
     let wall = ctx.clock.now();
     let Document { application, bank_account, keys, .. } = &document;
@@ -118,7 +120,7 @@ pub async fn import(ctx: &Context, document: Document) -> Result<AccountToken, I
     }
 }
 
-/// A merchant that is not here yet.
+/// A merchant to import.
 struct ImportMerchantUnit {
     account: NewAccount,
     merchant: merchant::Model,

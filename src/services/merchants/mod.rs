@@ -1,5 +1,5 @@
-//! Merchants that partners refer, a file a verb (specification, Merchants; decisions 10). A merchant is a row of its
-//! partner's account, and an account of its own with the same id.
+//! Merchants referred by partners, one file per verb (specification, Merchants). A merchant is a row of its partner's
+//! account, and an account of its own with the same id (`docs/decisions.md`, 231).
 
 pub mod create;
 pub mod export;

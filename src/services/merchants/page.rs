@@ -1,4 +1,5 @@
-//! The pages to which a merchant's `resources` lead: whoever knows its token may read them.
+//! The payment pages to which a merchant's `resources` lead; its token is enough to read them (`docs/decisions.md`,
+//! 238).
 
 use entity::merchant::MerchantStatus;
 use entity::{AccountToken, MerchantToken, account};
@@ -7,16 +8,17 @@ use sea_orm::EntityTrait;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::Context;
 
-/// What they show.
+/// The content of a payment page.
 #[derive(Debug)]
 pub struct PaymentPage {
-    /// The name customers know.
+    /// The name that customers know.
     pub business_name: String,
-    /// What the operator has decided.
+    /// The operator's decision.
     pub status: MerchantStatus,
 }
 
-/// The page of a merchant: its account says it all.
+/// Returns the page of a merchant, from its account alone.
+///
 ///
 /// Refusals: `not_found`.
 pub async fn page(ctx: &Context, token: &str) -> Result<PaymentPage, Error> {

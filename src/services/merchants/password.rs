@@ -1,4 +1,5 @@
-//! Passwords of people: kept as hashes that are slow on purpose (Argon2id), so that a stolen database opens no login.
+//! Passwords of merchants, stored as slow hashes (Argon2id), so a stolen database opens no login (`docs/decisions.md`,
+//! 233).
 
 use argon2::Argon2;
 use argon2::password_hash::PasswordHasher;
@@ -9,14 +10,14 @@ use crate::error::Error;
 use crate::limits::PASSWORDS_HASHED_AT_ONCE;
 use crate::sensitive::secret::Secret;
 
-/// Each hash takes its memory, so only few are made at a time.
+/// Limits concurrent hashing, because each hash takes 19 MiB of memory.
 static TURN: Semaphore = Semaphore::const_new(PASSWORDS_HASHED_AT_ONCE);
 
-/// The password's hash, as a PHC string: with its salt and what it cost.
+/// Hashes the password. Returns a PHC string, with salt and cost.
 pub async fn hash(password: Secret) -> Result<String, Error> {
     let turn = TURN.acquire().await.map_err(|_| Error::internal("nobody hashes passwords any more"))?;
     let hashing = tokio::task::spawn_blocking(move || {
-        // The work goes on where its caller has hung up.
+        // The permit moves into the work, which goes on if the client disconnects.
         let _turn = turn;
         let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.expose().as_bytes());
         hash.map(|hash| hash.to_string())

@@ -1,20 +1,20 @@
-//! The statuses of a merchant: one total table of which may follow which (decisions 10).
+//! The statuses of a merchant: one total table of legal transitions (`docs/decisions.md`, 234).
 
 use std::fmt::Write;
 
 use entity::event::EventType;
 use entity::merchant::MerchantStatus;
 
-/// A legal move.
+/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MerchantTransition {
-    /// Where it ends.
+    /// The next status.
     pub to: MerchantStatus,
-    /// What happened then.
+    /// The event to record.
     pub emits: EventType,
 }
 
-/// The table. `None` where the merchant stays as it is.
+/// Returns the transition from one status to another, or `None` if it is not legal.
 pub fn next(from: MerchantStatus, to: MerchantStatus) -> Option<MerchantTransition> {
     use MerchantStatus::{Active, Declined, OnHold, PendingApproval};
 
@@ -38,7 +38,7 @@ pub fn next(from: MerchantStatus, to: MerchantStatus) -> Option<MerchantTransiti
     legal.then(|| MerchantTransition { to, emits: event(to) })
 }
 
-/// The event of a status.
+/// Returns the event of a status.
 pub fn event(status: MerchantStatus) -> EventType {
     match status {
         MerchantStatus::PendingApproval => EventType::SubMerchantApplicationSubmitted,
@@ -48,7 +48,7 @@ pub fn event(status: MerchantStatus) -> EventType {
     }
 }
 
-/// The table as text: a line a legal move.
+/// Returns the table as text, one line per legal transition.
 pub fn table() -> String {
     let mut lines = String::new();
     for &from in MerchantStatus::ALL {

@@ -1,4 +1,4 @@
-//! From one status to the next: the operator decides, in test through the sandbox as well.
+//! Moves a merchant from one status to the next: the operator decides, in test also the sandbox.
 
 use entity::account;
 use entity::audit_entry::Action;
@@ -22,7 +22,8 @@ use crate::services::{events, idempotency};
 use crate::store::{Store, Tx};
 use crate::views::merchant::{MerchantDetail, MerchantSummary};
 
-/// Decide about a merchant, on behalf of the operator.
+/// Decides about a merchant, in place of the operator.
+///
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
 pub async fn decide(
@@ -45,7 +46,8 @@ pub async fn decide(
     unit.await
 }
 
-/// The same, by an operator, who knows merchants by their tokens alone.
+/// Decides about a merchant as the operator, who names it by its token alone.
+///
 ///
 /// Refusals, first match wins: `not_found`, `invalid_state`.
 pub async fn decide_as_operator(
@@ -69,7 +71,8 @@ pub async fn decide_as_operator(
     unit.await
 }
 
-/// Who has referred a merchant: its own account says.
+/// Returns the account that referred a merchant, as named by the merchant's own account.
+///
 ///
 /// Refusals: `not_found`.
 pub(super) async fn partner_of(store: &Store, id: MerchantToken) -> Result<account::Model, Error> {
@@ -80,7 +83,7 @@ pub(super) async fn partner_of(store: &Store, id: MerchantToken) -> Result<accou
     open(partner).one(store.read()).await?.ok_or_else(not_found)
 }
 
-/// A decision.
+/// A decision to record.
 struct DecideMerchantUnit {
     partner: AccountToken,
     id: MerchantToken,
@@ -89,7 +92,8 @@ struct DecideMerchantUnit {
 }
 
 impl DecideMerchantUnit {
-    /// Both rows, and the event, in one commit. The merchant as it stands afterwards, and when it made its last charge.
+    /// Writes both rows and the event in one commit. Returns the merchant's new row and the time of its last charge.
+    ///
     ///
     /// Refusals: `invalid_state`.
     async fn record(&self, tx: &Tx) -> Result<(merchant::Model, Option<Timestamp>), Error> {

@@ -1,4 +1,5 @@
-//! How a merchant gets from one environment into the other: as a document, with the keys that work there.
+//! The document that takes a merchant from one environment to the other, with the keys that work there
+//! (`docs/decisions.md`, 314).
 
 use entity::{AccountToken, MerchantToken, merchant};
 use serde::{Deserialize, Serialize};
@@ -12,18 +13,18 @@ use crate::services::context::Context;
 use crate::services::data_keys::{reencrypt, unseal};
 use crate::vault::{SealedBytes, Vault};
 
-/// What the document calls itself.
+/// The document's `format`.
 pub(super) const FORMAT: &str = "card-payments merchant";
-/// Which shape it has.
+/// The document's `version`.
 pub(super) const VERSION: i64 = 1;
 
-/// A merchant on its way. Whoever has the document has the keys: it is for the operators of both servers only.
+/// An exported merchant. The document holds the keys: it is for the operators of both servers only.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     pub(super) format: String,
     pub(super) version: i64,
-    /// Where it is to go.
+    /// The environment that imports it.
     pub(super) environment: String,
     pub(super) merchant: MerchantToken,
     pub(super) application: Application,
@@ -33,13 +34,13 @@ pub struct Document {
 }
 
 impl Document {
-    /// The merchant's token, here as there.
+    /// Returns the merchant's token, the same in both environments.
     pub fn merchant(&self) -> MerchantToken {
         self.merchant
     }
 }
 
-/// Where the merchant is paid.
+/// The bank account to which the merchant is paid.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BankAccount {
@@ -48,7 +49,7 @@ pub(super) struct BankAccount {
     pub(super) number: String,
 }
 
-/// What opens its account there.
+/// The keys of its account in the other environment.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KeyPair {
@@ -62,14 +63,14 @@ impl From<&BankAccount> for NewBankAccount {
     }
 }
 
-/// The keys of the other environment, encrypted for the merchant's row.
+/// Seals the keys of the other environment for the merchant's row.
 pub(super) fn seal(vault: &Vault, own: AccountToken, keys: &ApiKeyPair) -> SealedBytes {
-    // No key holds white space.
+    // A key holds no white space.
     let pair = Secret::from(format!("{} {}", keys.secret.expose(), keys.publishable.expose()));
     vault.seal(&context(own), pair.expose().as_bytes())
 }
 
-/// The same, opened; none where they were minted elsewhere.
+/// Unseals those keys. `None` for an imported merchant, whose keys were minted elsewhere.
 pub(super) async fn opened(ctx: &Context, row: &merchant::Model) -> Result<Option<ApiKeyPair>, Error> {
     let (Some(sealed), Some(key)) = (&row.other_keys_sealed, row.sealed_by) else { return Ok(None) };
     let plain = unseal(ctx, &context(row.own_account()), key, sealed).await?;
@@ -87,7 +88,7 @@ impl reencrypt::SealedTable for merchant::Entity {
     }
 }
 
-/// A sealed pair opens only as this merchant's.
+/// Returns the associated data that binds a sealed pair to its merchant.
 fn context(own: AccountToken) -> Vec<u8> {
     format!("API keys of {own} in the other environment").into_bytes()
 }
