@@ -161,8 +161,7 @@ impl Tx {
             let same = if value == value.as_null() { column.is_null() } else { column.eq(value) };
             update = update.filter(same);
         }
-        let differs = |column: &<M::Entity as EntityTrait>::Column| row.get(*column) != seen.get(*column);
-        let mut columns: Vec<_> = <M::Entity as EntityTrait>::Column::iter().filter(differs).collect();
+        let mut columns: Vec<_> = differences(seen, row).collect();
         if columns.is_empty() {
             // There must be something to write for the comparison to be made.
             columns = guards.to_vec();
@@ -171,6 +170,25 @@ impl Tx {
             update = update.col_expr(column, column.save_as(Expr::val(row.get(column))));
         }
         self.compare_and_set(update).await
+    }
+
+    /// Changes a row that the unit has locked from `seen` to `row`: writes the columns that differ.
+    pub async fn update<M: ModelTrait>(&self, seen: &M, row: &M) -> Result<(), Error> {
+        let mut update = M::Entity::update_many();
+        for key in <M::Entity as EntityTrait>::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column) {
+            update = update.filter(key.eq(seen.get(key)));
+        }
+        let mut changes = differences(seen, row).peekable();
+        if changes.peek().is_none() {
+            return Ok(());
+        }
+        for column in changes {
+            update = update.col_expr(column, column.save_as(Expr::val(row.get(column))));
+        }
+        if update.exec(self).await?.rows_affected == 0 {
+            return Err(Error::internal("a row is gone under its lock"));
+        }
+        Ok(())
     }
 
     /// Updates rows, if there are any; no query reads them before the commit.
@@ -459,4 +477,9 @@ impl ConnectionTrait for Tx {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the columns in which two versions of a row differ.
+fn differences<M: ModelTrait>(seen: &M, row: &M) -> impl Iterator<Item = <M::Entity as EntityTrait>::Column> {
+    <M::Entity as EntityTrait>::Column::iter().filter(|column| row.get(*column) != seen.get(*column))
 }

@@ -3,8 +3,8 @@
 use entity::account::{self, Column};
 use entity::{AccountToken, JsonText, Timestamp};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, UpdateMany};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
@@ -39,7 +39,8 @@ pub async fn record(
     now: Timestamp,
     asked: &ChangedSettings,
 ) -> Result<account::Model, Error> {
-    let mut row = held(tx, id).await?;
+    let seen = held(tx, id).await?;
+    let mut row = seen.clone();
     set(&mut row.disputes, asked.disputes);
     set(&mut row.wallet, asked.wallet);
     set(&mut row.partner, asked.partner);
@@ -57,18 +58,7 @@ pub async fn record(
     let mut pricing = serde_json::from_str(row.pricing.as_str())?;
     asked.price(&mut pricing);
     row.pricing = JsonText::of(&pricing)?;
-    let change = of(id)
-        .col_expr(Column::Disputes, Expr::value(row.disputes))
-        .col_expr(Column::Wallet, Expr::value(row.wallet))
-        .col_expr(Column::Partner, Expr::value(row.partner))
-        .col_expr(Column::TransfersEnabled, Expr::value(row.transfers_enabled))
-        .col_expr(Column::TransfersSchedule, Expr::value(row.transfers_schedule.into_value()))
-        .col_expr(Column::SettlesAt, Expr::value(row.settles_at.map(Timestamp::millis)))
-        .col_expr(Column::SettlementDelayDays, Expr::value(row.settlement_delay_days))
-        .col_expr(Column::ThirdPartyTransferFee, Expr::value(row.third_party_transfer_fee))
-        .col_expr(Column::MaximumChargeCents, Expr::value(row.maximum_charge_cents))
-        .col_expr(Column::Pricing, Expr::value(row.pricing.clone()));
-    change.exec(tx).await?;
+    tx.update(&seen, &row).await?;
     Ok(row)
 }
 

@@ -4,7 +4,7 @@ use entity::Owned;
 use entity::customer::{self, Column};
 use entity::event::EventType;
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, LockType};
+use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect};
 
 use super::create::{CardToAttach, gone, presented, stored};
@@ -96,8 +96,8 @@ struct Changes {
 async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
     let Changes { account, asked, change, .. } = changes;
     // Concurrent changes of this customer's cards wait here, so each change replaces a different primary card.
-    let mut row = locked(tx, &changes.row).await?;
-    let old = row.primary_card_id;
+    let seen = locked(tx, &changes.row).await?;
+    let (mut row, old) = (seen.clone(), seen.primary_card_id);
     if let CardChange::Switch { to, param, replace } = change {
         // A stored card may have become the customer's since it was read, or ceased to be.
         if !owns(tx, &row, to).await? {
@@ -109,17 +109,7 @@ async fn record(tx: &Tx, changes: &Changes) -> Result<Customer, Error> {
         }
     }
     apply(&mut row, asked);
-    let columns = customer::Entity::update_many()
-        .filter(Column::AccountId.eq(row.account_id))
-        .filter(Column::Id.eq(row.id))
-        .col_expr(Column::Email, Expr::value(row.email.clone()))
-        .col_expr(Column::FirstName, Expr::value(row.first_name.clone()))
-        .col_expr(Column::LastName, Expr::value(row.last_name.clone()))
-        .col_expr(Column::PhoneNumber, Expr::value(row.phone_number.clone()))
-        .col_expr(Column::Company, Expr::value(row.company.clone()))
-        .col_expr(Column::Notes, Expr::value(row.notes.clone()))
-        .col_expr(Column::PrimaryCardId, Expr::value(row.primary_card_id));
-    columns.exec(tx).await?;
+    tx.update(&seen, &row).await?;
     let view = view(tx, row).await?;
     events::record(tx, account.id(), account.now, EventType::CustomerUpdated, &view)?;
     Ok(view)

@@ -8,7 +8,7 @@ use entity::posting::Book;
 use entity::{AccountToken, DisputeToken, Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::activity::note;
 use super::state::{answerable, next, standing};
@@ -126,25 +126,20 @@ async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error
 /// Reduces the dispute to the remaining amount, if that is less: the cardholder already has the refunded part. Refunds
 /// in another currency are rounded one by one and may differ by a cent.
 async fn take_less(tx: &Tx, row: &mut dispute::Model, left: Left) -> Result<(), Error> {
-    let (was, settled_was) = (row.amount, row.settlement_amount);
-    row.amount = Ord::min(was, left.amount);
-    row.settlement_amount = Ord::min(settled_was, left.settlement_amount);
-    if (row.amount, row.settlement_amount) == (was, settled_was) {
+    let seen = row.clone();
+    row.amount = Ord::min(seen.amount, left.amount);
+    row.settlement_amount = Ord::min(seen.settlement_amount, left.settlement_amount);
+    if *row == seen {
         return Ok(());
     }
-    let dispute = dispute::Entity::update_many()
-        .filter(Column::AccountId.eq(row.account_id))
-        .filter(Column::Id.eq(row.id))
-        .col_expr(Column::Amount, Expr::value(row.amount))
-        .col_expr(Column::SettlementAmount, Expr::value(row.settlement_amount));
-    dispute.exec(tx).await?;
+    tx.update(&seen, row).await?;
     let less = |column: charge::Column, by: i64| Expr::col(column).sub(by);
     let (disputed, settled) = (charge::Column::AmountDisputed, charge::Column::SettlementDisputed);
     let charge = charge::Entity::update_many()
         .filter(charge::Column::AccountId.eq(row.account_id))
         .filter(charge::Column::Id.eq(row.charge_id))
-        .col_expr(disputed, less(disputed, was - row.amount))
-        .col_expr(settled, less(settled, settled_was - row.settlement_amount));
+        .col_expr(disputed, less(disputed, seen.amount - row.amount))
+        .col_expr(settled, less(settled, seen.settlement_amount - row.settlement_amount));
     charge.exec(tx).await?;
     Ok(())
 }
@@ -210,7 +205,7 @@ async fn moved(
     if to == DisputeStatus::EvidenceUnderReview {
         row.submitted_at = Some(now);
     }
-    update(tx, &seen, &row).await?;
+    tx.update(&seen, &row).await?;
     let charge = tell_charge(tx, &seen, &row).await?;
     note(tx, &row, now, ActivityKind::Updated, None);
     if row.charged_back != seen.charged_back {
@@ -222,22 +217,6 @@ async fn moved(
     events::record(tx, account, now, step.emits, &dispute)?;
     crash_points::point("dispute", "move.before");
     Ok(Some(dispute))
-}
-
-/// Writes the row by compare-and-set, although the lock excludes other writers.
-async fn update(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> Result<(), Error> {
-    let update = dispute::Entity::update_many()
-        .filter(Column::AccountId.eq(row.account_id))
-        .filter(Column::Id.eq(row.id))
-        .filter(Column::Status.eq(seen.status))
-        .col_expr(Column::Status, Expr::value(row.status.into_value()))
-        .col_expr(Column::ChargedBack, Expr::value(row.charged_back))
-        .col_expr(Column::ExpiresAt, Expr::value(row.expires_at.map(Timestamp::millis)))
-        .col_expr(Column::SubmittedAt, Expr::value(row.submitted_at.map(Timestamp::millis)));
-    if update.exec(tx).await?.rows_affected == 0 {
-        return Err(Error::internal("a dispute moved under its lock"));
-    }
-    Ok(())
 }
 
 /// Updates the dispute counts of the charge and returns the charge.

@@ -50,12 +50,8 @@ pub(super) async fn make_due_now(ctx: &Context, announced: stray_blob::Model) ->
 async fn postpone(ctx: &Context, seen: stray_blob::Model, to: Timestamp) -> Result<bool, Error> {
     let unit = ctx.store.write((seen, to), |tx, (seen, to)| {
         async move {
-            let later = stray_blob::Entity::update_many()
-                .filter(Column::AccountId.eq(seen.account_id))
-                .filter(Column::Id.eq(seen.id))
-                .filter(Column::RemoveAt.eq(seen.remove_at))
-                .col_expr(Column::RemoveAt, Expr::value(to.millis()));
-            Ok(tx.compare_and_set(later).await?)
+            let later = stray_blob::Model { remove_at: *to, ..seen.clone() };
+            Ok(tx.compare_and_swap(seen, &later, &[Column::RemoveAt]).await?)
         }
         .boxed()
     });

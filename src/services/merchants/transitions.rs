@@ -94,29 +94,19 @@ struct DecideMerchantUnit {
 impl DecideMerchantUnit {
     /// Writes both rows and the event in one commit. Returns the merchant's new row and the time of its last charge.
     ///
-    ///
     /// Refusals: `invalid_state`.
     async fn record(&self, tx: &Tx) -> Result<(merchant::Model, Option<Timestamp>), Error> {
         let row = merchant::Entity::owned_by(self.partner).filter(Column::Id.eq(self.id));
-        let mut row = row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
-        let step = next(row.status, self.to).ok_or(ErrorCode::InvalidState)?;
-        let last_charge = last_charge(tx, &row).await?;
-        let from = row.status;
+        let seen = row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
+        let step = next(seen.status, self.to).ok_or(ErrorCode::InvalidState)?;
+        let last_charge = last_charge(tx, &seen).await?;
+        let mut row = seen.clone();
         row.status = step.to;
         row.updated_at = self.now;
         if step.to == MerchantStatus::Active {
             row.activated_at = row.activated_at.or(Some(self.now));
         }
-        let moved = merchant::Entity::update_many()
-            .filter(Column::AccountId.eq(self.partner))
-            .filter(Column::Id.eq(self.id))
-            .filter(Column::Status.eq(from))
-            .col_expr(Column::Status, Expr::value(row.status.into_value()))
-            .col_expr(Column::UpdatedAt, Expr::value(row.updated_at.millis()))
-            .col_expr(Column::ActivatedAt, Expr::value(row.activated_at.map(Timestamp::millis)));
-        if moved.exec(tx).await?.rows_affected == 0 {
-            return Err(ErrorCode::InvalidState.into());
-        }
+        tx.update(&seen, &row).await?;
         let own = settings::of(row.own_account())
             .col_expr(account::Column::Status, Expr::value(row.status.into_value()));
         own.exec(tx).await?;

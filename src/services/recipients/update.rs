@@ -2,10 +2,8 @@
 
 use entity::RecipientToken;
 use entity::event::EventType;
-use entity::recipient::{self, Column};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{EntityTrait, QueryFilter};
 
 use super::create::{BankAccountToAttach, Named};
 use super::find::{by_token, held};
@@ -48,7 +46,8 @@ struct Changes {
 
 impl Changes {
     async fn record(&self, tx: &Tx) -> Result<Recipient, Error> {
-        let mut row = held(tx, &self.account, self.id).await?;
+        let seen = held(tx, &self.account, self.id).await?;
+        let mut row = seen.clone();
         // The recipient's current bank account is no change.
         if let Some(coming) = self.coming.as_ref().filter(|coming| coming.row().id != row.bank_account_id) {
             coming.attach(tx, &self.account).await?;
@@ -63,15 +62,7 @@ impl Changes {
             row.name.clone_from(&self.asked.name);
         }
         row.search_text = search_text::kept(row.name.as_deref().into_iter().chain([row.email.as_str()]));
-        let columns = recipient::Entity::update_many()
-            .filter(Column::AccountId.eq(row.account_id))
-            .filter(Column::Id.eq(row.id))
-            .col_expr(Column::Email, Expr::value(row.email.clone()))
-            .col_expr(Column::Name, Expr::value(row.name.clone()))
-            .col_expr(Column::BankAccountId, Expr::value(row.bank_account_id))
-            .col_expr(Column::BankAccount, Expr::value(row.bank_account.as_str()))
-            .col_expr(Column::SearchText, Expr::value(row.search_text.clone()));
-        columns.exec(tx).await?;
+        tx.update(&seen, &row).await?;
         let recipient = Recipient::from(row);
         let now = self.account.now;
         events::record(tx, self.account.id(), now, EventType::RecipientUpdated, &recipient)?;

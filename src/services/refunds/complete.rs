@@ -7,7 +7,7 @@ use entity::refund::{self, Column, RefundOutcome, RefundState};
 use entity::{Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::state::next;
 use crate::error::{Error, ErrorCode};
@@ -113,15 +113,13 @@ pub(super) async fn held(tx: &Tx, seen: &refund::Model) -> Result<refund::Model,
 /// Records the outcome of a locked refund and its event, and returns the money of a failed one.
 pub(super) async fn end(
     tx: &Tx,
-    mut row: refund::Model,
+    seen: refund::Model,
     outcome: RefundOutcome,
     now: Timestamp,
 ) -> Result<Option<Refund>, Error> {
-    let Some(step) = next(row.state, outcome.into()) else { return Ok(None) };
-    row.state = step.to;
-    row.submit_after = None;
-    row.settles_at = None;
-    update(tx, &row).await?;
+    let Some(step) = next(seen.state, outcome.into()) else { return Ok(None) };
+    let row = refund::Model { state: step.to, submit_after: None, settles_at: None, ..seen.clone() };
+    tx.update(&seen, &row).await?;
     tell_charge(tx, &row).await?;
     if row.state == RefundState::Failed {
         give_back(tx, &row, now);
@@ -132,22 +130,6 @@ pub(super) async fn end(
         events::record(tx, account, now, event, &refund)?;
     }
     Ok(Some(refund))
-}
-
-/// Updates a locked refund's row.
-pub(super) async fn update(tx: &Tx, row: &refund::Model) -> Result<(), Error> {
-    let update = refund::Entity::update_many()
-        .filter(Column::AccountId.eq(row.account_id))
-        .filter(Column::Id.eq(row.id))
-        .filter(Column::Attempt.eq(row.attempt))
-        .col_expr(Column::State, Expr::value(ActiveEnum::into_value(row.state)))
-        .col_expr(Column::SubmitAfter, Expr::value(row.submit_after.map(Timestamp::millis)))
-        .col_expr(Column::Announced, Expr::value(row.announced.map(ActiveEnum::into_value)))
-        .col_expr(Column::SettlesAt, Expr::value(row.settles_at.map(Timestamp::millis)));
-    if update.exec(tx).await?.rows_affected == 0 {
-        return Err(Error::internal("a refund moved under its lock"));
-    }
-    Ok(())
 }
 
 /// Decrements the charge's pending refunds; an amount that came back can be refunded again.

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
-use super::complete::{end, held, update};
+use super::complete::{end, held};
 use super::state::{RefundAction, next};
 use crate::acquirer::{CallKey, Failure, Fault, FollowUpCall, RefundAnswer};
 use crate::error::Error;
@@ -149,14 +149,7 @@ impl ClaimSubmissionUnit {
         // A killed attempt never recorded its end.
         row.attempt += if row.is_in_hand() { 2 } else { 1 };
         row.submit_after = Some(self.submit_after);
-        let claim = refund::Entity::update_many()
-            .filter(Column::AccountId.eq(row.account_id))
-            .filter(Column::Id.eq(row.id))
-            .filter(Column::State.eq(RefundState::Submitting))
-            .filter(Column::Attempt.eq(self.seen.attempt))
-            .col_expr(Column::Attempt, Expr::value(row.attempt))
-            .col_expr(Column::SubmitAfter, Expr::value(self.submit_after.millis()));
-        if !tx.compare_and_set(claim).await? {
+        if !tx.compare_and_swap(&self.seen, &row, &[Column::State, Column::Attempt]).await? {
             return Ok(None);
         }
         self.mark.set(tx).await?;
@@ -197,24 +190,25 @@ struct RecordSubmissionUnit {
 impl RecordSubmissionUnit {
     /// Skips an answer that comes after the next attempt was claimed, or after the outcome was decided.
     async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
-        let mut row = held(tx, &self.refund).await?;
-        if row.attempt != self.refund.attempt {
+        let seen = held(tx, &self.refund).await?;
+        if seen.attempt != self.refund.attempt {
             return Ok(WorkResult::Skipped);
         }
         match self.verdict {
-            SubmissionAnswer::Declined => Ok(match end(tx, row, RefundOutcome::Failed, self.now).await? {
+            SubmissionAnswer::Declined => Ok(match end(tx, seen, RefundOutcome::Failed, self.now).await? {
                 Some(_) => WorkResult::Event(EventType::RefundFailed),
                 None => WorkResult::Skipped,
             }),
             SubmissionAnswer::Accepted(announced) => {
-                let Some(step) = next(row.state, RefundAction::Accept) else {
+                let Some(step) = next(seen.state, RefundAction::Accept) else {
                     return Ok(WorkResult::Skipped);
                 };
+                let mut row = seen.clone();
                 row.state = step.to;
                 row.submit_after = None;
                 row.announced = Some(announced);
                 row.settles_at = Some(row.created_at + REFUND_SETTLES_AFTER);
-                update(tx, &row).await?;
+                tx.update(&seen, &row).await?;
                 crash_points::point("refund", "outcome.before");
                 Ok(WorkResult::Silent)
             }

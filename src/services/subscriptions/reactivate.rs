@@ -10,7 +10,7 @@ use super::course::{Bill, continue_interval, restarted};
 use super::create::order;
 use super::find::by_token;
 use super::record_outcome::pay;
-use super::rows::{customer_held, held, plan_of, put, store};
+use super::rows::{customer_held, held, plan_of, put};
 use super::state::{SubscriptionAction, SubscriptionTransition, next};
 use crate::error::{Error, ErrorCode};
 use crate::params::Params;
@@ -119,14 +119,15 @@ struct ReactivateIntent {
 impl PaymentIntent for ReactivateIntent {
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>> {
         async move {
-            let (mut row, _) = self.wanted.held(tx).await?;
+            let (seen, _) = self.wanted.held(tx).await?;
             record_row(tx, &self.charge).await?;
-            if !plans::count::began(tx, row.account_id, row.plan_id).await? {
+            if !plans::count::began(tx, seen.account_id, seen.plan_id).await? {
                 return Err(ErrorCode::NotFound.into());
             }
+            let mut row = seen.clone();
             row.attempt += 1;
             row.charge_id = Some(self.charge.row.id);
-            store(tx, &row).await?;
+            tx.update(&seen, &row).await?;
             Ok(Some(self.charge.row.clone()))
         }
         .boxed()

@@ -12,7 +12,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::course::{Bill, closed, continue_interval, record_failure, renewed, restarted};
 use super::entries;
-use super::rows::{charged, customer_held, plan_of, put, store, tell};
+use super::rows::{charged, customer_held, plan_of, put, tell};
 use super::state::{SubscriptionAction, next};
 use crate::acquirer::AuthoriseCall;
 use crate::error::{Error, ErrorCode};
@@ -176,9 +176,9 @@ async fn renewal_failed(tx: &Tx, row: &subscription::Model, now: Timestamp) -> R
     if was_due && after.next_billing_at.is_none() {
         let step = next(after.state, SubscriptionAction::Cancel)?;
         let over = closed(&after, step, now);
-        return put(tx, &after, over, step.emits, now).await.map(drop);
+        return put(tx, row, over, step.emits, now).await.map(drop);
     }
-    store(tx, &after).await
+    tx.update(row, &after).await
 }
 
 /// How one begins whose row says with what.
@@ -197,5 +197,5 @@ async fn let_go(tx: &Tx, row: subscription::Model) -> Result<(), Error> {
         return Ok(());
     }
     plans::count::ceased(tx, row.account_id, row.plan_id).await?;
-    store(tx, &subscription::Model { charge_id: None, ..row }).await
+    tx.update(&row, &subscription::Model { charge_id: None, ..row.clone() }).await
 }

@@ -3,10 +3,8 @@
 use entity::event::EventType;
 use entity::subscription::{self, Column, SubscriptionState};
 use entity::{AccountToken, ChargeToken, CustomerToken, Owned, PlanToken, Timestamp, customer, plan};
-use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{
-    ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select,
-};
+use sea_orm::sea_query::LockType;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 
 use crate::error::Error;
 use crate::services::{events, plans};
@@ -78,36 +76,9 @@ pub(super) async fn put(
     emits: Option<EventType>,
     now: Timestamp,
 ) -> Result<Subscription, Error> {
-    store(tx, &after).await?;
+    tx.update(before, &after).await?;
     plans::count::moved(tx, after.account_id, after.plan_id, Some(before.state), Some(after.state)).await?;
     tell(tx, after, emits, now)
-}
-
-/// Write a held subscription.
-pub(super) async fn store(tx: &Tx, row: &subscription::Model) -> Result<(), Error> {
-    let time = |time: Option<Timestamp>| Expr::value(time.map(Timestamp::millis));
-    let update = subscription::Entity::update_many()
-        .filter(Column::AccountId.eq(row.account_id))
-        .filter(Column::Id.eq(row.id))
-        .col_expr(Column::State, Expr::value(ActiveEnum::into_value(row.state)))
-        .col_expr(Column::CardId, Expr::value(row.card_id))
-        .col_expr(Column::Attempt, Expr::value(row.attempt))
-        .col_expr(Column::ChargeId, Expr::value(row.charge_id))
-        .col_expr(Column::IntervalNumber, Expr::value(row.interval_number))
-        .col_expr(Column::StartedAt, Expr::value(row.started_at.millis()))
-        .col_expr(Column::FinishesAt, Expr::value(row.finishes_at.millis()))
-        .col_expr(Column::AnchorNumber, Expr::value(row.anchor_number))
-        .col_expr(Column::AnchorAt, Expr::value(row.anchor_at.millis()))
-        .col_expr(Column::SetupDue, Expr::value(row.setup_due))
-        .col_expr(Column::Failures, Expr::value(row.failures))
-        .col_expr(Column::FirstFailedAt, time(row.first_failed_at))
-        .col_expr(Column::NextBillingAt, time(row.next_billing_at))
-        .col_expr(Column::EndsAt, time(row.ends_at))
-        .col_expr(Column::CancelledAt, time(row.cancelled_at));
-    if update.exec(tx).await?.rows_affected == 0 {
-        return Err(Error::internal("a subscription moved under its lock"));
-    }
-    Ok(())
 }
 
 /// Record what happened, with the subscription as it now shows.

@@ -6,8 +6,7 @@ use entity::three_d_secure::{self, Column, SessionState};
 use entity::{FailureCode, Timestamp, challenge_page};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde::Deserialize;
 use url::Url;
 
@@ -165,13 +164,8 @@ impl Purpose for EndSession {
 /// Ends the session by compare-and-set, so that only one of several concurrent decisions succeeds. Deletes the copy of
 /// the card.
 async fn ended(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) -> Result<bool, Error> {
-    let ended = three_d_secure::Entity::update_many()
-        .filter(Column::AccountId.eq(seen.account_id))
-        .filter(Column::Id.eq(seen.id))
-        .filter(Column::State.eq(seen.state))
-        .col_expr(Column::State, Expr::value(ActiveEnum::into_value(to)))
-        .col_expr(Column::ExpiresAt, Expr::value(None::<i64>));
-    if !tx.compare_and_set(ended).await? {
+    let row = three_d_secure::Model { state: to, expires_at: None, ..seen.clone() };
+    if !tx.compare_and_swap(seen, &row, &[Column::State]).await? {
         return Ok(false);
     }
     cards::delete_copy(tx, seen.account_id, seen.card_id).await?;

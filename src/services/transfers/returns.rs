@@ -6,8 +6,7 @@ use entity::posting::Book;
 use entity::transfer::{self, Column};
 use entity::{Owned, Timestamp};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, Select};
+use sea_orm::{EntityTrait, Select};
 
 use super::state::{Action, next};
 use crate::error::Error;
@@ -59,18 +58,12 @@ struct Return {
 
 impl Return {
     async fn record(&self, tx: &Tx) -> Result<WorkResult, Error> {
-        let mut row = self.seen.clone();
-        let Some(step) = next(row.status, Action::Return) else { return Ok(WorkResult::Skipped) };
-        let failed = transfer::Entity::update_many()
-            .filter(Column::AccountId.eq(row.account_id))
-            .filter(Column::Id.eq(row.id))
-            .filter(Column::Status.eq(row.status))
-            .col_expr(Column::Status, Expr::value(ActiveEnum::into_value(step.to)))
-            .col_expr(Column::ReturnsAt, Expr::value(None::<i64>));
-        if !tx.compare_and_set(failed).await? {
+        let seen = &self.seen;
+        let Some(step) = next(seen.status, Action::Return) else { return Ok(WorkResult::Skipped) };
+        let row = transfer::Model { status: step.to, returns_at: None, ..seen.clone() };
+        if !tx.compare_and_swap(seen, &row, &[Column::Status]).await? {
             return Ok(WorkResult::Skipped);
         }
-        row.status = step.to;
         self.give_back(tx, EntryKind::TransferReturn, row.amount, Book::Transfers);
         if row.fee > 0 {
             self.give_back(tx, EntryKind::TransferFeeReturn, row.fee, Book::Fees);
