@@ -6,7 +6,7 @@ use entity::audit_entry::Action;
 use entity::{Timestamp, vault_key};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -92,7 +92,9 @@ struct New {
 impl New {
     /// Records the new key. Of two concurrent rotations, the second finds the key of the first and retires it.
     async fn record(&self, tx: &Tx) -> Result<(), Error> {
-        let keys = vault_key::Entity::find().lock(LockType::Update).all(tx).await?;
+        // In one order, so that rotations wait for each other and never deadlock.
+        let keys = vault_key::Entity::find().order_by_asc(vault_key::Column::Id);
+        let keys = keys.lock(LockType::Update).all(tx).await?;
         for row in keys.iter().filter(|row| row.wrapped_by != self.operator.wrapping_id()) {
             let anew = self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
             let wrapped = vault_key::Entity::update_many()
