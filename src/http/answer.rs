@@ -92,23 +92,95 @@ pub struct Deleted;
 /// 200 without a body.
 pub struct Done;
 
+/// A response that an Idempotency-Key keeps.
+pub trait KeptAnswer {
+    /// What it shows.
+    type Record;
+
+    /// Returns how it wraps the record, by the client's address.
+    fn kind(ip_address: &str) -> ResponseKind;
+
+    /// Wraps the record.
+    fn of(record: Self::Record, ip_address: &str) -> Self;
+}
+
+impl<T> KeptAnswer for Shown<T> {
+    type Record = T;
+
+    fn kind(_: &str) -> ResponseKind {
+        ResponseKind::Shown
+    }
+
+    fn of(record: T, _: &str) -> Self {
+        Self(record)
+    }
+}
+
+impl<T> KeptAnswer for Created<T> {
+    type Record = T;
+
+    fn kind(_: &str) -> ResponseKind {
+        ResponseKind::Created
+    }
+
+    fn of(record: T, _: &str) -> Self {
+        Self(record)
+    }
+}
+
+impl<T> KeptAnswer for CreatedFrom<T> {
+    type Record = T;
+
+    fn kind(ip_address: &str) -> ResponseKind {
+        ResponseKind::CreatedFrom(ip_address.to_owned())
+    }
+
+    fn of(record: T, ip_address: &str) -> Self {
+        Self(record, ip_address.to_owned())
+    }
+}
+
+impl KeptAnswer for Deleted {
+    type Record = ();
+
+    fn kind(_: &str) -> ResponseKind {
+        ResponseKind::Deleted
+    }
+
+    fn of((): (), _: &str) -> Self {
+        Self
+    }
+}
+
+impl KeptAnswer for Done {
+    type Record = ();
+
+    fn kind(_: &str) -> ResponseKind {
+        ResponseKind::Done
+    }
+
+    fn of((): (), _: &str) -> Self {
+        Self
+    }
+}
+
 const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 impl<T: Serialize> IntoResponse for Shown<T> {
     fn into_response(self) -> Response {
-        finished(ResponseKind::Shown.finish(&self.0))
+        finished(Self::kind("").finish(&self.0))
     }
 }
 
 impl<T: Serialize> IntoResponse for Created<T> {
     fn into_response(self) -> Response {
-        finished(ResponseKind::Created.finish(&self.0))
+        finished(Self::kind("").finish(&self.0))
     }
 }
 
 impl<T: Serialize> IntoResponse for CreatedFrom<T> {
     fn into_response(self) -> Response {
-        finished(ResponseKind::CreatedFrom(self.1).finish(&self.0))
+        finished(Self::kind(&self.1).finish(&self.0))
     }
 }
 
@@ -164,13 +236,13 @@ impl<T: Serialize> IntoResponse for ListedWithCount<T> {
 
 impl IntoResponse for Done {
     fn into_response(self) -> Response {
-        finished(ResponseKind::Done.finish(&()))
+        finished(Self::kind("").finish(&()))
     }
 }
 
 impl IntoResponse for Deleted {
     fn into_response(self) -> Response {
-        finished(ResponseKind::Deleted.finish(&()))
+        finished(Self::kind("").finish(&()))
     }
 }
 

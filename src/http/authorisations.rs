@@ -35,7 +35,8 @@ pub async fn create_authorisation(
     call: WriteRequest,
 ) -> Result<Created<Authorisation>, Error> {
     let asked = call.input.params::<NewAuthorisation>();
-    Ok(Created(authorisations::create(&site.ctx, &call.creates(), asked, outcome.word()).await?))
+    let reply = call.reply();
+    Ok(reply.of(authorisations::create(&site.ctx, &reply.account, asked, outcome.word()).await?))
 }
 
 /// List authorisations.
@@ -83,7 +84,8 @@ pub async fn void_authorisation(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Authorisation>, Error> {
-    Ok(Shown(authorisations::void(&site.ctx, &call.changes(), &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(authorisations::void(&site.ctx, &reply.account, &token).await?))
 }
 
 /// Capture an authorisation.
@@ -105,5 +107,6 @@ pub async fn capture_authorisation(
     call: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
     let asked = call.input.params::<NewCapture>();
-    Ok(Shown(authorisations::capture(&site.ctx, &call.changes(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(authorisations::capture(&site.ctx, &reply.account, &token, asked).await?))
 }

@@ -26,6 +26,6 @@ pub async fn create_bank_account(
     State(site): State<AppState>,
     BrowserWriteRequest(call): BrowserWriteRequest,
 ) -> Result<CreatedFrom<BankAccount>, Error> {
-    let stored = bank_accounts::store(&site, &call.creates_from(), call.input.params()).await?;
-    Ok(CreatedFrom(stored, call.ip_address))
+    let reply = call.reply();
+    Ok(reply.of(bank_accounts::store(&site, &reply.account, call.input.params()).await?))
 }

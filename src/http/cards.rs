@@ -28,8 +28,8 @@ pub async fn create_card(
     State(site): State<AppState>,
     BrowserWriteRequest(call): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
-    let card = cards::store(&site, &call.creates_from(), call.input.params()).await?;
-    Ok(CreatedFrom(card, call.ip_address))
+    let reply = call.reply();
+    Ok(reply.of(cards::store(&site, &reply.account, call.input.params()).await?))
 }
 
 /// Get a card.

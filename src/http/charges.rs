@@ -37,10 +37,10 @@ pub async fn create_charge(
     call: WriteRequest,
 ) -> Result<Created<ChargeMade>, Error> {
     let asked = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.index.base_url };
-    let account = call.creates();
+    let reply = call.reply();
     // Boxed: the future holds the state of both ways to create a charge.
-    let made = Box::pin(three_d_secure::create(&site.ctx, &account, call.input.params(), asked));
-    Ok(Created(made.await?))
+    let made = Box::pin(three_d_secure::create(&site.ctx, &reply.account, call.input.params(), asked));
+    Ok(reply.of(made.await?))
 }
 
 /// List charges.
@@ -124,7 +124,8 @@ pub async fn void_charge(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
-    Ok(Shown(charges::void(&site.ctx, &call.changes(), &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(charges::void(&site.ctx, &reply.account, &token).await?))
 }
 
 /// Capture a charge.
@@ -145,5 +146,6 @@ pub async fn capture_charge(
     call: WriteRequest,
 ) -> Result<Shown<Charge>, Error> {
     let asked = call.input.params::<Capture>();
-    Ok(Shown(charges::capture(&site.ctx, &call.changes(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(charges::capture(&site.ctx, &reply.account, &token, asked).await?))
 }

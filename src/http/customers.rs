@@ -30,7 +30,8 @@ pub async fn create_customer(
     call: WriteRequest,
 ) -> Result<Created<Customer>, Error> {
     let asked = call.input.params::<NewCustomer>();
-    Ok(Created(customers::create(&site, &call.creates(), call.ip_address, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(customers::create(&site, &reply.account, call.ip_address, asked).await?))
 }
 
 /// List customers.
@@ -81,7 +82,8 @@ pub async fn update_customer(
     call: WriteRequest,
 ) -> Result<Shown<Customer>, Error> {
     let asked = call.input.params::<CustomerChanges>();
-    Ok(Shown(customers::update(&site, &call.changes(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(customers::update(&site, &reply.account, &token, asked).await?))
 }
 
 /// Delete a customer.
@@ -95,8 +97,9 @@ pub async fn delete_customer(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    subscriptions::close_customer(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    subscriptions::close_customer(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }
 
 /// List a customer's charges.
@@ -156,8 +159,8 @@ pub async fn create_customer_card(
     BrowserWriteRequest(call): BrowserWriteRequest,
 ) -> Result<CreatedFrom<Card>, Error> {
     let addition = Addition { stored: call.input.params(), new: || call.input.params() };
-    let card = customers::add_card(&site, &call.creates_from(), &token, addition).await?;
-    Ok(CreatedFrom(card, call.ip_address))
+    let reply = call.reply();
+    Ok(reply.of(customers::add_card(&site, &reply.account, &token, addition).await?))
 }
 
 /// Delete a card of a customer.
@@ -175,8 +178,9 @@ pub async fn delete_customer_card(
     Path((token, card)): Path<(String, String)>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    customers::delete_card(&site, &call.deletes(), &token, &card).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    customers::delete_card(&site, &reply.account, &token, &card).await?;
+    Ok(reply.of(()))
 }
 
 /// List a customer's subscriptions.
@@ -217,5 +221,6 @@ pub async fn cancel_customer_subscription(
     Path((customer, token)): Path<(String, String)>,
     call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    Ok(Shown(subscriptions::cancel_of_customer(&site, &call.changes(), &customer, &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(subscriptions::cancel_of_customer(&site, &reply.account, &customer, &token).await?))
 }

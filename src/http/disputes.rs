@@ -140,7 +140,8 @@ pub async fn update_dispute_evidence(
     call: WriteRequest,
 ) -> Result<Shown<EvidenceBatch>, Error> {
     let asked = call.input.params::<ChangedEvidence>();
-    Ok(Shown(evidence::update(&site, &call.changes(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(evidence::update(&site, &reply.account, &token, asked).await?))
 }
 
 /// Submit a dispute's evidence.
@@ -158,8 +159,9 @@ pub async fn submit_dispute_evidence(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Done, Error> {
-    evidence::submit(&site, &call.acts(), &token).await?;
-    Ok(Done)
+    let reply = call.reply();
+    evidence::submit(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }
 
 /// Accept a dispute.
@@ -177,5 +179,6 @@ pub async fn accept_dispute(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
-    Ok(Shown(disputes::accept(&site, &call.changes(), &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(disputes::accept(&site, &reply.account, &token).await?))
 }

@@ -32,7 +32,8 @@ use crate::views::file::File;
 pub async fn create_file(State(site): State<AppState>, sent: UploadRequest) -> Result<Shown<File>, Error> {
     let UploadRequest { call, upload } = sent;
     let asked = call.input.params::<NewFile>();
-    Ok(Shown(files::create(&site.ctx, &call.changes(), asked, upload).await?))
+    let reply = call.reply();
+    Ok(reply.of(files::create(&site.ctx, &reply.account, asked, upload).await?))
 }
 
 /// Get a file.
@@ -65,8 +66,9 @@ pub async fn delete_file(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    disputes::files::delete(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    disputes::files::delete(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }
 
 /// Returns the routes of presigned links: outside of the API, without a key.

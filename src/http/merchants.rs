@@ -23,7 +23,8 @@ pub async fn create_merchant(
     State(site): State<AppState>,
     PartnerWriteRequest(call): PartnerWriteRequest,
 ) -> Result<Created<MerchantSummary>, Error> {
-    Ok(Created(merchants::create(&site, &call.creates(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(merchants::create(&site, &reply.account, call.input.params()).await?))
 }
 
 /// List merchants.

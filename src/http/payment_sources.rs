@@ -28,6 +28,6 @@ pub async fn create_payment_source(
     BrowserWriteRequest(call): BrowserWriteRequest,
 ) -> Result<CreatedFrom<PaymentSource>, Error> {
     let asked = NewPaymentSource::read(call.input.tree())?;
-    let source = payment_sources::store(&site, &call.creates_from(), asked).await?;
-    Ok(CreatedFrom(source, call.ip_address))
+    let reply = call.reply();
+    Ok(reply.of(payment_sources::store(&site, &reply.account, asked).await?))
 }

@@ -25,7 +25,8 @@ use crate::views::subscription::Subscription;
     request_body(content((NewPlan = "application/json"), (NewPlan = "application/x-www-form-urlencoded"))),
     responses((status = 201, description = "The plan", body = Envelope<Plan>), (status = 422, description = "unprocessable_entity")))]
 pub async fn create_plan(State(site): State<AppState>, call: WriteRequest) -> Result<Created<Plan>, Error> {
-    Ok(Created(plans::create(&site, &call.creates(), call.input.params::<NewPlan>()).await?))
+    let reply = call.reply();
+    Ok(reply.of(plans::create(&site, &reply.account, call.input.params::<NewPlan>()).await?))
 }
 
 /// List plans.
@@ -73,7 +74,8 @@ pub async fn update_plan(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Plan>, Error> {
-    Ok(Shown(plans::update(&site, &call.changes(), &token, call.input.params::<PlanChanges>()).await?))
+    let reply = call.reply();
+    Ok(reply.of(plans::update(&site, &reply.account, &token, call.input.params::<PlanChanges>()).await?))
 }
 
 /// Delete a plan.
@@ -91,8 +93,9 @@ pub async fn delete_plan(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    plans::delete(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    plans::delete(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }
 
 /// Subscribe a customer to a plan.
@@ -114,7 +117,8 @@ pub async fn create_plan_subscription(
     call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let asked = call.input.params::<NewPlanSubscription>();
-    Ok(Shown(subscriptions::create_for_plan(&site.ctx, &call.changes(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(subscriptions::create_for_plan(&site.ctx, &reply.account, &token, asked).await?))
 }
 
 /// List a plan's subscriptions.

@@ -25,7 +25,8 @@ pub async fn create_recipient(
     call: WriteRequest,
 ) -> Result<Created<Recipient>, Error> {
     let asked = call.input.params::<NewRecipient>();
-    Ok(Created(recipients::create(&site, &call.creates(), asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(recipients::create(&site, &reply.account, asked).await?))
 }
 
 /// List recipients.
@@ -75,7 +76,8 @@ pub async fn update_recipient(
     call: WriteRequest,
 ) -> Result<Shown<Recipient>, Error> {
     let asked = call.input.params::<RecipientChanges>();
-    Ok(Shown(recipients::update(&site, &call.changes(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(recipients::update(&site, &reply.account, &token, asked).await?))
 }
 
 /// List a recipient's transfers.

@@ -33,7 +33,8 @@ pub async fn create_refund(
     call: WriteRequest,
 ) -> Result<Created<Refund>, Error> {
     let asked = call.input.params::<NewRefund>();
-    Ok(Created(refunds::create(&site, &call.creates(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(refunds::create(&site, &reply.account, &token, asked).await?))
 }
 
 /// List a charge's refunds.

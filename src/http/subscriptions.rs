@@ -30,7 +30,8 @@ pub async fn create_subscription(
     call: WriteRequest,
 ) -> Result<Created<Subscription>, Error> {
     let asked = call.input.params::<NewSubscription>();
-    Ok(Created(subscriptions::create(&site.ctx, &call.creates(), asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(subscriptions::create(&site.ctx, &reply.account, asked).await?))
 }
 
 /// List subscriptions.
@@ -79,7 +80,8 @@ pub async fn update_subscription(
     call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let asked = call.input.params::<SubscriptionChanges>();
-    Ok(Shown(subscriptions::update(&site, &call.changes(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(subscriptions::update(&site, &reply.account, &token, asked).await?))
 }
 
 /// Cancel a subscription.
@@ -97,7 +99,8 @@ pub async fn cancel_subscription(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    Ok(Shown(subscriptions::cancel(&site, &call.changes(), &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(subscriptions::cancel(&site, &reply.account, &token).await?))
 }
 
 /// Reactivate a subscription.
@@ -119,7 +122,8 @@ pub async fn reactivate_subscription(
     call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
     let asked = call.input.params::<Reactivation>();
-    Ok(Shown(subscriptions::reactivate(&site.ctx, &call.changes(), &token, asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(subscriptions::reactivate(&site.ctx, &reply.account, &token, asked).await?))
 }
 
 /// Get the ledger of a subscription.

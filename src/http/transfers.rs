@@ -29,7 +29,8 @@ pub async fn create_transfer(
     call: WriteRequest,
 ) -> Result<Created<Transfer>, Error> {
     let asked = call.input.params::<NewTransfer>();
-    Ok(Created(transfers::create(&site, &call.creates(), asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(transfers::create(&site, &reply.account, asked).await?))
 }
 
 /// List transfers.

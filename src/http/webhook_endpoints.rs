@@ -24,7 +24,8 @@ pub async fn create_webhook_endpoint(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<WebhookEndpoint>, Error> {
-    Ok(Created(webhook_endpoints::register(&site, &call.creates(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(webhook_endpoints::register(&site, &reply.account, call.input.params()).await?))
 }
 
 /// List webhook endpoints.
@@ -67,6 +68,7 @@ pub async fn delete_webhook_endpoint(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    webhook_endpoints::delete(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    webhook_endpoints::delete(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }

@@ -53,5 +53,6 @@ pub async fn replay_webhook(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Webhook>, Error> {
-    Ok(Shown(webhooks::replay(&site, &call.changes(), &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(webhooks::replay(&site, &reply.account, &token).await?))
 }

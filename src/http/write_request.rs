@@ -1,5 +1,6 @@
 //! Extractors of requests that write: the account, the parameters, and the Idempotency-Key (`docs/decisions.md`, 66).
 
+use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::{FromRequest, Request, State};
@@ -9,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use entity::AccountToken;
 
 use super::AppState;
+use super::answer::KeptAnswer;
 use super::auth::{
     authenticate_partner_key, authenticate_publishable_key, authenticate_secret_key, basic_user, ip_address,
 };
@@ -16,7 +18,6 @@ use super::extract::{Input, upload};
 use crate::blobs::Upload;
 use crate::error::{Error, ErrorCode};
 use crate::limits::IDEMPOTENCY_KEY_LENGTH_MAX;
-use crate::response::ResponseKind;
 use crate::services::Account;
 use crate::services::accounts::AuthenticatedAccount;
 use crate::services::accounts::access::{Access, access};
@@ -36,29 +37,25 @@ pub struct WriteRequest {
 }
 
 impl WriteRequest {
-    /// Returns the account, for a response of 201 with the record.
-    pub fn creates(&self) -> Account {
-        self.account.answers(ResponseKind::Created)
+    /// Returns the reply of the kind that the handler returns.
+    pub fn reply<A: KeptAnswer>(&self) -> Reply<A> {
+        let account = self.account.answers(A::kind(&self.ip_address));
+        Reply { account, ip_address: self.ip_address.clone(), answer: PhantomData }
     }
+}
 
-    /// Returns the account, for a response of 201 with the record and the client's address.
-    pub fn creates_from(&self) -> Account {
-        self.account.answers(ResponseKind::CreatedFrom(self.ip_address.clone()))
-    }
+/// The reply to a write: its kind wraps the record in the first response, and in the one kept for its replays.
+pub struct Reply<A> {
+    /// The account, for the service that writes.
+    pub account: Account,
+    ip_address: String,
+    answer: PhantomData<A>,
+}
 
-    /// Returns the account, for a response of 200 with the record.
-    pub fn changes(&self) -> Account {
-        self.account.answers(ResponseKind::Shown)
-    }
-
-    /// Returns the account, for a response of 204.
-    pub fn deletes(&self) -> Account {
-        self.account.answers(ResponseKind::Deleted)
-    }
-
-    /// Returns the account, for a response of 200 without a body.
-    pub fn acts(&self) -> Account {
-        self.account.answers(ResponseKind::Done)
+impl<A: KeptAnswer> Reply<A> {
+    /// Wraps the record.
+    pub fn of(&self, record: A::Record) -> A {
+        A::of(record, &self.ip_address)
     }
 }
 

@@ -34,5 +34,6 @@ pub async fn update_sandbox_account(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Shown<SandboxAccount>, Error> {
-    Ok(Shown(account::change(&site, &call.changes(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(account::change(&site, &reply.account, call.input.params()).await?))
 }

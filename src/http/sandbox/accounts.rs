@@ -25,7 +25,8 @@ pub async fn create_sandbox_account(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<SandboxKeys>, Error> {
-    Ok(Created(accounts::create(&site, &call.creates(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(accounts::create(&site, &reply.account, call.input.params()).await?))
 }
 
 /// Delete an isolated account.
@@ -40,6 +41,7 @@ pub async fn delete_sandbox_account(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    accounts::delete(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    accounts::delete(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }

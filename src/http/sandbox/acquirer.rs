@@ -36,5 +36,6 @@ pub async fn update_sandbox_acquirer(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Shown<Faults>, Error> {
-    Ok(Shown(acquirer::change(&site, &call.changes(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(acquirer::change(&site, &reply.account, call.input.params()).await?))
 }

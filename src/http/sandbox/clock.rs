@@ -39,5 +39,6 @@ pub async fn move_clock(
     call: WriteRequest,
 ) -> Result<Shown<MovedClock>, Error> {
     let asked = call.input.params::<MoveClock>();
-    Ok(Shown(clock::advance(&site.ctx, &call.changes(), asked).await?))
+    let reply = call.reply();
+    Ok(reply.of(clock::advance(&site.ctx, &reply.account, asked).await?))
 }

@@ -20,5 +20,6 @@ pub async fn create_sandbox_deposit(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<Deposit>, Error> {
-    Ok(Created(deposits::create(&site, &call.creates(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(deposits::create(&site, &reply.account, call.input.params()).await?))
 }

@@ -24,7 +24,8 @@ pub async fn create_sandbox_dispute(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<Dispute>, Error> {
-    Ok(Created(disputes::open::open(&site, &call.creates(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(disputes::open::open(&site, &reply.account, call.input.params()).await?))
 }
 
 /// Decide a dispute.
@@ -45,5 +46,6 @@ pub async fn decide_sandbox_dispute(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Dispute>, Error> {
-    Ok(Shown(disputes::decide(&site, &call.changes(), &token, call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(disputes::decide(&site, &reply.account, &token, call.input.params()).await?))
 }

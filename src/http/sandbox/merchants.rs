@@ -28,5 +28,6 @@ pub async fn decide_sandbox_merchant(
     Path(token): Path<String>,
     PartnerWriteRequest(call): PartnerWriteRequest,
 ) -> Result<Shown<MerchantDetail>, Error> {
-    Ok(Shown(merchants::decide(&site, &call.changes(), &token, call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(merchants::decide(&site, &reply.account, &token, call.input.params()).await?))
 }

@@ -28,5 +28,6 @@ pub async fn decide_sandbox_refund(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Refund>, Error> {
-    Ok(Shown(refunds::decide(&site, &call.changes(), &token, call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(refunds::decide(&site, &reply.account, &token, call.input.params()).await?))
 }

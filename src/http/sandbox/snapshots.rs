@@ -27,7 +27,8 @@ pub async fn create_sandbox_snapshot(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<Snapshot>, Error> {
-    Ok(Created(snapshots::create(&site, &call.creates()).await?))
+    let reply = call.reply();
+    Ok(reply.of(snapshots::create(&site, &reply.account).await?))
 }
 
 /// List snapshots.
@@ -64,7 +65,8 @@ pub async fn restore_sandbox_snapshot(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Snapshot>, Error> {
-    Ok(Shown(snapshots::restore(&site, &call.changes(), &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(snapshots::restore(&site, &reply.account, &token).await?))
 }
 
 /// Delete a snapshot.
@@ -78,6 +80,7 @@ pub async fn delete_sandbox_snapshot(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    snapshots::remove(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    snapshots::remove(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }

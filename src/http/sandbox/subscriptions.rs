@@ -26,5 +26,6 @@ pub async fn unsubscribe_sandbox_subscription(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<Subscription>, Error> {
-    Ok(Shown(subscriptions::unsubscribe(&site, &call.changes(), &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(subscriptions::unsubscribe(&site, &reply.account, &token).await?))
 }

@@ -24,5 +24,6 @@ pub async fn create_sandbox_wallet_payload(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<WalletPayload>, Error> {
-    Ok(Created(wallet_payloads::create(&site, &call.creates(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(wallet_payloads::create(&site, &reply.account, call.input.params()).await?))
 }

@@ -25,7 +25,8 @@ pub async fn ping_sandbox_webhook_endpoint(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Created<Webhook>, Error> {
-    Ok(Created(ping::ping(&site, &call.creates(), &token).await?))
+    let reply = call.reply();
+    Ok(reply.of(ping::ping(&site, &reply.account, &token).await?))
 }
 
 /// Rotate a webhook endpoint's key.
@@ -46,5 +47,6 @@ pub async fn rotate_sandbox_webhook_key(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Shown<RotatedKey>, Error> {
-    Ok(Shown(webhook_endpoints::rotate(&site, &call.changes(), &token, call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(webhook_endpoints::rotate(&site, &reply.account, &token, call.input.params()).await?))
 }

@@ -25,7 +25,8 @@ pub async fn create_wallet_certificate(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<WalletCertificate>, Error> {
-    Ok(Created(certificates::create(&site, &call.creates()).await?))
+    let reply = call.reply();
+    Ok(reply.of(certificates::create(&site, &reply.account).await?))
 }
 
 /// List certificates.
@@ -61,7 +62,8 @@ pub async fn update_wallet_certificate(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Shown<WalletCertificate>, Error> {
-    Ok(Shown(certificates::complete(&site, &call.changes(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(certificates::complete(&site, &reply.account, call.input.params()).await?))
 }
 
 /// Get a certificate.
@@ -98,8 +100,9 @@ pub async fn delete_wallet_certificate(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    certificates::delete(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    certificates::delete(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }
 
 /// Delete a certificate (short path).
@@ -117,6 +120,7 @@ pub async fn delete_wallet_certificate_as_listed(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    certificates::delete(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    certificates::delete(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }

@@ -28,7 +28,8 @@ pub async fn create_wallet_domain(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<WalletDomain>, Error> {
-    Ok(Created(domains::register(&site, &call.creates(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(domains::register(&site, &reply.account, call.input.params()).await?))
 }
 
 /// List domains.
@@ -64,8 +65,9 @@ pub async fn delete_wallet_domain(
     Path(token): Path<String>,
     call: WriteRequest,
 ) -> Result<Deleted, Error> {
-    domains::delete(&site, &call.deletes(), &token).await?;
-    Ok(Deleted)
+    let reply = call.reply();
+    domains::delete(&site, &reply.account, &token).await?;
+    Ok(reply.of(()))
 }
 
 /// Check a host.

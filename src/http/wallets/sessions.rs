@@ -25,5 +25,6 @@ pub async fn create_wallet_session(
     State(site): State<AppState>,
     call: WriteRequest,
 ) -> Result<Created<WalletSession>, Error> {
-    Ok(Created(sessions::create(&site, &call.creates(), call.input.params()).await?))
+    let reply = call.reply();
+    Ok(reply.of(sessions::create(&site, &reply.account, call.input.params()).await?))
 }
