@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 
 use super::call::{ask, call_name};
 use super::order::{ChargeIntent, ChargeOrder};
-use super::outcome::{self, AttemptResult, Outcome};
-use super::purpose::{CardPayment, Purpose};
+use super::outcome::{self, AttemptResult, PaymentOutcome};
+use super::purpose::{CardPayment, PaymentPurpose};
 use super::recovery;
 use crate::acquirer::{Approval, AuthoriseCall, Failure};
 use crate::error::{Error, ErrorCode};
@@ -43,7 +43,7 @@ pub(in crate::services) struct NewPayment<I, P> {
 }
 
 /// How far a payment came.
-pub(in crate::services) enum Progress<C> {
+pub(in crate::services) enum PaymentProgress<C> {
     /// Another worker or request makes it.
     Skipped,
     /// The acquirer's answer is unknown. A worker recovers it; until then no answer says that anything was charged.
@@ -52,7 +52,7 @@ pub(in crate::services) enum Progress<C> {
     Concluded(C),
 }
 
-impl<C> Progress<C> {
+impl<C> PaymentProgress<C> {
     /// Returns the outcome of a payment that its client waits for.
     ///
     /// Refusals: `gateway_error`.
@@ -68,25 +68,25 @@ impl<C> Progress<C> {
 /// Makes a payment in the three steps.
 ///
 /// Refusals: the intent's. A decline is none: it is recorded, and is the outcome.
-pub(in crate::services) async fn make<I: PaymentIntent, P: Purpose>(
+pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpose>(
     ctx: &Context,
     moment: &WorkTime,
     payment: NewPayment<I, P>,
-) -> Result<Progress<P::Concluded>, Error> {
+) -> Result<PaymentProgress<P::Concluded>, Error> {
     let NewPayment { intent, token, call, purpose } = payment;
     let unit = ctx.store.write((intent, moment.account().clone()), |tx, (intent, account)| {
         record_intent(tx, intent, account).boxed()
     });
-    let Some((row, faults)) = unit.await? else { return Ok(Progress::Skipped) };
+    let Some((row, faults)) = unit.await? else { return Ok(PaymentProgress::Skipped) };
     crash_points::point(call_name(row.state), "intent.after");
     moment.account().claim().into_iter().for_each(IdempotencyClaim::hold);
 
     let Some(result) = authorise(ctx, moment, &row, faults, call).await else {
-        return Ok(Progress::Unanswered(Box::new(row)));
+        return Ok(PaymentProgress::Unanswered(Box::new(row)));
     };
 
-    let outcome = Outcome::new(ctx, moment, row, token, result);
-    Ok(Progress::Concluded(outcome::conclude(ctx, moment, outcome, purpose).await?))
+    let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
+    Ok(PaymentProgress::Concluded(outcome::conclude(ctx, moment, outcome, purpose).await?))
 }
 
 /// Records the intent and draws the faults of its call.
@@ -143,7 +143,7 @@ pub(in crate::services) async fn pay(
     ctx.in_own_task(async move {
         let ChargeOrder { intent, call } = order;
         let payment = NewPayment { token: intent.token, intent: *intent, call, purpose: CardPayment };
-        let (now, row) = make(&task, &moment, payment).await?.concluded()?;
+        let (now, row) = make_payment(&task, &moment, payment).await?.concluded()?;
         outcome::approved(&row)?;
         Ok((now, row))
     })

@@ -4,7 +4,7 @@ use entity::{Timestamp, charge};
 use futures::FutureExt;
 
 use super::call::{ask, call_name, key};
-use super::outcome::{self, AttemptResult, Outcome};
+use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::CardPayment;
 use super::recovery;
 use super::row::{advance, reread};
@@ -81,7 +81,7 @@ async fn in_three_steps(
         }
     };
 
-    let outcome = Outcome::new(ctx, moment, row, TokenUse::Inline, result);
+    let outcome = PaymentOutcome::new(ctx, moment, row, TokenUse::Inline, result);
     let (now, row) = outcome::conclude(ctx, moment, outcome, CardPayment).await?;
     if row.state == step.to { Ok((now, row)) } else { Err(Error::from(ErrorCode::GatewayError).about(&row)) }
 }

@@ -11,7 +11,7 @@ use entity::posting::Book;
 use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, foretold_dispute};
 
 use super::call::call_name;
-use super::purpose::{Purpose, rules};
+use super::purpose::{PaymentPurpose, rules};
 use super::row::{advance, reread};
 use super::state::ChargeTransition;
 use crate::error::{Error, ErrorCode};
@@ -61,7 +61,7 @@ impl AttemptResult {
 }
 
 /// The outcome of the attempt in `row`, as the second commit records it.
-pub(in crate::services) struct Outcome {
+pub(in crate::services) struct PaymentOutcome {
     /// The row as the intent left it.
     pub row: charge::Model,
     /// The result of its call.
@@ -75,7 +75,7 @@ pub(in crate::services) struct Outcome {
     vault: Arc<Vault>,
 }
 
-impl Outcome {
+impl PaymentOutcome {
     /// Makes the outcome of an attempt. `token` says how the card's token is used.
     pub fn new(
         ctx: &Context,
@@ -112,10 +112,10 @@ fn is_disputed(ctx: &Context, row: &charge::Model, result: &AttemptResult) -> bo
 }
 
 /// Commits an outcome and what follows from it.
-pub(in crate::services) async fn conclude<P: Purpose>(
+pub(in crate::services) async fn conclude<P: PaymentPurpose>(
     ctx: &Context,
     moment: &WorkTime,
-    outcome: Outcome,
+    outcome: PaymentOutcome,
     purpose: P,
 ) -> Result<P::Concluded, Error> {
     let name = call_name(outcome.row.state);
@@ -135,7 +135,7 @@ pub(in crate::services) async fn conclude<P: Purpose>(
 /// Records the outcome as a part of its caller's unit: the row, its token, postings, event and kept response. Returns the
 /// stored row, and whether this unit wrote it: if not, another worker has taken the attempt over, and this unit writes
 /// nothing.
-pub(in crate::services) async fn record(tx: &Tx, outcome: &Outcome) -> Result<(charge::Model, bool), Error> {
+pub(in crate::services) async fn record(tx: &Tx, outcome: &PaymentOutcome) -> Result<(charge::Model, bool), Error> {
     let row = after(outcome);
     if !advance(tx, &outcome.row, &row).await? {
         return Ok((reread(tx, &outcome.row).await?, false));
@@ -226,7 +226,7 @@ fn response(
 }
 
 /// Returns the row with the result applied.
-fn after(outcome: &Outcome) -> charge::Model {
+fn after(outcome: &PaymentOutcome) -> charge::Model {
     let mut row = outcome.row.clone();
     row.settle_after = None;
     match &outcome.result {
@@ -255,7 +255,7 @@ fn after(outcome: &Outcome) -> charge::Model {
 }
 
 /// Schedules the simulated dispute, which arrives right after this commit.
-fn schedule_dispute(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
+fn schedule_dispute(tx: &Tx, outcome: &PaymentOutcome, row: &charge::Model) {
     if outcome.disputed {
         tx.append(&foretold_dispute::Model {
             account_id: row.account_id,
@@ -266,7 +266,7 @@ fn schedule_dispute(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
 }
 
 /// Books amount = fees + platform's share + merchant's share, on the day it becomes available.
-fn book(tx: &Tx, outcome: &Outcome, row: &charge::Model) {
+fn book(tx: &Tx, outcome: &PaymentOutcome, row: &charge::Model) {
     let entry =
         Entry { account: row.account_id, kind: EntryKind::Charge, source: row.id.into(), now: outcome.now };
     let available_on = (outcome.now + TimeSpan::days(outcome.settlement_delay_days.into())).day();

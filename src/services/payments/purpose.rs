@@ -5,12 +5,12 @@ use entity::charge::{self, Origin};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::outcome::{self, Outcome};
+use super::outcome::{self, PaymentOutcome};
 use crate::error::Error;
 use crate::store::Tx;
 
 /// What follows in the commit of a payment's outcome.
-pub(in crate::services) trait Purpose: Send + Sync + 'static {
+pub(in crate::services) trait PaymentPurpose: Send + Sync + 'static {
     /// What the commit returns.
     type Concluded: Send + 'static;
     /// Whether the dispute of a simulated cardholder is opened before the payment is answered, so that its client finds it.
@@ -21,14 +21,14 @@ pub(in crate::services) trait Purpose: Send + Sync + 'static {
     fn conclude<'u>(
         &'u self,
         tx: &'u Tx,
-        outcome: &'u Outcome,
+        outcome: &'u PaymentOutcome,
     ) -> BoxFuture<'u, Result<Self::Concluded, Error>>;
 }
 
 /// A payment that nothing follows: of a charge, an authorisation or a 3-D Secure challenge, and each capture and void.
 pub(in crate::services) struct CardPayment;
 
-impl Purpose for CardPayment {
+impl PaymentPurpose for CardPayment {
     /// The time of the outcome, and the stored row, which another worker may have written.
     type Concluded = (Timestamp, charge::Model);
     const AWAITS_DISPUTE: bool = true;
@@ -36,7 +36,7 @@ impl Purpose for CardPayment {
     fn conclude<'u>(
         &'u self,
         tx: &'u Tx,
-        outcome: &'u Outcome,
+        outcome: &'u PaymentOutcome,
     ) -> BoxFuture<'u, Result<Self::Concluded, Error>> {
         async move { Ok((outcome.now, outcome::record(tx, outcome).await?.0)) }.boxed()
     }

@@ -9,7 +9,7 @@ use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
 
 use super::call::{creation_key, key, within_time};
-use super::outcome::{self, AttemptResult, Outcome};
+use super::outcome::{self, AttemptResult, PaymentOutcome};
 use super::purpose::{CardPayment, LostAnswer, bills, rules};
 use super::row::advance;
 use super::state::{ChargeAction, EffectiveState, next};
@@ -151,7 +151,7 @@ pub(super) async fn recover(
     let Some(result) = result else { return Ok(WorkResult::Unanswered) };
     let token = single_use(ctx, &row).await?;
     let ran = result.emits(row.capture).map_or(WorkResult::Silent, WorkResult::Event);
-    let outcome = Outcome::new(ctx, moment, row, token, result);
+    let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
     outcome::conclude(ctx, moment, outcome, CardPayment).await?;
     Ok(ran)
 }

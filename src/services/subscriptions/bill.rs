@@ -1,5 +1,5 @@
-//! The billing run: intervals are billed when they are due, one after the other, each once. A bill reserves its
-//! subscription by the number of the attempt, so of any number of workers one makes the charge.
+//! The billing run: bills intervals when they are due, one after the other, each once. A bill reserves its subscription by
+//! the attempt number, so of any number of workers one makes the charge.
 
 use entity::charge::Origin;
 use entity::subscription::{self, Column};
@@ -19,13 +19,12 @@ use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::services::payer::TokenUse;
-use crate::services::payments::creation::{NewPayment, PaymentIntent, Progress, make, record_row};
+use crate::services::payments::creation::{NewPayment, PaymentIntent, PaymentProgress, make_payment, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{cards, customers};
 use crate::store::Tx;
 
-/// Subscriptions whose next interval is to be billed: at the end of a trial, of an interval, or of the pause after a bill
-/// was refused.
+/// Bills the next interval of subscriptions: at the end of a trial, of an interval, or of the pause after a failed bill.
 pub struct BillingWork;
 
 impl DueWork for BillingWork {
@@ -39,7 +38,7 @@ impl DueWork for BillingWork {
         clocks::due(&idle, Column::NextBillingAt, wall).into()
     }
 
-    /// Without those whose charge is under way: that one is waited for.
+    /// Leaves out subscriptions with a charge in flight: the move of the clock waits for that charge.
     fn of_account(reach: &ClockMoveRange) -> Select<subscription::Entity> {
         subscription::Entity::owned_by(reach.account).filter(Column::ChargeId.is_null())
     }
@@ -68,16 +67,16 @@ impl DueWork for BillingWork {
         // A customer's card is never spent.
         let payment =
             NewPayment { intent, token: TokenUse::Inline, call, purpose: BillPayment { claim: None } };
-        match make(ctx, moment, payment).await? {
-            Progress::Skipped => Ok(WorkResult::Skipped),
+        match make_payment(ctx, moment, payment).await? {
+            PaymentProgress::Skipped => Ok(WorkResult::Skipped),
             // A worker recovers it, and the charge stands if the acquirer made it.
-            Progress::Unanswered(_) => Ok(WorkResult::Unanswered),
-            Progress::Concluded(outcome) => ran(&outcome),
+            PaymentProgress::Unanswered(_) => Ok(WorkResult::Unanswered),
+            PaymentProgress::Concluded(outcome) => ran(&outcome),
         }
     }
 }
 
-/// What a worker tells of it.
+/// Returns what a worker reports of a bill.
 pub(super) fn ran(concluded: &BillingOutcome) -> Result<WorkResult, Error> {
     Ok(match concluded {
         BillingOutcome::Paid(_, event) => event.map_or(WorkResult::Silent, WorkResult::Event),
@@ -88,7 +87,7 @@ pub(super) fn ran(concluded: &BillingOutcome) -> Result<WorkResult, Error> {
     })
 }
 
-/// The plan, the customer, and the card that pays: the named one, or the one that is primary now.
+/// Returns the plan, the customer and the card that pays: the named one, or the one that is primary now.
 async fn parties(
     ctx: &Context,
     moment: &WorkTime,
@@ -104,7 +103,7 @@ async fn parties(
     Ok(Some((plan, customer, named.unwrap_or(primary))))
 }
 
-/// An interval that costs nothing begins without a charge.
+/// Begins an interval that costs nothing, without a charge.
 async fn renew_freely(
     tx: &Tx,
     seen: &subscription::Model,

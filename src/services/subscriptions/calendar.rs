@@ -1,5 +1,5 @@
-//! When intervals begin and end. All of them are counted from one anchor, so a month that has no 31st does not change the
-//! day of those after it (decisions 7).
+//! When intervals begin and end. All are counted from one anchor, so a month without a 31st does not change the day of
+//! later ones (`docs/decisions.md`, 187).
 
 use entity::plan::{Interval, IntervalUnit};
 use entity::{TimeSpan, Timestamp};
@@ -9,7 +9,7 @@ use crate::limits::RENEWAL_RETRIED_FROM;
 const DAYS_A_WEEK: i64 = 7;
 const MONTHS_A_YEAR: i64 = 12;
 
-/// The instant `count` intervals after `anchor`; the end of the calendar where there is none.
+/// Returns the instant `count` intervals after `anchor`, or the end of the calendar.
 pub fn after(anchor: Timestamp, interval: Interval, count: i32) -> Timestamp {
     let units = i64::from(interval.length) * i64::from(count);
     let months = |months: i64| anchor.plus_months(u32::try_from(months).unwrap_or(u32::MAX));
@@ -21,7 +21,7 @@ pub fn after(anchor: Timestamp, interval: Interval, count: i32) -> Timestamp {
     }
 }
 
-/// Whether there is time in an interval to try a failed bill again.
+/// Returns whether an interval is long enough to try a failed bill again.
 pub fn is_retried(interval: Interval) -> bool {
     let epoch = Timestamp::from_millis(0);
     after(epoch, interval, 1) - epoch >= RENEWAL_RETRIED_FROM
@@ -66,7 +66,7 @@ mod tests {
         let yearly = every(1, IntervalUnit::Year);
         assert_eq!(
             days("2028-02-29T12:00:00Z", yearly, [1, 2, 3, 4, 72]),
-            // 2100 is none.
+            // 2100 is not a leap year.
             ["2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29", "2100-02-28"]
         );
     }

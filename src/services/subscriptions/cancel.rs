@@ -1,4 +1,4 @@
-//! Who ends a subscription: the merchant, the customer, or whoever deletes the customer.
+//! Cancels subscriptions: for the merchant, for the customer, or because the customer is deleted.
 
 use entity::Timestamp;
 use entity::subscription::{self, Column, SubscriptionState};
@@ -76,7 +76,7 @@ async fn record(
     put(tx, &row, closed(&row, step, now), step.emits, now).await
 }
 
-/// Delete a customer with all its cards, and cancel its subscriptions.
+/// Deletes a customer with all its cards, and cancels its subscriptions.
 ///
 /// Refusals: `not_found`.
 pub async fn close_customer(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {

@@ -1,5 +1,4 @@
-//! How a subscription goes on: pure functions from one row to the next. Who stores the row, and why, is the verbs'
-//! business.
+//! How a subscription continues: pure functions from one row to the next. The verbs decide when, and store the row.
 
 use entity::subscription::{Model, SubscriptionState};
 use entity::{CardToken, CustomerToken, SubscriptionToken, Timestamp, plan};
@@ -8,19 +7,19 @@ use super::calendar::{after, is_retried};
 use super::state::SubscriptionTransition;
 use crate::limits::RENEWAL_RETRIES;
 
-/// What is to be paid for an interval.
+/// The amounts to pay for an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bill {
     /// The interval's number; 0 is the trial.
     pub number: i32,
-    /// For the interval itself.
+    /// The price of the interval itself.
     pub interval_amount: i64,
     /// The setup fee.
     pub setup_amount: i64,
 }
 
 impl Bill {
-    /// Of the trial, or of an interval with or without the setup fee.
+    /// Makes the bill of the trial, or of an interval with or without the setup fee.
     fn new(plan: &plan::Model, number: i32, with_setup: bool) -> Self {
         if number == 0 {
             return Self { number, interval_amount: plan.trial_amount, setup_amount: 0 };
@@ -29,46 +28,46 @@ impl Bill {
         Self { number, interval_amount: plan.amount, setup_amount }
     }
 
-    /// Of the first interval of a subscription that has just begun.
+    /// Makes the bill of a new subscription's first interval.
     pub fn first(row: &Model, plan: &plan::Model, include_setup_fee: bool) -> Self {
         Self::new(plan, row.interval_number, include_setup_fee)
     }
 
-    /// Of the next interval, at its time.
+    /// Makes the bill of the next interval, when it is due.
     pub fn next(row: &Model, plan: &plan::Model) -> Self {
         Self::new(plan, row.interval_number + 1, row.setup_due)
     }
 
-    /// Of the next interval, which begins with a reactivation.
+    /// Makes the bill of the next interval, which begins with a reactivation.
     pub fn reactivated(row: &Model, plan: &plan::Model, include_setup_fee: bool) -> Self {
         Self::new(plan, row.interval_number + 1, include_setup_fee)
     }
 
-    /// What a charge of this amount was for: a trial, or an interval, beside which there is only the setup fee.
+    /// Splits the amount of a charge: a trial, or an interval and the rest as the setup fee.
     pub fn paid(plan: &plan::Model, number: i32, amount: i64) -> Self {
         let interval_amount = if number == 0 { amount } else { plan.amount };
         Self { number, interval_amount, setup_amount: amount - interval_amount }
     }
 
-    /// What the card is charged; nothing makes no charge.
+    /// Returns the amount to charge; zero makes no charge.
     pub fn sum(&self) -> i64 {
         self.interval_amount + self.setup_amount
     }
 }
 
-/// Who subscribes to what.
+/// The choices of a new subscription.
 pub struct Subscriber {
     /// The subscription's token.
     pub id: SubscriptionToken,
     /// The customer.
     pub customer: CustomerToken,
-    /// The card that pays; none is the primary one.
+    /// The card that pays, if it is not the primary one.
     pub card: Option<CardToken>,
     /// Whether the setup fee is charged.
     pub include_setup_fee: bool,
 }
 
-/// A subscription in its trial, where the plan has one, or else in its first interval: not started yet.
+/// Makes a subscription in state `starting`: in its trial if the plan has one, else in its first interval.
 pub fn start(plan: &plan::Model, subscriber: &Subscriber, now: Timestamp) -> Model {
     let (number, finishes_at, anchor_at) = match plan.trial_interval() {
         Some(trial) => (0, after(now, trial, 1), after(now, trial, 1)),
@@ -98,7 +97,7 @@ pub fn start(plan: &plan::Model, subscriber: &Subscriber, now: Timestamp) -> Mod
     }
 }
 
-/// It goes on with the interval it is in, which is paid.
+/// Continues with the current interval, which is paid.
 pub fn continue_interval(row: &Model, step: SubscriptionTransition, plan: &plan::Model) -> Model {
     let is_last = plan.intervals > 0 && row.interval_number >= plan.intervals;
     let (next_billing_at, ends_at) = match step.to {
@@ -121,7 +120,7 @@ pub fn continue_interval(row: &Model, step: SubscriptionTransition, plan: &plan:
     }
 }
 
-/// The next interval is paid. It began when the present one ended, however late that is.
+/// Begins the next interval, which is paid. It starts when the current one ended, however long ago.
 pub fn renewed(row: &Model, step: SubscriptionTransition, plan: &plan::Model) -> Model {
     let number = row.interval_number + 1;
     let since_anchor = number - row.anchor_number;
@@ -135,7 +134,7 @@ pub fn renewed(row: &Model, step: SubscriptionTransition, plan: &plan::Model) ->
     continue_interval(&next, step, plan)
 }
 
-/// The next interval is paid, and begins now: later ones are counted from here.
+/// Begins the next interval now, which is paid; later ones are counted from now.
 pub fn restarted(row: &Model, step: SubscriptionTransition, plan: &plan::Model, now: Timestamp) -> Model {
     let number = row.interval_number + 1;
     let next = Model {
@@ -150,7 +149,7 @@ pub fn restarted(row: &Model, step: SubscriptionTransition, plan: &plan::Model, 
     continue_interval(&next, step, plan)
 }
 
-/// The bill of the next interval was refused. It is billed again at `next_billing_at`, or not any more.
+/// Records a failed bill of the next interval: it is billed again at `next_billing_at`, or, without one, no more.
 pub fn record_failure(row: &Model, plan: &plan::Model, now: Timestamp) -> Model {
     let failures = row.failures + 1;
     let first_failed_at = row.first_failed_at.unwrap_or(now);
@@ -159,14 +158,14 @@ pub fn record_failure(row: &Model, plan: &plan::Model, now: Timestamp) -> Model 
     Model {
         failures,
         first_failed_at: Some(first_failed_at),
-        // Cancelled meanwhile, it waits for nothing, or for its end.
+        // Cancelled meanwhile: there is no next bill.
         next_billing_at: row.next_billing_at.and(retry),
         charge_id: None,
         ..*row
     }
 }
 
-/// It is billed no more: at once, or once what is paid has run out.
+/// Ends billing: at once, or after the paid interval.
 pub fn closed(row: &Model, step: SubscriptionTransition, now: Timestamp) -> Model {
     Model {
         state: step.to,

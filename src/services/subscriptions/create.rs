@@ -1,5 +1,4 @@
-//! POST /subscriptions and POST /plans/{token}/subscriptions: the first charge in three steps, or one commit where there
-//! is none.
+//! POST /subscriptions and POST /plans/{token}/subscriptions: a payment, or one commit if there is nothing to charge.
 
 use entity::charge::Origin;
 use entity::counter::Counted;
@@ -22,7 +21,7 @@ use crate::services::{acquirer_lookup, cards, customers, idempotency, payer, pla
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
 
-/// Subscribe a customer to a plan. May take as long as the acquirer.
+/// Subscribes a customer to a plan. May take as long as the acquirer.
 ///
 /// Refusals, first match wins: `invalid_resource` (400), `resource_not_found` (the plan, then the customer),
 /// `invalid_request` (the card); then the acquirer's: a decline, or `gateway_error`, which always mean that there is no
@@ -46,7 +45,7 @@ pub async fn create(
     subscribe(ctx, account, wanted).await
 }
 
-/// Subscribe a customer to the plan of the path. May take as long as the acquirer.
+/// Subscribes a customer to the plan in the path. May take as long as the acquirer.
 ///
 /// Refusals, first match wins: `not_found` (the plan), `invalid_resource` (400), `not_found` (the customer), then as
 /// [`create`].
@@ -74,7 +73,7 @@ struct SubscribeRequest<'a> {
     customer: &'a str,
     card: Option<&'a str>,
     include_setup_fee: bool,
-    /// How an unknown record is refused.
+    /// The refusal of an unknown record.
     unknown: ErrorCode,
 }
 
@@ -109,7 +108,7 @@ async fn subscribe(
     pay(ctx, account, intent, call, unknown).await
 }
 
-/// A card of the customer's.
+/// Returns a card of the customer.
 ///
 /// Refusals: `invalid_request`.
 pub(super) async fn card_of(
@@ -125,10 +124,10 @@ pub(super) async fn card_of(
     card.filter(|card| card.customer_id == Some(customer.id)).ok_or_else(Error::not_the_customers_card)
 }
 
-/// The order of a bill: with the customer's e-mail, the name of the plan, and the address from which the customer was
-/// made (decisions 7).
+/// Makes the order of a bill, with the customer's e-mail, the plan's name, and the address from which the customer was
+/// created.
 ///
-/// Refusals: `service_unavailable` where the acquirer tells no rate.
+/// Refusals: `service_unavailable` if the acquirer returns no rate.
 pub(super) async fn order(
     ctx: &Context,
     account: &Account,
@@ -155,7 +154,7 @@ pub(super) async fn order(
     ChargeOrder::new(ctx, account, terms, payer)
 }
 
-/// A subscription that is to begin.
+/// A subscription to create.
 struct CreateSubscriptionUnit {
     row: subscription::Model,
     plan: plan::Model,
@@ -163,7 +162,7 @@ struct CreateSubscriptionUnit {
 }
 
 impl CreateSubscriptionUnit {
-    /// Without a charge, it begins at once.
+    /// Begins it at once, without a charge.
     async fn free(&self, tx: &Tx) -> Result<Subscription, Error> {
         let step = next(SubscriptionState::Starting, starts(&self.row))?;
         let row = continue_interval(&self.row, step, &self.plan);
@@ -172,7 +171,7 @@ impl CreateSubscriptionUnit {
         tell(tx, row, step.emits, self.row.created_at)
     }
 
-    /// As long as plan, customer and card are there. Whoever deletes one of them waits, or finds it.
+    /// Inserts it if plan, customer and card exist. A concurrent deletion of one of them waits, or finds the subscription.
     async fn insert(&self, tx: &Tx, row: &subscription::Model) -> Result<(), Error> {
         if !customer_held(tx, row.account_id, row.customer_id).await? {
             return Err(self.unknown.into());
@@ -208,7 +207,7 @@ impl PaymentIntent for SubscribeIntent {
     }
 }
 
-/// A named card is still the customer's, whose hold keeps it there.
+/// Checks that the named card still belongs to the customer, whose lock keeps it there.
 pub(super) async fn check_card(tx: &Tx, row: &subscription::Model, card: CardToken) -> Result<(), Error> {
     let card = cards::in_unit(tx, row.account_id, card).await?;
     match card {

@@ -1,4 +1,4 @@
-//! Subscriptions end when what is paid has run out: after the last interval, or because the customer unsubscribed.
+//! Ends subscriptions after their last paid interval: the plan has no more, or the customer has unsubscribed.
 
 use entity::subscription::{self, Column};
 use entity::{Owned, Timestamp};
@@ -15,7 +15,7 @@ use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::store::Tx;
 
-/// Subscriptions whose last interval is over.
+/// Ends subscriptions whose last interval is over.
 pub struct SubscriptionEndWork;
 
 impl DueWork for SubscriptionEndWork {
@@ -29,7 +29,7 @@ impl DueWork for SubscriptionEndWork {
     }
 
     fn of_account(reach: &ClockMoveRange) -> Select<subscription::Entity> {
-        // The column is null where nothing ends.
+        // The column is null if no end is due.
         subscription::Entity::owned_by(reach.account)
     }
 
@@ -51,7 +51,7 @@ async fn end(
     mark: OptionalClockUpdate,
 ) -> Result<WorkResult, Error> {
     let Some(row) = held(tx, seen).await?.filter(|row| row.ends_at == seen.ends_at) else {
-        // Reactivated, or ended by somebody else.
+        // Reactivated, or ended by another worker.
         return Ok(WorkResult::Skipped);
     };
     let step = next(row.state, SubscriptionAction::Finish)?;

@@ -1,4 +1,4 @@
-//! The ledger of a subscription: each charge credits it, each interval and setup fee that was billed debits it.
+//! The ledger of a subscription: each charge is a credit, each billed interval and setup fee a debit.
 
 use entity::subscription::Model;
 use entity::subscription_entry::{self, Annotation, Column};
@@ -14,7 +14,7 @@ use crate::services::page::{List, ListPage};
 use crate::store::Tx;
 use crate::views::subscription::SubscriptionEntry;
 
-/// Record a bill that was paid by a charge.
+/// Records a bill and the charge that paid it.
 pub(super) fn record(
     tx: &Tx,
     row: &Model,
@@ -28,7 +28,7 @@ pub(super) fn record(
         (Annotation::IntervalDebit, bill.interval_amount),
         (Annotation::SetupDebit, bill.setup_amount),
     ];
-    // An entry of nothing says nothing.
+    // An amount of zero makes no entry (`docs/decisions.md`, 183).
     for (annotation, amount) in entries.into_iter().filter(|(_, amount)| *amount != 0) {
         tx.append(&subscription_entry::Model {
             account_id: row.account_id,
@@ -44,7 +44,7 @@ pub(super) fn record(
     }
 }
 
-/// A subscription's ledger, newest first.
+/// Returns a subscription's ledger, newest first.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn ledger(

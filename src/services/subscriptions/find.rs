@@ -1,4 +1,4 @@
-//! Finding subscriptions.
+//! Finds subscriptions.
 
 use entity::SubscriptionToken;
 use entity::counter::Counted;
@@ -13,7 +13,7 @@ use crate::services::page::{List, ListPage};
 use crate::services::{customers, plans};
 use crate::views::subscription::Subscription;
 
-/// One subscription.
+/// Returns one subscription.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Subscription, Error> {
@@ -21,13 +21,13 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Subsc
     Ok(row.ok_or(ErrorCode::NotFound)?.into())
 }
 
-/// The account's subscriptions, newest first.
+/// Lists the account's subscriptions, newest first.
 pub async fn list(ctx: &Context, account: &Account, paging: Paging) -> Result<ListPage<Subscription>, Error> {
     let list = List::newest_first(account.id(), visible(account.id()));
     Ok(list.counted(ctx, Counted::Subscriptions, paging).await?.map(Subscription::from))
 }
 
-/// A plan's subscriptions, newest first.
+/// Lists a plan's subscriptions, newest first.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn of_plan(
@@ -41,7 +41,7 @@ pub async fn of_plan(
     Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
 }
 
-/// A customer's subscriptions, newest first.
+/// Lists a customer's subscriptions, newest first.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn of_customer(
@@ -56,7 +56,7 @@ pub async fn of_customer(
     Ok(list.ranged(ctx, paging.valid()?).await?.map(Subscription::from))
 }
 
-/// The row a token names.
+/// Finds the row with this token.
 pub(in crate::services) async fn by_token(
     db: &impl ConnectionTrait,
     account: &Account,

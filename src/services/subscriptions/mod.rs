@@ -1,5 +1,5 @@
-//! Subscriptions, a file a verb (specification, Subscriptions; decisions 7). A bill is a payment in three steps like any
-//! other; what its charge does to the subscription is recorded in the same commits.
+//! Subscriptions, one file per verb (specification, Subscriptions). A bill is a payment like any other; both of its commits
+//! change the subscription, too.
 
 pub mod bill;
 pub mod calendar;

@@ -1,4 +1,4 @@
-//! PUT /subscriptions/{token}/reactivate: what is paid is used up first; after that a new interval begins now.
+//! PUT /subscriptions/{token}/reactivate: a paid interval goes on; after its end a new interval begins now.
 
 use entity::charge::{self, Origin};
 use entity::plan;
@@ -22,11 +22,10 @@ use crate::services::{cards, customers, idempotency, plans};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
 
-/// Let a cancelled subscription go on. May take as long as the acquirer.
+/// Reactivates a cancelled subscription. May take as long as the acquirer.
 ///
-/// Refusals, first match wins: `not_found`, `invalid_resource` (400), `invalid_state` (not cancelled, a charge of it under
-/// way, its intervals used up, its customer deleted); then the acquirer's: a decline, or `gateway_error`, which change
-/// nothing.
+/// Refusals, first match wins: `not_found`, `invalid_resource` (400), `invalid_state` (not cancelled, a charge in flight,
+/// no interval left, its customer deleted); then the acquirer's: a decline, or `gateway_error`, which change nothing.
 pub async fn reactivate(
     ctx: &Ctx,
     account: &Account,
@@ -61,7 +60,7 @@ struct ReactivateUnit {
 }
 
 impl ReactivateUnit {
-    /// Whether what was paid, or the trial, has not run out.
+    /// Returns whether the paid interval, or the trial, has not ended.
     fn is_paid(&self, row: &subscription::Model) -> bool {
         self.account.now < row.finishes_at
     }
@@ -79,18 +78,18 @@ impl ReactivateUnit {
         Ok(step)
     }
 
-    /// The row as it stands, where it may still go on as it could when it was looked at.
+    /// Locks the row and returns it, if it can still be reactivated as it could when it was read.
     async fn held(&self, tx: &Tx) -> Result<(subscription::Model, SubscriptionTransition), Error> {
         let row = held(tx, &self.row).await?.ok_or(ErrorCode::NotFound)?;
         let step = self.step(&row)?;
-        // Billed meanwhile, or reactivated and cancelled again: another interval is another bill.
+        // Billed meanwhile, or reactivated and cancelled again: the bill is of another interval.
         if row.finishes_at != self.row.finishes_at {
             return Err(ErrorCode::InvalidState.into());
         }
         Ok((row, step))
     }
 
-    /// Nothing is charged: it goes on with what is paid, or with an interval that costs nothing.
+    /// Reactivates it without a charge: with the interval that is paid, or with one that costs nothing.
     async fn free(&self, tx: &Tx) -> Result<Subscription, Error> {
         if !customer_held(tx, self.row.account_id, self.row.customer_id).await? {
             return Err(ErrorCode::InvalidState.into());

@@ -1,5 +1,5 @@
-//! What came of a charge of a subscription: the charge's outcome and the subscription's next row, in one commit, whoever
-//! learnt it.
+//! The outcome of a bill: the outcome of its charge and the subscription's next row, in one commit, whichever request or
+//! worker learns it.
 
 use entity::charge::{self, Origin};
 use entity::counter::Counted;
@@ -20,9 +20,9 @@ use crate::services::context::{Account, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
-use crate::services::payments::creation::{NewPayment, PaymentIntent, make};
-use crate::services::payments::outcome::{self, AttemptResult, Outcome};
-use crate::services::payments::purpose::Purpose;
+use crate::services::payments::creation::{NewPayment, PaymentIntent, make_payment};
+use crate::services::payments::outcome::{self, AttemptResult, PaymentOutcome};
+use crate::services::payments::purpose::PaymentPurpose;
 use crate::services::payments::recovery;
 use crate::services::plans;
 use crate::store::Tx;
@@ -53,16 +53,16 @@ pub(super) async fn pay(
     let purpose = BillPayment { claim: account.claim().cloned() };
     // A customer's card is never spent.
     let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose };
-    ctx.in_own_task(async move { Box::pin(paid(&task, &moment, payment, gone)).await }).await
+    ctx.in_own_task(async move { Box::pin(pay_bill(&task, &moment, payment, gone)).await }).await
 }
 
-async fn paid(
+async fn pay_bill(
     ctx: &Context,
     moment: &WorkTime,
     payment: NewPayment<impl PaymentIntent, BillPayment>,
     gone: ErrorCode,
 ) -> Result<Subscription, Error> {
-    match make(ctx, moment, payment).await?.concluded()? {
+    match make_payment(ctx, moment, payment).await?.concluded()? {
         BillingOutcome::Paid(subscription, _) => Ok(*subscription),
         BillingOutcome::Unpaid(charge, _) => {
             outcome::approved(&charge)?;
@@ -84,7 +84,7 @@ pub(super) async fn record_outcome(
     row: charge::Model,
     result: AttemptResult,
 ) -> Result<BillingOutcome, Error> {
-    let outcome = Outcome::new(ctx, moment, row, TokenUse::Inline, result);
+    let outcome = PaymentOutcome::new(ctx, moment, row, TokenUse::Inline, result);
     outcome::conclude(ctx, moment, outcome, BillPayment { claim: None }).await
 }
 
@@ -94,21 +94,21 @@ pub(super) struct BillPayment {
     pub claim: Option<IdempotencyClaim>,
 }
 
-impl Purpose for BillPayment {
+impl PaymentPurpose for BillPayment {
     type Concluded = BillingOutcome;
     const AWAITS_DISPUTE: bool = false;
 
     fn conclude<'u>(
         &'u self,
         tx: &'u Tx,
-        outcome: &'u Outcome,
+        outcome: &'u PaymentOutcome,
     ) -> BoxFuture<'u, Result<BillingOutcome, Error>> {
         self.record(tx, outcome).boxed()
     }
 }
 
 impl BillPayment {
-    async fn record(&self, tx: &Tx, outcome: &Outcome) -> Result<BillingOutcome, Error> {
+    async fn record(&self, tx: &Tx, outcome: &PaymentOutcome) -> Result<BillingOutcome, Error> {
         let (seen, approved) = (&outcome.row, outcome.is_approved());
         let is_renewal = seen.origin == Origin::Renewal;
         if let (true, false, Some(customer)) = (approved, is_renewal, seen.customer_id)
@@ -126,21 +126,21 @@ impl BillPayment {
         let Some(row) = charged(tx, charge.account_id, charge.id).await? else { return unpaid(of_charge) };
         if approved {
             let plan = plan_of(tx, &row).await?;
-            let (subscription, event) = self.goes_on(tx, outcome, &row, &plan).await?;
+            let (subscription, event) = self.continue_subscription(tx, outcome, &row, &plan).await?;
             return Ok(BillingOutcome::Paid(Box::new(subscription), event));
         }
         if is_renewal {
             renewal_failed(tx, &row, outcome.now).await?;
             return unpaid(EventType::SubscriptionRenewalFailed);
         }
-        let_go(tx, row).await?;
+        abandon_subscription(tx, row).await?;
         unpaid(of_charge)
     }
 
-    async fn goes_on(
+    async fn continue_subscription(
         &self,
         tx: &Tx,
-        outcome: &Outcome,
+        outcome: &PaymentOutcome,
         before: &subscription::Model,
         plan: &plan::Model,
     ) -> Result<(Subscription, Option<EventType>), Error> {
@@ -181,13 +181,13 @@ async fn renewal_failed(tx: &Tx, row: &subscription::Model, now: Timestamp) -> R
     tx.update(row, &after).await
 }
 
-/// How one begins whose row says with what.
+/// Returns how a subscription begins: with a trial or with its first interval.
 pub(super) fn starts(row: &subscription::Model) -> SubscriptionAction {
     if row.interval_number == 0 { SubscriptionAction::StartTrial } else { SubscriptionAction::Start }
 }
 
-/// Nothing was charged: a subscription that was to begin has never been, one that was to be reactivated stays as it is.
-async fn let_go(tx: &Tx, row: subscription::Model) -> Result<(), Error> {
+/// Undoes the intent of a bill that charged nothing: a new subscription is deleted, a cancelled one stays cancelled.
+async fn abandon_subscription(tx: &Tx, row: subscription::Model) -> Result<(), Error> {
     if row.state == SubscriptionState::Starting {
         let gone = subscription::Entity::delete_many()
             .filter(Column::AccountId.eq(row.account_id))

@@ -1,5 +1,5 @@
-//! Settling the charges of subscriptions whose outcome nobody learnt (decisions 5, "Unknown outcome"). A first charge, or
-//! that of a reactivation, is reversed, because its caller was told that nothing was charged; a renewal stands.
+//! Recovers charges of subscriptions with an unknown outcome (`docs/decisions.md`, 134 and 135). A first charge, or that of
+//! a reactivation, is reversed: its client was told that nothing was charged. A renewal stands.
 
 use entity::Timestamp;
 use entity::charge::{self, Column, Origin};
@@ -15,7 +15,7 @@ use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::services::payments::purpose::bills;
 use crate::services::payments::recovery::{claim, creation, in_flight, lost, unsettled};
 
-/// Charges of subscriptions that are settled.
+/// Recovers charges of subscriptions.
 pub struct SubscriptionRecoveryWork;
 
 impl DueWork for SubscriptionRecoveryWork {
@@ -28,7 +28,7 @@ impl DueWork for SubscriptionRecoveryWork {
         vec![lost(wall, of_subscriptions())]
     }
 
-    /// A renewal that began during the move as well: the next one is counted from it.
+    /// Adds renewals that began during the move: the next interval is counted from them (`docs/decisions.md`, 299).
     fn of_account(reach: &ClockMoveRange) -> Select<charge::Entity> {
         in_flight(reach, of_subscriptions(), Condition::any().add(Column::Origin.eq(Origin::Renewal)))
     }

@@ -1,4 +1,4 @@
-//! The rows of subscriptions: which of them are seen, and how one is stored with the counts of its plan.
+//! The rows of subscriptions: which of them clients see, and how one is stored with the counts of its plan.
 
 use entity::event::EventType;
 use entity::subscription::{self, Column, SubscriptionState};
@@ -11,12 +11,12 @@ use crate::services::{events, plans};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
 
-/// The subscriptions that anybody sees: not those whose first charge is under way, nor those of a deleted plan.
+/// Selects the subscriptions that clients see: not those whose first charge is in flight, nor those of a deleted plan.
 pub(super) fn visible(account: AccountToken) -> Select<subscription::Entity> {
     of_plans(account).filter(Column::State.ne(SubscriptionState::Starting))
 }
 
-/// All but those of deleted plans, which are few and soon gone.
+/// Selects all but those of deleted plans, which are few and soon deleted.
 fn of_plans(account: AccountToken) -> Select<subscription::Entity> {
     let deleted = plan::Entity::owned_by(account)
         .filter(plan::Column::DeletedAt.is_not_null())
@@ -26,7 +26,7 @@ fn of_plans(account: AccountToken) -> Select<subscription::Entity> {
     subscription::Entity::owned_by(account).filter(Column::PlanId.not_in_subquery(deleted))
 }
 
-/// The one that a charge under way is for, held until the commit.
+/// Locks the subscription of a charge in flight until the commit and returns it.
 pub(super) async fn charged(
     tx: &Tx,
     account: AccountToken,
@@ -35,13 +35,13 @@ pub(super) async fn charged(
     Ok(of_plans(account).filter(Column::ChargeId.eq(charge)).lock(LockType::NoKeyUpdate).one(tx).await?)
 }
 
-/// One as it stands now, held until the commit.
+/// Locks a subscription until the commit and returns its current row.
 pub(super) async fn held(tx: &Tx, seen: &subscription::Model) -> Result<Option<subscription::Model>, Error> {
     let row = visible(seen.account_id).filter(Column::Id.eq(seen.id));
     Ok(row.lock(LockType::NoKeyUpdate).one(tx).await?)
 }
 
-/// Keep a customer from being deleted, and losing cards, before the commit. Says whether it is there.
+/// Locks a customer until the commit, so that neither it nor its cards are deleted. Returns whether it exists.
 pub(super) async fn customer_held(
     tx: &Tx,
     account: AccountToken,
@@ -51,7 +51,7 @@ pub(super) async fn customer_held(
     Ok(row.lock(LockType::KeyShare).one(tx).await?.is_some())
 }
 
-/// The plan of a subscription.
+/// Returns the plan of a subscription.
 pub(super) async fn plan_of(
     db: &impl ConnectionTrait,
     row: &subscription::Model,
@@ -68,7 +68,7 @@ pub(super) async fn plan_by_id(
     Ok(plan::Entity::owned_by(account).filter(plan::Column::Id.eq(id)).one(db).await?)
 }
 
-/// Write how a held subscription goes on, and what happened to it.
+/// Stores the next row of a locked subscription, the counts of its plan, and the event.
 pub(super) async fn put(
     tx: &Tx,
     before: &subscription::Model,
@@ -81,7 +81,7 @@ pub(super) async fn put(
     tell(tx, after, emits, now)
 }
 
-/// Record what happened, with the subscription as it now shows.
+/// Records the event with the subscription as it is now shown.
 pub(super) fn tell(
     tx: &Tx,
     row: subscription::Model,

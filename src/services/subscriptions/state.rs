@@ -1,5 +1,4 @@
-//! The states of a subscription: one total table of what can become of it in each (specification, States and
-//! transitions, Subscription; decisions 7 and 11).
+//! The states of a subscription: one total table of its transitions (specification, States and transitions, Subscription).
 
 use std::fmt::Write;
 
@@ -25,9 +24,9 @@ pub enum SubscriptionAction {
     CloseCustomer,
     /// Its customer unsubscribes.
     Unsubscribe,
-    /// What was paid has run out, and nothing is billed any more.
+    /// Its last paid interval is over, and nothing more is billed.
     Finish,
-    /// It is wanted again.
+    /// The merchant reactivates it.
     Reactivate,
     /// The same, within its trial.
     ReactivateTrial,
@@ -64,16 +63,16 @@ impl SubscriptionAction {
     }
 }
 
-/// A legal move.
+/// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscriptionTransition {
-    /// Where it ends.
+    /// The new state.
     pub to: SubscriptionState,
-    /// What happened then; a reactivation is its charge's news, if anybody's.
+    /// The event; a reactivation has none of its own, only its charge's.
     pub emits: Option<EventType>,
 }
 
-/// The table.
+/// Returns the transition of an action in a state.
 pub fn next(
     state: SubscriptionState,
     action: SubscriptionAction,
@@ -90,7 +89,7 @@ pub fn next(
         (Starting, Start) => told(Active, EventType::SubscriptionCreated),
         (Starting, StartTrial) => told(Trial, EventType::SubscriptionCreated),
         (Trial | Active, Renew) => told(Active, EventType::SubscriptionRenewed),
-        // It was cancelled while the acquirer was asked: what was paid stands, and bills nothing more.
+        // Cancelled during the acquirer call: the charge stands, and nothing more is billed.
         (Cancelling | Cancelled, Renew) => told(state, EventType::SubscriptionRenewed),
         (Trial | Active | Cancelling | Cancelled, Refuse) => {
             told(state, EventType::SubscriptionRenewalFailed)
@@ -115,7 +114,7 @@ pub fn next(
     }
 }
 
-/// The table as text, one line a legal move; all others are refused.
+/// Returns the table as text, one line a legal transition; all others are refused.
 pub fn table() -> String {
     let mut lines = String::new();
     for state in SubscriptionState::ALL {

@@ -14,7 +14,7 @@ use crate::services::{customers, idempotency};
 use crate::store::Tx;
 use crate::views::subscription::Subscription;
 
-/// Say which card pays from now on.
+/// Changes the card that pays.
 ///
 /// Refusals, first match wins: `resource_not_found`, `invalid_resource` (400), `invalid_request`.
 pub async fn update(

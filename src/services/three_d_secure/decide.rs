@@ -18,10 +18,10 @@ use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards;
 use crate::services::context::{Account, Context, Ctx};
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
-use crate::services::payments::creation::{NewPayment, PaymentIntent, make};
+use crate::services::payments::creation::{NewPayment, PaymentIntent, make_payment};
 use crate::services::payments::order::authorise;
-use crate::services::payments::outcome::{self, AttemptResult, Outcome};
-use crate::services::payments::purpose::{CardPayment, Purpose};
+use crate::services::payments::outcome::{self, AttemptResult, PaymentOutcome};
+use crate::services::payments::purpose::{CardPayment, PaymentPurpose};
 use crate::services::payments::recovery::single_use;
 use crate::services::payments::row::advance;
 use crate::store::Tx;
@@ -132,7 +132,7 @@ pub(super) async fn end(
     let row = find::charge(ctx, &session).await?;
     let token = single_use(ctx, &row).await?;
     let result = AttemptResult::Failed { failure: FailureCode::ThreeDSecureNotCompleted, spent: true };
-    let outcome = Outcome::new(ctx, moment, row, token, result);
+    let outcome = PaymentOutcome::new(ctx, moment, row, token, result);
     outcome::conclude(ctx, moment, outcome, EndSession { session, to, mark: moment.clock_update() }).await
 }
 
@@ -143,12 +143,12 @@ struct EndSession {
     mark: OptionalClockUpdate,
 }
 
-impl Purpose for EndSession {
+impl PaymentPurpose for EndSession {
     /// Whether this commit ended the session.
     type Concluded = bool;
     const AWAITS_DISPUTE: bool = false;
 
-    fn conclude<'u>(&'u self, tx: &'u Tx, outcome: &'u Outcome) -> BoxFuture<'u, Result<bool, Error>> {
+    fn conclude<'u>(&'u self, tx: &'u Tx, outcome: &'u PaymentOutcome) -> BoxFuture<'u, Result<bool, Error>> {
         async move {
             if !ended(tx, &self.session, self.to).await? {
                 return Ok(false);
@@ -190,7 +190,7 @@ async fn approve(ctx: &Context, account: Account, session: three_d_secure::Model
     let token = single_use(ctx, &seen).await?;
     let intent = ApproveIntent { session, seen, now: account.now, wall: ctx.clock.now() };
     let payment = NewPayment { intent, token, call, purpose: CardPayment };
-    make(ctx, &WorkTime::on_running_clock(account), payment).await.map(drop)
+    make_payment(ctx, &WorkTime::on_running_clock(account), payment).await.map(drop)
 }
 
 /// Ends the session in the intent of its payment.
