@@ -4,7 +4,7 @@ pub use crate::services::accounts::settings::change;
 use crate::services::context::Account;
 use crate::views::sandbox::SandboxAccount;
 
-/// The account's switches and settings.
+/// Returns the account's switches and settings.
 pub fn show(account: &Account) -> SandboxAccount {
     account.settings().into()
 }

@@ -11,7 +11,7 @@ use crate::services::context::{Account, Context};
 use crate::services::idempotency;
 use crate::views::sandbox::SandboxKeys;
 
-/// Make an account with keys, clock and opening deposit of its own.
+/// Creates an account with its own keys, clock and opening deposit.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn create(

@@ -1,4 +1,4 @@
-//! GET and PUT /sandbox/acquirer: faults of the account's acquirer.
+//! GET and PUT /sandbox/acquirer: the faults that the account's acquirer injects.
 
 use entity::account::Column;
 use entity::{AccountToken, AcquirerFaults, JsonText};
@@ -14,12 +14,12 @@ use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::sandbox::Faults;
 
-/// The faults that are ordered.
+/// Returns the configured faults.
 pub fn show(account: &Account) -> Result<Faults, Error> {
     Ok(faults::of(account.settings())?.into())
 }
 
-/// Order faults; what is absent stays. The calls are counted anew, so that the same order gives the same run.
+/// Configures faults; absent fields stay. Resets the count of calls, so that the same configuration gives the same run.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn change(

@@ -1,4 +1,4 @@
-//! What can be done with a charge at this moment, by the rules that decide about it when it is asked for.
+//! The actions that a charge allows now, by the rules that decide about each request.
 
 use crate::error::Error;
 use crate::services::charges::find::by_token;
@@ -6,20 +6,20 @@ use crate::services::context::{Account, Context};
 use crate::services::payments::state::{ChargeAction, EffectiveState, next};
 use crate::services::{disputes, refunds};
 
-/// What can be asked of a charge.
+/// An action on a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Take the reserved money.
+    /// Takes the reserved money.
     Capture,
-    /// Return the reserved money.
+    /// Returns the reserved money.
     Void,
-    /// Give money back.
+    /// Refunds money.
     Refund,
-    /// Let its cardholder dispute it.
+    /// Opens a dispute of its cardholder.
     Dispute,
 }
 
-/// What is not refused for where the charge stands.
+/// Returns the actions that the state of the charge allows.
 ///
 /// Refusals: `not_found`.
 pub async fn possible(ctx: &Context, account: &Account, token: &str) -> Result<Vec<Verb>, Error> {

@@ -1,6 +1,6 @@
-//! The account's own clock (decisions 12 and 13). It is moved from one due thing to the next: each happens at its
-//! instant, by the verb that a worker would have called, and its transaction sets the clock. So a move can end
-//! anywhere, by a kill too, and what is asked for again goes on from there.
+//! The account's own clock. A move goes from one due item to the next: each happens at its instant, by the function that a
+//! worker would call, and its transaction sets the clock. So a move can end anywhere, also by a kill, and the next request
+//! continues from there.
 
 use std::collections::HashMap;
 
@@ -27,12 +27,12 @@ use crate::services::idempotency;
 use crate::store::Tx;
 use crate::views::clock::{Clock, MovedClock, RanItem};
 
-/// What the account's clock shows.
+/// Returns the time of the account's clock.
 pub fn show(account: &Account) -> Clock {
     Clock::new(account.now, account.offset())
 }
 
-/// Move the account's clock, and do on the way what is due. May take as long as a move may.
+/// Moves the account's clock and does the work that is due on the way. May take as long as a move may.
 ///
 /// Refusals, first match wins: `invalid_resource`, `clock_moving`.
 pub async fn advance(ctx: &Ctx, account: &Account, params: Params<MoveClock>) -> Result<MovedClock, Error> {
@@ -42,7 +42,7 @@ pub async fn advance(ctx: &Ctx, account: &Account, params: Params<MoveClock>) ->
     ctx.in_own_task(async move { ClockMoveRun::begin(&task, &account, asked).await?.run().await }).await
 }
 
-/// Let every clock go that a process was moving when it ended: for a server that knows to be the only one.
+/// Releases the clocks that an ended process was moving. Only for a server that knows it is the only one.
 pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
     let unit = ctx.store.write((), |tx, ()| {
         async move {
@@ -56,7 +56,7 @@ pub async fn make_due_now(ctx: &Context) -> Result<(), Error> {
     unit.await
 }
 
-/// A request to have the clock to itself.
+/// A request for the lease on the clock.
 struct BeginClockMoveUnit {
     account: AccountToken,
     asked: Move,
@@ -64,13 +64,13 @@ struct BeginClockMoveUnit {
 }
 
 impl BeginClockMoveUnit {
-    /// The account with this move as its last one, and where the move goes.
+    /// Takes the lease. Returns the account with this move as its last one, and the target.
     async fn record(&self, tx: &Tx) -> Result<(account::Model, Timestamp), Error> {
         let mut row = settings::held(tx, self.account).await?;
         if row.moving_until.is_some_and(|until| until > self.wall) {
             return Err(ErrorCode::ClockMoving.into());
         }
-        // By the clock as it stands now: another move may have ended since the request came.
+        // By the clock's current time: another move may have ended since the request came.
         let target = self.asked.target(self.wall + row.clock_offset, self.wall)?;
         let taken = account::Entity::update_many()
             .col_expr(Column::ClockMoves, Expr::value(row.clock_moves + 1))
@@ -85,23 +85,23 @@ impl BeginClockMoveUnit {
     }
 }
 
-/// A move under way.
+/// A move in progress.
 struct ClockMoveRun<'a> {
     ctx: &'a Context,
-    /// As the request brought it, with its Idempotency-Key.
+    /// The account of the request, with its Idempotency-Key.
     account: &'a Account,
-    /// As it stood when the move began.
+    /// The account's row when the move began.
     row: account::Model,
     reach: ClockMoveRange,
-    /// How far it came: what happens next does not happen before.
+    /// The instant that the move has reached: the next item does not happen before it.
     reached: Timestamp,
     offset: TimeSpan,
-    /// How far ahead the clock is at its target. One that was moved by a span has gone on meanwhile; one that was moved to a
-    /// time shows it.
+    /// The clock's offset at the target. A clock moved by a span has run on meanwhile; a clock moved to a time shows that
+    /// time.
     ahead: TimeSpan,
     ran: Vec<RanItem>,
     ran_count: u64,
-    /// By token: how often the acquirer did not answer this move.
+    /// By token: the number of calls of this move that the acquirer did not answer.
     unanswered: HashMap<String, u32>,
     ends: Instant,
 }
@@ -137,14 +137,14 @@ impl<'a> ClockMoveRun<'a> {
             }
         };
         let moved = self.end(complete).await;
-        // Webhooks that wait for a later try may be due by now.
+        // Webhooks that wait for their next attempt may be due by now.
         ctx.due_webhooks.notify_one();
         moved
     }
 
-    /// Do what is due up to the target. Says whether that was all.
+    /// Does the work that is due up to the target. Returns whether that was all.
     async fn go(&mut self) -> Result<bool, Error> {
-        // However little time there is, a move gets on.
+        // However little time there is, a move makes progress.
         let mut moved = false;
         loop {
             let Some(item) = registry::first(self.ctx, self.reach).await? else { return Ok(true) };
@@ -163,7 +163,7 @@ impl<'a> ClockMoveRun<'a> {
         }
     }
 
-    /// Whether somebody else has it in hand. What this move was not answered it has in hand itself.
+    /// Returns whether another process has leased the item. Items of this move without an answer are leased by itself.
     fn is_held(&self, item: &Item) -> bool {
         let held_until =
             item.subject.leased_until.filter(|_| !self.unanswered.contains_key(&item.subject.token));
@@ -186,7 +186,7 @@ impl<'a> ClockMoveRun<'a> {
                 self.pause(token).await;
                 return Ok(());
             }
-            // Once one was asked about in vain so often, an acquirer that does not answer need be asked once about each.
+            // After so many unanswered calls about one item, one call about each further item is enough.
             WorkResult::Unsubmitted(refund) => {
                 if self.reach.passed.is_some() || self.pause(token).await >= CLOCK_REFUND_TRIES {
                     self.reach.passed = Some((item_at, refund));
@@ -201,7 +201,7 @@ impl<'a> ClockMoveRun<'a> {
         Ok(())
     }
 
-    /// Wait before the acquirer is asked again about what it has not answered. Says how often that was.
+    /// Waits before the next call to an acquirer that has not answered. Returns the number of calls so far.
     async fn pause(&mut self, token: String) -> u32 {
         let times = self.unanswered.entry(token).or_default();
         *times += 1;
@@ -210,7 +210,7 @@ impl<'a> ClockMoveRun<'a> {
         *times
     }
 
-    /// The last transaction: the clock comes to its target, or stays where it is, and is let go.
+    /// Runs the last transaction: sets the clock to its target, or leaves it, and releases the lease.
     async fn end(self, complete: bool) -> Result<MovedClock, Error> {
         let wall = self.ctx.clock.now();
         let offset =
@@ -235,7 +235,7 @@ impl<'a> ClockMoveRun<'a> {
     }
 }
 
-/// A move's hold on the clock.
+/// A move's lease on the clock.
 #[derive(Clone, Copy)]
 struct Lease {
     account: AccountToken,
@@ -243,16 +243,16 @@ struct Lease {
 }
 
 impl Lease {
-    /// Work, and say again and again that the move still lives: a step may take longer than its lease.
+    /// Does the work and keeps renewing the lease: a step may take longer than the lease.
     async fn kept<T>(self, ctx: &Context, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        // Both go on together: work that stood still meanwhile might keep a connection that the renewal waits for.
+        // Both run concurrently: work that paused for the renewal might keep the connection that the renewal waits for.
         tokio::select! {
             done = work => done,
             lost = self.renewed(ctx) => Err(lost),
         }
     }
 
-    /// Nobody is to wait for the lease of a move that has failed; where it is another one's or cannot be let go, it runs out.
+    /// Releases the lease of a failed move, so that no request waits for it. If that is impossible, the lease expires.
     async fn let_go(self, ctx: &Context) {
         let stop = ClockUpdate {
             account: self.account,
@@ -263,12 +263,12 @@ impl Lease {
         let _ = ctx.store.write(stop, |tx, stop| stop.set(tx).boxed()).await;
     }
 
-    /// Ends when the lease is lost.
+    /// Renews the lease until it is lost.
     async fn renewed(self, ctx: &Context) -> Error {
         loop {
             sleep(CLOCK_LEASE_RENEWED).await;
             let until = ctx.clock.now() + CLOCK_LEASE;
-            // The clock itself is not touched: no offset is behind the one it has.
+            // The clock itself stays: no offset is less than its current one.
             let stop = ClockUpdate {
                 account: self.account,
                 number: self.number,

@@ -1,4 +1,4 @@
-//! POST /sandbox/deposits: money arrives.
+//! POST /sandbox/deposits.
 
 use futures::FutureExt;
 
@@ -9,7 +9,7 @@ use crate::services::context::{Account, Context};
 use crate::services::{deposits, idempotency};
 use crate::views::deposit::Deposit;
 
-/// Let money arrive, now or later.
+/// Creates a deposit, available now or later.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn create(ctx: &Context, account: &Account, params: Params<NewDeposit>) -> Result<Deposit, Error> {

@@ -1,5 +1,5 @@
-//! The sandbox: what a test environment needs and a card network will not do for a tester (decisions 12). A thin layer
-//! over the services that workers and operators call: no rule lives here alone.
+//! The sandbox: what a tester needs and no card network offers. A thin layer over the services that workers and operators
+//! call: no rule lives here alone.
 
 pub mod account;
 pub mod accounts;

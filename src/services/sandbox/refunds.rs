@@ -1,4 +1,4 @@
-//! PUT /sandbox/refunds/{refund_token}: the outcome now.
+//! PUT /sandbox/refunds/{refund_token}.
 
 use crate::error::Error;
 use crate::params::Params;
@@ -7,7 +7,7 @@ use crate::services::context::{Account, Context};
 use crate::services::refunds;
 use crate::views::refund::Refund;
 
-/// Let a pending refund end.
+/// Ends a pending refund with the given outcome.
 ///
 /// Refusals, first match wins: `not_found`, `invalid_resource`, `invalid_state`.
 pub async fn decide(

@@ -1,4 +1,4 @@
-//! GET /sandbox/requests: what the account asked for lately.
+//! GET /sandbox/requests: the account's recent requests.
 
 use entity::Owned;
 use entity::logged_request::{self, Column};
@@ -11,7 +11,7 @@ use crate::services::page::{List, ListPage};
 use crate::services::request_log;
 use crate::views::logged_request::LoggedRequest;
 
-/// The account's last requests, the newest first.
+/// Lists the account's recent requests, newest first.
 ///
 /// Refusals: `invalid_resource`.
 pub async fn list(
@@ -25,12 +25,12 @@ pub async fn list(
     Ok(List::newest_first(account.id(), rows).ranged(ctx, paging).await?.map(LoggedRequest::from))
 }
 
-/// One of them, by the id that its answer bore; of several the newest.
+/// Returns a request by the id of its response; of several the newest.
 ///
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, request_id: &str) -> Result<LoggedRequest, Error> {
     request_log::write_down(ctx, Some(account.id())).await?;
-    // What no request is called may hold what a database does not take.
+    // An id that no request can have may hold characters that a database does not take.
     let asked = Some(request_id).filter(|id| id.bytes().all(|byte| byte.is_ascii_graphic()));
     let row = logged_request::Entity::owned_by(account.id())
         .filter(Column::RequestId.eq(asked.ok_or(ErrorCode::NotFound)?))

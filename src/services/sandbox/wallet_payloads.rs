@@ -1,4 +1,4 @@
-//! POST /sandbox/wallet_payloads: what a device would hand over.
+//! POST /sandbox/wallet_payloads: the payload that a device would send.
 
 use futures::FutureExt;
 
@@ -12,10 +12,10 @@ use crate::services::{acquirer_lookup, idempotency};
 use crate::views::sandbox::{WalletPayload, WalletSource};
 use crate::wallet::DeviceCard;
 
-/// Years for which a test device's card is good.
+/// Years until a test device's card expires.
 const CARD_YEARS: i32 = 3;
 
-/// Make a payload for the account: encrypted for its certificate or for the gateway, signed by the test root, ready for
+/// Makes a payload for the account: encrypted for its certificate or for the gateway, signed by the test root, ready for
 /// POST /payment_sources.
 ///
 /// Refusals: `invalid_resource`.

@@ -7,7 +7,7 @@ use crate::services::context::{Account, Context};
 use crate::services::webhook_endpoints::{by_token, keys};
 use crate::views::webhook_endpoint::RotatedKey;
 
-/// Give an endpoint a fresh key, as the operator would.
+/// Rotates an endpoint's key, as the operator would.
 ///
 /// Refusals, first match wins: `resource_not_found`, `invalid_resource`, `invalid_state`.
 pub async fn rotate(
