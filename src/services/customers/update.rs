@@ -5,7 +5,7 @@ use entity::customer::{self, Column};
 use entity::event::EventType;
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, DbBackend, QueryFilter, QuerySelect};
 
 use super::create::{CardToAttach, gone, presented, stored};
 use super::find::{by_token, view};

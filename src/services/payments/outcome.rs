@@ -135,7 +135,10 @@ pub(in crate::services) async fn conclude<P: PaymentPurpose>(
 /// Records the outcome as a part of its caller's unit: the row, its token, postings, event and kept response. Returns the
 /// stored row, and whether this unit wrote it: if not, another worker has taken the attempt over, and this unit writes
 /// nothing.
-pub(in crate::services) async fn record(tx: &Tx, outcome: &PaymentOutcome) -> Result<(charge::Model, bool), Error> {
+pub(in crate::services) async fn record(
+    tx: &Tx,
+    outcome: &PaymentOutcome,
+) -> Result<(charge::Model, bool), Error> {
     let row = after(outcome);
     if !advance(tx, &outcome.row, &row).await? {
         return Ok((reread(tx, &outcome.row).await?, false));

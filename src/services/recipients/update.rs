@@ -3,7 +3,6 @@
 use entity::RecipientToken;
 use entity::event::EventType;
 use futures::FutureExt;
-use sea_orm::{EntityTrait, QueryFilter};
 
 use super::create::{BankAccountToAttach, Named};
 use super::find::{by_token, held};

@@ -19,7 +19,9 @@ use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
 use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
 use crate::services::payer::TokenUse;
-use crate::services::payments::creation::{NewPayment, PaymentIntent, PaymentProgress, make_payment, record_row};
+use crate::services::payments::creation::{
+    NewPayment, PaymentIntent, PaymentProgress, make_payment, record_row,
+};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{cards, customers};
 use crate::store::Tx;

@@ -4,7 +4,7 @@ use entity::event::EventType;
 use entity::subscription::{self, Column, SubscriptionState};
 use entity::{AccountToken, ChargeToken, CustomerToken, Owned, PlanToken, Timestamp, customer, plan};
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 
 use crate::error::Error;
 use crate::services::{events, plans};
