@@ -2,8 +2,8 @@
 //! transaction open, record and commit the outcome (`docs/decisions.md`, 133). A capture or void takes the same three.
 //!
 //! Charges, authorisations, 3-D Secure and subscriptions say only in what their payments differ: by the intent that they
-//! record ([`creation::PaymentIntent`]), by what follows in the commit of the outcome ([`purpose::PaymentPurpose`]), and by the
-//! stored origin ([`purpose::rules`]).
+//! record (`creation::PaymentIntent`), by what follows in the commit of the outcome (`purpose::PaymentPurpose`), and by the
+//! stored origin (`purpose::rules`).
 
 pub(super) mod call;
 pub(super) mod creation;
