@@ -18,54 +18,54 @@ use serde_json::json;
 
 use super::{grace, refused, tell};
 
-/// What can be done with accounts.
+/// Manages accounts.
 #[derive(Subcommand)]
 pub enum Account {
-    /// Make an account of this environment, and show its keys this once.
+    /// Create an account in this environment and show its keys, only this once.
     ///
-    /// In live it is the only way to the first account, and it opens with nothing. In test it opens with 1,000,000.00 AUD
-    /// and a bank account, and the first account of a database is the one whose keys a server prints.
+    /// In live this is the only way to the first account, which opens empty. In test an account opens with 1,000,000.00 AUD
+    /// and a bank account, and a server prints the keys of the first account of its database.
     ///
-    /// The keys are CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY where these are set, and fresh ones
-    /// otherwise. Needs the vault's key, as a server does: CARD_PAYMENTS_VAULT_KEY.
+    /// The keys are CARD_PAYMENTS_SECRET_KEY and CARD_PAYMENTS_PUBLISHABLE_KEY if these are set, otherwise new ones.
+    /// Needs the vault key as a server does: CARD_PAYMENTS_VAULT_KEY.
     #[command(after_help = "Example:\n  card-payments account create --business-name 'Roland Robotics' \
         --email accounts@example.com --bsb 806015 --number 987654321\n\n\
         Prints its token, its name and both keys; with --json {token, business_name, secret_key, publishable_key}.")]
     Create {
-        /// The name customers know.
+        /// The name that customers know.
         #[arg(long)]
         business_name: String,
-        /// Where you write to.
+        /// The contact's email address.
         #[arg(long)]
         email: String,
-        /// It manages an approved partner, and so may use the merchants API.
+        /// The account manages an approved partner, so it may use the merchants API.
         #[arg(long)]
         partner: bool,
-        /// The branch of the bank account that it is paid out to: six digits.
+        /// The branch of the bank account for its payouts: six digits.
         #[arg(long, requires = "number")]
         bsb: Option<String>,
-        /// The number of that bank account: 1 to 12 digits.
+        /// The number of the bank account for its payouts: 1 to 12 digits.
         #[arg(long, requires = "bsb")]
         number: Option<String>,
-        /// One JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// Print every account with its switches and settings, the oldest first; no keys. Changes nothing.
+    /// Print every account with its switches and settings, oldest first, without keys. Changes nothing.
     #[command(after_help = "Example:\n  card-payments account list --json")]
     List {
-        /// One JSON object an account, one a line.
+        /// Print one JSON object per account, one per line.
         #[arg(long)]
         json: bool,
     },
-    /// Turn a part of the API on or off for an account, and print the account. It counts from the next request on.
+    /// Turn a part of the API on or off for an account and print the account. Takes effect with the next request.
     #[command(
         after_help = "Example:\n  card-payments account switch acct_AZqYv3rVcBKUQ1mHn7tKRw wallet off\n\n\
         With `disputes` or `wallet` off, these APIs answer 400 api_unavailable; without `partner`, the merchants API \
         answers 401."
     )]
     Switch {
-        /// Whose: acct_...
+        /// The account: acct_...
         account: String,
         /// Which.
         #[arg(value_parser = PossibleValuesParser::new(ChangedSettings::SWITCHES))]
@@ -73,11 +73,11 @@ pub enum Account {
         /// on or off.
         #[arg(value_parser = ["on", "off"])]
         to: String,
-        /// One JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// Change a setting that governs an account, and print the account. It counts from the next request on.
+    /// Change a setting of an account and print the account. Takes effect with the next request.
     #[command(
         after_help = "Examples:\n  card-payments account set acct_AZqYv3rVcBKUQ1mHn7tKRw transfers_schedule weekly\n  \
         card-payments account set acct_AZqYv3rVcBKUQ1mHn7tKRw foreign_transaction_percentage_fee 3.1\n\n\
@@ -87,33 +87,33 @@ pub enum Account {
         is."
     )]
     Set {
-        /// Whose: acct_...
+        /// The account: acct_...
         account: String,
         /// Which.
         #[arg(value_parser = PossibleValuesParser::new(ChangedSettings::SETTINGS))]
         setting: String,
-        /// What it is from now on.
+        /// The new value.
         #[arg(allow_hyphen_values = true)]
         value: String,
-        /// One JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// Give an account a fresh pair of keys, and show it this once. The former ones work on for the grace period.
+    /// Give an account a new pair of keys and show it, only this once. The old keys work until the grace period ends.
     ///
-    /// A key whose end was set before keeps that end, if it comes first. A running server may remember a key for five
-    /// seconds, so that long a key may outlive its end. Needs the vault's key, as a server does.
+    /// A key that was to end earlier still does. A running server caches keys for five seconds, so a key may work that
+    /// much longer. Needs the vault key as a server does.
     #[command(
         after_help = "Example:\n  card-payments account rotate-keys acct_AZqYv3rVcBKUQ1mHn7tKRw --grace 2d\n\n\
         Prints what `account create` prints. --grace 0h ends the former keys at once."
     )]
     RotateKeys {
-        /// Whose: acct_...
+        /// The account: acct_...
         account: String,
-        /// For how long the former keys work on: a whole number and m, h, d or w.
+        /// How long the old keys keep working: a whole number and m, h, d or w.
         #[arg(long, default_value = params::GRACE, value_parser = grace)]
         grace: TimeSpan,
-        /// One JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
@@ -121,7 +121,7 @@ pub enum Account {
     Import(import::Import),
 }
 
-/// Run a command.
+/// Runs a command.
 pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     match command {
         Account::Create { business_name, email, partner, bsb, number, json } => {
@@ -132,7 +132,7 @@ pub async fn run(command: Account, database: &DatabaseOptions) -> Result<(), Box
             let asked = params::read::<NewAccount>(&json!({
                 "business_name": business_name, "email": email, "partner": partner, "bank_account": bank_account,
             }));
-            // Before the database, which becomes somebody's by being opened with its keys.
+            // Checked before the database is opened: opening an unclaimed one with keys claims it.
             let asked = create::checked(asked).map_err(|faults| refused(&faults.into()))?;
             let ctx = super::open_with_keys(database, &secrets).await?;
             let minted = ApiKeyPair::mint(&ctx.chance);

@@ -1,4 +1,4 @@
-//! `card-payments acquirer`: the simulator for servers elsewhere.
+//! `card-payments acquirer`: the simulator as a server of its own.
 
 use std::error::Error;
 use std::io::Write;
@@ -19,33 +19,33 @@ use tokio::sync::watch;
 use super::{tell, terminal};
 use crate::{Signals, bind, log};
 
-/// Serve the built-in acquirer to servers elsewhere, by the protocol of docs/acquirer.md.
+/// Serve the built-in acquirer to other servers, by the protocol in docs/acquirer.md.
 ///
-/// No money moves. Prints "Listening on http://HOST:PORT" when it is ready, logs to stderr and ends on SIGTERM or SIGINT once
-/// what is in flight is answered. It remembers calls for a day, half a million of them at most (the oldest go first), and forgets
-/// them when it ends. The secret that it shares with its servers is an environment variable, or a file:
+/// No money moves. Prints "Listening on http://HOST:PORT" when it is ready, logs to stderr, and on SIGTERM or SIGINT ends after it
+/// has answered the calls in flight. It remembers calls for a day, at most half a million (it drops the oldest first), and forgets
+/// them when it ends. The secret that it shares with its servers comes from an environment variable or a file:
 /// CARD_PAYMENTS_ACQUIRER_SECRET, CARD_PAYMENTS_ACQUIRER_SECRET_FILE. Needs no database.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments acquirer --listen 127.0.0.1:8090")]
 pub struct Acquirer {
-    /// Address to listen on; a port alone is one of 127.0.0.1, and port 0 any free one.
+    /// The address to listen on. A port alone means 127.0.0.1; port 0 means any free port.
     #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8090", value_parser = parse_listen_address)]
     listen: SocketAddr,
-    /// test takes the test cards, live every possible one.
+    /// test accepts the test cards, live every valid number.
     #[arg(long, env = "CARD_PAYMENTS_ENVIRONMENT", value_enum, default_value = "test")]
     environment: Environment,
-    /// What is logged: a tracing filter.
+    /// The log filter, in the syntax of tracing.
     #[arg(long, env = "CARD_PAYMENTS_LOG", default_value = "info")]
     log: String,
-    /// Print the OpenAPI document of the protocol, and serve nothing.
+    /// Print the OpenAPI document of the protocol and exit.
     #[arg(long)]
     openapi: bool,
-    /// One JSON object, {listening}, when it is ready; the document as JSON instead of YAML.
+    /// Print one JSON object, {listening}, when it is ready; print the document as JSON instead of YAML.
     #[arg(long)]
     json: bool,
 }
 
-/// Run the command.
+/// Runs the command.
 pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let Acquirer { listen, environment, log: filter, openapi, json } = options;
     if openapi {
@@ -64,10 +64,10 @@ pub async fn run(options: Acquirer) -> Result<(), Box<dyn Error>> {
     let address = listener.local_addr()?;
     let routes =
         router(Arc::new(Simulator::served(environment)), secrets, environment, Arc::new(SystemClock));
-    // Whoever reads that it listens may stop it at once.
+    // Set up before the address is printed: a reader of that line may stop the server at once.
     let mut signals = Signals::listen()?;
     let address = format!("http://{address}");
-    // It serves on, though nobody reads where.
+    // A closed pipe does not end the server.
     drop(tell(&json!({ "listening": address }), &format!("Listening on {address}"), json));
     server::raise_file_limit(ACQUIRER_CONNECTIONS);
     let seats = Connections::new(ACQUIRER_CONNECTIONS);

@@ -11,20 +11,20 @@ use serde::Serialize;
 use super::progress_bar::{Bar, Unit};
 use super::tell;
 
-/// Copy a SQLite database into a file, while a server writes to it.
+/// Copy a SQLite database into a file while a server writes to it.
 ///
-/// The copy is what was committed at one moment, complete in one file that only its owner reads. It is a database by
-/// itself: name it in CARD_PAYMENTS_DATABASE_URL, or put it in the place of the data directory's card-payments.db.
+/// The copy holds everything that was committed at one moment, in one file that only its owner can read. It is a database:
+/// name it in CARD_PAYMENTS_DATABASE_URL, or replace card-payments.db in the data directory with it.
 ///
-/// It holds neither the vault's key (vault.key or CARD_PAYMENTS_VAULT_KEY), without which nobody reads a card in it, nor
-/// uploaded files: keep both as well, and the key elsewhere. PostgreSQL has tools of its own: pg_dump.
+/// It contains neither the vault key (vault.key or CARD_PAYMENTS_VAULT_KEY), without which no card in it can be read, nor
+/// uploaded files. Back up both, too, and keep the key in another place. For PostgreSQL, use its own tools: pg_dump.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments backup /backups/card-payments-2026-11-22.db\n\n\
     Prints the file and its size; with --json {file, bytes}. Never writes over a file.")]
 pub struct Backup {
-    /// The file to make.
+    /// The file to create.
     file: PathBuf,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -37,7 +37,7 @@ struct Made {
     bytes: u64,
 }
 
-/// Run it.
+/// Runs the command.
 pub fn run(command: Backup) -> Result<(), Box<dyn Error>> {
     let Backup { file, json, database } = command;
     let location: Location = database.url().parse()?;

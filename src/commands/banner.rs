@@ -1,4 +1,4 @@
-//! What a server says of itself once it listens.
+//! The lines that a server prints once it listens.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::commands::terminal::HEAD;
 
-/// For a person, and with `--json` for a program.
+/// The banner: text for people, and with `--json` an object for programs.
 #[derive(Serialize)]
 pub struct Banner<'a> {
     listening: String,
@@ -19,7 +19,7 @@ pub struct Banner<'a> {
     api: String,
     swagger: String,
     dashboard: Option<String>,
-    /// Why nothing is written, where that is so.
+    /// Why the server refuses writes, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     refuses_writes: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub struct Banner<'a> {
 }
 
 impl<'a> Banner<'a> {
-    /// Of a server that listens there.
+    /// Makes the banner of a server that listens on this address.
     pub fn new(address: SocketAddr, index: &ServerInfo, app: &'a App) -> Self {
         let base_url = &index.base_url;
         let keys = app.keys.as_ref();

@@ -10,29 +10,29 @@ use card_payments::services::deposits::arrive;
 use clap::Subcommand;
 use entity::Timestamp;
 
-/// What can be done with deposits.
+/// Manages deposits.
 #[derive(Subcommand)]
 pub enum Deposit {
-    /// Record money that arrived for an account, and print the deposit. It raises the balance and is told by
-    /// deposit.created, as in the sandbox.
+    /// Record money that arrived for an account and print the deposit. It adds to the balance and emits deposit.created, as in
+    /// the sandbox.
     #[command(
         after_help = "Example:\n  card-payments deposit create acct_AZqYv3rVcBKUQ1mHn7tKRw --amount 50000 \
         --narration 'Direct credit'"
     )]
     Create {
-        /// Whose: acct_...
+        /// The account: acct_...
         account: String,
-        /// AUD cents.
+        /// The amount in AUD cents.
         #[arg(long, value_parser = clap::value_parser!(i64).range(1..=DEPOSIT_CENTS_MAX))]
         amount: i64,
-        /// What the sender wrote.
+        /// The sender's text.
         #[arg(long, default_value = Arrival::NARRATION, value_parser = narration)]
         narration: String,
-        /// When it raises the balance, by the account's clock: ISO 8601, or a date for its first moment; at once if
-        /// absent or past.
+        /// When it becomes available, by the account's clock: an ISO 8601 time, or a date, which means its first moment. At once
+        /// if absent or past.
         #[arg(long, value_parser = time)]
         available_at: Option<Timestamp>,
-        /// One JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
@@ -43,14 +43,14 @@ fn narration(text: &str) -> Result<String, String> {
     if fits { Ok(text.to_owned()) } else { Err(format!("at most {TEXT_LENGTH_MAX} characters")) }
 }
 
-/// A time as searches read it.
+/// Parses a time as searches do.
 pub fn time(text: &str) -> Result<Timestamp, String> {
     params::parse_time(text.trim())
         .map(Timestamp::from)
         .ok_or_else(|| "not a date or an ISO 8601 time".into())
 }
 
-/// Run a command.
+/// Runs a command.
 pub async fn run(command: Deposit, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Deposit::Create { account, amount, narration, available_at, json } = command;
     let store = super::open_to_change(database).await?;

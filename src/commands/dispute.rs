@@ -1,4 +1,4 @@
-//! `card-payments dispute ...`: the network's part in disputes.
+//! `card-payments dispute ...`: the card network's part in disputes.
 
 use std::error::Error;
 
@@ -10,47 +10,47 @@ use entity::dispute::{DisputeCategory, DisputeStatus};
 
 use super::refused;
 
-/// What can be done with disputes.
+/// Manages disputes.
 #[derive(Subcommand)]
 pub enum Dispute {
-    /// Let a cardholder dispute a captured charge, and print the dispute. Its amount and a fee leave the balance.
+    /// Open a dispute of a captured charge and print it. Debits its amount and a fee from the balance.
     #[command(after_help = "Example:\n  card-payments dispute open ch_AZqYv3rVcBKUQ1mHn7tKRw --amount 400")]
     Open {
         /// The charge's token.
         charge: String,
-        /// In the charge's currency; all that can still be disputed if absent.
+        /// The amount in the charge's currency. If absent, all that can still be disputed.
         #[arg(long, value_parser = clap::value_parser!(i64).range(1..))]
         amount: Option<i64>,
-        /// Why.
+        /// The reason.
         #[arg(long, default_value = DisputeCategory::General.code(),
             value_parser = PossibleValuesParser::new(DisputeCategory::ALL.iter().map(|category| category.code())))]
         category: String,
-        /// As JSON.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// Give a dispute another status, as the network decides, and print the dispute. Its money comes back, stays or goes
-    /// with the status.
+    /// Change the status of a dispute, as the card network decides, and print the dispute. The status decides whether its money
+    /// is returned, stays, or is debited.
     #[command(after_help = "Example:\n  card-payments dispute resolve dis_AZqYv3rVcBKUQ1mHn7tKRw won")]
     Resolve {
         /// The dispute's token.
         dispute: String,
-        /// The status.
+        /// The new status.
         #[arg(value_parser = PossibleValuesParser::new(DisputeStatus::ALL.iter().map(|status| status.code())))]
         status: String,
-        /// As JSON.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Run a command.
+/// Runs a command.
 pub async fn run(command: Dispute, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let store = super::open_to_change(database).await?;
     let wall = super::now(database)?;
     let (dispute, json) = match command {
         Dispute::Open { charge, amount, category, json } => {
-            // The parser of arguments knows the words.
+            // clap has checked the word.
             let category = DisputeCategory::from_code(&category).unwrap_or(DisputeCategory::General);
             (operator::open(&store, wall, &charge, amount, category).await, json)
         }

@@ -13,14 +13,14 @@ use super::terminal::HEAD;
 /// A page of events, newest first.
 pub struct Page {
     pub events: Vec<Event>,
-    /// How many there are on all pages.
+    /// The number of events on all pages.
     pub count: u64,
 }
 
 /// One event.
 pub struct Event {
     pub head: Head,
-    /// All of it, byte for byte as the server tells it to webhook endpoints.
+    /// The whole event, byte for byte as webhook endpoints get it.
     pub body: Box<RawValue>,
 }
 
@@ -31,7 +31,7 @@ impl Display for Event {
     }
 }
 
-/// What a line about an event says.
+/// The parts of an event that a line shows.
 #[derive(Deserialize)]
 pub struct Head {
     pub token: EventToken,
@@ -40,7 +40,7 @@ pub struct Head {
     pub data: Subject,
 }
 
-/// The record that an event is about.
+/// The record in an event.
 #[derive(Deserialize)]
 pub struct Subject {
     pub token: String,
@@ -57,7 +57,7 @@ struct Pagination {
     count: u64,
 }
 
-/// A page, counted from 1.
+/// Requests a page, counted from 1.
 pub async fn page(server: &ApiClient, page: usize, per_page: usize) -> Result<Page, ApiClientError> {
     let path = format!("/1/events?page={page}&per_page={per_page}");
     let text = server.ask(Method::GET, &path, None).await?;

@@ -11,32 +11,32 @@ use serde_json::json;
 
 use super::tell;
 
-/// Ask the server of this machine whether it is well. Needs no database.
+/// Ask the server on this machine whether it is healthy. Needs no database.
 ///
-/// For whoever watches a container in which there is nothing else: the exit code is 0 or 1. With --ready it also says no
-/// while the server should be sent no requests: its database is away or cannot write, or it is about to stop.
+/// For health checks in a container that has no other program: the exit code is 0 or 1. With --ready it also fails while the
+/// server should get no requests: its database is unreachable or cannot write, or it is about to stop.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments health --listen 127.0.0.1:8080\n\n\
     Prints ok; with --json {address, status}.")]
 pub struct Health {
-    /// Where the server listens.
+    /// The address on which the server listens.
     #[arg(long, env = "CARD_PAYMENTS_LISTEN", default_value = "127.0.0.1:8080", value_parser = parse_listen_address)]
     listen: SocketAddr,
-    /// Its second listener: asked instead, because it answers however many callers there are.
+    /// The server's second listener. Used instead of --listen, because it answers however busy the server is.
     #[arg(long, env = "CARD_PAYMENTS_ADMIN_LISTEN", value_parser = parse_listen_address)]
     admin_listen: Option<SocketAddr>,
-    /// Ask /readyz instead of /healthz.
+    /// Request /readyz instead of /healthz.
     #[arg(long)]
     ready: bool,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
 
-/// Of each step; whoever watches waits for a few seconds.
+/// The time limit of each step; a health check waits only a few seconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Run it.
+/// Runs the command.
 pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     let address = near(command.admin_listen.unwrap_or(command.listen));
     let path = if command.ready { "/readyz" } else { "/healthz" };
@@ -48,7 +48,7 @@ pub fn run(command: &Health) -> Result<(), Box<dyn Error>> {
     tell(&json!({ "address": format!("http://{address}{path}"), "status": 200 }), &"ok", command.json)
 }
 
-/// Who listens on all addresses listens on that of the machine itself.
+/// Returns the loopback address for a server that listens on all addresses.
 fn near(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address {
@@ -59,7 +59,7 @@ fn near(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// The first line of the answer.
+/// Returns the first line of the response.
 fn ask(address: SocketAddr, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -16,13 +16,13 @@ use super::progress_bar::{Bar, Unit};
 use super::tell;
 use super::terminal::{self, GOOD};
 
-/// What can be done with the books.
+/// Verifies and reports the books.
 #[derive(Subcommand)]
 pub enum Ledger {
-    /// Prove the books of all accounts. Changes nothing; exit code 1, and a line a difference, where they do not balance.
+    /// Verify the books of all accounts. If they do not balance, prints a line per difference and exits with 1. Changes nothing.
     #[command(after_help = "Example:\n  card-payments ledger verify --json")]
     Verify {
-        /// One JSON object a difference, one a line.
+        /// Print one JSON object per difference, one per line.
         #[arg(long)]
         json: bool,
     },
@@ -32,25 +32,25 @@ pub enum Ledger {
         Without --csv and --json a table for a person: an account after the other, amounts in its currency."
     )]
     Report {
-        /// Of this account only: acct_...
+        /// Only this account: acct_...
         #[arg(long)]
         account: Option<String>,
-        /// From this day or time on, by the account's clock.
+        /// Only postings at or after this day or time, by the account's clock.
         #[arg(long, value_parser = super::deposit::time)]
         from: Option<Timestamp>,
-        /// Before this day or time.
+        /// Only postings before this day or time.
         #[arg(long, value_parser = super::deposit::time)]
         to: Option<Timestamp>,
-        /// As comma-separated values.
+        /// Print comma-separated values.
         #[arg(long)]
         csv: bool,
-        /// One JSON object a posting, one a line.
+        /// Print one JSON object per posting, one per line.
         #[arg(long, conflicts_with = "csv")]
         json: bool,
     },
 }
 
-/// Run a command.
+/// Runs a command.
 pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     match command {
         Ledger::Report { account, from, to, csv, json } => {
@@ -79,7 +79,7 @@ pub async fn run(command: Ledger, database: &DatabaseOptions) -> Result<(), Box<
             })
             .await?;
             drop(bar);
-            // What was found counts, though nobody reads all of it.
+            // The differences decide the exit code, even if the reader closes the pipe.
             match differences {
                 0 if json => Ok(()),
                 0 => Ok(writeln!(terminal::styled_stdout(), "{GOOD}The books balance.{GOOD:#}")?),

@@ -1,4 +1,4 @@
-//! `card-payments listen`: what happens in an account, as it happens.
+//! `card-payments listen`: an account's events as they happen.
 
 mod tail;
 
@@ -29,15 +29,15 @@ use super::tell;
 use super::terminal::print_notice;
 use crate::Signals;
 
-/// How often the server is asked whether anything has happened.
+/// The pause between two polls of the server.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Tell the events of an account as they happen, and forward them to a receiver on your machine.
+/// Print the events of an account as they happen, and forward them to a receiver on your machine.
 ///
-/// Asks a running server, from now on and until Ctrl-C: its restarts are waited for, and no event that it keeps is lost or told
-/// twice; those of a clock that is moved past their retention in one go may be gone before they are seen. Each is forwarded once,
-/// one after the other and oldest first, as a webhook is: the event's own bytes, signed as the Standard Webhooks specification
-/// says. What the receiver answers is told; one that is down or refuses is not asked again.
+/// Polls a running server until Ctrl-C. It waits through restarts of the server, and loses or repeats no event that the server
+/// keeps; a move of the clock past the retention of events may delete some before they are seen. Each event is forwarded once,
+/// oldest first, like a webhook: the event's own bytes, signed as the Standard Webhooks specification says. The receiver's
+/// response is printed. If the receiver is down or refuses, the event is not sent again.
 ///
 /// Events go to stdout. Everything else, such as the key that signs, goes to stderr.
 #[derive(Args)]
@@ -47,23 +47,23 @@ const PAUSE: Duration = Duration::from_millis(500);
         With --json {event, forwarded}, where forwarded is {status, ms}, {error, error_description} or null."
 )]
 pub struct Listen {
-    /// Where each event is sent.
+    /// The address of the receiver.
     #[arg(long, value_name = "URL", value_parser = address)]
     forward_to: Option<String>,
-    /// Only these types, separated by commas; * at an end stands for any end.
+    /// Only these types, separated by commas; a * at the end of a type stands for any ending.
     #[arg(long, value_name = "TYPES", value_delimiter = ',', value_parser = types)]
     events: Vec<String>,
-    /// The key that signs what is forwarded, whsec_...; a fresh one by default.
+    /// The key that signs forwarded events, whsec_...; by default a new one.
     #[arg(long, value_name = "KEY", env = "CARD_PAYMENTS_WEBHOOK_KEY", hide_env_values = true, value_parser = webhook_key)]
     sign_with: Option<Secret>,
-    /// One JSON object an event, one a line.
+    /// Print one JSON object per event, one per line.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     server: ServerOptions,
 }
 
-/// A type, or the beginning of several.
+/// Parses a type, or the beginning of several types.
 fn types(text: &str) -> Result<String, &'static str> {
     let known = EventType::ALL.iter().any(|what| fits(text, what.code()));
     if known { Ok(text.to_owned()) } else { Err("no event is of this type; trigger --list names them all") }
@@ -78,7 +78,7 @@ fn webhook_key(text: &str) -> Result<Secret, &'static str> {
     bytes.filter(|bytes| !bytes.is_empty()).map(|_| text.into()).ok_or("not whsec_ and base64")
 }
 
-/// Run it.
+/// Runs the command.
 pub async fn run(command: Listen) -> Result<(), Box<dyn Error>> {
     let Listen { forward_to, events, sign_with, json, server } = command;
     let mut signals = Signals::listen()?;
@@ -127,7 +127,7 @@ async fn listen(
             }
             Err(error) if error.is_transient() => {
                 pause = error.retry_after().unwrap_or(PAUSE);
-                // A server that only limits how often it is asked is there.
+                // A server that limits the rate of requests is reachable.
                 if answers && !matches!(error, ApiClientError::Refused { status: 429, .. }) {
                     print_notice(format_args!("{error}; waiting for it"));
                     answers = false;
@@ -139,7 +139,7 @@ async fn listen(
     }
 }
 
-/// Who gets the events.
+/// The receiver of the events.
 struct Receiver {
     url: String,
     key: Secret,
@@ -155,7 +155,7 @@ impl Receiver {
         }
     }
 
-    /// As a webhook is sent, but once.
+    /// Sends an event like a webhook, but only once.
     async fn forward(&self, event: &Event) -> Result<Forwarded, card_payments::error::Error> {
         let body = Bytes::copy_from_slice(event.body.get().as_bytes());
         let (id, keys) = (event.head.token.to_string(), std::iter::once(&self.key));
@@ -167,7 +167,7 @@ impl Receiver {
     }
 }
 
-/// What came of forwarding.
+/// The result of forwarding an event.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Forwarded {
@@ -196,7 +196,7 @@ struct ForwardResult<'a> {
     forwarded: Option<Forwarded>,
 }
 
-/// The same for a person.
+/// An event and its result as text.
 struct Line<'a>(&'a Event, &'a ForwardResult<'a>);
 
 impl Display for Line<'_> {

@@ -1,4 +1,4 @@
-//! `card-payments merchant ...`: what the operator decides about merchants.
+//! `card-payments merchant ...`: the operator's decisions about merchants.
 
 use std::error::Error;
 
@@ -8,37 +8,37 @@ use card_payments::services::merchants::decide_as_operator;
 use clap::{Args, Subcommand};
 use entity::merchant::MerchantStatus;
 
-/// What can be decided.
+/// Decides about a merchant.
 #[derive(Subcommand)]
 pub enum Merchant {
-    /// Let a merchant trade, and print it.
+    /// Activate a merchant and print it.
     ///
-    /// Its keys of this environment work from the next request on, and its partner is told by an event.
+    /// Its keys in this environment work from the next request on, and its partner gets an event.
     #[command(after_help = "Example:\n  card-payments merchant activate mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     Activate(Decision),
-    /// Refuse a merchant, for ever, and print it.
+    /// Decline a merchant for good and print it.
     ///
-    /// In live its keys open nothing from the next request on; its partner is told by an event.
+    /// In live its keys stop working with the next request. Its partner gets an event.
     #[command(after_help = "Example:\n  card-payments merchant decline mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     Decline(Decision),
-    /// Let a merchant wait, and print it.
+    /// Put a merchant on hold and print it.
     ///
-    /// In live its keys only read from the next request on; its partner is told by an event.
+    /// In live its keys can only read from the next request on. Its partner gets an event.
     #[command(after_help = "Example:\n  card-payments merchant hold mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     Hold(Decision),
 }
 
-/// About whom.
+/// The merchant to decide about.
 #[derive(Args)]
 pub struct Decision {
     /// The merchant's token: mrch_...
     merchant: String,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
 
-/// Run a command.
+/// Runs a command.
 pub async fn run(command: Merchant, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let (Decision { merchant, json }, status) = match command {
         Merchant::Activate(decision) => (decision, MerchantStatus::Active),

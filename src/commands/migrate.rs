@@ -14,7 +14,7 @@ use super::terminal;
 
 /// Bring the database's schema up to date.
 ///
-/// May be killed, run twice, and run by several at once. A server does the same when it starts.
+/// It is safe to kill it, to run it twice, and to run several at once. A server does the same when it starts.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  card-payments migrate --database-url postgres://payments@db/payments\n\n\
@@ -23,16 +23,16 @@ use super::terminal;
 pub struct Migrate {
     #[command(flatten)]
     database: DatabaseOptions,
-    /// And distribute its tables over the workers of a Citus cluster, with every server stopped; prints those that were
-    /// not yet.
+    /// Also distribute its tables over the workers of a Citus cluster, and print those that were not distributed before. Stop
+    /// every server first.
     #[arg(long)]
     distribute: bool,
-    /// One JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }
 
-/// Run it.
+/// Runs the command.
 pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let Migrate { database, distribute, json } = command;
     let location = if distribute { database.url().parse()? } else { super::location(&database)? };

@@ -1,5 +1,5 @@
-//! What operators run beside a server (decisions 14). A command opens the database by the same door as a server,
-//! which brings its schema up to date, and calls a service; `listen` and `trigger` ask the server itself.
+//! The commands that operators run beside a server. A command opens the database as a server does, which migrates its schema,
+//! and calls a service; `listen` and `trigger` call the server itself.
 
 pub mod account;
 pub mod acquirer;
@@ -38,7 +38,7 @@ use card_payments::store::{self, Location, Operator, Store};
 use entity::{TimeSpan, Timestamp};
 use serde::Serialize;
 
-/// The account that an operator names, at an instant of the wall clock. What is no token is nobody's, as in a path.
+/// Returns the account with this token at an instant of the wall clock. As in a path, malformed tokens are not found.
 pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Account, Box<dyn Error>> {
     let account = match named.parse() {
         Ok(token) => accounts::named(store, token, wall).await?,
@@ -47,13 +47,13 @@ pub async fn account(store: &Store, named: &str, wall: Timestamp) -> Result<Acco
     Ok(account.ok_or_else(|| format!("there is no account {named}"))?)
 }
 
-/// What the wall clock shows: where a seed decides, the one that stands still.
+/// Returns the wall clock's time; with a seed, the fixed clock's.
 pub fn now(database: &DatabaseOptions) -> Result<Timestamp, Box<dyn Error>> {
     let (clock, _) = app::clock_and_chance(database)?;
     Ok(clock.now())
 }
 
-/// Open the database to read it, an empty one too, which stays nobody's.
+/// Opens the database to read it. An empty one stays unclaimed.
 pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let location = location(database)?;
     let found = store::read_installation(&location).await?;
@@ -61,14 +61,14 @@ pub async fn open(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     Ok(Store::open(&location, IdGenerator::default().into()).await?)
 }
 
-/// Open it to change something in it.
+/// Opens the database to change something.
 pub async fn open_to_change(database: &DatabaseOptions) -> Result<Store, Box<dyn Error>> {
     let store = app::operator_store(&location(database)?, database).await?;
     store.acts_for(operator());
     Ok(store)
 }
 
-/// Open the database with its keys. One that is nobody's yet becomes the environment's.
+/// Opens the database with its keys. An unclaimed one now belongs to the environment.
 pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Result<Ctx, Box<dyn Error>> {
     location(database)?;
     let ctx = app::operator_context(database, secrets).await?;
@@ -76,7 +76,7 @@ pub async fn open_with_keys(database: &DatabaseOptions, secrets: &Secrets) -> Re
     Ok(ctx)
 }
 
-/// Whoever runs the command, as the machine knows him: his number, which nobody can choose, and the name that he says is his.
+/// Returns the operator as the machine knows them: the user number, which cannot be chosen, and the name, which can.
 fn operator() -> Operator {
     let login = std::fs::read_to_string("/proc/self/loginuid").unwrap_or_default();
     let number = number(&login, rustix::process::getuid().as_raw());
@@ -85,12 +85,12 @@ fn operator() -> Operator {
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| says("HOSTNAME"));
     let machine = machine.unwrap_or_else(|| "a machine without a name".into());
     let told = format!("{name} (user {number}) on {}", machine.trim());
-    // It is printed on terminals.
+    // The name is printed on terminals.
     Operator { name: told.chars().filter(|letter| !letter.is_control()).collect(), at: SystemClock.now() }
 }
 
-/// The number that he logged in by, which `sudo` leaves as it is, and as whom he acts where that is another; the latter alone
-/// where nobody has logged in, as in a container.
+/// Returns the login's user number, which `sudo` does not change, and the effective one if it differs; only the latter if there
+/// was no login, as in a container.
 fn number(login: &str, own: u32) -> String {
     const NOBODY: u32 = u32::MAX;
     match login.trim().parse::<u32>() {
@@ -99,7 +99,7 @@ fn number(login: &str, own: u32) -> String {
     }
 }
 
-/// Where the database is. The folder may not be there yet; a server beside it keeps the lock, and both use one door.
+/// Returns the location of the database. The folder may not exist yet. A running server keeps its lock; commands need none.
 fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     let location: Location = database.url().parse()?;
     if let Location::Sqlite { path } = &location
@@ -111,7 +111,7 @@ fn location(database: &DatabaseOptions) -> Result<Location, Box<dyn Error>> {
     Ok(location)
 }
 
-/// Tell of one record: by a text for a person, or in JSON.
+/// Prints one record: as text, or as JSON.
 pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(), Box<dyn Error>> {
     if json {
         writeln!(terminal::stdout(), "{}", serde_json::to_string(record)?)?;
@@ -121,12 +121,12 @@ pub fn tell(record: &impl Serialize, text: &dyn Display, json: bool) -> Result<(
     Ok(())
 }
 
-/// How long a key works on that was replaced.
+/// Parses how long a replaced key keeps working.
 fn grace(text: &str) -> Result<TimeSpan, &'static str> {
     params::parse_grace_period(text).ok_or("not a whole number and m, h, d or w, at most a hundred years")
 }
 
-/// Why a service refuses, in the words of the API.
+/// Returns a service's refusal in the words of the API.
 pub fn refused(error: &error::Error) -> String {
     let (Body::Object(said) | Body::Array([said])) = error.body("");
     let messages = said.messages.into_iter().flatten().map(|message| message.message);
@@ -143,7 +143,7 @@ mod tests {
         for (login, own, told) in [
             ("1000", 1000, "1000"),
             ("1000\n", 0, "1000 as 0"),
-            // All ones: nobody has logged in.
+            // All ones: there was no login.
             ("4294967295", 10001, "10001"),
             ("", 7, "7"),
         ] {

@@ -1,4 +1,4 @@
-//! What commands share that ask a running server instead of its database.
+//! The options of commands that call a running server.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,30 +10,30 @@ use card_payments::sensitive::secret::Secret;
 use clap::Args;
 use http::Method;
 
-/// Where a server listens that nobody has told otherwise.
+/// The default address of a server.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
-/// Which server is asked, and by whom.
+/// The server to call, and the key to call it with.
 #[derive(Args)]
 pub struct ServerOptions {
-    /// The running server's address; by default where CARD_PAYMENTS_LISTEN says, or http://127.0.0.1:8080.
+    /// The running server's address. By default that of CARD_PAYMENTS_LISTEN, or http://127.0.0.1:8080.
     #[arg(long, env = "CARD_PAYMENTS_SERVER", value_parser = address)]
     server: Option<String>,
-    /// The account's secret key, better named by the variable, because `ps` shows flags; by default the first account's, which a
-    /// test server shows on its own machine.
+    /// The account's secret key. Prefer the variable, because `ps` shows flags. By default that of the first account, which a test
+    /// server shows to its own machine.
     #[arg(long, env = "CARD_PAYMENTS_KEY", hide_env_values = true, allow_hyphen_values = true)]
     key: Option<Secret>,
 }
 
 impl ServerOptions {
-    /// The server. Nothing is asked of it yet but, where none is named, its key.
+    /// Returns the server's client. Requests the key from the server if none is given.
     pub async fn open(self) -> Result<ApiClient, Box<dyn Error>> {
         let address = self.server.map_or_else(listening, Ok)?;
         Ok(ApiClient::at(&address, self.key).await?)
     }
 }
 
-/// Where real cards are charged, nothing is tried: `nothing` says what.
+/// Refuses a live server; `nothing` says what is not done there.
 pub async fn refuse_live(server: &ApiClient, nothing: &str) -> Result<(), Box<dyn Error>> {
     let shown = server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
     if shown.status == 404 {
@@ -43,7 +43,7 @@ pub async fn refuse_live(server: &ApiClient, nothing: &str) -> Result<(), Box<dy
     Ok(())
 }
 
-/// Where the server listens whose variables these are.
+/// Returns the address of the server that has these environment variables.
 fn listening() -> Result<String, String> {
     let listen: SocketAddr = match std::env::var("CARD_PAYMENTS_LISTEN") {
         Ok(listen) => parse_listen_address(&listen).map_err(|why| format!("CARD_PAYMENTS_LISTEN: {why}"))?,
@@ -60,7 +60,7 @@ fn listening() -> Result<String, String> {
     Ok(format!("http://{}", SocketAddr::new(ip, listen.port())))
 }
 
-/// An address that can be called.
+/// Parses the address of a server.
 pub fn address(text: &str) -> Result<String, &'static str> {
     match rules::http_url(text) {
         Ok(()) if !text.is_empty() => Ok(text.to_owned()),

@@ -1,4 +1,4 @@
-//! `card-payments trigger EVENT`: an event, by doing what causes it.
+//! `card-payments trigger EVENT`: causes an event by the API calls that lead to it.
 
 mod recipes;
 
@@ -20,16 +20,16 @@ use super::events::{Event, Page, page};
 use super::server::{ServerOptions, refuse_live};
 use super::tell;
 
-/// How many events are looked at together.
+/// Events per page.
 const PAGE: usize = 100;
 
-/// Make an event of any type happen, by really doing what causes it.
+/// Cause an event of any type by the API calls that really lead to it.
 ///
-/// Asks a running test server: stores cards, charges them, disputes charges, lets the bank send money back, and so on, whatever
-/// the type needs, with fresh records each time. What takes days is done by moving the clock of the account, which never goes
-/// back: that is said, and no other account's clock is moved.
+/// Calls a running test server: it stores cards, charges them, disputes charges, lets the bank return money, and so on, whatever
+/// the type needs, with new records each time. If it takes days, it moves the account's clock, which never goes back, and
+/// says so. It moves no other account's clock.
 ///
-/// Prints each call and the event. A live server is refused.
+/// Prints each call and the event. Refuses a live server.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  card-payments trigger charge.captured\n  card-payments trigger --list\n\n\
@@ -40,20 +40,20 @@ pub struct Trigger {
     #[arg(required_unless_present = "list", conflicts_with = "list", hide_possible_values = true,
         value_parser = PossibleValuesParser::new(EventType::ALL.iter().map(|what| what.code())))]
     event: Option<String>,
-    /// Only print every type with the calls that cause it. Needs no server.
+    /// Print every type with the calls that cause it, and exit. Needs no server.
     #[arg(long)]
     list: bool,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     server: ServerOptions,
 }
 
-/// Run it.
+/// Runs the command.
 pub async fn run(command: Trigger) -> Result<(), Box<dyn Error>> {
     let Trigger { event, json, server, .. } = command;
-    // The parser of arguments knows the words.
+    // clap has checked the word.
     let Some(what) = event.as_deref().and_then(EventType::from_code) else { return list(json) };
     let server = server.open().await?;
     refuse_live(&server, "nothing is triggered").await?;
@@ -77,11 +77,11 @@ fn list(json: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is done, in the order in which it is done.
+/// The calls, in the order in which they are made.
 struct Doing<'a> {
     server: &'a ApiClient,
     json: bool,
-    /// The latest record of each kind, by what its token begins with.
+    /// The latest record of each kind, by the prefix of its token.
     made: BTreeMap<String, String>,
     did: Vec<Did>,
 }
@@ -94,7 +94,7 @@ impl Doing<'_> {
         loop {
             let answer = self.server.ask(step.method(), &path, body.as_ref()).await;
             let record = match answer {
-                // Evidence is submitted without an answer, and what is deleted is gone.
+                // Submitted evidence and deletions have no body.
                 Ok(text) => serde_json::from_str::<Value>(&text).unwrap_or_default()["response"].clone(),
                 Err(ApiClientError::Refused { body, .. })
                     if step.declined && body["charge_token"].is_string() =>
@@ -103,12 +103,12 @@ impl Doing<'_> {
                 }
                 Err(error) => return Err(error.into()),
             };
-            // Of a list, the newest.
+            // The newest record of a list.
             let token = record.get(0).unwrap_or(&record)["token"].as_str().map(str::to_owned);
             let clock = record["now"].as_str().map(str::to_owned);
             let did = Did { call: format!("{} {path}", step.method()), token, clock };
             if !self.json {
-                // All of it is done, though nobody reads on.
+                // A closed pipe does not stop the calls.
                 drop(tell(&did, &did, false));
             }
             if let Some(token) = &did.token
@@ -120,12 +120,12 @@ impl Doing<'_> {
             if record["complete"] != false {
                 return Ok(());
             }
-            // A long move of the clock goes on where it stopped.
+            // A long move of the clock continues where it stopped.
             body = Some(json!({ "to": record["to"] }));
         }
     }
 
-    /// The record that a bare prefix stands for.
+    /// Returns the record that a bare prefix stands for.
     fn named(&self, text: &str) -> Result<String, String> {
         if !text.ends_with('_') {
             return Ok(text.to_owned());
@@ -147,7 +147,7 @@ impl Doing<'_> {
         })
     }
 
-    /// The event of this type about one of these records, among those that came after `before`.
+    /// Finds the event of this type about one of these records, after `before`.
     async fn event(&self, what: EventType, before: Option<EventToken>) -> Result<Event, Box<dyn Error>> {
         let is_new = |event: &Event| before.is_none_or(|before| before < event.head.token);
         let is_it = |event: &Event| {
@@ -173,9 +173,9 @@ impl Doing<'_> {
 #[derive(Serialize)]
 struct Did {
     call: String,
-    /// The record that it made or changed.
+    /// The record that the call created or changed.
     token: Option<String>,
-    /// What the account's clock shows afterwards, where it was moved.
+    /// The time of the account's clock, if the call moved it.
     clock: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `card-payments vault ...`: the keys that encrypt what is stored.
+//! `card-payments vault ...`: the keys that encrypt stored data.
 
 use std::error::Error;
 
@@ -9,28 +9,28 @@ use clap::Subcommand;
 use super::progress_bar::{Bar, Unit};
 use super::{refused, tell};
 
-/// What can be done with the vault.
+/// Manages the vault.
 #[derive(Subcommand)]
 pub enum Vault {
-    /// Make a new data key and encrypt by it whatever older ones encrypted, while servers run.
+    /// Make a new data key and re-encrypt everything with it, while servers run.
     ///
-    /// Also wraps every key by the first key of CARD_PAYMENTS_VAULT_KEY. So the operator's key is changed in three steps:
-    /// start every server with CARD_PAYMENTS_VAULT_KEY=new:...,old:..., run this with the same, and start every server with
-    /// new:... alone.
+    /// Also wraps every data key with the first key of CARD_PAYMENTS_VAULT_KEY. To change the operator's key, start every server
+    /// with CARD_PAYMENTS_VAULT_KEY=new:...,old:..., run this command with the same value, then start every server with new:...
+    /// alone.
     ///
-    /// It may be killed and run again: everything stays readable. Servers learn of the new key within seconds. A former
-    /// data key is kept for an hour at least and goes once no row needs it, by a server or by a later run.
+    /// It is safe to kill it and run it again: everything stays readable. Servers use the new key within seconds. An old data key
+    /// is kept for at least an hour; once no row needs it, a server or a later run deletes it.
     #[command(after_help = "Example:\n  card-payments vault rotate\n\n\
         Prints the id of the new data key, how many rows were encrypted anew, and how many former keys are kept; with \
         --json {data_key, rows, damaged, removed, kept}.")]
     Rotate {
-        /// One JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Run a command.
+/// Runs a command.
 pub async fn run(command: Vault, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let Vault::Rotate { json } = command;
     let bar = Bar::new("Encrypting anew", Unit::Things);

@@ -1,4 +1,4 @@
-//! `card-payments webhook ...`: the operator's part in webhooks.
+//! `card-payments webhook ...`: the operator's commands for webhook endpoints.
 
 use std::error::Error;
 
@@ -13,51 +13,51 @@ use entity::{TimeSpan, WebhookEndpointToken};
 
 use super::{grace, refused, tell};
 
-/// What can be done with webhook endpoints.
+/// Manages webhook endpoints.
 #[derive(Subcommand)]
 pub enum Webhook {
-    /// Send a webhook endpoint an event of the type `ping`, and print the webhook.
+    /// Send an event of type `ping` to a webhook endpoint and print the webhook.
     ///
-    /// It is signed and delivered by a running server as every event is, and no other endpoint hears of it.
+    /// A running server signs and delivers it like every event. No other endpoint gets it.
     #[command(
         after_help = "Example:\n  card-payments webhook ping acct_AZqYv3rVcBKUQ1mHn7tKRw whe_AZqYv3rVcBKUQ1mHn7tKRw"
     )]
     Ping {
         #[command(flatten)]
         endpoint: Endpoint,
-        /// One JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
-    /// Give a webhook endpoint a fresh key, and print it.
+    /// Give a webhook endpoint a new key and print it.
     ///
-    /// Until the grace period has passed, the former key signs as well: a receiver that knows either of them believes what it is
-    /// sent. An endpoint has two keys at most; while a former one signs, only a rotation without grace comes through, and ends it.
+    /// Until the grace period ends, the old key signs, too: a receiver that knows either key can verify each webhook. An endpoint
+    /// has at most two keys: while an old one signs, only a rotation without a grace period is accepted, and it ends the old key.
     #[command(after_help = "Example:\n  card-payments webhook rotate-key acct_AZqYv3rVcBKUQ1mHn7tKRw \
         whe_AZqYv3rVcBKUQ1mHn7tKRw --grace 2d\n\n\
         --grace 0h ends the former key at once. With --json {token, key, former_key_until}.")]
     RotateKey {
         #[command(flatten)]
         endpoint: Endpoint,
-        /// For how long the former key signs as well: a whole number and m, h, d or w.
+        /// How long the old key signs, too: a whole number and m, h, d or w.
         #[arg(long, default_value = GRACE, value_parser = grace)]
         grace: TimeSpan,
-        /// One JSON object.
+        /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Which.
+/// The endpoint.
 #[derive(Args)]
 pub struct Endpoint {
-    /// Whose: acct_...
+    /// The account: acct_...
     account: String,
     /// The endpoint's token: whe_...
     endpoint: WebhookEndpointToken,
 }
 
-/// Run a command.
+/// Runs a command.
 pub async fn run(command: Webhook, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
     let (Webhook::Ping { endpoint: Endpoint { account, endpoint }, .. }
     | Webhook::RotateKey { endpoint: Endpoint { account, endpoint }, .. }) = &command;

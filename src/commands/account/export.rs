@@ -12,9 +12,10 @@ use serde_json::json;
 
 use crate::commands::{self, terminal};
 
-/// Write a merchant's application, and the keys that are to work in the other environment, as a JSON document.
+/// Write a merchant's application, and its keys for the other environment, as a JSON document.
 ///
-/// Whoever has the document has the keys, so the audit trail says that it was written; nothing else changes. Needs the vault's key, as a server does.
+/// The document contains the keys, so the audit trail records the export; nothing else changes. Needs the vault key as a server
+/// does.
 #[derive(Args)]
 #[command(
     after_help = "Example:\n  card-payments account export mrch_AZqYv3rVcBKUQ1mHn7tKRw --out merchant.json\n\n\
@@ -23,15 +24,15 @@ use crate::commands::{self, terminal};
 pub struct Export {
     /// The merchant's token: mrch_...
     merchant: String,
-    /// A file that is not there yet, which only you will be able to read; standard output if absent. It holds keys.
+    /// A file to create, which only you can read; standard output if absent. It contains keys.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// On one line; with --out one JSON object that names the file.
+    /// Print the document on one line; with --out print one JSON object that names the file.
     #[arg(long)]
     json: bool,
 }
 
-/// Run the command.
+/// Runs the command.
 pub async fn run(
     Export { merchant, out, json }: Export,
     database: &DatabaseOptions,

@@ -10,22 +10,22 @@ use serde_json::json;
 
 use crate::commands;
 
-/// Make the account of a merchant that was exported in the other environment, pending approval, and print its token.
+/// Create the account of a merchant that was exported from the other environment, pending approval, and print its token.
 ///
-/// A second time it is refused. Needs the vault's key, as a server does.
+/// A second import is refused. Needs the vault key as a server does.
 #[derive(Args)]
 #[command(after_help = "Example:\n  card-payments account import merchant.json")]
 pub struct Import {
-    /// What `account export` has written in the other environment.
+    /// The document that `account export` wrote in the other environment.
     file: PathBuf,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
 
-/// Run the command.
+/// Runs the command.
 pub async fn run(Import { file, json }: Import, database: &DatabaseOptions) -> Result<(), Box<dyn Error>> {
-    // Before the database: a document that is wrong changes nothing.
+    // Read before the database is opened: a wrong document changes nothing.
     let document = read(config::read(&file)?.expose(), database.environment)?;
     let merchant = document.merchant();
     let ctx = commands::open_with_keys(database, &Secrets::from_environment()?).await?;

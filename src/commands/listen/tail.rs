@@ -1,7 +1,7 @@
-//! The end of an account's list of events: what has joined it since the last look, each event once.
+//! The end of an account's list of events: the events added since the last poll, each once.
 //!
-//! Tokens are in the order in which events were recorded, and nearly in that in which they were committed: of two at once the
-//! later one may be seen first. So a look goes on, past the newest event that it knows, to a whole page of known ones.
+//! Tokens are in the order in which events were recorded, and nearly in the order of their commits: of two concurrent events the
+//! later may be seen first. So a poll reads on past the newest known event, until a whole page is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,25 +11,25 @@ use entity::EventToken;
 use crate::commands::events::{Event, Page, page};
 
 const PAGE: usize = 200;
-/// How many are known by their tokens: some pages. What is older than these is known as well.
+/// The number of events that are remembered by token: some pages. All older ones are known, too.
 const KNOWN_MAX: usize = 5 * PAGE;
 
-/// The events that are known.
+/// The known events.
 pub struct EventCursor {
     known: BTreeSet<EventToken>,
-    /// This one and all before it are known.
+    /// This event and all before it are known.
     floor: Option<EventToken>,
-    /// The newest event and their number, as the last look found them.
+    /// The newest event and the number of events at the last poll.
     mark: ListPosition,
-    /// A look that was cut off.
+    /// An unfinished poll.
     begun: Option<Look>,
 }
 
-/// A look at what is new, as far as it came.
+/// The progress of a poll for new events.
 struct Look {
-    /// What it was begun for.
+    /// The position of the list when the poll began.
     found: ListPosition,
-    /// The page that it reads next. What joins the list meanwhile only shows it events that it knows.
+    /// The next page to read. Events added meanwhile only make it read known events again.
     page: usize,
     new: BTreeMap<EventToken, Event>,
 }
@@ -41,7 +41,7 @@ fn mark(page: &Page) -> ListPosition {
 }
 
 impl EventCursor {
-    /// From now on: what there is is known.
+    /// Begins now: all existing events are known.
     pub async fn begin(server: &ApiClient) -> Result<Self, ApiClientError> {
         let last = page(server, 1, PAGE).await?;
         let known: BTreeSet<_> = last.events.iter().map(|event| event.head.token).collect();
@@ -49,7 +49,7 @@ impl EventCursor {
         Ok(Self { known, floor, mark: mark(&last), begun: None })
     }
 
-    /// What is new, oldest first. A look that fails is gone on with by the next one.
+    /// Returns the new events, oldest first. A failed poll is continued by the next one.
     pub async fn look(&mut self, server: &ApiClient) -> Result<Vec<Event>, ApiClientError> {
         let mut look = if let Some(look) = self.begun.take() {
             look
@@ -72,7 +72,7 @@ impl EventCursor {
         Ok(look.new.into_values().collect())
     }
 
-    /// Read pages until one holds nothing new.
+    /// Reads pages until one has nothing new.
     async fn read(&self, server: &ApiClient, look: &mut Look) -> Result<(), ApiClientError> {
         loop {
             let Page { events, .. } = page(server, look.page, PAGE).await?;
