@@ -1,4 +1,4 @@
-//! `card-payments seed FILE`: fixtures, made by a running server through its API.
+//! `card-payments seed FILE`: creates fixtures through the API of a running server.
 
 mod faults;
 mod nouns;
@@ -26,20 +26,20 @@ use super::progress_bar::{Bar, Unit};
 use super::server::{ServerOptions, refuse_live};
 use super::tell;
 
-/// A year of a small shop, which also shows everything that a file may say.
+/// A year of a small shop, which uses everything that a file may contain.
 const SAMPLE: &str = include_str!("../../../fixtures/sample.yaml");
 
-/// The largest file that is read.
+/// The size limit of a file.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Make what a file of fixtures tells, by a running server of the test environment: customers, plans, subscriptions,
-/// charges and what becomes of them, in YAML. docs/fixtures.md says what a file may hold.
+/// Create the fixtures in a YAML file through a running test server: customers, plans, subscriptions, charges and what happens
+/// to them. docs/fixtures.md describes the file.
 ///
-/// The whole file is read first, and if anything is wrong with it, all of it is told by line and nothing is made. If the
-/// server refuses something, the account is put back as it was. The account's clock moves ahead as far as the file says.
+/// Reads the whole file first. If it has faults, prints all of them by line and creates nothing. If the server refuses a
+/// request, restores the account. Moves the account's clock ahead as far as the file says.
 ///
-/// The account must be one in which nothing has happened. Told twice within a day, a file makes nothing twice. A server that has
-/// no time yet is asked again; one that does not answer stops the story where it is. A live server is refused.
+/// The account must be empty. Run twice within a day, a file creates nothing twice. If the server is busy, the request is
+/// repeated; if it does not answer, the command stops and can be run again. Refuses a live server.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "options, each independent of the others")]
 #[command(after_help = "Examples:\n  card-payments seed fixtures/shop.yaml --key sk_test_0123456789\n  \
@@ -50,23 +50,23 @@ pub struct Seed {
     /// The file: YAML, at most 1 MiB.
     #[arg(required_unless_present = "sample")]
     file: Option<PathBuf>,
-    /// The sample instead: a year of a small shop.
+    /// Use the built-in sample instead: a year of a small shop.
     #[arg(long, conflicts_with = "file")]
     sample: bool,
-    /// Make an account for it, and print its keys first.
+    /// Create an account for the fixtures, and print its keys first.
     #[arg(long)]
     new_account: bool,
-    /// Also where something has happened in the account already.
+    /// Also run in an account that is not empty.
     #[arg(long, conflicts_with = "new_account")]
     anyway: bool,
     #[command(flatten)]
     server: ServerOptions,
-    /// One JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }
 
-/// Run it.
+/// Runs the command.
 pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     let Seed { file, new_account, anyway, server, json, .. } = command;
     let (name, story_key, text) = match &file {
@@ -86,14 +86,14 @@ pub async fn run(command: Seed) -> Result<(), Box<dyn Error>> {
     let home = if new_account { made(server, json).await? } else { SeedTarget { server, made: None } };
     let played = SeedRunner::begin(&home, &story_key, anyway).await?;
     let bar = Bar::new("Seeding", Unit::Things);
-    // All of it is made, though nobody reads on.
+    // A closed pipe does not stop the requests.
     let said = |made: &Made| bar.suspend(|| drop(tell(made, made, json)));
     let played = played.tell(&story, &bar, said).await?;
     drop(bar);
     tell(&played, &played, json)
 }
 
-/// An account for the story, whose keys are told.
+/// Creates an account for the fixtures and prints its keys.
 async fn made(server: ApiClient, json: bool) -> Result<SeedTarget, Box<dyn Error>> {
     let made = server.answer_to(Method::POST, "/1/sandbox/accounts", Some(&json!({})), &[]).await?;
     let account = made.record()?;
@@ -103,14 +103,14 @@ async fn made(server: ApiClient, json: bool) -> Result<SeedTarget, Box<dyn Error
     Ok(SeedTarget { server: server.with_key(text("secret_key")), made: Some((server, token)) })
 }
 
-/// What a story goes by in Idempotency-Keys: its file's name, and where that lies, for other files may be called the same.
+/// Returns the name of a file in Idempotency-Keys: its own, and its folder, because files may have the same name.
 fn key(file: &Path) -> String {
     let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let place = Sha256::digest(place.as_os_str().as_encoded_bytes());
     format!("{}-{}", stem(file), URL_SAFE_NO_PAD.encode(&place[..9]))
 }
 
-/// What the file is called, in letters that an Idempotency-Key may have.
+/// Returns the file's name in characters that an Idempotency-Key may have.
 fn stem(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
@@ -126,7 +126,7 @@ fn read(file: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// All faults: for a person in the error, for a program each by itself.
+/// Returns all faults as the text of the error; for programs, prints each by itself.
 fn told(faults: &[Fault], name: &str, json: bool) -> Result<String, Box<dyn Error>> {
     let head = match faults.len() {
         1 => format!("{name} has a fault, and nothing was made"),

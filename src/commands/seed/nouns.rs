@@ -1,4 +1,4 @@
-//! The sections of a file: which fields each of its things has, and which requests make it.
+//! The sections of a file: the fields of their entries, and the requests that create them.
 
 use card_payments::params::charge::NewCharge;
 use card_payments::params::customer::NewCustomer;
@@ -23,13 +23,13 @@ use super::times::{Length, Unit};
 pub struct Section {
     /// Its name.
     pub name: &'static str,
-    /// The fields of its things.
+    /// The fields of its entries.
     pub fields: &'static [&'static str],
-    /// The requests that make one of them, that which makes it first.
+    /// Returns the requests that make an entry; the first one creates it.
     pub acts: fn(&mut Entry<'_>) -> Vec<SeedRequest>,
 }
 
-/// In the order in which things are made at the same time, so that each comes after what it names.
+/// The sections, in the order in which entries of the same time are created: each comes after the entries it names.
 pub const SECTIONS: &[Section] = &[
     Section { name: "webhook_endpoints", fields: &["url"], acts: webhook_endpoint },
     Section { name: "recipients", fields: &["name", "email", "bank_account"], acts: recipient },
@@ -81,15 +81,15 @@ pub const SECTIONS: &[Section] = &[
     Section { name: "transfers", fields: &["to", "amount", "description"], acts: transfer },
 ];
 
-/// The names of the sections.
+/// Returns the names of the sections.
 pub fn names() -> String {
     SECTIONS.iter().map(|section| section.name).collect::<Vec<_>>().join(", ")
 }
 
-/// What stands for a token that is not known yet.
+/// A placeholder for a token that is not known yet.
 const NOT_YET: Uuid = Uuid::nil();
 
-/// Words for cards, and the numbers that the sandbox knows.
+/// Words for cards, and their test numbers.
 const CARDS: [(&str, &str); 8] = [
     ("accepted", "4200000000000000"),
     ("mastercard", "5520000000000000"),
@@ -101,7 +101,7 @@ const CARDS: [(&str, &str); 8] = [
     ("refunds_fail", "4200700000000013"),
 ];
 
-/// A whole card, of a word or a number. Absent: one that is accepted.
+/// Returns the parameters of a card, from a word or a number. Without one, of an accepted card.
 fn card(entry: &mut Entry<'_>, holder: &str) -> Value {
     let word = entry.words("card").unwrap_or_else(|| CARDS[0].0.to_owned());
     let known = CARDS.iter().find(|(known, _)| *known == word);
@@ -117,7 +117,7 @@ fn card(entry: &mut Entry<'_>, holder: &str) -> Value {
     })
 }
 
-/// The currency that is meant, where it is one.
+/// Returns the currency of an entry, if it is valid.
 fn currency(entry: &mut Entry<'_>) -> Option<Currency> {
     let Some(code) = entry.words("currency") else { return Some(Currency::Aud) };
     let currency = Currency::parse(&code);
@@ -127,7 +127,7 @@ fn currency(entry: &mut Entry<'_>) -> Option<Currency> {
     currency
 }
 
-/// Amounts that are charged are not below their currency's least one.
+/// Checks that amounts to charge are not below the minimum of their currency.
 fn least(entry: &mut Entry<'_>, fields: &[&'static str]) {
     let Some(min) = currency(entry).map(Currency::charge_amount_min) else { return };
     for field in fields {
@@ -192,7 +192,7 @@ fn plan(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     vec![entry.creation("/1/plans", parameters, when)]
 }
 
-/// A length of time that plans can have.
+/// Returns a length of time that plans may have.
 fn interval(entry: &mut Entry<'_>, field: &'static str) -> Option<Length> {
     let length = entry.length(field)?;
     if matches!(length.unit, Unit::Minute | Unit::Hour) {
@@ -267,7 +267,7 @@ fn charge(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     vec![SeedRequest { tokens, declined, makes, ..entry.creation("/1/charges", parameters, when) }]
 }
 
-/// As it stands in the file; who is not there has a fault of its own.
+/// Returns the customer's email as in the file; a missing customer is a fault already.
 fn email_of_customer(entry: &Entry<'_>) -> Value {
     let fields = entry.words("customer").and_then(|name| entry.other("customers", &name));
     let email = fields.and_then(|fields| fields.iter().find(|field| field.name == "email"));
@@ -286,7 +286,7 @@ fn refund(entry: &mut Entry<'_>) -> Vec<SeedRequest> {
     }]
 }
 
-/// How a dispute may be decided, and whether the network must have looked at the evidence before.
+/// The decisions about a dispute, and whether each needs an evidence review first.
 const DECISIONS: [(&str, bool); 5] =
     [("won", true), ("lost", true), ("accepted", false), ("cancelled", false), ("resolved", false)];
 

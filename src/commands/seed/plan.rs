@@ -1,5 +1,5 @@
-//! What a file of fixtures tells, as the requests that make it: each with its line, its time and the records that it
-//! names. Everything that can be wrong without a server is found here, by the server's own rules of parameters.
+//! The plan of a file: its requests, each with its line, its time and the records that it names. All faults that need no
+//! server are found here, by the server's own rules of parameters.
 
 use std::collections::HashMap;
 
@@ -19,38 +19,38 @@ use super::yaml::{self, Named, Node};
 /// A request.
 #[derive(Debug, Clone)]
 pub struct SeedRequest {
-    /// What it is about: `charges/lamp`.
+    /// The entry that it is about: `charges/lamp`.
     pub what: String,
-    /// Where that stands.
+    /// The line of the entry.
     pub line: usize,
-    /// When, from the beginning of the story.
+    /// When, from the beginning.
     pub when: TimeOffset,
-    /// How it asks.
+    /// HTTP method.
     pub method: Method,
-    /// Of what; `{}` stands for the token of `of`.
+    /// The path; `{}` stands for the token of `of`.
     pub path: String,
     /// The record in the path.
     pub of: Option<String>,
-    /// With which parameters.
+    /// The body.
     pub parameters: Value,
-    /// The parameters that are tokens, and of what.
+    /// The parameters that are tokens, and the entries they name.
     pub tokens: Vec<(&'static str, String)>,
-    /// The decline that is ordered, and expected.
+    /// The decline that the request forces and expects.
     pub declined: Option<String>,
-    /// Whether its answer is the record that goes by the name.
+    /// Whether the response is the entry's record.
     pub makes: bool,
 }
 
-/// What a file tells.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub struct SeedPlan {
-    /// Its requests, in the order in which they are made at the same time.
+    /// Its requests; those of the same time in this order.
     pub acts: Vec<SeedRequest>,
-    /// When it ends, if it says so.
+    /// When it ends, if the file says so.
     pub until: Option<TimeOffset>,
 }
 
-/// Read a file. Whatever is wrong with it is a fault, and then what comes back is of no use.
+/// Reads a file. If there are faults, the result must not be used.
 pub fn read(text: &str, faults: &mut Faults) -> SeedPlan {
     let mut story = SeedPlan::default();
     let Some(root) = yaml::parse(text, faults) else { return story };
@@ -111,7 +111,7 @@ fn is_name(name: &str) -> bool {
     (1..=50).contains(&name.len()) && name.chars().all(letters)
 }
 
-/// Switches of the account, before anything else happens.
+/// Returns the request that sets the account's switches, before all others.
 fn account(line: usize, node: &Node, faults: &mut Faults) -> Option<SeedRequest> {
     const FIELDS: [&str; 6] =
         ["disputes", "wallet", "partner", "transfers_enabled", "transfers_schedule", "settlement_delay_days"];
@@ -142,9 +142,9 @@ fn account(line: usize, node: &Node, faults: &mut Faults) -> Option<SeedRequest>
     })
 }
 
-/// Something that a section names.
+/// An entry of a section.
 pub struct Entry<'a> {
-    /// Where it stands.
+    /// Its section.
     pub section: &'static Section,
     /// `charges/lamp`.
     pub what: String,
@@ -152,7 +152,7 @@ pub struct Entry<'a> {
     pub name: &'a str,
     line: usize,
     fields: &'a [Named],
-    /// What is known by now, and when it is made.
+    /// The entries so far, and when each is created.
     known: &'a HashMap<String, TimeOffset>,
     parts: &'a [Named],
     faults: &'a mut Faults,
@@ -173,29 +173,29 @@ impl Entry<'_> {
         self.faults.add(line, format!("{}: {said}", self.what));
     }
 
-    /// A field that is there and not empty.
+    /// Returns a field, unless it is absent or empty.
     pub fn field(&self, name: &str) -> Option<&Named> {
         self.fields.iter().find(|field| field.name == name && !field.node.json().is_null())
     }
 
-    /// The words of a field.
+    /// Returns the text of a field.
     pub fn words(&self, name: &str) -> Option<String> {
         self.field(name)?.node.text().map(Into::into)
     }
 
-    /// What is wrong with a field, or with its absence.
+    /// Adds a fault of a field, present or not.
     pub fn wrong(&mut self, field: &str, said: impl std::fmt::Display) {
         let line = self.fields.iter().find(|known| known.name == field).map_or(self.line, |known| known.line);
         self.fault(line, format!("{field} {said}"));
     }
 
-    /// The fields of these names, as parameters of the same names.
+    /// Returns these fields as parameters of the same names.
     pub fn parameters(&self, names: &[&str]) -> Value {
         let fields = self.fields.iter().filter(|field| names.contains(&field.name.as_str()));
         fields.map(|field| (field.name.clone(), field.node.json())).collect::<serde_json::Map<_, _>>().into()
     }
 
-    /// A length of time.
+    /// Returns the length of time in a field.
     pub fn length(&mut self, field: &str) -> Option<Length> {
         let text = self.field(field)?.node.text().map(std::borrow::Cow::into_owned);
         let length = text.as_deref().and_then(Length::parse);
@@ -205,7 +205,7 @@ impl Entry<'_> {
         length
     }
 
-    /// The record of another section that a field names.
+    /// Returns the entry of another section that a field names.
     pub fn named(&mut self, field: &'static str, section: &'static str) -> Option<String> {
         let Some(name) = self.words(field) else {
             self.wrong(field, format!("is missing: a name of {section}"));
@@ -220,20 +220,20 @@ impl Entry<'_> {
             Some(fields) if fields.iter().any(|field| field.name == "declined") => {
                 self.wrong(field, format!("names {name}, which is declined"));
             }
-            // It is wrong, and has a fault of its own.
+            // A wrong entry, which has faults already.
             Some(_) => {}
         }
         None
     }
 
-    /// The fields of something that another section names.
+    /// Returns the fields of an entry of another section.
     pub fn other(&self, section: &str, name: &str) -> Option<&[Named]> {
         let part = self.parts.iter().find(|part| part.name == section)?;
         let found = part.node.named()?.iter().find(|named| named.name == name)?;
         Some(found.node.named().unwrap_or_default())
     }
 
-    /// When it happens: after the beginning, or after what it is about. Nothing happens to what is not there yet.
+    /// Returns when it happens: after the beginning, or after the entry it is about, and not before the entries it needs.
     pub fn when(&mut self, about: Option<&str>, needs: &[&str]) -> TimeOffset {
         let length = self.length("after");
         let base = about.and_then(|what| self.known.get(what)).cloned().unwrap_or_default();
@@ -248,7 +248,7 @@ impl Entry<'_> {
         when
     }
 
-    /// Hold parameters against the server's own rules. Those named in `spelled` are the fields' in other words.
+    /// Checks parameters by the server's own rules. `spelled` maps parameters to fields of other names.
     pub fn check<T: DeserializeOwned + Validate>(
         &mut self,
         parameters: &Value,
@@ -263,7 +263,7 @@ impl Entry<'_> {
         }
     }
 
-    /// The request that makes it.
+    /// Makes the request that creates it.
     pub fn creation(&self, path: &str, parameters: Value, when: TimeOffset) -> SeedRequest {
         SeedRequest {
             what: self.what.clone(),
@@ -279,13 +279,13 @@ impl Entry<'_> {
         }
     }
 
-    /// A request about it, or about something else that is named.
+    /// Makes a request about it, or about another named entry.
     pub fn follow(&self, method: Method, path: &str, of: &str, when: TimeOffset) -> SeedRequest {
         SeedRequest { method, of: Some(of.into()), makes: false, ..self.creation(path, json!({}), when) }
     }
 }
 
-/// Where a parameter stands, as deep as it can be found.
+/// Returns the line of a parameter, as deep as it can be found.
 fn line_of(fields: &[Named], field: &str, param: &str) -> Option<usize> {
     let found = fields.iter().find(|named| named.name == field)?;
     let inner = param

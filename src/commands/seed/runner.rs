@@ -1,5 +1,5 @@
-//! A story, told to a server: each request under an Idempotency-Key made of its name, so that the same story told twice
-//! makes nothing twice, and goes on where it was interrupted.
+//! Runs a plan: sends each request under an Idempotency-Key made of its name, so that a second run creates nothing twice, and
+//! an interrupted run can be continued.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 
 use super::plan::{SeedPlan, SeedRequest};
 
-/// What was made of something in the file.
+/// The record of an entry.
 #[derive(Debug, Serialize)]
 pub struct Made {
     /// Its name: `charges/lamp`.
     what: String,
-    /// The record's token; none of a charge that was declined as it was to be.
+    /// The record's token; `None` for a charge that was declined as planned.
     token: Option<String>,
 }
 
@@ -29,16 +29,16 @@ impl fmt::Display for Made {
     }
 }
 
-/// How it ended.
+/// The result of a run.
 #[derive(Debug, Serialize)]
 pub struct Played {
-    /// How many records there are by it.
+    /// The number of records.
     made: usize,
-    /// Whether all of them were there before.
+    /// Whether all of them existed before.
     again: bool,
-    /// What the account's clock shows.
+    /// The time of the account's clock.
     now: String,
-    /// The account as it was before.
+    /// The snapshot of the account from before the run.
     snapshot: String,
 }
 
@@ -51,37 +51,37 @@ impl fmt::Display for Played {
     }
 }
 
-/// The account that a story is told to.
+/// The account in which the fixtures are created.
 pub struct SeedTarget {
-    /// The server, asked with the account's key.
+    /// The client of the server, with the account's key.
     pub server: ApiClient,
-    /// Where the account was made for this story: who made it, and its token.
+    /// If the account was created for this run: the client of its creator, and its token.
     pub made: Option<(ApiClient, String)>,
 }
 
-/// Why it did not come to its end.
+/// Why a run stopped early.
 enum Stopped {
-    /// There was no answer, or none yet: it may be told again.
+    /// There was no answer, or none yet: it may be run again.
     Cut(String),
-    /// The server refused, here.
+    /// The server refused a request.
     Refused(String),
 }
 
-/// A story under way.
+/// A run in progress.
 pub struct SeedRunner<'a> {
     home: &'a SeedTarget,
-    /// What all Idempotency-Keys begin with.
+    /// The prefix of all Idempotency-Keys.
     name: &'a str,
     tokens: HashMap<String, String>,
     now: Timestamp,
     begun_before: bool,
-    /// Whether nothing is new so far.
+    /// Whether nothing was created so far.
     again: bool,
     snapshot: String,
 }
 
 impl<'a> SeedRunner<'a> {
-    /// Begin, or go on. Nothing has happened yet in an account that gets a story, unless `anyway`.
+    /// Begins or continues a run. Refuses an account that is not empty, unless `anyway`.
     pub async fn begin(home: &'a SeedTarget, name: &'a str, anyway: bool) -> Result<Self, String> {
         let server = &home.server;
         let key = format!("seed:{name}");
@@ -90,7 +90,7 @@ impl<'a> SeedRunner<'a> {
                         say --anyway"
                 .into());
         }
-        // It also remembers when the story has begun.
+        // Its time is also the beginning of the run.
         let told = server
             .answer_to(Method::POST, "/1/sandbox/snapshots", Some(&json!({})), &[("idempotency-key", &key)])
             .await?;
@@ -100,7 +100,7 @@ impl<'a> SeedRunner<'a> {
         Ok(Self { home, name, tokens: HashMap::new(), now, begun_before, again, snapshot: token })
     }
 
-    /// Tell it, and `tell` what is made.
+    /// Sends all requests; calls `tell` for each record.
     pub async fn tell(
         mut self,
         story: &SeedPlan,
@@ -116,7 +116,7 @@ impl<'a> SeedRunner<'a> {
                 Err(format!("{why}; ask again by --key instead of --new-account, and it goes on from there"))
             }
             Err(Stopped::Cut(why)) => Err(format!("{why}; ask again, and it goes on from there")),
-            // What an earlier run has made is not for this one to take away.
+            // This run must not delete what an earlier one created.
             Err(Stopped::Refused(why)) if self.begun_before => {
                 Err(format!("{why}; what was made before stays"))
             }
@@ -127,14 +127,14 @@ impl<'a> SeedRunner<'a> {
         }
     }
 
-    /// Let nothing have been told: an account that was made for it goes, any other one is put back as it was.
+    /// Undoes the run: deletes an account that was created for it, restores any other.
     async fn undone(&self) -> Result<(), String> {
         if let Some((maker, account)) = &self.home.made {
             return asked(maker, Method::DELETE, &format!("/1/sandbox/accounts/{account}")).await;
         }
         let path = format!("/1/sandbox/snapshots/{}", self.snapshot);
         asked(&self.home.server, Method::PUT, &format!("{path}/restore")).await?;
-        // It goes by itself as well, later.
+        // Otherwise it is deleted by itself, later.
         let _ = asked(&self.home.server, Method::DELETE, &path).await;
         Ok(())
     }
@@ -167,14 +167,14 @@ impl<'a> SeedRunner<'a> {
         Ok(made)
     }
 
-    /// Let time pass, as many requests as that takes.
+    /// Moves the clock, with as many requests as that takes.
     async fn move_to(&mut self, at: Timestamp) -> Result<(), Stopped> {
         while self.now < at {
             let asked = json!({ "to": at.to_string() });
             let told = self.home.server.answer_to(Method::PUT, "/1/sandbox/clock", Some(&asked), &[]).await?;
             let refused = |why| Stopped::Refused(format!("the clock of the account: {why}"));
             if told.status == 422 {
-                // The clock goes on by itself meanwhile, and may have come past a time that is near.
+                // The clock runs meanwhile, and may have passed a time that is near.
                 self.now = self.clock().await?;
                 if self.now >= at {
                     break;
@@ -188,13 +188,13 @@ impl<'a> SeedRunner<'a> {
         Ok(())
     }
 
-    /// What the account's clock shows.
+    /// Returns the time of the account's clock.
     async fn clock(&self) -> Result<Timestamp, Stopped> {
         let shown = self.home.server.answer_to(Method::GET, "/1/sandbox/clock", None, &[]).await?;
         time(shown.record().map_err(Stopped::Cut)?, "now").map_err(Stopped::Cut)
     }
 
-    /// One request; the token of what it makes.
+    /// Sends one request and returns the token of its record.
     async fn act(&mut self, act: &SeedRequest) -> Result<Option<String>, Stopped> {
         let refused = |why: String| Stopped::Refused(format!("line {}: {}: {why}", act.line, act.what));
         let token = |what: &String| {
@@ -208,7 +208,7 @@ impl<'a> SeedRunner<'a> {
         for (param, what) in &act.tokens {
             parameters[*param] = token(what)?.into();
         }
-        // Made of names alone, so that a file may grow.
+        // Made of names alone, so that entries may be added to a file.
         let key = format!("seed:{}:{}:{}:{}", self.name, act.what, act.method, act.path);
         let mut headers = vec![("idempotency-key", key.as_str())];
         headers.extend(act.declined.as_deref().map(|code| ("sandbox-outcome", code)));
@@ -236,16 +236,16 @@ fn unexpected(told: &ClientResponse, code: &str) -> String {
     format!("was to be declined by {code}, but: {found}")
 }
 
-/// Something that is to be done, and nothing to be heard of it.
+/// Sends a request whose response does not matter.
 async fn asked(server: &ApiClient, method: Method, path: &str) -> Result<(), String> {
     let told = server.answer_to(method.clone(), path, None, &[]).await;
     let done = told.map_err(String::from).and_then(|told| told.record().map(drop));
     done.map_err(|why| format!("{why}; {method} {path} would undo it"))
 }
 
-/// Whether nothing has happened in the account.
+/// Returns whether the account is empty.
 async fn is_fresh(server: &ApiClient) -> Result<bool, String> {
-    // Events go after a while, charges never.
+    // Events are deleted after a while, charges never.
     for list in ["/1/events", "/1/charges"] {
         let told = server.answer_to(Method::GET, &format!("{list}?per_page=1"), None, &[]).await?;
         told.record()?;
@@ -256,8 +256,8 @@ async fn is_fresh(server: &ApiClient) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Whether a key is known. Asked for something else, and nothing that could be done: a key that is known is refused
-/// before anybody looks at the parameters, and one that is not is not kept.
+/// Returns whether the server knows an Idempotency-Key. Sends an invalid request with it: a known key is refused before the
+/// parameters are read, and an unknown one is not stored.
 async fn is_begun(server: &ApiClient, key: &str) -> Result<bool, String> {
     let impossible = json!({ "settlement_delay_days": "none" });
     let told = server

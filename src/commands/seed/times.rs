@@ -1,21 +1,21 @@
-//! When things happen: lengths of time from the beginning of a story.
+//! Lengths of time from the beginning of a run.
 
 use card_payments::limits::CLOCK_AHEAD_MAX_MONTHS;
 use entity::{TimeSpan, Timestamp};
 
-/// How a length of time is written.
+/// The spelling of a length of time, for messages.
 pub const LENGTHS: &str = "such as 3 days, 1 month or 2 hours, of at most a hundred years";
 
-/// Lengths of time, one after the other: months go by the calendar.
+/// A sum of lengths of time; months follow the calendar.
 #[derive(Debug, Clone, Default)]
 pub struct TimeOffset(Vec<Length>);
 
 /// A length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Length {
-    /// How many.
+    /// The number of units.
     pub number: u32,
-    /// Of what.
+    /// The unit.
     pub unit: Unit,
 }
 
@@ -40,14 +40,14 @@ impl Unit {
         ("year", Self::Year),
     ];
 
-    /// How the API calls it.
+    /// Returns its name in the API.
     pub fn code(self) -> &'static str {
         Self::ALL.iter().find(|(_, unit)| *unit == self).map_or("", |(code, _)| code)
     }
 }
 
 impl Length {
-    /// `3 days`, `1 month`, `week`.
+    /// Parses `3 days`, `1 month`, `week`.
     pub fn parse(text: &str) -> Option<Self> {
         let (number, unit) = text.trim().split_once(' ').unwrap_or(("1", text.trim()));
         let unit = unit.trim().strip_suffix('s').unwrap_or(unit.trim());
@@ -56,7 +56,7 @@ impl Length {
         (length.number > 0 && length.months_at_most() <= u64::from(CLOCK_AHEAD_MAX_MONTHS)).then_some(length)
     }
 
-    /// So that nobody counts past the end of the calendar.
+    /// Returns an upper bound in months, so that sums stay within the calendar.
     fn months_at_most(self) -> u64 {
         let number = u64::from(self.number);
         match self.unit {
@@ -83,12 +83,12 @@ impl Length {
 }
 
 impl TimeOffset {
-    /// The instant, where the story begins at `start`.
+    /// Returns the instant, if the run begins at `start`.
     pub fn at(&self, start: Timestamp) -> Timestamp {
         self.0.iter().fold(start, |time, length| length.after(time))
     }
 
-    /// That much later.
+    /// Returns the sum with another length.
     pub fn later(&self, length: Option<Length>) -> Self {
         Self(self.0.iter().copied().chain(length).collect())
     }

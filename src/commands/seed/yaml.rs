@@ -1,4 +1,4 @@
-//! YAML with the line of everything in it.
+//! YAML with the line of each value.
 
 use std::borrow::Cow;
 
@@ -7,42 +7,42 @@ use serde_json::{Map, Value};
 
 use super::faults::Faults;
 
-/// How deep lists and mappings may stand in each other.
+/// The nesting limit of lists and mappings.
 const DEPTH_MAX: usize = 8;
 
-/// Something in the file.
+/// A value in the file.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Where it begins, from 1.
+    /// The line on which it begins, from 1.
     pub line: usize,
-    /// What it is.
+    /// The value.
     pub is: Is,
 }
 
-/// What something is.
+/// A kind of value.
 #[derive(Debug, Clone)]
 pub enum Is {
-    /// A text, a number, true or false.
+    /// A string, a number, true or false.
     Scalar(Value),
     /// A list.
     List(Vec<Node>),
-    /// Names with what they name, in the order of the file, each once.
+    /// Names and values in the order of the file, each name once.
     Mapping(Vec<Named>),
 }
 
-/// A name and what it names.
+/// A name and its value.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// Where the name stands.
+    /// The line of the name.
     pub line: usize,
     /// The name.
     pub name: String,
-    /// What it names.
+    /// The value.
     pub node: Node,
 }
 
 impl Node {
-    /// The same as JSON.
+    /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match &self.is {
             Is::Scalar(value) => value.clone(),
@@ -55,7 +55,7 @@ impl Node {
         }
     }
 
-    /// What it names, if it is a mapping; nothing at all is an empty one.
+    /// Returns the entries of a mapping; an empty value is an empty mapping.
     pub fn named(&self) -> Option<&[Named]> {
         match &self.is {
             Is::Mapping(named) => Some(named),
@@ -64,7 +64,7 @@ impl Node {
         }
     }
 
-    /// A text or a number, as it is written.
+    /// Returns a string or a number as it is written.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         match &self.is {
             Is::Scalar(Value::String(text)) => Some(text.into()),
@@ -74,15 +74,15 @@ impl Node {
     }
 }
 
-/// A list or mapping that has no end yet.
+/// An open list or mapping.
 struct Open {
     line: usize,
     is: Is,
-    /// The name that waits for what it names.
+    /// The name whose value comes next.
     name: Option<(usize, String)>,
 }
 
-/// What a file holds. Whatever is wrong with it as YAML is a fault; None where nothing can be made of the rest.
+/// Parses a file. YAML errors are faults; `None` if nothing can be parsed.
 pub fn parse(text: &str, faults: &mut Faults) -> Option<Node> {
     let mut parser = Parser::new_from_str(text);
     let (mut open, mut root): (Vec<Open>, Option<Node>) = (Vec::new(), None);
@@ -161,7 +161,7 @@ impl Open {
     }
 }
 
-/// Plain words may be numbers, true and false, or nothing; what stands in quotes is a text.
+/// Parses a scalar. Plain ones may be numbers, true, false or null; quoted ones are strings.
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     if style != ScalarStyle::Plain {
         return text.into();

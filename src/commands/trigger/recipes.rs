@@ -1,4 +1,4 @@
-//! What causes each type of event: calls of the API, of which every one succeeds in a fresh account.
+//! The API calls that cause each type of event; every one succeeds in a new account.
 //!
 //! In paths and bodies a bare prefix, such as `ch_`, stands for the latest record of its kind.
 
@@ -11,7 +11,7 @@ pub struct Step {
     verb: Verb,
     pub path: &'static str,
     pub body: Option<fn() -> Value>,
-    /// A decline is what it is made for.
+    /// Whether the call is meant to be declined.
     pub declined: bool,
 }
 
@@ -33,7 +33,7 @@ impl Step {
         }
     }
 
-    /// Method and path, for a person.
+    /// Returns method and path as text.
     pub fn call(&self) -> String {
         format!("{} {}", self.method(), self.path)
     }
@@ -87,7 +87,7 @@ const A_DAY: Step = put(CLOCK, || json!({ "advance": "1d" }));
 
 const RECIPIENT: Step = post("/1/recipients", || recipient("987654321"));
 const UPDATE_RECIPIENT: Step = put("/1/recipients/rp_", || json!({ "name": "Roland Robot" }));
-/// The bank sends back what it is paid.
+/// A recipient whose bank returns transfers.
 const CLOSED_RECIPIENT: Step = post("/1/recipients", || recipient("987654999"));
 const TRANSFER: Step = post(
     "/1/transfers",
@@ -112,11 +112,11 @@ const ARBITRATE: Step = decide(|| json!({ "status": "arbitration_under_review" }
 const WIN_ARBITRATION: Step = decide(|| json!({ "status": "arbitration_won" }));
 const LOSE_ARBITRATION: Step = decide(|| json!({ "status": "arbitration_lost" }));
 
-/// The newest one that the account has: one made for the occasion would hear of all else as well.
+/// The account's newest endpoint: a new one would get all other events, too.
 const ENDPOINT: Step = Step { verb: Verb::Get, path: "/1/webhook_endpoints", body: None, declined: false };
 const PING: Step = post("/1/sandbox/webhook_endpoints/whe_/ping", || json!({}));
 
-/// The calls that cause an event of this type, in order.
+/// Returns the calls that cause an event of this type, in order.
 pub fn recipe(what: EventType) -> &'static [Step] {
     use EventType as E;
 
@@ -182,7 +182,7 @@ fn charge(number: &str, capture: bool) -> Value {
     })
 }
 
-/// A day costs 400, and a subscription has so many of them; 0 is no end.
+/// Returns a plan of 400 a day, for so many days; 0 means no end.
 fn plan(days: i64) -> Value {
     json!({
         "name": DESCRIPTION, "amount": 400, "currency": "AUD", "interval": 1, "interval_unit": "day",
