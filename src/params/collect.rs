@@ -1,5 +1,5 @@
-//! A serde `Deserializer` over the tree that does not stop at the first fault: it notes the fault,
-//! hands over a placeholder and goes on.
+//! A serde `Deserializer` over the tree that does not stop at the first fault: it records the fault, returns a placeholder
+//! and continues.
 
 use std::fmt;
 
@@ -15,9 +15,8 @@ use crate::sensitive::secret::WITHHELD;
 
 /// Decodes the whole tree.
 ///
-/// An `Option` has to be entered before its type shows whether a blank value counts (in a text) or
-/// not (in a number). Where it does not, decoding starts again without the value; only requests
-/// that send such blanks pay for that.
+/// Only inside an `Option` does the type show whether a blank value counts (in a string) or not (in a number). If it does not,
+/// decoding starts again without the value; only requests with such blanks pay for that.
 pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, DecodeReport) {
     let mut absent = Vec::new();
     loop {
@@ -36,8 +35,7 @@ pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, DecodeReport) {
                 absent = findings.absent;
                 absent.push(path);
             }
-            // Of the types that `read` allows none refuses a placeholder, so this is a mistake in a
-            // request struct.
+            // No type that `read` allows refuses a placeholder, so this is a mistake in a request struct.
             Err(DecodeError::Unreadable(why)) => {
                 panic!("a request struct holds a type that cannot be collected: {why}")
             }
@@ -45,10 +43,10 @@ pub(super) fn collect<T: DeserializeOwned>(tree: &Value) -> (T, DecodeReport) {
     }
 }
 
-/// Why decoding did not get to the end.
+/// Why decoding did not finish.
 #[derive(Debug)]
 enum DecodeError {
-    /// The value at this path is blank, and its type knows no blank.
+    /// The value at this path is blank, and its type has no blank value.
     Absent(String),
     Unreadable(String),
 }
@@ -68,15 +66,15 @@ impl de::Error for DecodeError {
     }
 }
 
-/// One value of the tree, or the place where one is missing.
+/// One value of the tree, or the place of a missing one.
 struct ValueDeserializer<'n> {
     value: Option<&'n Value>,
     path: Path<'n>,
-    /// Whether an `Option` holds it.
+    /// Whether it is inside an `Option`.
     optional: bool,
-    /// Inside an object that is itself missing or wrong: one fault says it all.
+    /// Inside an object that is itself missing or wrong, whose one fault is enough.
     quiet: bool,
-    /// Whether nothing of it may be shown.
+    /// Whether no part of it may be shown.
     withheld: bool,
     findings: &'n mut DecodeReport,
 }
@@ -88,19 +86,19 @@ impl<'n> ValueDeserializer<'n> {
         }
     }
 
-    /// Notes the fault and that a placeholder takes the value's place.
+    /// Records the fault, and that a placeholder replaces the value.
     fn refuse(&mut self, predicate: &'static str) {
         self.say(predicate);
         self.findings.placeholders.push(self.path.to_string());
     }
 
-    /// A type has read the value.
+    /// Records that a type has read the value.
     fn reads(&mut self, value: &Value) {
         let ReadValues { open, withheld } = &mut self.findings.read;
         if self.withheld { withheld } else { open }.push(std::ptr::from_ref(value).addr());
     }
 
-    /// The value of a type that knows no blank.
+    /// Returns the value for a type that has no blank value.
     fn present(&mut self) -> Result<Option<&'n Value>, DecodeError> {
         match self.value.filter(|value| !values::is_blank(value)) {
             None if self.optional => Err(DecodeError::Absent(self.path.to_string())),
@@ -135,8 +133,7 @@ impl<'n> ValueDeserializer<'n> {
     fn text(mut self) -> String {
         match self.value.map_or_else(|| Ok(String::new()), values::text) {
             Ok(text) => {
-                // No placeholder: rules look at missing text too, so that an e-mail is both blank
-                // and badly formatted.
+                // No placeholder: rules check missing text, too, so that an email is both blank and badly formatted.
                 if text.is_empty() && !self.optional {
                     self.say(values::BLANK);
                 }
@@ -153,7 +150,7 @@ impl<'n> ValueDeserializer<'n> {
     }
 
     fn object(&mut self) -> Result<Option<&'n Map<String, Value>>, DecodeError> {
-        // An empty request is a request all the same; an empty object inside it is none.
+        // An empty request is still a request; an empty object inside it counts as absent.
         let value = if self.path.parent.is_none() { self.value } else { self.present()? };
         let object = value.and_then(Value::as_object);
         if value.is_some() && object.is_none() {
@@ -256,7 +253,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, DecodeError> {
-        // Unlike other types a list has a blank of its own, the empty list.
+        // Unlike other types, a list has its own blank value, the empty list.
         let items = match self.value.filter(|value| !value.is_null()) {
             Some(value) => values::items(value),
             None => Err(values::BLANK),
@@ -273,8 +270,8 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_> {
         })
     }
 
-    /// Of an object that is taken as it is, whose entries callers name: no type knows what is in it, so none of it counts as
-    /// read, and nothing of it is shown.
+    /// Decodes an object as it is, whose entries clients name: no type knows its contents, so none of it counts as read, and
+    /// nothing of it is shown.
     fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value {
             Some(value) if !values::is_unfit(value) => {
@@ -292,8 +289,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'_> {
     }
 }
 
-/// Offers every field that the struct declares, in that order, sent or not. What else was sent is
-/// not looked at.
+/// Offers every field that the struct declares, in that order, sent or not. Ignores other fields.
 struct Fields<'n> {
     object: Option<&'n Map<String, Value>>,
     path: &'n Path<'n>,

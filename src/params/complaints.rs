@@ -1,4 +1,4 @@
-//! What `validator` complains about, in the API's words.
+//! The errors of `validator`, in the API's words.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use validator::{ValidationError, ValidationErrors, ValidationErrorsKind};
 
 use super::findings::DecodeReport;
 
-/// Where `validator` keeps the complaints of functions that look at a whole struct.
+/// The field under which `validator` reports the errors of functions on a whole struct.
 const WHOLE_STRUCT: &str = "__all__";
 
-/// Adds the complaints about the struct at `path`, but for those about values that nobody sent.
+/// Adds the errors of the struct at `path`, except those of placeholders.
 ///
-/// A function that looks at the whole struct names the parameter in its error's `code`.
+/// A function on the whole struct names the parameter in its error's `code`.
 pub(super) fn note(errors: &ValidationErrors, path: &str, findings: &mut DecodeReport) {
-    // A HashMap has no order; the faults bring their own, but not for parameters they do not know.
+    // A HashMap has no order; the faults are sorted later, but not those of parameters that have no order.
     let mut errors: Vec<_> = errors.errors().iter().collect();
     errors.sort_by_key(|(field, _)| *field);
     for (field, kind) in errors {
@@ -48,8 +48,8 @@ pub(super) fn note(errors: &ValidationErrors, path: &str, findings: &mut DecodeR
     }
 }
 
-/// `validator` knows the Rust field only: `r#type` is `type`, and `public_key_hash` may be sent as
-/// `publicKeyHash`.
+/// Returns the parameter of a Rust field, which is all that `validator` knows: `r#type` is `type`, and `public_key_hash` may be
+/// sent as `publicKeyHash`.
 fn parameter(field: &str, path: &str, findings: &DecodeReport) -> String {
     let field = field.trim_start_matches("r#");
     let declared: Vec<_> = findings.faults.fields(path).collect();
@@ -58,8 +58,8 @@ fn parameter(field: &str, path: &str, findings: &DecodeReport) -> String {
         .to_owned()
 }
 
-/// Of the error's parameters only the bounds are told: the rejected value is among them and must
-/// not get into an answer or a log.
+/// Returns the fault's text. Of the error's parameters it uses only the bounds: the rejected value is one of them and must not
+/// reach a response or a log.
 fn predicate(error: &ValidationError) -> Cow<'static, str> {
     if let Some(message) = &error.message {
         return message.clone();

@@ -9,16 +9,16 @@ use crate::runtime::request_context::ReadValues;
 #[derive(Default)]
 pub(super) struct DecodeReport {
     pub(super) faults: FieldErrors,
-    /// Where the value holds something that nobody sent, and of which no rule may complain.
+    /// The paths of placeholders, which no rule may report.
     pub(super) placeholders: Vec<String>,
-    /// Blank values that turned out to stand for nothing.
+    /// The paths of blank values that count as absent.
     pub(super) absent: Vec<String>,
-    /// Where those values lie that a type has read.
+    /// The addresses of the values that a type has read.
     pub(super) read: ReadValues,
 }
 
 impl DecodeReport {
-    /// Whether the value at `param`, or something that holds it, was made up.
+    /// Returns whether the value at `param`, or a value around it, is a placeholder.
     pub(super) fn made_up(&self, param: &str) -> bool {
         self.placeholders.iter().any(|made_up| {
             param.strip_prefix(made_up.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -26,7 +26,7 @@ impl DecodeReport {
     }
 }
 
-/// The way to a parameter. A link per level, because it is spelled out only for faults.
+/// The path of a parameter. One link per level, because it is written out only for faults.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'p> {
     pub(super) parent: Option<&'p Path<'p>>,

@@ -1,5 +1,5 @@
-//! What may be shown of a request's parameters: what a type has read that does not hold it as a secret. It is the type
-//! that decides, and no pattern; of everything else there is the name.
+//! The parameters of a request that may be shown: the values that a type has read, unless it holds them as a secret. The type
+//! decides, not a pattern; of all other parameters only the name is shown.
 
 use std::collections::HashSet;
 
@@ -11,16 +11,16 @@ use crate::runtime::request_context::ReadValues;
 /// Parameters as they may be shown.
 #[derive(Debug, Default, PartialEq)]
 pub struct LoggableParams {
-    /// As they were sent, long texts cut off.
+    /// The parameters as they were sent, with long texts truncated.
     pub parameters: Map<String, Value>,
-    /// The names of the others, nested ones with dots: secrets, entries that callers name themselves (metadata), and what the
-    /// operation does not read, or could not. A name that is no plain word is a question mark: by a slip of the hand it may be
+    /// The names of the others, nested ones with dots: secrets, entries that clients name (metadata), and parameters that the
+    /// operation does not read, or could not. A name that is not a plain word is shown as a question mark: by mistake it may be
     /// anything.
     pub hidden: Vec<String>,
 }
 
 impl LoggableParams {
-    /// Of the parameters in `tree` what is `read`.
+    /// Selects the parameters in `tree` that were `read`.
     pub fn of(tree: &Value, read: &ReadValues) -> Self {
         let withheld: HashSet<usize> = read.withheld.iter().copied().collect();
         let open = read.open.iter().copied().filter(|value| !withheld.contains(value)).collect();
@@ -45,7 +45,7 @@ struct Sorting {
 }
 
 impl Sorting {
-    /// What is shown of a value; null and what is empty are nothing.
+    /// Returns what is shown of a value; nothing of null and empty values.
     fn shown(&mut self, value: &Value, path: &str) -> Option<Value> {
         match value {
             Value::Object(fields) => {
@@ -88,7 +88,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// What a parameter might be called: `address_line1`, `publicKeyHash`. No number of anything is.
+/// Returns whether a name looks like a parameter's: `address_line1`, `publicKeyHash`. Numbers of cards and accounts do not.
 fn is_plain(name: &str) -> bool {
     const LETTERS_MAX: usize = 50;
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';

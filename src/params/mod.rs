@@ -1,5 +1,4 @@
-//! Request parameters: from the tree that a body or a query makes to a plain struct, with every
-//! fault found on the way.
+//! Request parameters: from the tree of a body or a query to a plain struct, with every fault on the way.
 
 pub mod account;
 pub mod authorisation;
@@ -50,31 +49,27 @@ use validator::Validate;
 
 use crate::runtime::request_context;
 
-/// Decoded parameters together with every fault found so far. Services add the faults only they can
-/// see, then ask for the value.
+/// Decoded parameters with every fault found so far. Services add the faults that only they can see, then take the value.
 #[derive(Debug)]
 pub struct Params<T> {
-    /// What was asked. Where there are faults it holds placeholders, so nothing is decided by it
-    /// before [`Params::valid`].
+    /// The parameters. If there are faults, some are placeholders: decide nothing by them before [`Params::valid`].
     pub value: T,
-    /// What is wrong with it.
+    /// The faults.
     pub faults: FieldErrors,
 }
 
 impl<T> Params<T> {
-    /// The value, if nothing is wrong with it.
+    /// Returns the value, if there is no fault.
     pub fn valid(self) -> Result<T, FieldErrors> {
         if self.faults.is_empty() { Ok(self.value) } else { Err(self.faults) }
     }
 }
 
-/// Reads a request struct from the tree: decodes all of it, then lets `validator` look at what was
-/// decoded.
+/// Reads a request struct from the tree: decodes all of it, then runs `validator`.
 ///
-/// The struct holds `String`, newtypes over it, `i64`, `bool`, enums of plain names, lists and maps
-/// of these, nested structs, and any of them in an `Option` or a [`Patch`]. It takes neither
-/// `serde(default)` nor `serde(alias)` nor `serde(flatten)`: every field is offered exactly once,
-/// absent or not. Lists hold no structs: faults in them could not be told apart.
+/// The struct may contain `String`, newtypes over it, `i64`, `bool`, enums of plain names, lists and maps of these, nested structs,
+/// and any of them in an `Option` or a [`Patch`]. It must not use `serde(default)`, `serde(alias)` or `serde(flatten)`: every field
+/// is offered exactly once, absent or not. Lists contain no structs: their faults could not be told apart.
 pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
     let (value, mut findings) = collect::collect::<T>(tree);
     if let Err(errors) = value.validate() {
@@ -84,7 +79,7 @@ pub fn read<T: DeserializeOwned + Validate>(tree: &Value) -> Params<T> {
     Params { value, faults: findings.faults }
 }
 
-/// The trimmed text, if there is any. For optional choices and tokens, where blank means absent.
+/// Returns the trimmed text, unless it is blank. For optional choices and tokens, where blank means absent.
 pub fn non_blank(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
