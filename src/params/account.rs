@@ -1,4 +1,4 @@
-//! What operators say of accounts (decisions 10 and 14), in the words of the API.
+//! Parameters with which operators and testers change accounts, in the words of the API.
 
 use entity::account::TransfersSchedule;
 use entity::pricing::{Percentage, Pricing};

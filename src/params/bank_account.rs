@@ -1,4 +1,4 @@
-//! Parameters of bank accounts (specification, Recipients; decisions 8), in the order of their list.
+//! Parameters of bank accounts (specification, Recipients), in the order of their list.
 
 use serde::Deserialize;
 use utoipa::ToSchema;

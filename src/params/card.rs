@@ -54,7 +54,7 @@ pub struct NewCard {
     pub address_state: Option<String>,
 }
 
-/// Two letters must be a code; longer text is a name (decisions 4). Silent on blank text.
+/// Two letters must be a code; longer text is a name. Accepts blank text.
 fn country(text: &str) -> Result<(), validator::ValidationError> {
     let text = text.trim();
     let known = match text.chars().count() {

@@ -1,4 +1,4 @@
-//! Parameters of the account's clock (decisions 12 and 13).
+//! Parameters of the account's clock.
 
 use entity::{TimeSpan, Timestamp};
 use serde::Deserialize;
@@ -20,10 +20,10 @@ pub struct MoveClock {
     pub to: Option<String>,
 }
 
-/// A move that is spelled right.
+/// A move with valid syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
-    /// By a number of minutes, by the wall.
+    /// By a number of minutes of the wall clock.
     Minutes(i64),
     /// By calendar months: to the same day, or the last one where that month is shorter.
     Months(i64),
@@ -32,7 +32,7 @@ pub enum Move {
 }
 
 impl Params<MoveClock> {
-    /// What was asked for.
+    /// Returns the requested move.
     pub fn spelled(self) -> Result<Move, FieldErrors> {
         let Self { value, mut faults } = self;
         let given = (non_blank(value.advance.as_deref()), non_blank(value.to.as_deref()));
@@ -57,7 +57,7 @@ impl Move {
     fn by(span: &str) -> Option<Self> {
         let digits = span.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = span.split_at(digits);
-        // More than any clock could go: told as too far, not as misspelled.
+        // Further than any clock can go: reported as too far, not as malformed.
         let number = if digits > 18 { i64::MAX } else { number.parse().ok()? };
         if number == 0 {
             return None;
@@ -73,13 +73,12 @@ impl Move {
         })
     }
 
-    /// Where a clock that has come to `now` is to go; `wall` is the wall clock's now. What is due is so at whole seconds, so the
-    /// answered second, sent again, leads as far as the target. A time that was asked for is one: the next, where it has a
-    /// fraction.
+    /// Returns the target of a clock that is at `now`; `wall` is the wall clock's now. Work is due at whole seconds, so the returned
+    /// second, sent again, leads to the same target. A requested time with a fraction means the next second.
     pub fn target(self, now: Timestamp, wall: Timestamp) -> Result<Timestamp, FieldErrors> {
         let (param, target) = match self {
             Self::Minutes(minutes) => ("advance", Some(now + TimeSpan::seconds(minutes.saturating_mul(60)))),
-            // Where the calendar ends, so does the sum.
+            // The sum ends with the calendar.
             Self::Months(months) => {
                 let months = u32::try_from(months).ok().filter(|months| *months <= CLOCK_AHEAD_MAX_MONTHS);
                 ("advance", months.map(|months| now.plus_months(months)))

@@ -1,4 +1,4 @@
-//! Parameters of deposits (decisions 12).
+//! Parameters of deposits.
 
 use entity::Timestamp;
 use serde::Deserialize;

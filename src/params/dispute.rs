@@ -1,4 +1,4 @@
-//! Parameters of disputes (specification, Disputes; decisions 12).
+//! Parameters of disputes (specification, Disputes).
 
 use entity::dispute::{DisputeCategory, DisputeStatus};
 use entity::evidence::EvidenceKind;

@@ -1,20 +1,19 @@
-//! What is wrong with a request: parameter and predicate, told in the order in which the request
-//! declares its parameters.
+//! The faults of a request: parameter and predicate, in the order in which the request declares its parameters.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// Everything that is wrong with one request.
+/// The faults of one request.
 #[derive(Debug, Clone, Default)]
 pub struct FieldErrors {
     found: Vec<(String, Cow<'static, str>)>,
-    /// The fields of each struct met while decoding, by the struct's own path. They give the order.
+    /// The fields of each decoded struct, by its path. They decide the order.
     declared: Vec<(String, &'static [&'static str])>,
 }
 
 impl FieldErrors {
-    /// Notes a fault, once: `faults.add("card.number", "can't be blank")`.
+    /// Adds a fault, once: `faults.add("card.number", "can't be blank")`.
     pub fn add(&mut self, param: &str, predicate: impl Into<Cow<'static, str>>) {
         let predicate = predicate.into();
         if !self.found.iter().any(|(known, said)| known == param && *said == predicate) {
@@ -22,18 +21,17 @@ impl FieldErrors {
         }
     }
 
-    /// Whether this very parameter has a fault; one inside it does not count.
+    /// Returns whether this parameter has a fault; those of parameters inside it do not count.
     pub fn has(&self, param: &str) -> bool {
         self.found.iter().any(|(known, _)| known == param)
     }
 
-    /// Whether nothing is wrong.
+    /// Returns whether there is no fault.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// Takes over the faults of another struct that was read from the same tree. Its parameters
-    /// come after ours.
+    /// Adds the faults of another struct that was read from the same tree. Its parameters come last.
     pub fn append(&mut self, other: Self) {
         self.declared.extend(other.declared);
         for (param, predicate) in other.found {
@@ -41,8 +39,7 @@ impl FieldErrors {
         }
     }
 
-    /// Parameter and predicate, in declared order; parameters that no struct declares come last, as
-    /// they were added.
+    /// Returns parameters and predicates in declared order; parameters that no struct declares come last, in the order added.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut sorted: Vec<_> =
             self.found.iter().map(|(param, predicate)| (param.as_str(), predicate.as_ref())).collect();
@@ -50,17 +47,17 @@ impl FieldErrors {
         sorted.into_iter()
     }
 
-    /// The faults as the API tells them, in declared order.
+    /// Returns the faults as the API reports them, in declared order.
     pub fn messages(&self) -> impl Iterator<Item = FieldMessage> {
         self.iter().map(|(param, predicate)| FieldMessage::new(param, predicate))
     }
 
-    /// Learns the fields of the struct at `path`.
+    /// Records the fields of the struct at `path`.
     pub(super) fn declare(&mut self, path: String, fields: &'static [&'static str]) {
         self.declared.push((path, fields));
     }
 
-    /// The fields of the struct at `path`.
+    /// Returns the fields of the struct at `path`.
     pub(super) fn fields<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'static str> + 'a {
         self.declared
             .iter()
@@ -68,8 +65,7 @@ impl FieldErrors {
             .flat_map(|(_, fields)| fields.iter().copied())
     }
 
-    /// The position at each level, outermost first, so that `card` comes right before
-    /// `card.number`.
+    /// Returns the position at each level, outermost first, so that `card` comes right before `card.number`.
     fn rank(&self, param: &str) -> Vec<usize> {
         let mut parent = "";
         let ends = param.match_indices('.').map(|(dot, _)| dot).chain([param.len()]);
@@ -83,12 +79,12 @@ impl FieldErrors {
     }
 }
 
-/// One fault as the API tells it.
+/// One fault as the API reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldMessage {
     /// The parameter, nested ones with dots: `card.number`.
     pub param: String,
-    /// `card_number_invalid`; subscriptions tell none.
+    /// `card_number_invalid`; absent for subscriptions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// `Card number can't be blank`.
@@ -98,33 +94,31 @@ pub struct FieldMessage {
 impl FieldMessage {
     /// Words the fault.
     pub fn new(param: &str, predicate: &str) -> Self {
-        // A rule over several parameters is a sentence of its own, and begins like one.
+        // The fault of several parameters is a whole sentence, and begins like one.
         if predicate.starts_with(|letter: char| letter.is_ascii_uppercase()) {
             return Self { message: predicate.to_owned(), ..Self::new(param, "") };
         }
         let subject = match (param, predicate) {
-            // Decisions, chapter 3: existing clients of webhook endpoints expect this one sentence
-            // to begin with the bare parameter.
+            // Existing clients of webhook endpoints expect this one sentence to begin with the bare parameter.
             ("url", "is not a valid URL") => param.to_owned(),
             _ => humanised(param),
         };
         Self { param: param.to_owned(), code: Some(code(param)), message: format!("{subject} {predicate}") }
     }
 
-    /// Says nothing but the predicate, as subscriptions do.
+    /// Makes a message of the predicate alone, as subscriptions have it.
     pub fn bare(param: &str, predicate: &str) -> Self {
         Self { param: param.to_owned(), code: None, message: predicate.to_owned() }
     }
 }
 
-/// A header's name is not spelled in small letters as its code is.
+/// Returns the code of a parameter. A header's code is in lower case, unlike its name.
 fn code(param: &str) -> String {
     let param = if param.contains('-') { param.to_lowercase() } else { param.to_owned() };
     format!("{}_invalid", param.replace(['.', '-'], "_"))
 }
 
-/// `bank_account.bsb` is "Bank account BSB". Names in camel case belong to a wallet's own format
-/// and stay as they are.
+/// Returns the name as text: `bank_account.bsb` is "Bank account BSB". Names in camel case belong to a wallet's format and stay.
 fn humanised(param: &str) -> String {
     let words: Vec<_> = param
         .split(['.', '_'])

@@ -1,14 +1,14 @@
-//! How long a key works on that was replaced.
+//! The grace period of a replaced key.
 
 use entity::TimeSpan;
 
-/// Where nobody says otherwise.
+/// The default.
 pub const GRACE: &str = "24h";
 
-/// The longest: a hundred years.
+/// The maximum: a hundred years.
 const MINUTES_MAX: i64 = 100 * 365 * 24 * 60;
 
-/// A whole number and m, h, d or w; nothing else, and no more than a hundred years.
+/// Parses a whole number and m, h, d or w; at most a hundred years.
 pub fn parse_grace_period(text: &str) -> Option<TimeSpan> {
     let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     let number: i64 = text.strip_suffix(unit)?.parse().ok()?;

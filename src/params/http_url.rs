@@ -1,4 +1,4 @@
-//! Addresses that callers give. Some have a password in them.
+//! Addresses that clients send. Some contain a password.
 
 use std::ops::Deref;
 
@@ -9,10 +9,10 @@ use validator::ValidateLength;
 
 use super::{rules, values};
 
-/// By this name the collector knows that it depends on the value whether it may be shown.
+/// The name by which the collector recognises a type whose value decides whether it may be shown.
 pub(super) const NAME: &str = "$card_payments::HttpUrl";
 
-/// An http or https URL, once [`rules::http_url`] has looked at it.
+/// An http or https URL, after [`rules::http_url`] has checked it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename = "$card_payments::HttpUrl")]
 pub struct HttpUrl(pub String);
@@ -31,7 +31,7 @@ impl ValidateLength<u64> for HttpUrl {
     }
 }
 
-/// Whether a value may be shown: what is no address may be anything, and who knows one with credentials may come in there.
+/// Returns whether a value may be shown: a URL without credentials. Anything else may be a secret.
 pub(super) fn is_open(value: &Value) -> bool {
     let names_nobody = |url: Url| url.username().is_empty() && url.password().is_none();
     let is_address =

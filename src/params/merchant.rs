@@ -1,4 +1,4 @@
-//! Parameters of merchants (specification, Merchants; decisions 10), in the order of its list.
+//! Parameters of merchants (specification, Merchants), in the order of its list.
 
 use entity::Timestamp;
 use entity::merchant::{

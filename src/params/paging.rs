@@ -1,4 +1,4 @@
-//! Which page of a list is wanted.
+//! The requested page of a list.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use validator::Validate;
 use super::{Params, read};
 use crate::limits::{PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
-/// Which page of a list is wanted. Decisions, chapter 1: page parameters.
+/// The requested page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paging {
     /// Counted from 1.
@@ -18,7 +18,7 @@ pub struct Paging {
 
 #[derive(Deserialize, Validate)]
 struct PagingParams {
-    // 0 is taken for 1, so it is the negative ones that are refused.
+    // 0 means 1, so only negative numbers are refused.
     #[validate(range(min = 0, message = "must be greater than or equal to 1"))]
     page: Option<i64>,
     #[validate(range(min = 1, max = PER_PAGE_MAX))]
@@ -39,7 +39,7 @@ impl Paging {
         Params { value: paging, faults }
     }
 
-    /// The most records that a page can have, whatever is wrong with its parameters.
+    /// Returns the largest number of records that the page may have, whatever faults its parameters have.
     pub fn records_max(tree: &Value) -> u64 {
         let most = PER_PAGE_MAX.unsigned_abs();
         let records = match &tree["per_page"] {
@@ -52,8 +52,8 @@ impl Paging {
         records.min(most)
     }
 
-    /// How many records come before the page. It fits a signed 64-bit column offset: integers are
-    /// limited to 53 bits, and 500 has 9.
+    /// Returns the number of records before the page. It fits a signed 64-bit offset: integers have at most 53 bits, and 500
+    /// has 9.
     pub fn offset(self) -> u64 {
         (self.page - 1).saturating_mul(self.per_page)
     }

@@ -1,17 +1,16 @@
-//! A parameter for which leaving it out and emptying it are different wishes.
+//! A parameter for which absent and blank mean different things.
 
 use std::{fmt, marker::PhantomData};
 
 use serde::{Deserialize, Deserializer, de};
 
-/// By this name the collector knows that it must tell blank from absent.
+/// The name by which the collector recognises a type that tells blank from absent.
 pub(super) const NAME: &str = "$card_payments::Patch";
 
-/// A parameter for which leaving it out and emptying it are different wishes: `card_token=` on a
-/// subscription asks for the default card.
+/// A parameter for which absent and blank mean different things: `card_token=` on a subscription means the default card.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Patch<T> {
-    /// It was not sent: leave things as they are.
+    /// It was not sent: nothing changes.
     #[default]
     Absent,
     /// It was sent as JSON null, as white space, or as an empty object or list.
@@ -21,7 +20,7 @@ pub enum Patch<T> {
 }
 
 impl<T> Patch<T> {
-    /// The value, if one was sent.
+    /// Returns the value, if one was sent.
     pub fn value(self) -> Option<T> {
         match self {
             Self::Value(value) => Some(value),
@@ -29,7 +28,7 @@ impl<T> Patch<T> {
         }
     }
 
-    /// The same wish, by reference.
+    /// Returns the same with a reference to the value.
     pub fn as_ref(&self) -> Patch<&T> {
         match self {
             Self::Absent => Patch::Absent,

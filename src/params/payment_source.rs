@@ -105,7 +105,7 @@ fn whole<S: DeserializeOwned + Validate>(tree: &Value) -> Result<S, FieldErrors>
     if faults.is_empty() { Ok(value) } else { Err(if missing { faults } else { unusable() }) }
 }
 
-/// All that is told of a payload that cannot be used (decisions 10).
+/// The only message about a payload that cannot be used.
 pub fn unusable() -> FieldErrors {
     let mut faults = FieldErrors::default();
     faults.add("source", super::values::INVALID);

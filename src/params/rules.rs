@@ -1,5 +1,4 @@
-//! Rules for single values, for `#[validate(custom(function = "rules::email"))]`. Each says whether
-//! it speaks on blank text.
+//! Rules for single values, for `#[validate(custom(function = "rules::email"))]`. Each says whether it refuses blank text.
 
 use std::net::IpAddr;
 
@@ -13,24 +12,24 @@ use validator::{ValidateEmail, ValidationError};
 
 use crate::limits::{METADATA_ITEMS_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_VALUE_CHARACTERS_MAX};
 
-/// Text that is required at creation, where a change sends it (decisions, chapter 1).
+/// Refuses blank text in a change, if the text is required at creation.
 pub fn not_blank(text: &str) -> Result<(), ValidationError> {
     check(!text.trim().is_empty(), super::values::BLANK)
 }
 
-/// Reads an e-mail address without the white space around it, which a field of a form or a paste adds.
+/// Reads an email address without surrounding white space, which form fields and pasting add.
 pub fn trimmed_email<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     String::deserialize(deserializer).map(|text| text.trim().to_owned())
 }
 
-/// The same where it may be left out.
+/// Reads an optional email address in the same way.
 pub fn optional_email<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     Ok(text.map(|text| text.trim().to_owned()))
 }
 
-/// An e-mail address, as long as texts of its kind may be: what is before its @ as well. Speaks on blank text too:
-/// decisions, chapter 3, a blank e-mail has both faults.
+/// Checks an email address and its lengths, also of the part before the @. Refuses blank text, too: a blank email has both
+/// faults.
 pub fn email(text: &str) -> Result<(), ValidationError> {
     let is_well_formed = text.rsplit_once('@').is_some_and(|(mailbox, domain)| {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte);
@@ -39,12 +38,12 @@ pub fn email(text: &str) -> Result<(), ValidationError> {
     check(is_well_formed, "is not formatted properly")
 }
 
-/// A BSB: six digits, with or without a hyphen after three. Speaks on blank text too (decisions, chapter 3).
+/// Checks a BSB: six digits, with or without a hyphen after three. Refuses blank text, too.
 pub fn bsb(text: &str) -> Result<(), ValidationError> {
     check(bsb_digits(text).is_some(), "must be 6 numbers")
 }
 
-/// The six digits of a BSB.
+/// Returns the six digits of a BSB.
 pub fn bsb_digits(text: &str) -> Option<String> {
     let text = text.trim();
     let digits = match text.split_once('-') {
@@ -55,19 +54,19 @@ pub fn bsb_digits(text: &str) -> Option<String> {
     (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_digit())).then_some(digits)
 }
 
-/// A calendar date, YYYY-MM-DD. Silent on blank text.
+/// Checks a calendar date, YYYY-MM-DD. Accepts blank text.
 pub fn date(text: &str) -> Result<(), ValidationError> {
     check(text.is_empty() || calendar_date(text).is_some(), "is not formatted properly")
 }
 
-/// The date that a text spells as YYYY-MM-DD.
+/// Parses a date, YYYY-MM-DD.
 pub fn calendar_date(text: &str) -> Option<NaiveDate> {
     let text = text.trim();
-    // The parser forgives missing zeros.
+    // The parser accepts missing zeros.
     NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|date| date.to_string() == text)
 }
 
-/// An Australian business number: 11 digits whose weighted sum is a multiple of 89, however they are grouped.
+/// Returns whether a text is an Australian business number: 11 digits, however grouped, whose weighted sum is a multiple of 89.
 pub fn is_abn(text: &str) -> bool {
     const WEIGHTS: [u32; 11] = [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19];
 
@@ -81,13 +80,12 @@ pub fn is_abn(text: &str) -> bool {
     sum.is_multiple_of(89)
 }
 
-/// An http or https URL with a host. Silent on blank text.
+/// Checks an http or https URL with a host. Accepts blank text.
 pub fn http_url(text: &str) -> Result<(), ValidationError> {
-    // The parser mends what a browser would: white space, a missing slash. We would send it on
-    // unmended, so it must be right as it is.
+    // The parser repairs what a browser would: white space, a missing slash. We send the text as it is, so it must be right.
     let spelled = text.split_once("://").is_some_and(|(scheme, rest)| {
         let of_the_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-        // After a third slash it would take the path for the host.
+        // After a third slash the parser would take the path for the host.
         of_the_web && !rest.starts_with(['/', '\\'])
     });
     let clean = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
@@ -99,27 +97,27 @@ pub fn http_url(text: &str) -> Result<(), ValidationError> {
     check(text.is_empty() || spelled && clean && hosted, "is not a valid URL")
 }
 
-/// What a resolver may know: of one label, too, and with the underscores that names inside of a network have.
+/// Returns whether a resolver may know a name: also one of a single label, or with underscores, as in internal networks.
 fn is_host_name(text: &str) -> bool {
     let text = text.strip_suffix('.').unwrap_or(text);
     text.len() <= 253 && text.split('.').all(|label| is_label(label, "-_"))
 }
 
-/// A part of a domain name, with these marks besides letters and digits.
+/// Returns whether a text is a label of a domain name, with these marks besides letters and digits.
 fn is_label(text: &str, marks: &str) -> bool {
     let letters = text.chars().all(|letter| letter.is_ascii_alphanumeric() || marks.contains(letter));
     (1..=63).contains(&text.len()) && letters && !text.starts_with('-') && !text.ends_with('-')
 }
 
-/// An IPv4 or IPv6 address. Silent on blank text.
+/// Checks an IPv4 or IPv6 address. Accepts blank text.
 pub fn ip_address(text: &str) -> Result<(), ValidationError> {
     check(text.is_empty() || text.parse::<IpAddr>().is_ok(), "is not formatted properly")
 }
 
-/// A fully qualified domain name, as its records spell it. Silent on blank text.
+/// Checks a fully qualified domain name, as its records spell it. Accepts blank text.
 pub fn domain_name(text: &str) -> Result<(), ValidationError> {
     let labels: Vec<_> = text.split('.').collect();
-    // No address is a name: the last label of a name is no number.
+    // An address is no name: the last label of a name is not a number.
     let named = labels.last().is_some_and(|last| last.bytes().any(|byte| !byte.is_ascii_digit()));
     let qualified = labels.len() > 1
         && named
@@ -128,7 +126,7 @@ pub fn domain_name(text: &str) -> Result<(), ValidationError> {
     check(text.is_empty() || qualified, "is not a fully qualified domain name")
 }
 
-/// A decimal from 0 to 1. Silent on blank text.
+/// Checks a decimal from 0 to 1. Accepts blank text.
 pub fn chance(text: &str) -> Result<(), ValidationError> {
     let text = text.trim();
     match text.parse::<Probability>() {
@@ -139,7 +137,7 @@ pub fn chance(text: &str) -> Result<(), ValidationError> {
     }
 }
 
-/// A percentage with at most four decimals. Speaks on blank text too.
+/// Checks a percentage with at most four decimals. Refuses blank text, too.
 pub fn percentage(text: &str) -> Result<(), ValidationError> {
     match text.trim().parse::<Percentage>() {
         Err(why) => Err(ValidationError::new("rule").with_message(why.to_string().into())),
@@ -147,7 +145,7 @@ pub fn percentage(text: &str) -> Result<(), ValidationError> {
     }
 }
 
-/// Metadata: few and short, and nothing nested. The first broken rule speaks.
+/// Checks metadata: few and short items, none nested. Returns the first fault.
 pub fn metadata(metadata: &Map<String, Value>) -> Result<(), ValidationError> {
     let fits = |text: &str, max: usize| text.chars().nth(max).is_none();
     let texts: Vec<_> = metadata_text(metadata).collect();
@@ -164,7 +162,7 @@ pub fn metadata(metadata: &Map<String, Value>) -> Result<(), ValidationError> {
     )
 }
 
-/// Metadata as it is kept: numbers and booleans become text.
+/// Returns metadata as it is stored: numbers and booleans become text.
 pub fn metadata_text(metadata: &Map<String, Value>) -> impl Iterator<Item = (String, String)> {
     metadata.iter().filter_map(|(key, value)| {
         let text = match value {
@@ -260,7 +258,7 @@ mod tests {
 
     #[test]
     fn an_abn_has_eleven_digits_and_the_right_sum() {
-        // The first is the register's own.
+        // The first is that of the register itself.
         for good in ["51824753556", "51 824 753 556", "53 004 085 616", "48123123124"] {
             assert!(is_abn(good), "{good}");
         }

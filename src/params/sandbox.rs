@@ -1,4 +1,4 @@
-//! Parameters of the sandbox (decisions 12), in the order of its table.
+//! Parameters of the sandbox, in the order of its table.
 
 use entity::account::TransfersSchedule;
 use entity::failure::Decline;

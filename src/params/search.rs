@@ -1,4 +1,4 @@
-//! What a search asks for.
+//! Search parameters.
 
 use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use serde::Deserialize;
@@ -8,20 +8,20 @@ use validator::Validate;
 use super::{Paging, Params, non_blank, read, values::UNLISTED};
 use crate::limits::QUERY_CHARACTERS_MIN;
 
-/// What a search asks for. Decisions, chapter 1: order, search dates, search `query`.
+/// The parameters of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
-    /// Trimmed; a blank one is none.
+    /// The query, trimmed; `None` if blank.
     pub query: Option<String>,
     /// Only records from this moment on.
     pub from: Option<DateTime<Utc>>,
     /// Only records before this moment.
     pub to: Option<DateTime<Utc>>,
-    /// One of the names that the endpoint lists, never the caller's own text.
+    /// One of the names that the endpoint lists, never the client's own text.
     pub sort: Option<&'static str>,
     /// Smallest or oldest first.
     pub ascending: bool,
-    /// Which part of what was found.
+    /// The page of the results.
     pub paging: Paging,
 }
 
@@ -33,14 +33,14 @@ struct SearchParams {
     end_date: Option<String>,
 }
 
-/// In what order a list is wanted, and which part of it.
+/// The order and page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sorting {
-    /// One of the names that the endpoint lists, never the caller's own text.
+    /// One of the names that the endpoint lists, never the client's own text.
     pub sort: Option<&'static str>,
     /// Smallest or oldest first.
     pub ascending: bool,
-    /// Which part.
+    /// The page.
     pub paging: Paging,
 }
 
@@ -76,7 +76,7 @@ impl Sorting {
 }
 
 impl Search {
-    /// Whether the query is long enough for disputes and merchants.
+    /// Returns whether the query is long enough for disputes and merchants.
     pub fn is_searchable(&self) -> bool {
         self.query.as_ref().is_none_or(|query| query.chars().count() >= QUERY_CHARACTERS_MIN)
     }
@@ -108,10 +108,10 @@ impl Search {
     }
 }
 
-/// A day stands for its first moment, in UTC; so does a time that names no offset.
+/// Parses a day, which means its first moment in UTC, or a time, which is UTC without an offset.
 pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
     let mut numbers = text.split(|letter: char| !letter.is_ascii_digit());
-    // chrono reads years of fewer digits than four, too, and drops decimals beyond the ninth.
+    // chrono also reads years of fewer than four digits, and drops decimals beyond the ninth.
     let has_year = numbers.clone().any(|digits| digits.len() == 4);
     if text.contains('.') && numbers.any(|digits| digits.len() > 9) {
         return None;
@@ -121,7 +121,7 @@ pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
         Some(day.and_time(NaiveTime::MIN).and_utc())
     };
     let day = || ["%Y/%m/%d", "%Y-%m-%d", "%b %d, %Y"].into_iter().find_map(day);
-    // Seconds may be left out, and the minutes of an offset.
+    // Seconds, and the minutes of an offset, may be absent.
     let short = |text: &str| {
         let read = |format| DateTime::parse_from_str(text, format).ok().filter(|_| has_year);
         ["%Y-%m-%dT%H:%M%#z", "%Y-%m-%dT%H:%M:%S%.f%#z"].into_iter().find_map(read)
@@ -132,12 +132,12 @@ pub fn parse_time(text: &str) -> Option<DateTime<Utc>> {
     };
     let no_seconds = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M").ok().filter(|_| has_year);
     let local = || text.parse().ok().or_else(no_seconds).map(|time: NaiveDateTime| time.and_utc());
-    // Years that no clock here reaches, and that would not fit the span of a timestamp everywhere.
+    // Other years do not fit a timestamp everywhere, and no clock here reaches them.
     day().or_else(time).or_else(local).filter(|moment| (0..=9999).contains(&moment.year()))
 }
 
-/// An expanded year and an offset begin with a plus sign, which a query that does not escape it turns into a space: the
-/// one before the year was trimmed, the one before the offset stands between digits.
+/// Restores the plus signs of a text. An expanded year and an offset begin with one, and a query that does not escape it turns it
+/// into a space: before the year it was trimmed, before the offset it is between digits.
 fn with_plus(text: &str) -> String {
     let expanded = text.find('-') == Some(6) && text.starts_with(|first: char| first.is_ascii_digit());
     let offset = text.contains('T').then(|| text.replace(' ', "+"));
@@ -163,7 +163,7 @@ mod tests {
             ("2011-03-25T10:11:12.123456789+10:00", "2011-03-25T00:11:12.123456789Z"),
             ("2011-03-25T10:11:12.5", "2011-03-25T10:11:12.5Z"),
             ("+002020-01-01T00:00:00.000000000Z", "2020-01-01T00:00:00Z"),
-            // As a query gives them in which the plus sign is not escaped.
+            // From a query that does not escape the plus sign.
             (" 002020-01-01T00:00:00.000000000Z", "2020-01-01T00:00:00Z"),
             ("2011-03-25T10:11:12 10:00", "2011-03-25T00:11:12Z"),
             ("2011-03-25T10:11Z", "2011-03-25T10:11:00Z"),

@@ -34,7 +34,7 @@ pub struct NewPlanSubscription {
 #[derive(Deserialize, Validate, ToSchema)]
 pub struct SubscriptionChanges {
     /// A card of the customer's that pays; null, or blank, is the primary card.
-    // Null is a value here, and absence is a fault (decisions 7).
+    // Null is a value here, and absence is a fault.
     #[schema(value_type = Option<String>, required)]
     pub card_token: Patch<String>,
 }

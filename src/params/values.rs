@@ -1,5 +1,4 @@
-//! What a value of the tree stands for, whichever way it was sent. Each reader answers with the
-//! predicate of what is wrong.
+//! Reads values of the tree, however they were sent. Each reader returns the predicate of a fault.
 
 use serde_json::Value;
 
@@ -15,8 +14,8 @@ const TOO_SMALL: &str = "must be greater than or equal to -9007199254740991";
 const INTEGER_MAX: i64 = 9_007_199_254_740_991;
 const INTEGER_MAX_AS_FLOAT: f64 = 9_007_199_254_740_991.0;
 
-/// Nothing but white space, or an empty object or list. JSON null too, although it mostly counts as
-/// absent before anyone asks.
+/// Returns whether a value is only white space, or an empty object or list. JSON null, too, although it usually counts as absent
+/// before.
 pub(super) fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -27,8 +26,7 @@ pub(super) fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// An integer within what JSON readers hold exactly. 10.0 is not one: a caller who writes decimals
-/// means another unit.
+/// Reads an integer that every JSON reader holds exactly. 10.0 is none: a client that sends decimals means another unit.
 pub(super) fn integer(value: &Value) -> Result<i64, &'static str> {
     let text = match value {
         Value::Number(number) => number.to_string(),
@@ -40,7 +38,7 @@ pub(super) fn integer(value: &Value) -> Result<i64, &'static str> {
     {
         return Ok(integer);
     }
-    // Rust also reads "inf" and "NaN", which nobody means as a number here.
+    // Rust also parses "inf" and "NaN", which are no numbers here.
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     Err(match text.parse::<f64>() {
         Ok(number) if plain && number > INTEGER_MAX_AS_FLOAT => TOO_LARGE,
@@ -50,7 +48,7 @@ pub(super) fn integer(value: &Value) -> Result<i64, &'static str> {
     })
 }
 
-/// true, false, 1 or 0, in any case.
+/// Reads true, false, 1 or 0, in upper or lower case.
 pub(super) fn boolean(value: &Value) -> Result<bool, &'static str> {
     match text(value).map(|text| text.trim().to_ascii_lowercase()).as_deref() {
         Ok("true" | "1") => Ok(true),
@@ -59,8 +57,7 @@ pub(super) fn boolean(value: &Value) -> Result<bool, &'static str> {
     }
 }
 
-/// Text, or the JSON text of a number or a boolean: some clients send card numbers as integers.
-/// Blank text is the empty one.
+/// Reads text, or a number or boolean as text: some clients send card numbers as integers. Blank text becomes empty.
 pub(super) fn text(value: &Value) -> Result<String, &'static str> {
     match value {
         Value::String(text) if text.contains('\0') => Err(INVALID),
@@ -73,14 +70,14 @@ pub(super) fn text(value: &Value) -> Result<String, &'static str> {
     }
 }
 
-/// One of the names that the type lists.
+/// Reads one of the names that the type lists.
 pub(super) fn choice(value: &Value, names: &'static [&'static str]) -> Result<&'static str, &'static str> {
     let text = text(value).map_err(|_| UNLISTED)?;
     names.iter().copied().find(|name| *name == text.trim()).ok_or(UNLISTED)
 }
 
-/// The items of a list, however it was sent: as `a[]=x`, by index as `a[0]=x`, or as a single
-/// `a=x`. Blank items are how a form says "empty list", so they are left out.
+/// Reads the items of a list: `a[]=x`, `a[0]=x`, or a single `a=x`. Omits blank items, which is how a form sends an empty
+/// list.
 pub(super) fn items(value: &Value) -> Result<Vec<&Value>, &'static str> {
     let mut items: Vec<&Value> = match value {
         Value::Array(items) => items.iter().collect(),
@@ -96,8 +93,8 @@ pub(super) fn items(value: &Value) -> Result<Vec<&Value>, &'static str> {
     Ok(items)
 }
 
-/// Whether the value must not go on as it is: U+0000 is refused by databases, and keys that
-/// `serde_json` keeps for itself would make it read the value as something else, or refuse it.
+/// Returns whether the value must be refused: databases refuse U+0000, and keys that `serde_json` reserves would make it read the
+/// value as something else, or refuse it.
 pub(super) fn is_unfit(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),

@@ -1,5 +1,5 @@
 //! When intervals begin and end. All are counted from one anchor, so a month without a 31st does not change the day of
-//! later ones (`docs/decisions.md`, 187).
+//! later ones.
 
 use entity::plan::{Interval, IntervalUnit};
 use entity::{TimeSpan, Timestamp};
