@@ -10,7 +10,7 @@ use super::find::view;
 use crate::error::{Error, ErrorCode};
 use crate::params::customer::NewCustomer;
 use crate::params::{FieldErrors, Params, non_blank};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{cards, events, idempotency};
 use crate::store::Tx;
 use crate::views::customer::Customer;
@@ -60,7 +60,7 @@ const ONE_CARD: &str = "Exactly one of card or card_token is required";
 /// Refusals: `invalid_resource`, also for a used or unknown card token.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     ip_address: String,
     params: Params<NewCustomer>,
 ) -> Result<Customer, Error> {
@@ -68,8 +68,8 @@ pub async fn create(
     let id: CustomerToken = ctx.ids.token();
     let token = non_blank(asked.card_token.as_deref());
     let card = match (&asked.card, token) {
-        (Some(card), None) => presented(ctx, account, card, id, &mut faults).await?,
-        (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
+        (Some(card), None) => presented(ctx, &caller.account, card, id, &mut faults).await?,
+        (None, Some(token)) => stored(ctx, &caller.account, token, None, "card_token", &mut faults).await?,
         // An invalid card or token is a fault already, not a blank.
         (None, None) if faults.has("card") || faults.has("card_token") => None,
         (None, None) => {
@@ -83,7 +83,7 @@ pub async fn create(
     };
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let row = customer::Model {
-        account_id: account.id(),
+        account_id: caller.account.id(),
         id,
         email: asked.email,
         first_name: asked.first_name,
@@ -93,11 +93,12 @@ pub async fn create(
         notes: asked.notes,
         primary_card_id: card.id(),
         ip_address,
-        created_at: account.now,
+        created_at: caller.account.now,
     };
-    let unit = idempotency::write(ctx, account, (account.clone(), row, card), |tx, (account, row, card)| {
-        record(tx, account, row, card).boxed()
-    });
+    let unit =
+        idempotency::write(ctx, caller, (caller.account.clone(), row, card), |tx, (account, row, card)| {
+            record(tx, account, row, card).boxed()
+        });
     unit.await
 }
 

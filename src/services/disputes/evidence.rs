@@ -15,7 +15,7 @@ use super::{enabled, find};
 use crate::error::Error;
 use crate::params::dispute::{ChangedEvidence, ChangedKind};
 use crate::params::{FieldErrors, Params, Patch};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::files::link::Links;
 use crate::services::idempotency;
 use crate::store::Tx;
@@ -37,29 +37,34 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Evide
 /// do not exist), `dispute_already_under_review`, `dispute_already_cancelled`, `dispute_already_resolved`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<ChangedEvidence>,
 ) -> Result<EvidenceBatch, Error> {
-    enabled(account)?;
-    let id = find::by_token(ctx, account, token).await?.id;
+    enabled(&caller.account)?;
+    let id = find::by_token(ctx, &caller.account, token).await?.id;
     let (kinds, faults) = params.kinds();
     if !faults.is_empty() {
         // Adds the faults of missing files.
-        let missing = named(ctx.store.read(), account.id(), &kinds, faults, None).await;
+        let missing = named(ctx.store.read(), caller.account.id(), &kinds, faults, None).await;
         return Err(missing.err().unwrap_or_else(|| Error::internal("a fault was lost")));
     }
-    let change =
-        Change { account: account.id(), now: account.now, id, kinds, links: Links::of(ctx, account) };
-    idempotency::write(ctx, account, change, |tx, change| change.record(tx).boxed()).await
+    let change = Change {
+        account: caller.account.id(),
+        now: caller.account.now,
+        id,
+        kinds,
+        links: Links::of(ctx, &caller.account),
+    };
+    idempotency::write(ctx, caller, change, |tx, change| change.record(tx).boxed()).await
 }
 
 /// Submits the batch, even an empty one, for review; from then on it is frozen.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`, `dispute_already_under_review`,
 /// `dispute_already_cancelled`, `dispute_already_resolved`.
-pub async fn submit(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    answer(ctx, account, token, DisputeStatus::EvidenceUnderReview).await.map(drop)
+pub async fn submit(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
+    answer(ctx, caller, token, DisputeStatus::EvidenceUnderReview).await.map(drop)
 }
 
 struct Change {

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::params::Params;
 use crate::params::merchant::{Application, NewMerchant};
 use crate::services::accounts::{self, ApiKeyPair, NewAccount};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::merchants::password;
 use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
@@ -24,14 +24,18 @@ use crate::views::merchant::MerchantSummary;
 /// Refusals: `invalid_resource`.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewMerchant>,
 ) -> Result<MerchantSummary, Error> {
-    let (asked, mut faults) = params.looked_at(account.now);
-    let mut row =
-        accounts::merchant(ctx.ids.token(), &asked.business.trading_name, &asked.contact.email, account.now);
-    row.referred_by = Some(account.id());
-    row.clock_offset = account.offset();
+    let (asked, mut faults) = params.looked_at(caller.account.now);
+    let mut row = accounts::merchant(
+        ctx.ids.token(),
+        &asked.business.trading_name,
+        &asked.contact.email,
+        caller.account.now,
+    );
+    row.referred_by = Some(caller.account.id());
+    row.clock_offset = caller.account.offset();
     let own = Account::new(row.clone(), ctx.clock.now());
     let bank_account = bank_accounts::present(ctx, &own, &asked.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
@@ -41,10 +45,10 @@ pub async fn create(
     let merchant = merchant::Model {
         other_keys_sealed: Some(other.bytes),
         sealed_by: Some(other.key),
-        ..begun(account.id(), &row, &asked.application(), password_hash)?
+        ..begun(caller.account.id(), &row, &asked.application(), password_hash)?
     };
     let referred = Referred { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
-    idempotency::write(ctx, account, referred, |tx, referred| referred.record(tx).boxed()).await
+    idempotency::write(ctx, caller, referred, |tx, referred| referred.record(tx).boxed()).await
 }
 
 /// A merchant and its account, to record.

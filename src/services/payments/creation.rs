@@ -1,5 +1,7 @@
 //! Makes a payment in three steps: intent, call, outcome.
 
+use std::sync::Arc;
+
 use entity::failure::Decline;
 use entity::{Timestamp, charge};
 use futures::FutureExt;
@@ -15,7 +17,7 @@ use crate::error::{Error, ErrorCode};
 use crate::runtime::crash_points;
 use crate::services::accounts::faults::{self, FaultPlan};
 use crate::services::cards;
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Account, Caller, Context, Ctx};
 use crate::services::due_work::work_time::WorkTime;
 use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::TokenUse;
@@ -28,6 +30,11 @@ pub(in crate::services) trait PaymentIntent: Send + Sync + 'static {
     ///
     /// Refusals: `idempotency_key_in_use`, `token_already_used`, and the purpose's own.
     fn record<'u>(&'u self, tx: &'u Tx) -> BoxFuture<'u, Result<Option<charge::Model>, Error>>;
+
+    /// Returns the claim that it records, if a client waits for the payment under an Idempotency-Key.
+    fn claim(&self) -> Option<&Arc<IdempotencyClaim>> {
+        None
+    }
 }
 
 /// A payment that is to be made.
@@ -74,12 +81,15 @@ pub(in crate::services) async fn make_payment<I: PaymentIntent, P: PaymentPurpos
     payment: NewPayment<I, P>,
 ) -> Result<PaymentProgress<P::Concluded>, Error> {
     let NewPayment { intent, token, call, purpose } = payment;
+    let claim = intent.claim().cloned();
     let unit = ctx.store.write((intent, moment.account().clone()), |tx, (intent, account)| {
         record_intent(tx, intent, account).boxed()
     });
     let Some((row, faults)) = unit.await? else { return Ok(PaymentProgress::Skipped) };
     crash_points::point(call_name(row.state), "intent.after");
-    moment.account().claim().into_iter().for_each(IdempotencyClaim::hold);
+    if let Some(claim) = claim {
+        claim.hold();
+    }
 
     let Some(result) = authorise(ctx, moment, &row, faults, call).await else {
         return Ok(PaymentProgress::Unanswered(Box::new(row)));
@@ -136,12 +146,12 @@ async fn authorise(
 /// recorded.
 pub(in crate::services) async fn pay(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     order: ChargeOrder,
 ) -> Result<(Timestamp, charge::Model), Error> {
-    let (task, moment) = (ctx.clone(), WorkTime::on_running_clock(account.clone()));
+    let (task, moment) = (ctx.clone(), WorkTime::on_running_clock(caller.account.clone()));
+    let ChargeOrder { intent, call } = order.under_key(caller.claim.as_ref());
     ctx.in_own_task(async move {
-        let ChargeOrder { intent, call } = order;
         let payment = NewPayment { token: intent.token, intent: *intent, call, purpose: CardPayment };
         let (now, row) = make_payment(&task, &moment, payment).await?.concluded()?;
         outcome::approved(&row)?;
@@ -158,6 +168,10 @@ impl PaymentIntent for ChargeIntent {
         }
         .boxed()
     }
+
+    fn claim(&self) -> Option<&Arc<IdempotencyClaim>> {
+        self.claim.as_ref()
+    }
 }
 
 /// Records a payment as a part of its caller's unit: claims the Idempotency-Key, reserves the card's token and adds the
@@ -166,7 +180,7 @@ impl PaymentIntent for ChargeIntent {
 /// Refusals: `idempotency_key_in_use`, `token_already_used`.
 pub(in crate::services) async fn record_row(tx: &Tx, intent: &ChargeIntent) -> Result<(), Error> {
     let row = &intent.row;
-    if let Some(claim) = intent.account.claim() {
+    if let Some(claim) = &intent.claim {
         claim.record(tx, row.account_id, intent.wall)?;
     }
     if let TokenUse::Single(card) = intent.token

@@ -1,6 +1,8 @@
 //! Builds the acquirer call of a payment and the row that records it, from plain data; every module that charges a card
 //! makes a [`ChargeOrder`].
 
+use std::sync::Arc;
+
 use entity::charge::{self, ChargeState, Origin};
 use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, Timestamp, card};
 use serde_json::Map;
@@ -11,6 +13,7 @@ use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards::CardCredentials;
 use crate::services::context::{Account, Context};
+use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payer::{Payer, TokenUse};
 use crate::services::search_text;
 
@@ -80,8 +83,8 @@ pub struct ChargeIntent {
     pub card: card::Model,
     /// The use of the card's token.
     pub token: TokenUse,
-    /// The calling account.
-    pub account: Account,
+    /// The claim of the Idempotency-Key that the payment is made under.
+    pub claim: Option<Arc<IdempotencyClaim>>,
     /// The wall clock's now.
     pub wall: Timestamp,
 }
@@ -117,7 +120,7 @@ impl ChargeOrder {
             state: ChargeState::Processing,
             attempt: 1,
             call: 1,
-            claim: account.claim().map(|claim| claim.hash().to_vec()),
+            claim: None,
             settle_after: Some(ctx.clock.now() + SETTLE_AFTER),
             amount,
             currency,
@@ -158,8 +161,16 @@ impl ChargeOrder {
             created_at: account.now,
         };
         let call = authorise(&row, &card, digits);
-        let intent = ChargeIntent { row, card, token, account: account.clone(), wall: ctx.clock.now() };
+        let intent = ChargeIntent { row, card, token, claim: None, wall: ctx.clock.now() };
         Ok(Self { intent: Box::new(intent), call })
+    }
+
+    /// Puts the payment under its caller's Idempotency-Key, whose hash its row keeps.
+    #[must_use]
+    pub fn under_key(mut self, claim: Option<&Arc<IdempotencyClaim>>) -> Self {
+        self.intent.row.claim = claim.map(|claim| claim.hash().to_vec());
+        self.intent.claim = claim.cloned();
+        self
     }
 }
 

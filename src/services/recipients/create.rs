@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::params::bank_account::NewBankAccount;
 use crate::params::recipient::NewRecipient;
 use crate::params::{FieldErrors, Params, non_blank};
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
@@ -111,12 +111,12 @@ impl BankAccountToAttach {
 /// Refusals: `invalid_resource`, also for a used or unknown bank account token.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewRecipient>,
 ) -> Result<Recipient, Error> {
     let Params { value: asked, mut faults } = params;
     let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
-    let coming = named.find(ctx, account, None, &mut faults).await?;
+    let coming = named.find(ctx, &caller.account, None, &mut faults).await?;
     let is_named = named.inline.is_some() || non_blank(named.token).is_some();
     // An invalid bank account is not a blank one.
     if !is_named && !faults.has("bank_account") && !faults.has("bank_account_token") {
@@ -124,17 +124,17 @@ pub async fn create(
     }
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
     let row = recipient::Model {
-        account_id: account.id(),
+        account_id: caller.account.id(),
         id: ctx.ids.token(),
         search_text: search_text::kept(asked.name.as_deref().into_iter().chain([asked.email.as_str()])),
         name: asked.name,
         email: asked.email,
         bank_account_id: coming.row().id,
         bank_account: bank_accounts::shown(coming.row().clone())?,
-        created_at: account.now,
+        created_at: caller.account.now,
     };
-    let new = (account.clone(), row, coming);
-    idempotency::write(ctx, account, new, |tx, (account, row, coming)| {
+    let new = (caller.account.clone(), row, coming);
+    idempotency::write(ctx, caller, new, |tx, (account, row, coming)| {
         async move {
             coming.attach(tx, account).await?;
             tx.append(row);

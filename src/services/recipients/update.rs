@@ -9,7 +9,7 @@ use super::find::{by_token, held};
 use crate::error::Error;
 use crate::params::Params;
 use crate::params::recipient::RecipientChanges;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Account, Caller, Context};
 use crate::services::{bank_accounts, events, idempotency, search_text};
 use crate::store::Tx;
 use crate::views::recipient::Recipient;
@@ -19,21 +19,21 @@ use crate::views::recipient::Recipient;
 /// Refusals, first match wins: `not_found`, `invalid_resource`.
 pub async fn update(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
     params: Params<RecipientChanges>,
 ) -> Result<Recipient, Error> {
-    let row = by_token(ctx.store.read(), account, token).await?;
+    let row = by_token(ctx.store.read(), &caller.account, token).await?;
     let Params { value: mut asked, mut faults } = params;
     let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
-    let coming = named.find(ctx, account, Some(row.bank_account_id), &mut faults).await?;
+    let coming = named.find(ctx, &caller.account, Some(row.bank_account_id), &mut faults).await?;
     if !faults.is_empty() {
         return Err(faults.into());
     }
     // The number of an inline bank account is encrypted by now; the parameters need not keep it.
     asked.bank_account = None;
-    let changes = Changes { account: account.clone(), id: row.id, asked, coming };
-    idempotency::write(ctx, account, changes, |tx, changes| changes.record(tx).boxed()).await
+    let changes = Changes { account: caller.account.clone(), id: row.id, asked, coming };
+    idempotency::write(ctx, caller, changes, |tx, changes| changes.record(tx).boxed()).await
 }
 
 struct Changes {

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::params::sandbox::{NewWalletPayload, WalletType};
 use crate::params::{Params, non_blank};
 use crate::sensitive::card_number::CardNumber;
-use crate::services::context::{Account, Context};
+use crate::services::context::{Caller, Context};
 use crate::services::wallets::certificates;
 use crate::services::{acquirer_lookup, idempotency};
 use crate::views::sandbox::{WalletPayload, WalletSource};
@@ -21,7 +21,7 @@ const CARD_YEARS: i32 = 3;
 /// Refusals: `invalid_resource`.
 pub async fn create(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewWalletPayload>,
 ) -> Result<WalletPayload, Error> {
     let Params { value: asked, mut faults } = params;
@@ -33,7 +33,7 @@ pub async fn create(
         faults.add("number", "is not valid");
     }
     let certificate = match (asked.r#type, non_blank(asked.certificate_token.as_deref())) {
-        (WalletType::WalletA, Some(token)) => certificates::find(ctx, account, token).await?,
+        (WalletType::WalletA, Some(token)) => certificates::find(ctx, &caller.account, token).await?,
         (WalletType::WalletA, None) | (WalletType::WalletG, _) => None,
     };
     let merchant = certificate.and_then(|row| Some((row.public_key, row.merchant_id?)));
@@ -44,9 +44,9 @@ pub async fn create(
     }
     let (Some(number), true) = (number, faults.is_empty()) else { return Err(faults.into()) };
 
-    let (year, expiry_month) = account.now.year_and_month();
+    let (year, expiry_month) = caller.account.now.year_and_month();
     let card = DeviceCard { number: number.digits().expose(), expiry_month, expiry_year: year + CARD_YEARS };
-    let (wall, account_id) = (ctx.clock.now(), account.id().to_string());
+    let (wall, account_id) = (ctx.clock.now(), caller.account.id().to_string());
     let source = match (&ctx.wallets.simulated, merchant) {
         (Some(device), Some((key, merchant_id))) => {
             device.wallet_a(card, (&key, &merchant_id), wall).map(WalletSource::WalletA)
@@ -61,5 +61,5 @@ pub async fn create(
     };
     let source = source.ok_or_else(|| Error::internal("a test device made no payload"))?;
     let payload = WalletPayload { r#type: asked.r#type, source };
-    idempotency::write(ctx, account, payload, |_, payload| async move { Ok(payload.clone()) }.boxed()).await
+    idempotency::write(ctx, caller, payload, |_, payload| async move { Ok(payload.clone()) }.boxed()).await
 }

@@ -1,5 +1,7 @@
 //! POST /subscriptions and POST /plans/{token}/subscriptions: a payment, or one commit if there is nothing to charge.
 
+use std::sync::Arc;
+
 use entity::charge::Origin;
 use entity::counter::Counted;
 use entity::subscription::{self, SubscriptionState};
@@ -14,7 +16,8 @@ use super::state::next;
 use crate::error::{Error, ErrorCode};
 use crate::params::subscription::{NewPlanSubscription, NewSubscription};
 use crate::params::{Params, non_blank};
-use crate::services::context::{Account, Context, Ctx};
+use crate::services::context::{Account, Caller, Context, Ctx};
+use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder, Terms};
 use crate::services::{acquirer_lookup, cards, customers, idempotency, payer, plans};
@@ -28,13 +31,14 @@ use crate::views::subscription::Subscription;
 /// subscription and nothing was charged.
 pub async fn create(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     params: Params<NewSubscription>,
 ) -> Result<Subscription, Error> {
     let asked = params.valid().map_err(Error::subscription)?;
     let unknown = ErrorCode::RecordNotFound;
-    let plan =
-        plans::find::by_token(ctx.store.read(), account, asked.plan_token.trim()).await?.ok_or(unknown)?;
+    let plan = plans::find::by_token(ctx.store.read(), &caller.account, asked.plan_token.trim())
+        .await?
+        .ok_or(unknown)?;
     let wanted = SubscribeRequest {
         plan,
         customer: &asked.customer_token,
@@ -42,7 +46,7 @@ pub async fn create(
         include_setup_fee: asked.include_setup_fee.unwrap_or(true),
         unknown,
     };
-    subscribe(ctx, account, wanted).await
+    subscribe(ctx, caller, wanted).await
 }
 
 /// Subscribes a customer to the plan in the path. May take as long as the acquirer.
@@ -51,12 +55,12 @@ pub async fn create(
 /// [`create`].
 pub async fn create_for_plan(
     ctx: &Ctx,
-    account: &Account,
+    caller: &Caller,
     plan: &str,
     params: Params<NewPlanSubscription>,
 ) -> Result<Subscription, Error> {
     let unknown = ErrorCode::NotFound;
-    let plan = plans::find::by_token(ctx.store.read(), account, plan).await?.ok_or(unknown)?;
+    let plan = plans::find::by_token(ctx.store.read(), &caller.account, plan).await?.ok_or(unknown)?;
     let asked = params.valid().map_err(Error::subscription)?;
     let wanted = SubscribeRequest {
         plan,
@@ -65,7 +69,7 @@ pub async fn create_for_plan(
         include_setup_fee: asked.include_setup_fee.unwrap_or(true),
         unknown,
     };
-    subscribe(ctx, account, wanted).await
+    subscribe(ctx, caller, wanted).await
 }
 
 struct SubscribeRequest<'a> {
@@ -77,16 +81,13 @@ struct SubscribeRequest<'a> {
     unknown: ErrorCode,
 }
 
-async fn subscribe(
-    ctx: &Ctx,
-    account: &Account,
-    wanted: SubscribeRequest<'_>,
-) -> Result<Subscription, Error> {
+async fn subscribe(ctx: &Ctx, caller: &Caller, wanted: SubscribeRequest<'_>) -> Result<Subscription, Error> {
     let SubscribeRequest { plan, include_setup_fee, unknown, .. } = wanted;
     let customer = wanted.customer.trim().parse().map_err(|_| unknown)?;
-    let (customer, primary) = customers::find::with_primary(ctx, account, customer).await?.ok_or(unknown)?;
+    let (customer, primary) =
+        customers::find::with_primary(ctx, &caller.account, customer).await?.ok_or(unknown)?;
     let named = match non_blank(wanted.card) {
-        Some(token) => Some(card_of(ctx, account, &customer, token).await?),
+        Some(token) => Some(card_of(ctx, &caller.account, &customer, token).await?),
         None => None,
     };
     let subscriber = Subscriber {
@@ -95,17 +96,18 @@ async fn subscribe(
         card: named.as_ref().map(|card| card.id),
         include_setup_fee,
     };
-    let row = start(&plan, &subscriber, account.now);
+    let row = start(&plan, &subscriber, caller.account.now);
     let bill = Bill::first(&row, &plan, include_setup_fee);
     if bill.sum() == 0 {
         let beginning = CreateSubscriptionUnit { row, plan, unknown };
-        return idempotency::write(ctx, account, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
+        return idempotency::write(ctx, caller, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
     }
     let order =
-        order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
-    let ChargeOrder { intent: charge, call } = order;
+        order(ctx, &caller.account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary)))
+            .await?;
+    let ChargeOrder { intent: charge, call } = order.under_key(caller.claim.as_ref());
     let intent = SubscribeIntent { beginning: CreateSubscriptionUnit { row, plan, unknown }, charge };
-    pay(ctx, account, intent, call, unknown).await
+    pay(ctx, caller, intent, call, unknown).await
 }
 
 /// Returns a card of the customer.
@@ -204,6 +206,10 @@ impl PaymentIntent for SubscribeIntent {
             Ok(Some(self.charge.row.clone()))
         }
         .boxed()
+    }
+
+    fn claim(&self) -> Option<&Arc<IdempotencyClaim>> {
+        self.charge.claim.as_ref()
     }
 }
 
