@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request_log_data::log_response;
+use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::response::{ApiResponse, ResponseKind};
 pub use crate::response::{Envelope, EnvelopeWithIp};
@@ -213,7 +213,7 @@ fn finished(answer: Result<ApiResponse, serde_json::Error>) -> Response {
 
 impl IntoResponse for ApiResponse {
     fn into_response(self) -> Response {
-        log_response(self.status, &self.body);
+        log(|data| data.error = (self.status >= 400).then(|| self.body.clone()));
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         if self.body.is_empty() {
             return status.into_response();

@@ -12,7 +12,7 @@ use entity::api_key::KeyKind;
 use super::AppState;
 use super::extract::{Input, Path};
 use super::rate_limit::RateLimitKey;
-use super::request_log_data::log_account;
+use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::params::card::BrowserKey;
 use crate::runtime::request_context;
@@ -47,7 +47,7 @@ async fn admitted(site: &AppState, authenticated: &AuthenticatedAccount) -> Resu
         return Err(ErrorCode::Unauthorized.into());
     }
     request_context::set_account(authenticated.account.id());
-    log_account(authenticated.account.id(), authenticated.account.now);
+    log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
     site.rate.count(RateLimitKey::Account(authenticated.account.id())).await
 }
 
@@ -111,7 +111,7 @@ pub async fn authenticate_publishable_key(
     if authenticated.kind != KeyKind::Publishable {
         return Err(ErrorCode::Unauthorized.into());
     }
-    log_account(authenticated.account.id(), authenticated.account.now);
+    log(|data| data.account = Some((authenticated.account.id(), authenticated.account.now)));
     site.rate.count(RateLimitKey::Account(authenticated.account.id())).await?;
     Ok(authenticated)
 }

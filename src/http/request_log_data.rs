@@ -25,7 +25,7 @@ pub struct RequestLogData {
     pub parameters: Option<Arc<Value>>,
     /// The values of the parameters that were read.
     pub read: ReadValues,
-    /// The body of the response, if it is an error.
+    /// The body of the response so far, if it is an error.
     pub error: Option<Vec<u8>>,
 }
 
@@ -39,30 +39,11 @@ pub fn take(data: &SharedLogData) -> RequestLogData {
     std::mem::take(&mut *data.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Records the account that a key has authenticated, and the time of its clock.
-pub fn log_account(account: AccountToken, now: Timestamp) {
-    log(|data| data.account = Some((account, now)));
-}
-
-/// Records the parameters.
-pub fn log_parameters(parameters: &Arc<Value>) {
-    log(|data| data.parameters = Some(Arc::clone(parameters)));
-}
-
-/// Records the values that a request struct has read.
-pub fn log_read_values(read: ReadValues) {
-    log(|data| data.read.append(read));
-}
-
-/// Records the response so far.
-pub fn log_response(status: u16, body: &[u8]) {
-    log(|data| data.error = (status >= 400).then(|| body.to_vec()));
-}
-
-fn log(record: impl FnOnce(&mut RequestLogData)) {
+/// Records a part of the current request's data, if there is a log.
+pub fn log(record: impl FnOnce(&mut RequestLogData)) {
     let _ = LOG_DATA.try_with(|data| {
-        let data = data.as_ref()?;
-        record(&mut data.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut data = data.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        record(&mut data);
         Some(())
     });
 }

@@ -51,25 +51,25 @@ impl WriteRequest {
     }
 }
 
-/// The response to a write that its handler does not get.
-pub struct Answered(Response);
+/// The response in place of the handler's: a refusal, or an earlier response that is replayed.
+pub struct Rejection(Response);
 
-impl From<Error> for Answered {
+impl From<Error> for Rejection {
     fn from(error: Error) -> Self {
         Self(error.into_response())
     }
 }
 
-impl IntoResponse for Answered {
+impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         self.0
     }
 }
 
 impl FromRequest<AppState> for WriteRequest {
-    type Rejection = Answered;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Answered> {
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
         let head = RequestHead::of(&request, site);
         let authenticated = authenticate_secret_key(site, request.headers(), head.key().ok()).await?;
         let input = Input::from_request(request, site).await?;
@@ -81,9 +81,9 @@ impl FromRequest<AppState> for WriteRequest {
 pub struct PartnerWriteRequest(pub WriteRequest);
 
 impl FromRequest<AppState> for PartnerWriteRequest {
-    type Rejection = Answered;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Answered> {
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
         let head = RequestHead::of(&request, site);
         let authenticated = authenticate_partner_key(site, request.headers(), head.key().ok()).await?;
         let input = Input::from_request(request, site).await?;
@@ -100,9 +100,9 @@ pub struct UploadRequest {
 }
 
 impl FromRequest<AppState> for UploadRequest {
-    type Rejection = Answered;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Answered> {
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
         let head = RequestHead::of(&request, site);
         let authenticated = authenticate_secret_key(site, request.headers(), head.key().ok()).await?;
         let (input, upload) = upload::receive(request, site).await?;
@@ -117,9 +117,9 @@ impl FromRequest<AppState> for UploadRequest {
 pub struct BrowserWriteRequest(pub WriteRequest);
 
 impl FromRequest<AppState> for BrowserWriteRequest {
-    type Rejection = Answered;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, site: &AppState) -> Result<Self, Answered> {
+    async fn from_request(request: Request, site: &AppState) -> Result<Self, Rejection> {
         if basic_user(request.headers()).is_some() {
             return WriteRequest::from_request(request, site).await.map(Self);
         }
@@ -162,7 +162,7 @@ impl RequestHead {
         site: &AppState,
         input: Input,
         authenticated: AuthenticatedAccount,
-    ) -> Result<WriteRequest, Answered> {
+    ) -> Result<WriteRequest, Rejection> {
         let claim = self.claim(site, &input, &authenticated).await?;
         let account = authenticated.account;
         if access(site.environment, account.settings().status) != Access::Full {
@@ -181,7 +181,7 @@ impl RequestHead {
         site: &AppState,
         input: &Input,
         authenticated: &AuthenticatedAccount,
-    ) -> Result<Option<Arc<IdempotencyClaim>>, Answered> {
+    ) -> Result<Option<Arc<IdempotencyClaim>>, Rejection> {
         if self.idempotency_key.is_none() {
             return Ok(None);
         }
@@ -191,7 +191,7 @@ impl RequestHead {
         let claim = IdempotencyClaim::new(&site.vault, &request);
         // A fresh key is already known to be free.
         if claimed && let Some(earlier) = idempotency::find_response(site, account.id(), &claim).await? {
-            return Err(Answered(replayed(earlier.into_response())));
+            return Err(Rejection(replayed(earlier.into_response())));
         }
         Ok(Some(Arc::new(claim)))
     }

@@ -68,14 +68,14 @@ impl DashboardAuth {
             Some(_) => return Err(ErrorCode::Unauthorized.into()),
             None => Session::begin(site, accounts::key_hash(&site.vault, key)),
         };
-        match self.viewer(site, session.clone()).await? {
+        match self.user(site, session.clone()).await? {
             Viewer::Nobody => Err(ErrorCode::Unauthorized.into()),
             Viewer::Operator(_) | Viewer::Visitor(_) => Ok(session),
         }
     }
 
-    /// Returns the viewer of a session, checked again with each request.
-    async fn viewer(&self, site: &AppState, session: Session) -> Result<Viewer, Error> {
+    /// Returns the user of a session, checked again with each request.
+    async fn user(&self, site: &AppState, session: Session) -> Result<Viewer, Error> {
         if self.ended.contains_key(&session.form) {
             return Ok(Viewer::Nobody);
         }
@@ -105,13 +105,13 @@ fn operator_hash(vault: &Vault, key: &Secret) -> [u8; 32] {
     vault.keyed_hash(Purpose::Link, &[b"operator of the dashboard", key.expose().as_bytes()])
 }
 
-/// The viewer of a page.
+/// The user of a page.
 pub enum Viewer {
-    /// A viewer without a session.
+    /// A user without a session.
     Nobody,
     /// An operator who has not selected an account.
     Operator(Session),
-    /// A viewer of an account.
+    /// A user of an account.
     Visitor(Box<AccountSession>),
 }
 
@@ -120,10 +120,10 @@ impl Viewer {
         Self::Visitor(Box::new(AccountSession { account, session }))
     }
 
-    /// Returns the viewer who sends a request.
+    /// Returns the user who sends a request.
     pub async fn of(site: &AppState, headers: &HeaderMap) -> Result<Self, Error> {
         match (&site.dashboard, Session::of(site, headers)) {
-            (Some(auth), Some(session)) => auth.viewer(site, session).await,
+            (Some(auth), Some(session)) => auth.user(site, session).await,
             (None, _) | (_, None) => Ok(Self::Nobody),
         }
     }
@@ -133,7 +133,7 @@ impl Viewer {
         match self {
             Self::Nobody => None,
             Self::Operator(session) => Some(session),
-            Self::Visitor(viewer) => Some(viewer.session),
+            Self::Visitor(user) => Some(user.session),
         }
     }
 }
@@ -151,8 +151,8 @@ impl FromRequestParts<AppState> for AccountSession {
     type Rejection = ErrorPage;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ErrorPage> {
-        let viewer = parts.extensions.get::<Self>().cloned();
-        viewer.ok_or_else(|| Error::internal("a page of the dashboard without a session").into())
+        let user = parts.extensions.get::<Self>().cloned();
+        user.ok_or_else(|| Error::internal("a page of the dashboard without a session").into())
     }
 }
 
@@ -161,7 +161,7 @@ pub struct VerifiedForm {
     /// The caller, for the service that writes.
     pub caller: Caller,
     /// The session that sent it.
-    pub viewer: AccountSession,
+    pub user: AccountSession,
     /// The form's parameters.
     pub input: Input,
 }
@@ -171,12 +171,12 @@ impl FromRequest<AppState> for VerifiedForm {
 
     async fn from_request(request: Request, site: &AppState) -> Result<Self, ErrorPage> {
         let (mut parts, body) = request.into_parts();
-        let viewer = AccountSession::from_request_parts(&mut parts, site).await?;
+        let user = AccountSession::from_request_parts(&mut parts, site).await?;
         let input = Input::from_request(Request::from_parts(parts, body), site).await?;
-        if !has_csrf_token(&viewer.session, &input) {
+        if !has_csrf_token(&user.session, &input) {
             return Err(ErrorPage::foreign());
         }
-        Ok(Self { caller: Caller::without_key(viewer.account.clone()), viewer, input })
+        Ok(Self { caller: Caller::without_key(user.account.clone()), user, input })
     }
 }
 
@@ -214,24 +214,24 @@ pub async fn refuse_foreign_forms(State(site): State<AppState>, request: Request
 pub async fn require_session(State(site): State<AppState>, request: Request, next: Next) -> Response {
     let address = ip_address(&request, &site);
     let (mut parts, body) = request.into_parts();
-    let (viewer, fresh) = match resolve_session(&site, &parts).await {
+    let (user, fresh) = match resolve_session(&site, &parts).await {
         Ok(admitted) => admitted,
         Err(elsewhere) => return elsewhere,
     };
-    request_context::set_account(viewer.account.id());
+    request_context::set_account(user.account.id());
     let location = layout::NavLocation::of(&parts);
-    parts.extensions.insert(viewer.clone());
+    parts.extensions.insert(user.clone());
     let key = match site.index.environment {
-        Environment::Test => RateLimitKey::Account(viewer.account.id()),
+        Environment::Test => RateLimitKey::Account(user.account.id()),
         Environment::Live => RateLimitKey::Operator(address),
     };
     let answer = match site.rate.count(key).await {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => ErrorPage::from(error).into_response(),
     };
-    let mut response = layout::framed(&site, &viewer, &location, answer);
+    let mut response = layout::framed(&site, &user, &location, answer);
     if fresh {
-        keep(&mut response, viewer.session.kept(&site));
+        keep(&mut response, user.session.kept(&site));
     }
     response
 }
@@ -241,7 +241,7 @@ async fn resolve_session(site: &AppState, request: &Parts) -> Result<(AccountSes
     let failed = |error| layout::alone(site, ErrorPage::from(error).into_response());
     let led = |to| layout::guarded(Redirect::to(to).into_response());
     match Viewer::of(site, &request.headers).await.map_err(failed)? {
-        Viewer::Visitor(viewer) => return Ok((*viewer, false)),
+        Viewer::Visitor(user) => return Ok((*user, false)),
         Viewer::Operator(_) => return Err(led(ACCOUNTS)),
         Viewer::Nobody if matches!(request.method, Method::GET | Method::HEAD) => {}
         Viewer::Nobody => return Err(led(SIGN_IN)),
@@ -250,8 +250,8 @@ async fn resolve_session(site: &AppState, request: &Parts) -> Result<(AccountSes
     let key = own_machine::test_key(site, request).filter(|_| !Session::is_brought(site, &request.headers));
     if let (Some(auth), Some(key)) = (&site.dashboard, key) {
         let session = auth.open(site, key).await.map_err(failed)?;
-        if let Viewer::Visitor(viewer) = auth.viewer(site, session).await.map_err(failed)? {
-            return Ok((*viewer, true));
+        if let Viewer::Visitor(user) = auth.user(site, session).await.map_err(failed)? {
+            return Ok((*user, true));
         }
     }
     let to = request.uri.path_and_query().map_or(HOME, PathAndQuery::as_str);

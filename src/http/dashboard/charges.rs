@@ -53,19 +53,19 @@ fn standing(charge: &Record) -> Markup {
 }
 
 /// Lists the charges, or those that match a search, newest first.
-pub async fn list(State(site): State<AppState>, viewer: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let query = input.tree()["query"].as_str().map(str::trim).unwrap_or_default();
     let here = Address::of("/dashboard/charges").with("query", query);
     let (page, same) = if query.is_empty() {
         let paging = input.paging().valid()?;
-        let page = charges::list(&site, &viewer.account, paging).await?;
+        let page = charges::list(&site, &user.account, paging).await?;
         (page, Address::of("/1/charges").page(paging))
     } else {
         let search =
             Search::read(&newest_first(input.tree()), charges::search::SORTS, "created_at").valid()?;
         let same = Address::of("/1/charges/search").with("query", query).with("direction", "-1");
         let same = same.page(search.paging);
-        (charges::search(&site, &viewer.account, search).await?, same)
+        (charges::search(&site, &user.account, search).await?, same)
     };
     let content = html! {
         form.search role="search" method="get" action="/dashboard/charges" {
@@ -84,12 +84,8 @@ fn newest_first(tree: &Value) -> Value {
 }
 
 /// Shows one charge.
-pub async fn show(
-    State(site): State<AppState>,
-    viewer: AccountSession,
-    Path(id): Path<String>,
-) -> PageResult {
-    let account = &viewer.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let charge = Record::of(&charges::show(&site, account, &id).await?)?;
     let refunds = refunds::of_charge(&site, account, &id, longest_page()).await?.records;
     let refunds = refunds.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
@@ -114,7 +110,7 @@ pub async fn show(
             ("For the merchant", charge.cents("/merchant_entitlement")),
             ("Authorisation", charge.token("/authorisation_token")),
         ]))
-        @if is_test(&site) { (buttons(&viewer, &id, &possible(&site, account, &id).await?, &refunds)) }
+        @if is_test(&site) { (buttons(&user, &id, &possible(&site, account, &id).await?, &refunds)) }
         h2 { "History" }
         ol.history {
             @for (when, what) in history(&charge, &refunds, &disputes) {
@@ -154,9 +150,9 @@ fn history(charge: &Record, refunds: &[Record], disputes: &[Record]) -> Vec<(Str
 }
 
 /// Renders the buttons of the possible actions.
-fn buttons(viewer: &AccountSession, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
+fn buttons(user: &AccountSession, id: &str, possible: &[Verb], refunds: &[Record]) -> Markup {
     let action = |verb: &str| format!("/dashboard/charges/{id}/{verb}");
-    let carried = layout::carried(&viewer.session);
+    let carried = layout::carried(&user.session);
     let pending: Vec<_> =
         refunds.iter().filter(|refund| refund.text("/status_message") == "Pending").collect();
     if possible.is_empty() && pending.is_empty() {

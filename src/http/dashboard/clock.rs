@@ -22,9 +22,9 @@ const RAN: [Column; 3] = [
 ];
 
 /// Shows the clock.
-pub async fn show(viewer: AccountSession) -> PageResult {
-    let clock = Record::of(&clock::show(&viewer.account))?;
-    let content = html! { (shown(&clock)) (ways(&viewer, clock.text("/now"))) };
+pub async fn show(user: AccountSession) -> PageResult {
+    let clock = Record::of(&clock::show(&user.account))?;
+    let content = html! { (shown(&clock)) (ways(&user, clock.text("/now"))) };
     Ok(PageContent::of("/1/sandbox/clock", "Clock", content))
 }
 
@@ -38,8 +38,8 @@ fn shown(clock: &Record) -> Markup {
 }
 
 /// Renders the forms that move the clock.
-fn ways(viewer: &AccountSession, now: &str) -> Markup {
-    let carried = layout::carried(&viewer.session);
+fn ways(user: &AccountSession, now: &str) -> Markup {
+    let carried = layout::carried(&user.session);
     html! {
         p { "On the way everything happens that is due: renewals, refunds, settlements, disputes that expire." }
         section.deeds aria-label="Move the clock ahead" {
@@ -84,7 +84,7 @@ pub async fn advance(State(site): State<AppState>, form: VerifiedForm) -> PageRe
             " " (moved.number("/ran_count").unwrap_or_default()) " things were due on the way."
         }
         (shown(&moved))
-        (ways(&form.viewer, moved.text("/now")))
+        (ways(&form.user, moved.text("/now")))
         (table("What was due on the way", &RAN, &moved.all("/ran")))
     };
     Ok(PageContent::of("/1/sandbox/clock", "Clock", content))

@@ -30,20 +30,16 @@ const ACTIVITY: [Column; 4] = [
 ];
 
 /// Lists the disputes, newest first.
-pub async fn list(State(site): State<AppState>, viewer: AccountSession, input: Input) -> PageResult {
-    let page = disputes::list(&site, &viewer.account, input.sorting(find::SORTS)).await?;
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
+    let page = disputes::list(&site, &user.account, input.sorting(find::SORTS)).await?;
     let same = Address::of("/1/disputes").page(page.paging).to_string();
     let here = Address::of("/dashboard/disputes");
     Ok(PageContent::of(same, "Disputes", record::list("Disputes, newest first", &COLUMNS, page, &here)?))
 }
 
 /// Shows one dispute.
-pub async fn show(
-    State(site): State<AppState>,
-    viewer: AccountSession,
-    Path(id): Path<String>,
-) -> PageResult {
-    let account = &viewer.account;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let account = &user.account;
     let dispute = Record::of(&disputes::show(&site, account, &id).await?)?;
     let activity = disputes::activity(&site, account, &id).await?;
     let activity = activity.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
@@ -56,7 +52,7 @@ pub async fn show(
             ("Received", dispute.time("/received_at")),
             ("Evidence required by", dispute.time("/evidence_required_by")),
         ]))
-        @if is_test(&site) { (decisions(&viewer, &id, dispute.text("/status"))) }
+        @if is_test(&site) { (decisions(&user, &id, dispute.text("/status"))) }
         (table("Activity, newest first", &ACTIVITY, &activity))
         (dispute.whole())
     };
@@ -64,14 +60,14 @@ pub async fn show(
 }
 
 /// Renders a button for each status that may come next.
-fn decisions(viewer: &AccountSession, id: &str, status: &str) -> Markup {
+fn decisions(user: &AccountSession, id: &str, status: &str) -> Markup {
     let next = |from| DisputeStatus::ALL.iter().filter(move |to| state::next(from, **to).is_some());
     let next: Vec<_> = DisputeStatus::from_code(status).into_iter().flat_map(next).collect();
     html! {
         @if !next.is_empty() {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/disputes/" (id) "/decide" } {
-                    (layout::carried(&viewer.session))
+                    (layout::carried(&user.session))
                     span { "Let the network decide:" }
                     @for status in next {
                         button.other name="status" value=(status.code()) { (status.code().replace('_', " ")) }

@@ -131,7 +131,7 @@ impl NavLocation {
 /// Puts the layout of a session around a response, if it is a page.
 pub fn framed(
     site: &AppState,
-    viewer: &AccountSession,
+    user: &AccountSession,
     location: &NavLocation,
     mut answer: Response,
 ) -> Response {
@@ -139,10 +139,10 @@ pub fn framed(
     let live = site.index.environment == Environment::Live;
     let bar = html! {
         p.account {
-            (viewer.account.settings().business_name) " "
+            (user.account.settings().business_name) " "
             @if live { a href=(ACCOUNTS) { "Other accounts" } }
         }
-        (leave(&viewer.session))
+        (leave(&user.session))
     };
     let ways = html! {
         nav aria-label="Pages" {

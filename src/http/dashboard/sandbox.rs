@@ -20,20 +20,20 @@ use crate::params::{self, Params};
 use crate::services::sandbox::{account, accounts, acquirer};
 
 /// Shows the injected faults, the account's switches, and its snapshots.
-pub async fn show(State(site): State<AppState>, viewer: AccountSession) -> PageResult {
-    let faults = Record::of(&acquirer::show(&viewer.account)?)?;
-    let settings = Record::of(&account::show(&viewer.account))?;
+pub async fn show(State(site): State<AppState>, user: AccountSession) -> PageResult {
+    let faults = Record::of(&acquirer::show(&user.account)?)?;
+    let settings = Record::of(&account::show(&user.account))?;
     let content = html! {
-        (orders(&viewer, &faults))
-        (switches(&viewer, &settings))
-        (snapshots::of_account(&site, &viewer).await?)
-        (another(&viewer))
-        @if viewer.account.settings().made_by.is_some() { (end(&viewer)) }
+        (orders(&user, &faults))
+        (switches(&user, &settings))
+        (snapshots::of_account(&site, &user).await?)
+        (another(&user))
+        @if user.account.settings().made_by.is_some() { (end(&user)) }
     };
     Ok(PageContent::of("/1/sandbox/acquirer", "Sandbox", content))
 }
 
-fn orders(viewer: &AccountSession, faults: &Record) -> Markup {
+fn orders(user: &AccountSession, faults: &Record) -> Markup {
     let ordered = faults.text("/decline");
     let chance = |name: &str| faults.at(name).word();
     html! {
@@ -41,7 +41,7 @@ fn orders(viewer: &AccountSession, faults: &Record) -> Markup {
         p { "From now on every attempt to charge a card meets these, until you reset them." }
         section.deeds aria-label="Faults of the acquirer" {
             form.narrow method="post" action=(SANDBOX) {
-                (layout::carried(&viewer.session))
+                (layout::carried(&user.session))
                 label for="decline" { "Fail charges with" }
                 select #decline name="decline" {
                     option value="" selected[ordered.is_empty()] { "nothing" }
@@ -61,7 +61,7 @@ fn orders(viewer: &AccountSession, faults: &Record) -> Markup {
                 button { "Order these faults" }
             }
             form method="post" action=(SANDBOX) {
-                (layout::carried(&viewer.session))
+                (layout::carried(&user.session))
                 button.other name="reset" value="true" { "Reset: no faults" }
             }
         }
@@ -69,7 +69,7 @@ fn orders(viewer: &AccountSession, faults: &Record) -> Markup {
 }
 
 /// Renders the settings that can be changed.
-fn switches(viewer: &AccountSession, settings: &Record) -> Markup {
+fn switches(user: &AccountSession, settings: &Record) -> Markup {
     const SWITCHES: [(&str, &str); 4] = [
         ("disputes", "Disputes API"),
         ("wallet", "Wallet API"),
@@ -82,7 +82,7 @@ fn switches(viewer: &AccountSession, settings: &Record) -> Markup {
         h2 { "Switches" }
         section.deeds aria-label="Switches" {
             form.narrow method="post" action="/dashboard/sandbox/switches" {
-                (layout::carried(&viewer.session))
+                (layout::carried(&user.session))
                 @for (name, words) in SWITCHES {
                     label for=(name) { (words) }
                     select id=(name) name=(name) {
@@ -105,13 +105,13 @@ fn switches(viewer: &AccountSession, settings: &Record) -> Markup {
     }
 }
 
-fn another(viewer: &AccountSession) -> Markup {
+fn another(user: &AccountSession) -> Markup {
     html! {
         h2 { "Another account" }
         section.deeds aria-label="Another account" {
             p { "Of its own keys, clock and money, beside this one." }
             form method="post" action="/dashboard/sandbox/accounts" {
-                (layout::carried(&viewer.session))
+                (layout::carried(&user.session))
                 button { "Make an account" }
             }
         }
@@ -119,12 +119,12 @@ fn another(viewer: &AccountSession) -> Markup {
 }
 
 /// Renders the form that deletes an account made in the sandbox.
-fn end(viewer: &AccountSession) -> Markup {
+fn end(user: &AccountSession) -> Markup {
     html! {
         h2 { "End" }
         section.deeds aria-label="End of the account" {
             form method="post" action="/dashboard/sandbox/delete" {
-                (layout::carried(&viewer.session))
+                (layout::carried(&user.session))
                 label { input type="checkbox" name="sure" value="true" required; " Everything in this account goes, and its keys" }
                 button.grave { "Delete this account" }
             }

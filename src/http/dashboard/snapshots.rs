@@ -14,10 +14,10 @@ use crate::http::extract::Path;
 use crate::services::snapshots;
 
 /// Renders the account's snapshots and their actions.
-pub async fn of_account(site: &AppState, viewer: &AccountSession) -> Result<Markup, Error> {
-    let kept = snapshots::list(site, &viewer.account, first_page().valid()?).await?.records;
+pub async fn of_account(site: &AppState, user: &AccountSession) -> Result<Markup, Error> {
+    let kept = snapshots::list(site, &user.account, first_page().valid()?).await?.records;
     let kept = kept.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
-    let carried = layout::carried(&viewer.session);
+    let carried = layout::carried(&user.session);
     let action = |token: &str, verb: &str| format!("{SNAPSHOTS}/{token}/{verb}");
     Ok(html! {
         h2 { "Snapshots" }

@@ -31,25 +31,25 @@ const ENDPOINTS: [Column; 3] = [
 ];
 
 /// Lists the endpoints, and the webhooks, newest first.
-pub async fn list(State(site): State<AppState>, viewer: AccountSession, input: Input) -> PageResult {
+pub async fn list(State(site): State<AppState>, user: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
-    let endpoints = webhook_endpoints::list(&site, &viewer.account, first_page().valid()?).await?.records;
+    let endpoints = webhook_endpoints::list(&site, &user.account, first_page().valid()?).await?.records;
     let endpoints = endpoints.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
-    let page = webhooks::list(&site, &viewer.account, paging).await?;
+    let page = webhooks::list(&site, &user.account, paging).await?;
     let content = html! {
         (table("Endpoints", &ENDPOINTS, &endpoints))
-        @if is_test(&site) && !endpoints.is_empty() { (pings(&viewer, &endpoints)) }
+        @if is_test(&site) && !endpoints.is_empty() { (pings(&user, &endpoints)) }
         (record::list("Webhooks, newest first", &COLUMNS, page, &Address::of("/dashboard/webhooks"))?)
     };
     Ok(PageContent::of(Address::of("/1/webhooks").page(paging).to_string(), "Webhooks", content))
 }
 
-fn pings(viewer: &AccountSession, endpoints: &[Record]) -> Markup {
+fn pings(user: &AccountSession, endpoints: &[Record]) -> Markup {
     html! {
         section.deeds aria-label="What you can do" {
             @for endpoint in endpoints {
                 form method="post" action={ "/dashboard/webhook_endpoints/" (endpoint.text("/token")) "/ping" } {
-                    (layout::carried(&viewer.session))
+                    (layout::carried(&user.session))
                     span { (endpoint.text("/url")) }
                     button.other { "Ping it" }
                 }
@@ -59,12 +59,8 @@ fn pings(viewer: &AccountSession, endpoints: &[Record]) -> Markup {
 }
 
 /// Shows one webhook.
-pub async fn show(
-    State(site): State<AppState>,
-    viewer: AccountSession,
-    Path(id): Path<String>,
-) -> PageResult {
-    let webhook = Record::of(&webhooks::show(&site, &viewer.account, &id).await?)?;
+pub async fn show(State(site): State<AppState>, user: AccountSession, Path(id): Path<String>) -> PageResult {
+    let webhook = Record::of(&webhooks::show(&site, &user.account, &id).await?)?;
     let failed = webhook.entries("/errors");
     let state = WebhookState::from_code(webhook.text("/status"));
     let is_replayed = state.is_some_and(|state| next(state, Action::Replay).is_ok());
@@ -81,7 +77,7 @@ pub async fn show(
         @if is_test(&site) && is_replayed {
             section.deeds aria-label="What you can do" {
                 form method="post" action={ "/dashboard/webhooks/" (id) "/replay" } {
-                    (layout::carried(&viewer.session))
+                    (layout::carried(&user.session))
                     button { "Replay it" }
                 }
             }

@@ -23,7 +23,7 @@ use validator::Validate;
 
 use self::unreadable::Unreadable;
 use super::AppState;
-use super::request_log_data::{log_parameters, log_read_values};
+use super::request_log_data::log;
 use crate::error::{Error, ErrorCode};
 use crate::limits::{BODY_BYTES_MAX, BODY_PATIENCE, LARGE_BODY_TIME, SMALL_BODY_BYTES};
 use crate::params::{self, FieldErrors, Paging, ParameterTree, Params, Search, Sorting};
@@ -62,7 +62,7 @@ pub struct Input {
 impl Input {
     fn new(tree: Value, memory: Option<Permit>) -> Self {
         let tree = Arc::new(tree);
-        log_parameters(&tree);
+        log(|data| data.parameters = Some(Arc::clone(&tree)));
         Self { tree, _memory: memory }
     }
 
@@ -74,7 +74,7 @@ impl Input {
     /// Reads a request struct from the parameters, with every fault; the request log may show what it has read.
     pub fn params<T: DeserializeOwned + Validate>(&self) -> Params<T> {
         let (params, read) = params::decode(&self.tree);
-        log_read_values(read);
+        log(|data| data.read.append(read));
         params
     }
 
