@@ -22,32 +22,26 @@ use crate::wallet::{DecryptedPayload, Unreadable, WalletAToken, WalletGToken};
 /// Refusals: `service_unavailable` if the acquirer does not return the number's details; `invalid_resource`, which
 /// gives no reason for an unusable payload.
 pub async fn store(ctx: &Context, caller: &Caller, asked: NewPaymentSource) -> Result<PaymentSource, Error> {
+    let account = &caller.account;
     let (presented, used) = match asked {
         NewPaymentSource::Card(Params { value, mut faults }) => {
-            let card = cards::present(ctx, &caller.account, &value, AT, &mut faults).await?;
+            let card = cards::present(ctx, account, &value, AT, &mut faults).await?;
             let mut card = card.filter(|_| faults.is_empty()).ok_or(faults)?;
             card.row.source = Some(SourceType::Card);
             (card, None)
         }
         NewPaymentSource::NetworkToken(Params { value, mut faults }) => {
-            let card = cards::of_network(ctx, &caller.account, &value, AT, &mut faults).await?;
+            let card = cards::of_network(ctx, account, &value, AT, &mut faults).await?;
             (card.filter(|_| faults.is_empty()).ok_or(faults)?, None)
         }
         NewPaymentSource::WalletA(token) => {
-            of_wallet(
-                ctx,
-                &caller.account,
-                SourceType::WalletA,
-                of_wallet_a(ctx, &caller.account, &token).await?,
-            )
-            .await?
+            of_wallet(ctx, account, SourceType::WalletA, of_wallet_a(ctx, account, &token).await?).await?
         }
         NewPaymentSource::WalletG(token) => {
-            of_wallet(ctx, &caller.account, SourceType::WalletG, of_wallet_g(ctx, &caller.account, &token))
-                .await?
+            of_wallet(ctx, account, SourceType::WalletG, of_wallet_g(ctx, account, &token)).await?
         }
     };
-    let row = cards::single_use(ctx, &caller.account, presented);
+    let row = cards::single_use(ctx, account, presented);
     let unit = idempotency::write(ctx, caller, (row, used), |tx, (row, used)| {
         async move {
             if let Some(used) = used

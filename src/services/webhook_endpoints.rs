@@ -28,15 +28,16 @@ pub async fn register(
     caller: &Caller,
     params: Params<NewWebhookEndpoint>,
 ) -> Result<WebhookEndpoint, Error> {
+    let account = &caller.account;
     let Params { value, mut faults } = params;
     if let Some(wrong) = wrong_with(ctx, &value.url).filter(|_| faults.is_empty()) {
         faults.add("url", wrong);
     }
     let value = Params { value, faults }.valid()?;
     let (key, id) = (keys::fresh(&ctx.chance), ctx.ids.token());
-    let sealed = ctx.vault.seal(&keys::own_context(caller.account.id(), id), key.expose().as_bytes());
+    let sealed = ctx.vault.seal(&keys::own_context(account.id(), id), key.expose().as_bytes());
     let row = webhook_endpoint::Model {
-        account_id: caller.account.id(),
+        account_id: account.id(),
         id,
         slot: 0,
         url: value.url.0,
@@ -44,8 +45,8 @@ pub async fn register(
         sealed_by: sealed.key,
         former_key_sealed: None,
         former_key_until: None,
-        created_at: caller.account.now,
-        updated_at: caller.account.now,
+        created_at: account.now,
+        updated_at: account.now,
     };
     let unit = idempotency::write(ctx, caller, (row, key), |tx, (row, key)| {
         async move { Ok(WebhookEndpoint::new(record(tx, row).await?, key)) }.boxed()

@@ -29,21 +29,22 @@ pub async fn add_card(
     token: &str,
     addition: Addition<impl FnOnce() -> Params<NewCard>>,
 ) -> Result<Card, Error> {
-    let row = by_token(ctx.store.read(), &caller.account, token).await?;
+    let account = &caller.account;
+    let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value, mut faults } = addition.stored;
     let coming = if let Some(token) = non_blank(value.card_token.as_deref()) {
-        stored(ctx, &caller.account, token, None, "card_token", &mut faults).await?
+        stored(ctx, account, token, None, "card_token", &mut faults).await?
     } else if faults.has("card_token") {
         // An invalid token is still a token: the card's parameters are not read.
         None
     } else {
         let Params { value, faults: of_card } = (addition.new)();
         faults.append(of_card);
-        let presented = cards::present(ctx, &caller.account, &value, "", &mut faults).await?;
+        let presented = cards::present(ctx, account, &value, "", &mut faults).await?;
         presented.map(|card| CardToAttach::New(Box::new(made_out(ctx, card, row.id))))
     };
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
-    let data = (caller.account.clone(), row, coming);
+    let data = (account.clone(), row, coming);
     idempotency::write(ctx, caller, data, |tx, (account, row, coming)| {
         async move {
             let owner = locked(tx, row).await?;

@@ -64,12 +64,13 @@ pub async fn create(
     ip_address: String,
     params: Params<NewCustomer>,
 ) -> Result<Customer, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     let id: CustomerToken = ctx.ids.token();
     let token = non_blank(asked.card_token.as_deref());
     let card = match (&asked.card, token) {
-        (Some(card), None) => presented(ctx, &caller.account, card, id, &mut faults).await?,
-        (None, Some(token)) => stored(ctx, &caller.account, token, None, "card_token", &mut faults).await?,
+        (Some(card), None) => presented(ctx, account, card, id, &mut faults).await?,
+        (None, Some(token)) => stored(ctx, account, token, None, "card_token", &mut faults).await?,
         // An invalid card or token is a fault already, not a blank.
         (None, None) if faults.has("card") || faults.has("card_token") => None,
         (None, None) => {
@@ -83,7 +84,7 @@ pub async fn create(
     };
     let (Some(card), true) = (card, faults.is_empty()) else { return Err(faults.into()) };
     let row = customer::Model {
-        account_id: caller.account.id(),
+        account_id: account.id(),
         id,
         email: asked.email,
         first_name: asked.first_name,
@@ -93,12 +94,11 @@ pub async fn create(
         notes: asked.notes,
         primary_card_id: card.id(),
         ip_address,
-        created_at: caller.account.now,
+        created_at: account.now,
     };
-    let unit =
-        idempotency::write(ctx, caller, (caller.account.clone(), row, card), |tx, (account, row, card)| {
-            record(tx, account, row, card).boxed()
-        });
+    let unit = idempotency::write(ctx, caller, (account.clone(), row, card), |tx, (account, row, card)| {
+        record(tx, account, row, card).boxed()
+    });
     unit.await
 }
 

@@ -41,15 +41,16 @@ pub async fn update(
     token: &str,
     params: Params<CustomerChanges>,
 ) -> Result<Customer, Error> {
-    let row = by_token(ctx.store.read(), &caller.account, token).await?;
+    let account = &caller.account;
+    let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value: mut asked, mut faults } = params;
-    let change = card_change(ctx, &caller.account, &row, &asked, &mut faults).await?;
+    let change = card_change(ctx, account, &row, &asked, &mut faults).await?;
     if !faults.is_empty() {
         return Err(faults.into());
     }
     // `change` holds the sealed digits of an inline card; the parameters need not keep them.
     asked.card = None;
-    let changes = Changes { account: caller.account.clone(), row, asked, change };
+    let changes = Changes { account: account.clone(), row, asked, change };
     idempotency::write(ctx, caller, changes, |tx, changes| record(tx, changes).boxed()).await
 }
 

@@ -41,21 +41,17 @@ pub async fn update(
     token: &str,
     params: Params<ChangedEvidence>,
 ) -> Result<EvidenceBatch, Error> {
-    enabled(&caller.account)?;
-    let id = find::by_token(ctx, &caller.account, token).await?.id;
+    let account = &caller.account;
+    enabled(account)?;
+    let id = find::by_token(ctx, account, token).await?.id;
     let (kinds, faults) = params.kinds();
     if !faults.is_empty() {
         // Adds the faults of missing files.
-        let missing = named(ctx.store.read(), caller.account.id(), &kinds, faults, None).await;
+        let missing = named(ctx.store.read(), account.id(), &kinds, faults, None).await;
         return Err(missing.err().unwrap_or_else(|| Error::internal("a fault was lost")));
     }
-    let change = Change {
-        account: caller.account.id(),
-        now: caller.account.now,
-        id,
-        kinds,
-        links: Links::of(ctx, &caller.account),
-    };
+    let change =
+        Change { account: account.id(), now: account.now, id, kinds, links: Links::of(ctx, account) };
     idempotency::write(ctx, caller, change, |tx, change| change.record(tx).boxed()).await
 }
 

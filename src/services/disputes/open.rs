@@ -26,8 +26,9 @@ use crate::views::dispute::Dispute;
 /// Refusals: `invalid_resource` (on all parameters; then on a charge that is not captured or of which nothing is left
 /// to dispute, and on an amount over what is left).
 pub async fn open(ctx: &Context, caller: &Caller, params: Params<NewDispute>) -> Result<Dispute, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
-    let charge = charges::find::by_token(ctx.store.read(), &caller.account, asked.charge_token.trim()).await;
+    let charge = charges::find::by_token(ctx.store.read(), account, asked.charge_token.trim()).await;
     let charge = match charge {
         Ok(charge) => Some(charge.id),
         Err(error) if error.code() == ErrorCode::NotFound => None,
@@ -38,11 +39,11 @@ pub async fn open(ctx: &Context, caller: &Caller, params: Params<NewDispute>) ->
     }
     let (Some(charge), true) = (charge, faults.is_empty()) else { return Err(faults.into()) };
     let arriving = OpenDisputeUnit {
-        account: caller.account.id(),
+        account: account.id(),
         charge,
         amount: asked.amount,
         category: asked.category.unwrap_or(DisputeCategory::General),
-        now: caller.account.now,
+        now: account.now,
     };
     let unit = idempotency::write(ctx, caller, arriving, |tx, arriving| arriving.record(tx).boxed());
     let dispute = unit.await;

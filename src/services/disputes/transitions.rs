@@ -45,9 +45,10 @@ pub(super) async fn answer(
     token: &str,
     to: DisputeStatus,
 ) -> Result<Dispute, Error> {
-    enabled(&caller.account)?;
-    let id = find::by_token(ctx, &caller.account, token).await?.id;
-    let asked = (caller.account.id(), id, to, caller.account.now);
+    let account = &caller.account;
+    enabled(account)?;
+    let id = find::by_token(ctx, account, token).await?.id;
+    let asked = (account.id(), id, to, account.now);
     let unit = idempotency::write(ctx, caller, asked, |tx, &(account, id, to, now)| {
         async move {
             let row = held(tx, account, id).await?;
@@ -70,8 +71,9 @@ pub async fn decide(
     token: &str,
     params: Params<DecidedDispute>,
 ) -> Result<Dispute, Error> {
-    let id = find::by_token(ctx, &caller.account, token).await?.id;
-    let asked = (caller.account.id(), id, params.valid()?.status, caller.account.now);
+    let account = &caller.account;
+    let id = find::by_token(ctx, account, token).await?.id;
+    let asked = (account.id(), id, params.valid()?.status, account.now);
     let unit = idempotency::write(ctx, caller, asked, |tx, &(account, id, to, now)| {
         decided(tx, account, id, to, now).boxed()
     });

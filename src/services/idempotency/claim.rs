@@ -89,10 +89,8 @@ impl IdempotencyClaim {
 
     /// Returns the response to the request, which shows a record.
     pub fn response<T: Serialize>(&self, record: &T) -> Result<ApiResponse, Error> {
-        let kind = self
-            .kind
-            .get()
-            .ok_or_else(|| Error::internal("a handler writes before it says how it answers"))?;
+        let kind =
+            self.kind.get().ok_or_else(|| Error::internal("a write outside of WriteRequest::answer"))?;
         Ok(kind.finish(record)?)
     }
 

@@ -27,15 +27,12 @@ pub async fn create(
     caller: &Caller,
     params: Params<NewMerchant>,
 ) -> Result<MerchantSummary, Error> {
-    let (asked, mut faults) = params.looked_at(caller.account.now);
-    let mut row = accounts::merchant(
-        ctx.ids.token(),
-        &asked.business.trading_name,
-        &asked.contact.email,
-        caller.account.now,
-    );
-    row.referred_by = Some(caller.account.id());
-    row.clock_offset = caller.account.offset();
+    let account = &caller.account;
+    let (asked, mut faults) = params.looked_at(account.now);
+    let mut row =
+        accounts::merchant(ctx.ids.token(), &asked.business.trading_name, &asked.contact.email, account.now);
+    row.referred_by = Some(account.id());
+    row.clock_offset = account.offset();
     let own = Account::new(row.clone(), ctx.clock.now());
     let bank_account = bank_accounts::present(ctx, &own, &asked.bank_account, "bank_account.", &mut faults);
     let (Some(bank_account), true) = (bank_account, faults.is_empty()) else { return Err(faults.into()) };
@@ -45,7 +42,7 @@ pub async fn create(
     let merchant = merchant::Model {
         other_keys_sealed: Some(other.bytes),
         sealed_by: Some(other.key),
-        ..begun(caller.account.id(), &row, &asked.application(), password_hash)?
+        ..begun(account.id(), &row, &asked.application(), password_hash)?
     };
     let referred = Referred { merchant, account: NewAccount::with(ctx, row, &keys, bank_account) };
     idempotency::write(ctx, caller, referred, |tx, referred| referred.record(tx).boxed()).await

@@ -32,11 +32,11 @@ pub async fn decide(
     token: &str,
     params: Params<DecidedMerchant>,
 ) -> Result<MerchantDetail, Error> {
-    let row = by_token(ctx, &caller.account, token).await?;
+    let account = &caller.account;
+    let row = by_token(ctx, account, token).await?;
     let to = params.valid()?.status.status();
     let own = own(ctx, &row).await?;
-    let decision =
-        DecideMerchantUnit { partner: caller.account.id(), id: row.id, to, now: caller.account.now };
+    let decision = DecideMerchantUnit { partner: account.id(), id: row.id, to, now: account.now };
     let unit = idempotency::write(ctx, caller, (decision, own), |tx, (decision, own)| {
         async move {
             let (row, last_charge) = decision.record(tx).await?;

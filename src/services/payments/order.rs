@@ -1,10 +1,8 @@
 //! Builds the acquirer call of a payment and the row that records it, from plain data; every module that charges a card
 //! makes a [`ChargeOrder`].
 
-use std::sync::Arc;
-
 use entity::charge::{self, ChargeState, Origin};
-use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, Timestamp, card};
+use entity::{ChargeToken, Currency, CustomerToken, JsonText, Rate, Scheme, card};
 use serde_json::Map;
 
 use super::call::creation_key;
@@ -12,8 +10,7 @@ use crate::acquirer::AuthoriseCall;
 use crate::error::Error;
 use crate::limits::{AUTHORISATION_LIFETIME, SETTLE_AFTER};
 use crate::services::cards::CardCredentials;
-use crate::services::context::{Account, Context};
-use crate::services::idempotency::claim::IdempotencyClaim;
+use crate::services::context::{Account, Caller, Context};
 use crate::services::payer::{Payer, TokenUse};
 use crate::services::search_text;
 
@@ -83,10 +80,6 @@ pub struct ChargeIntent {
     pub card: card::Model,
     /// The use of the card's token.
     pub token: TokenUse,
-    /// The claim of the Idempotency-Key that the payment is made under.
-    pub claim: Option<Arc<IdempotencyClaim>>,
-    /// The wall clock's now.
-    pub wall: Timestamp,
 }
 
 /// A payment's intent and the acquirer call that follows it.
@@ -161,15 +154,14 @@ impl ChargeOrder {
             created_at: account.now,
         };
         let call = authorise(&row, &card, digits);
-        let intent = ChargeIntent { row, card, token, claim: None, wall: ctx.clock.now() };
-        Ok(Self { intent: Box::new(intent), call })
+        Ok(Self { intent: Box::new(ChargeIntent { row, card, token }), call })
     }
 
-    /// Puts the payment under its caller's Idempotency-Key, whose hash its row keeps.
+    /// Keeps the hash of the caller's Idempotency-Key in the row, so that any worker that learns the outcome can store the
+    /// response.
     #[must_use]
-    pub fn under_key(mut self, claim: Option<&Arc<IdempotencyClaim>>) -> Self {
-        self.intent.row.claim = claim.map(|claim| claim.hash().to_vec());
-        self.intent.claim = claim.cloned();
+    pub fn under_key(mut self, caller: &Caller) -> Self {
+        self.intent.row.claim = caller.claim.as_ref().map(|claim| claim.hash().to_vec());
         self
     }
 }

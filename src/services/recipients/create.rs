@@ -114,9 +114,10 @@ pub async fn create(
     caller: &Caller,
     params: Params<NewRecipient>,
 ) -> Result<Recipient, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
-    let coming = named.find(ctx, &caller.account, None, &mut faults).await?;
+    let coming = named.find(ctx, account, None, &mut faults).await?;
     let is_named = named.inline.is_some() || non_blank(named.token).is_some();
     // An invalid bank account is not a blank one.
     if !is_named && !faults.has("bank_account") && !faults.has("bank_account_token") {
@@ -124,16 +125,16 @@ pub async fn create(
     }
     let (Some(coming), true) = (coming, faults.is_empty()) else { return Err(faults.into()) };
     let row = recipient::Model {
-        account_id: caller.account.id(),
+        account_id: account.id(),
         id: ctx.ids.token(),
         search_text: search_text::kept(asked.name.as_deref().into_iter().chain([asked.email.as_str()])),
         name: asked.name,
         email: asked.email,
         bank_account_id: coming.row().id,
         bank_account: bank_accounts::shown(coming.row().clone())?,
-        created_at: caller.account.now,
+        created_at: account.now,
     };
-    let new = (caller.account.clone(), row, coming);
+    let new = (account.clone(), row, coming);
     idempotency::write(ctx, caller, new, |tx, (account, row, coming)| {
         async move {
             coming.attach(tx, account).await?;

@@ -23,16 +23,17 @@ pub async fn update(
     token: &str,
     params: Params<RecipientChanges>,
 ) -> Result<Recipient, Error> {
-    let row = by_token(ctx.store.read(), &caller.account, token).await?;
+    let account = &caller.account;
+    let row = by_token(ctx.store.read(), account, token).await?;
     let Params { value: mut asked, mut faults } = params;
     let named = Named { inline: asked.bank_account.as_ref(), token: asked.bank_account_token.as_deref() };
-    let coming = named.find(ctx, &caller.account, Some(row.bank_account_id), &mut faults).await?;
+    let coming = named.find(ctx, account, Some(row.bank_account_id), &mut faults).await?;
     if !faults.is_empty() {
         return Err(faults.into());
     }
     // The number of an inline bank account is encrypted by now; the parameters need not keep it.
     asked.bank_account = None;
-    let changes = Changes { account: caller.account.clone(), id: row.id, asked, coming };
+    let changes = Changes { account: account.clone(), id: row.id, asked, coming };
     idempotency::write(ctx, caller, changes, |tx, changes| changes.record(tx).boxed()).await
 }
 

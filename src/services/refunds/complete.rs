@@ -76,12 +76,8 @@ pub async fn decide(
     refund: refund::Model,
     outcome: RefundOutcome,
 ) -> Result<Refund, Error> {
-    let ending = EndRefundUnit {
-        refund,
-        outcome,
-        now: caller.account.now,
-        mark: OptionalClockUpdate::on_running_clock(),
-    };
+    let (now, mark) = (caller.account.now, OptionalClockUpdate::on_running_clock());
+    let ending = EndRefundUnit { refund, outcome, now, mark };
     let unit = idempotency::write(ctx, caller, ending, |tx, ending| {
         async move { ending.record(tx).await?.ok_or_else(|| ErrorCode::InvalidState.into()) }.boxed()
     });

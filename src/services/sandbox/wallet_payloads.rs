@@ -24,6 +24,7 @@ pub async fn create(
     caller: &Caller,
     params: Params<NewWalletPayload>,
 ) -> Result<WalletPayload, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     let number = match CardNumber::parse(&asked.number) {
         Some(possible) => acquirer_lookup::card(ctx, &possible).await?.map(|_| possible),
@@ -33,7 +34,7 @@ pub async fn create(
         faults.add("number", "is not valid");
     }
     let certificate = match (asked.r#type, non_blank(asked.certificate_token.as_deref())) {
-        (WalletType::WalletA, Some(token)) => certificates::find(ctx, &caller.account, token).await?,
+        (WalletType::WalletA, Some(token)) => certificates::find(ctx, account, token).await?,
         (WalletType::WalletA, None) | (WalletType::WalletG, _) => None,
     };
     let merchant = certificate.and_then(|row| Some((row.public_key, row.merchant_id?)));
@@ -44,9 +45,9 @@ pub async fn create(
     }
     let (Some(number), true) = (number, faults.is_empty()) else { return Err(faults.into()) };
 
-    let (year, expiry_month) = caller.account.now.year_and_month();
+    let (year, expiry_month) = account.now.year_and_month();
     let card = DeviceCard { number: number.digits().expose(), expiry_month, expiry_year: year + CARD_YEARS };
-    let (wall, account_id) = (ctx.clock.now(), caller.account.id().to_string());
+    let (wall, account_id) = (ctx.clock.now(), account.id().to_string());
     let source = match (&ctx.wallets.simulated, merchant) {
         (Some(device), Some((key, merchant_id))) => {
             device.wallet_a(card, (&key, &merchant_id), wall).map(WalletSource::WalletA)

@@ -1,7 +1,5 @@
 //! POST /subscriptions and POST /plans/{token}/subscriptions: a payment, or one commit if there is nothing to charge.
 
-use std::sync::Arc;
-
 use entity::charge::Origin;
 use entity::counter::Counted;
 use entity::subscription::{self, SubscriptionState};
@@ -17,7 +15,6 @@ use crate::error::{Error, ErrorCode};
 use crate::params::subscription::{NewPlanSubscription, NewSubscription};
 use crate::params::{Params, non_blank};
 use crate::services::context::{Account, Caller, Context, Ctx};
-use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder, Terms};
 use crate::services::{acquirer_lookup, cards, customers, idempotency, payer, plans};
@@ -82,12 +79,12 @@ struct SubscribeRequest<'a> {
 }
 
 async fn subscribe(ctx: &Ctx, caller: &Caller, wanted: SubscribeRequest<'_>) -> Result<Subscription, Error> {
+    let account = &caller.account;
     let SubscribeRequest { plan, include_setup_fee, unknown, .. } = wanted;
     let customer = wanted.customer.trim().parse().map_err(|_| unknown)?;
-    let (customer, primary) =
-        customers::find::with_primary(ctx, &caller.account, customer).await?.ok_or(unknown)?;
+    let (customer, primary) = customers::find::with_primary(ctx, account, customer).await?.ok_or(unknown)?;
     let named = match non_blank(wanted.card) {
-        Some(token) => Some(card_of(ctx, &caller.account, &customer, token).await?),
+        Some(token) => Some(card_of(ctx, account, &customer, token).await?),
         None => None,
     };
     let subscriber = Subscriber {
@@ -96,16 +93,15 @@ async fn subscribe(ctx: &Ctx, caller: &Caller, wanted: SubscribeRequest<'_>) -> 
         card: named.as_ref().map(|card| card.id),
         include_setup_fee,
     };
-    let row = start(&plan, &subscriber, caller.account.now);
+    let row = start(&plan, &subscriber, account.now);
     let bill = Bill::first(&row, &plan, include_setup_fee);
     if bill.sum() == 0 {
         let beginning = CreateSubscriptionUnit { row, plan, unknown };
         return idempotency::write(ctx, caller, beginning, |tx, beginning| beginning.free(tx).boxed()).await;
     }
     let order =
-        order(ctx, &caller.account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary)))
-            .await?;
-    let ChargeOrder { intent: charge, call } = order.under_key(caller.claim.as_ref());
+        order(ctx, account, Origin::Subscription, &bill, (&plan, customer, named.unwrap_or(primary))).await?;
+    let ChargeOrder { intent: charge, call } = order.under_key(caller);
     let intent = SubscribeIntent { beginning: CreateSubscriptionUnit { row, plan, unknown }, charge };
     pay(ctx, caller, intent, call, unknown).await
 }
@@ -200,16 +196,11 @@ impl PaymentIntent for SubscribeIntent {
             let mut row = self.beginning.row.clone();
             row.attempt += 1;
             row.charge_id = Some(self.charge.row.id);
-            // The Idempotency-Key is claimed before anything is written.
             record_row(tx, &self.charge).await?;
             self.beginning.insert(tx, &row).await?;
             Ok(Some(self.charge.row.clone()))
         }
         .boxed()
-    }
-
-    fn claim(&self) -> Option<&Arc<IdempotencyClaim>> {
-        self.charge.claim.as_ref()
     }
 }
 

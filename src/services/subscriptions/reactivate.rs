@@ -1,7 +1,5 @@
 //! PUT /subscriptions/{token}/reactivate: a paid interval goes on; after its end a new interval begins now.
 
-use std::sync::Arc;
-
 use entity::charge::{self, Origin};
 use entity::plan;
 use entity::subscription;
@@ -18,7 +16,6 @@ use crate::error::{Error, ErrorCode};
 use crate::params::Params;
 use crate::params::subscription::Reactivation;
 use crate::services::context::{Account, Caller, Ctx};
-use crate::services::idempotency::claim::IdempotencyClaim;
 use crate::services::payments::creation::{PaymentIntent, record_row};
 use crate::services::payments::order::{ChargeIntent, ChargeOrder};
 use crate::services::{cards, customers, idempotency, plans};
@@ -35,24 +32,25 @@ pub async fn reactivate(
     token: &str,
     params: Params<Reactivation>,
 ) -> Result<Subscription, Error> {
-    let row = by_token(ctx.store.read(), &caller.account, token).await?.ok_or(ErrorCode::NotFound)?;
+    let account = &caller.account;
+    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::NotFound)?;
     let asked = params.valid().map_err(Error::subscription)?;
     let plan = plan_of(ctx.store.read(), &row).await?;
-    let customer = customers::find::with_primary(ctx, &caller.account, row.customer_id).await?;
+    let customer = customers::find::with_primary(ctx, account, row.customer_id).await?;
     let (customer, primary) = customer.ok_or(ErrorCode::InvalidState)?;
-    let wanted = ReactivateUnit { row, plan, account: caller.account.clone() };
+    let wanted = ReactivateUnit { row, plan, account: account.clone() };
     wanted.step(&wanted.row)?;
     let bill = Bill::reactivated(&wanted.row, &wanted.plan, asked.include_setup_fee.unwrap_or(true));
     if wanted.is_paid(&wanted.row) || bill.sum() == 0 {
         return idempotency::write(ctx, caller, wanted, |tx, wanted| wanted.free(tx).boxed()).await;
     }
     let named = match wanted.row.card_id {
-        Some(card) => cards::find(ctx, &caller.account, card).await?,
+        Some(card) => cards::find(ctx, account, card).await?,
         None => None,
     };
     let payer = (&wanted.plan, customer, named.unwrap_or(primary));
-    let order = order(ctx, &caller.account, Origin::Subscription, &bill, payer).await?;
-    let ChargeOrder { intent: charge, call } = order.under_key(caller.claim.as_ref());
+    let order = order(ctx, account, Origin::Subscription, &bill, payer).await?;
+    let ChargeOrder { intent: charge, call } = order.under_key(caller);
     pay(ctx, caller, ReactivateIntent { wanted, charge }, call, ErrorCode::InvalidState).await
 }
 
@@ -133,9 +131,5 @@ impl PaymentIntent for ReactivateIntent {
             Ok(Some(self.charge.row.clone()))
         }
         .boxed()
-    }
-
-    fn claim(&self) -> Option<&Arc<IdempotencyClaim>> {
-        self.charge.claim.as_ref()
     }
 }

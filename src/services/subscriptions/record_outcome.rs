@@ -52,9 +52,9 @@ pub(super) async fn pay(
     gone: ErrorCode,
 ) -> Result<Subscription, Error> {
     let (task, moment) = (Ctx::clone(ctx), WorkTime::on_running_clock(caller.account.clone()));
-    let purpose = BillPayment { claim: caller.claim.clone() };
+    let (claim, purpose) = (caller.claim.clone(), BillPayment { claim: caller.claim.clone() });
     // A customer's card is never spent.
-    let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose };
+    let payment = NewPayment { intent, token: TokenUse::Inline, call, purpose, claim };
     ctx.in_own_task(async move { Box::pin(pay_bill(&task, &moment, payment, gone)).await }).await
 }
 

@@ -23,7 +23,8 @@ pub async fn update(
     token: &str,
     params: Params<SubscriptionChanges>,
 ) -> Result<Subscription, Error> {
-    let row = by_token(ctx.store.read(), &caller.account, token).await?.ok_or(ErrorCode::RecordNotFound)?;
+    let account = &caller.account;
+    let row = by_token(ctx.store.read(), account, token).await?.ok_or(ErrorCode::RecordNotFound)?;
     let Params { value, mut faults } = params;
     if value.card_token == Patch::Absent && !faults.has("card_token") {
         faults.add("card_token", "must be present");
@@ -34,10 +35,10 @@ pub async fn update(
     let card = match value.card_token.value() {
         None => None,
         Some(token) => {
-            let customer = customers::find::with_primary(ctx, &caller.account, row.customer_id).await?;
+            let customer = customers::find::with_primary(ctx, account, row.customer_id).await?;
             // The cards of a deleted customer are gone.
             let (customer, _) = customer.ok_or_else(Error::not_the_customers_card)?;
-            Some(card_of(ctx, &caller.account, &customer, &token).await?.id)
+            Some(card_of(ctx, account, &customer, &token).await?.id)
         }
     };
     idempotency::write(ctx, caller, (row, card), |tx, (row, card)| record(tx, row, *card).boxed()).await

@@ -109,6 +109,7 @@ async fn open(
     enrolled: bool,
     asked: ChargeRequestInfo<'_>,
 ) -> Result<ChargeMade, Error> {
+    let account = &caller.account;
     let ChargeOrder { mut intent, call } = order;
     intent.row.origin = Origin::Challenge;
     intent.row.state = ChargeState::Pending;
@@ -117,7 +118,7 @@ async fn open(
     let copy = cards::copy(ctx, &intent.card, digits);
     let secret = ctx.chance.token22(RandomStream::ChallengePage);
     let session = three_d_secure::Model {
-        account_id: caller.account.id(),
+        account_id: account.id(),
         id: SessionToken::new(ctx.chance.id(RandomStream::Session)),
         state: SessionState::Open,
         charge_id: intent.row.id,
@@ -125,12 +126,12 @@ async fn open(
         enrolled,
         callback_url,
         sandbox_outcome: non_blank(asked.outcome).map(str::to_owned),
-        expires_at: Some(caller.account.now + SESSION_LIFETIME),
-        created_at: caller.account.now,
+        expires_at: Some(account.now + SESSION_LIFETIME),
+        created_at: account.now,
     };
     let page = challenge_page::Model {
         hash: page_hash(&ctx.vault, &secret).to_vec(),
-        account_id: caller.account.id(),
+        account_id: account.id(),
         session_id: session.id,
     };
     let redirect_url = format!("{}/3d-secure/{secret}", asked.base_url);

@@ -29,6 +29,7 @@ pub const NOT_COVERED: &str = "There are not enough funds available to process t
 /// Refusals, first match wins: `invalid_resource` (first for the parameters, then for the recipient;
 /// `docs/decisions.md`, 202), `insufficient_service_balance`.
 pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>) -> Result<Transfer, Error> {
+    let account = &caller.account;
     let Params { value: asked, mut faults } = params;
     if !asked.currency.trim().is_empty() && Currency::parse(asked.currency.trim()) != Some(Currency::Aud) {
         faults.add("currency", "is not a supported currency");
@@ -36,16 +37,16 @@ pub async fn create(ctx: &Context, caller: &Caller, params: Params<NewTransfer>)
     let recipient = match asked.recipient.trim() {
         "" => None,
         SELF => Some(Payee::Own),
-        token => payee(ctx, &caller.account, token, &mut faults).await?,
+        token => payee(ctx, account, token, &mut faults).await?,
     };
-    if !caller.account.settings().transfers_enabled {
+    if !account.settings().transfers_enabled {
         faults.add("recipient", "Transfers are not enabled for this account");
-    } else if recipient == Some(Payee::Own) && caller.account.settings().bank_account_id.is_none() {
+    } else if recipient == Some(Payee::Own) && account.settings().bank_account_id.is_none() {
         faults.add("recipient", "has no bank account");
     }
     let (Some(payee), true) = (recipient, faults.is_empty()) else { return Err(faults.into()) };
     let order = Order {
-        account: caller.account.clone(),
+        account: account.clone(),
         id: ctx.ids.token(),
         payee,
         description: asked.description,

@@ -27,19 +27,20 @@ pub async fn register(
     caller: &Caller,
     params: Params<NamedDomain>,
 ) -> Result<WalletDomain, Error> {
-    enabled(&caller.account)?;
+    let account = &caller.account;
+    enabled(account)?;
     let domain_name = params.valid()?.domain_name.to_ascii_lowercase();
-    if find(ctx, &caller.account, &domain_name).await?.is_some() {
+    if find(ctx, account, &domain_name).await?.is_some() {
         return Err(wrong("has already been used"));
     }
     if !is_verified(ctx, &domain_name).await {
         return Err(wrong("does not host the verification file"));
     }
     let row = wallet_domain::Model {
-        account_id: caller.account.id(),
+        account_id: account.id(),
         id: ctx.ids.token(),
         domain_name,
-        created_at: caller.account.now,
+        created_at: account.now,
     };
     let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {

@@ -28,20 +28,21 @@ pub async fn create(
     caller: &Caller,
     params: Params<NewSession>,
 ) -> Result<WalletSession, Error> {
-    enabled(&caller.account)?;
+    let account = &caller.account;
+    enabled(account)?;
     let Ok(asked) = params.valid() else { return Err(bad_request()) };
     let url = callable(ctx, &asked.validation_url).ok_or_else(bad_request)?;
     let context = non_blank(asked.initiative_context.as_deref());
     let context = match (asked.initiative, context) {
-        (Initiative::Web, Some(domain)) if domains::find(ctx, &caller.account, domain).await?.is_some() => {
+        (Initiative::Web, Some(domain)) if domains::find(ctx, account, domain).await?.is_some() => {
             Some(domain)
         }
         (Initiative::Web, _) => return Err(bad_request()),
         (Initiative::Messaging, context) => context,
     };
     let session = match &ctx.wallets.provider {
-        Some(provider) => provider.ask(&caller.account, &url, (asked.initiative, context)).await?,
-        None => simulated(ctx, &caller.account, context),
+        Some(provider) => provider.ask(account, &url, (asked.initiative, context)).await?,
+        None => simulated(ctx, account, context),
     };
     idempotency::write(ctx, caller, session, |_, session| async move { Ok(session.clone()) }.boxed()).await
 }

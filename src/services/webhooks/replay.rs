@@ -20,12 +20,9 @@ use crate::views::webhook::Webhook;
 /// Refusals, first match wins: `resource_not_found`, `cannot_replay_webhook`.
 pub async fn replay(ctx: &Context, caller: &Caller, token: &str) -> Result<Webhook, Error> {
     let id: WebhookToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let replayed = idempotency::write(
-        ctx,
-        caller,
-        (caller.account.id(), id, caller.account.now),
-        |tx, (account, id, now)| record(tx, *account, *id, *now).boxed(),
-    );
+    let data = (caller.account.id(), id, caller.account.now);
+    let replayed =
+        idempotency::write(ctx, caller, data, |tx, &(account, id, now)| record(tx, account, id, now).boxed());
     let replayed = replayed.await?;
     ctx.due_webhooks.notify_one();
     Ok(replayed)
