@@ -39,7 +39,7 @@ async fn listed(site: &AppState, request: Request) -> Result<Response, ErrorPage
     };
     let input = Input::from_request(request, site).await?;
     let after = input.params::<AccountsParams>().value.after.and_then(|after| after.parse().ok());
-    let accounts = operator::after(&site.store, after, LISTED).await?;
+    let accounts = operator::list_after(&site.store, after, LISTED).await?;
     let more = accounts.last().filter(|_| accounts.len() as u64 == LISTED).map(|last| last.token);
     let rows = accounts.iter().map(|account| (account.token, account.business_name.as_str()));
     let page = PageContent::bare("Accounts", choice(&session, rows, more));
@@ -89,7 +89,7 @@ async fn chosen(site: &AppState, request: Request) -> Result<Response, ErrorPage
     let named = input.params::<AccountsParams>().value.account.unwrap_or_default();
     let token: AccountToken = named.trim().parse().map_err(|_| ErrorCode::NotFound)?;
     accounts::named(&site.store, token, site.clock.now()).await?.ok_or(ErrorCode::NotFound)?;
-    audit::viewed(site, token, address).await?;
+    audit::record_view(site, token, address).await?;
     Ok(auth::select_account(site, session, token))
 }
 

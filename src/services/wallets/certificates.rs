@@ -25,7 +25,7 @@ use crate::wallet::{Merchant, Unreadable};
 /// Refusals: `api_unavailable`.
 pub async fn create(ctx: &Context, caller: &Caller) -> Result<WalletCertificate, Error> {
     enabled(&caller.account)?;
-    let row = made(ctx, &caller.account)
+    let row = generate(ctx, &caller.account)
         .map_err(|Unreadable| Error::internal("a key that was just made is none"))?;
     let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {
@@ -37,7 +37,7 @@ pub async fn create(ctx: &Context, caller: &Caller) -> Result<WalletCertificate,
     unit.await
 }
 
-fn made(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, Unreadable> {
+fn generate(ctx: &Context, account: &Account) -> Result<wallet_certificate::Model, Unreadable> {
     let (id, key) = (ctx.ids.token(), MerchantKey::generate(&ctx.chance));
     let sealed = ctx.vault.seal(&context(account.id(), id), &key.to_bytes());
     Ok(wallet_certificate::Model {
