@@ -188,11 +188,11 @@ impl App {
         location: &Location,
         parts: Parts,
         secrets: Secrets,
-        index: ServerInfo,
+        info: ServerInfo,
     ) -> Result<Self, StartError> {
         let lock = location.lock()?;
         let (environment, incoming) = (parts.environment, parts.incoming.clone());
-        let ctx = Box::pin(context(location, lock.as_ref(), parts, &index.base_url)).await?;
+        let ctx = Box::pin(context(location, lock.as_ref(), parts, &info.base_url)).await?;
         // Not earlier: a server that is refused leaves nothing behind.
         durable_fs::create_folder(&incoming)
             .map_err(|error| ConfigError::File(incoming.display().to_string(), error))?;
@@ -210,17 +210,17 @@ impl App {
             takeover::take_over(&ctx).await?;
         }
         let dashboard = DashboardAuth::of(environment, secrets.operator_key, Arc::clone(&ctx.clock));
-        let rate_limit = index.load.rate_limit.and_then(NonZeroU32::new);
+        let rate_limit = info.load.rate_limit.and_then(NonZeroU32::new);
         let phase = watch::Sender::default();
         let fingerprint = installation::read_fingerprint(&ctx.store).await?;
         let site = AppState::new(AppStateInner {
             installation: fingerprint.into(),
             rate: Arc::new(RateLimit::new(rate_limit, Arc::clone(&ctx.clock))),
-            admission: Arc::new(AdmissionControl::new(index.load.concurrency)),
+            admission: Arc::new(AdmissionControl::new(info.load.concurrency)),
             phase: phase.subscribe(),
             ctx: Arc::clone(&ctx),
-            test_key: keys.as_ref().filter(|_| index.fill_in_key).map(|keys| Arc::new(keys.secret.clone())),
-            index: Arc::new(index),
+            test_key: keys.as_ref().filter(|_| info.fill_in_key).map(|keys| Arc::new(keys.secret.clone())),
+            info: Arc::new(info),
             document: Arc::default(),
             metrics: Metrics::install(),
             dashboard: dashboard.map(Arc::new),
@@ -240,8 +240,8 @@ impl App {
 
     /// Returns the routes of the operator's own listener.
     pub fn admin(&self) -> Router {
-        let index = Arc::new(ServerInfo { metrics: true, ..(*self.site.index).clone() });
-        http::admin_router(AppState::new(AppStateInner { index, ..(*self.site).clone() }))
+        let info = Arc::new(ServerInfo { metrics: true, ..(*self.site.info).clone() });
+        http::admin_router(AppState::new(AppStateInner { info, ..(*self.site).clone() }))
     }
 }
 

@@ -243,7 +243,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     let Some(parts) = signals.unless_told(configuring).await.transpose()? else { return Ok(()) };
     let address = listener.local_addr()?;
     let named = options.base_url.map(|named| named.trim_end_matches('/').to_owned());
-    let index = ServerInfo {
+    let info = ServerInfo {
         base_url: named.clone().unwrap_or_else(|| format!("http://{address}")),
         named,
         environment: database.environment,
@@ -254,7 +254,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
     };
     let location = database.url().parse()?;
     let exporting = traces.map(trace::install);
-    let opening = Box::pin(App::open(&location, parts, secrets, index.clone()));
+    let opening = Box::pin(App::open(&location, parts, secrets, info.clone()));
     let Some(app) = signals.unless_told(opening).await.transpose()? else { return Ok(()) };
     let working = workers::start(&app.ctx);
     if let Some(admin) = admin {
@@ -266,7 +266,7 @@ async fn serve(command: Serve) -> Result<(), Box<dyn std::error::Error>> {
             drop(serving);
         });
     }
-    let banner = Banner::new(address, &index, &app);
+    let banner = Banner::new(address, &info, &app);
     // The server runs on if nobody reads the banner.
     drop(commands::tell(&banner, &banner, json));
     server::raise_file_limit(app.admission().connections().taken().1);

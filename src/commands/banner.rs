@@ -30,13 +30,13 @@ pub struct Banner<'a> {
 
 impl<'a> Banner<'a> {
     /// Makes the banner of a server that listens on this address.
-    pub fn new(address: SocketAddr, index: &ServerInfo, app: &'a App) -> Self {
-        let base_url = &index.base_url;
+    pub fn new(address: SocketAddr, info: &ServerInfo, app: &'a App) -> Self {
+        let base_url = &info.base_url;
         let keys = app.keys.as_ref();
         Self {
             listening: format!("http://{address}"),
             version: env!("CARGO_PKG_VERSION"),
-            environment: index.environment.name(),
+            environment: info.environment.name(),
             api: format!("{base_url}/1"),
             swagger: format!("{base_url}/docs/"),
             dashboard: app.has_dashboard().then(|| format!("{base_url}/dashboard")),

@@ -137,7 +137,7 @@ pub fn ip_address(request: &Request, site: &AppState) -> IpAddr {
     // A request without a socket comes from this process.
     let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
     let trusted =
-        |address: &IpAddr| site.index.trusted_proxies.iter().any(|network| network.contains(address));
+        |address: &IpAddr| site.info.trusted_proxies.iter().any(|network| network.contains(address));
     let forwarded =
         request.headers().get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
     let hops: Vec<IpAddr> =

@@ -65,7 +65,7 @@ async fn decision(body: Body) -> Option<Decision> {
 fn answer(status: StatusCode, site: &AppState, shown: ChallengeView, undecided: bool) -> Response {
     match shown {
         ChallengeView::Question(question) => {
-            pages::answer(status, &page::question(&question, site.index.environment, undecided))
+            pages::answer(status, &page::question(&question, site.info.environment, undecided))
         }
         ChallengeView::Return(url) => back(&url),
     }

@@ -36,7 +36,7 @@ pub async fn create_charge(
     outcome: OrderedOutcome,
     request: WriteRequest,
 ) -> Result<Created<ChargeMade>, Error> {
-    let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.index.base_url };
+    let info = ChargeRequestInfo { outcome: outcome.word(), base_url: &site.info.base_url };
     let service = three_d_secure::create(&site.ctx, &request.caller, request.input.params(), info);
     request.answer(Box::pin(service)).await
 }

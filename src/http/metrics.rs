@@ -6,7 +6,6 @@ use axum::http::Method;
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-use super::admission::AdmissionControl;
 use crate::error::Error;
 use crate::services::due_work::registry;
 use crate::services::{Context, data_keys};
@@ -72,9 +71,13 @@ impl Metrics {
         Self(handle)
     }
 
-    /// Renders the text, with the current gauges.
-    pub async fn render(&self, ctx: &Context, admission: &AdmissionControl) -> Result<String, Error> {
-        let (requests, connections) = (admission.requests().taken(), admission.connections().taken());
+    /// Renders the text, with the current gauges: of requests and connections the number taken and the number of all.
+    pub async fn render(
+        &self,
+        ctx: &Context,
+        requests: (usize, usize),
+        connections: (usize, usize),
+    ) -> Result<String, Error> {
         for (gauge, taken, (some, all)) in [(PLACES, "taken", requests), (CONNECTIONS, "open", connections)] {
             metrics::gauge!(gauge, "state" => taken).set(number(some));
             metrics::gauge!(gauge, "state" => "all").set(number(all));

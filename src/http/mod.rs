@@ -82,7 +82,7 @@ pub struct AppStateInner {
     /// The context of the services.
     pub ctx: Ctx,
     /// What the server says about itself.
-    pub index: Arc<ServerInfo>,
+    pub info: Arc<ServerInfo>,
     /// The id of its installation.
     pub installation: Arc<str>,
     /// The OpenAPI document.
@@ -213,12 +213,12 @@ fn described(operations: OpenApiRouter<AppState>) -> serde_json::Value {
 }
 
 /// Returns the document of this server's own operations.
-fn own(index: &ServerInfo) -> serde_json::Value {
-    let document = match index.environment {
+fn own(info: &ServerInfo) -> serde_json::Value {
+    let document = match info.environment {
         Environment::Test => openapi(),
         Environment::Live => openapi::live(described(operations())),
     };
-    openapi::served(document, index.named.as_deref())
+    openapi::served(document, info.named.as_deref())
 }
 
 /// The served OpenAPI document. Each format is built for the first client that wants it: building takes as long as the
@@ -230,13 +230,13 @@ pub struct Document {
 }
 
 impl Document {
-    fn yaml<'a>(&'a self, index: &ServerInfo) -> &'a Representations {
-        let text = || openapi::yaml(&own(index));
+    fn yaml<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
+        let text = || openapi::yaml(&own(info));
         self.yaml.get_or_init(|| Representations::new("application/yaml", text()))
     }
 
-    fn json<'a>(&'a self, index: &ServerInfo) -> &'a Representations {
-        let text = || own(index).to_string();
+    fn json<'a>(&'a self, info: &ServerInfo) -> &'a Representations {
+        let text = || own(info).to_string();
         self.json.get_or_init(|| Representations::new("application/json", text()))
     }
 }
@@ -249,7 +249,7 @@ pub fn admin_router(site: AppState) -> Router {
 
 /// Returns all routes of the server, with their middleware.
 pub fn router(site: AppState) -> Router {
-    let served = match site.index.environment {
+    let served = match site.info.environment {
         Environment::Test => operations().merge(sandbox::operations()),
         Environment::Live => operations(),
     };

@@ -23,7 +23,7 @@ pub fn routes() -> Router<AppState> {
 
 async fn show(State(site): State<AppState>, Path(token): Path<String>) -> Response {
     match merchants::page(&site, &token).await {
-        Ok(page) => pages::answer(StatusCode::OK, &markup(&page, site.index.environment)),
+        Ok(page) => pages::answer(StatusCode::OK, &markup(&page, site.info.environment)),
         Err(error) => pages::refused(
             &error,
             "This page does not exist. Please go back to the merchant and ask for the right address.",

@@ -35,7 +35,7 @@ impl RequestLogWriter {
     /// Creates the writer; None where there is no log.
     pub fn of(site: &AppState, request: &Request) -> Option<Self> {
         let key = idempotency_key(request);
-        (site.index.environment == Environment::Test).then(|| Self {
+        (site.info.environment == Environment::Test).then(|| Self {
             ctx: Ctx::clone(&site.ctx),
             path: request.uri().path().to_owned(),
             idempotency_key: legible(key.as_ref()).ok().map(str::to_owned),

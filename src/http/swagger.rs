@@ -31,7 +31,7 @@ pub fn routes() -> Router<AppState> {
 /// address that the operator has configured, which is the document's first server, and a downloaded file is shown as a
 /// blob.
 async fn page(State(site): State<AppState>) -> Response {
-    let named = site.index.named.as_deref().and_then(|named| Url::parse(named).ok());
+    let named = site.info.named.as_deref().and_then(|named| Url::parse(named).ok());
     let named = named.map(|named| named.origin().ascii_serialization()).unwrap_or_default();
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self' {named}; \
@@ -71,7 +71,7 @@ async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
 async fn initializer(State(site): State<AppState>, request: Parts) -> impl IntoResponse {
     let key = own_machine::test_key(&site, &request);
     let key = key.map_or(Value::Null, |key| key.expose().into());
-    let to_be_tried = site.index.environment == Environment::Test;
+    let to_be_tried = site.info.environment == Environment::Test;
     // With highlighting an operation takes half as long again to open, and its colours are too faint.
     let settings = json!({
         "url": "/openapi.json", "dom_id": "#swagger-ui", "validatorUrl": "none", "deepLinking": true, "filter": true,

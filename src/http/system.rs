@@ -50,7 +50,7 @@ async fn document(
     headers: HeaderMap,
     written: for<'a> fn(&'a Document, &ServerInfo) -> &'a Representations,
 ) -> Result<Response, Error> {
-    let answer = spawn_blocking(move || written(&site.document, &site.index).respond(&headers));
+    let answer = spawn_blocking(move || written(&site.document, &site.info).respond(&headers));
     answer.await.map_err(|error| Error::internal(error.to_string()))
 }
 
@@ -64,9 +64,9 @@ pub fn health() -> Router<AppState> {
 }
 
 async fn index(State(site): State<AppState>) -> Html<String> {
-    let ServerInfo { base_url, .. } = &*site.index;
-    let environment = site.index.environment.name();
-    let page = match site.index.environment {
+    let ServerInfo { base_url, .. } = &*site.info;
+    let environment = site.info.environment.name();
+    let page = match site.info.environment {
         Environment::Test => "Try it: the Swagger page",
         Environment::Live => "The Swagger page",
     };
@@ -98,10 +98,11 @@ async fn readyz(State(site): State<AppState>) -> Result<&'static str, Error> {
 }
 
 async fn metrics(State(site): State<AppState>) -> Result<Response, Error> {
-    if !site.index.metrics {
+    if !site.info.metrics {
         return Err(ErrorCode::RouteNotFound.into());
     }
-    let text = site.metrics.render(&site, &site.admission).await?;
+    let (requests, connections) = (site.admission.requests(), site.admission.connections());
+    let text = site.metrics.render(&site, requests.taken(), connections.taken()).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
 

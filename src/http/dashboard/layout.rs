@@ -10,13 +10,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use maud::{DOCTYPE, Markup, html};
 use sha2::{Digest, Sha256};
 
-use super::auth::{self, AccountSession};
 use super::session::Session;
 use super::{ACCOUNTS, HOME, PAGES, SIGN_IN, SIGN_OUT};
 use crate::config::Environment;
 use crate::error::{Body, Error, ErrorCode};
 use crate::http::{AppState, pages};
 use crate::runtime::request_context;
+use crate::services::Account;
 
 /// The content of a page, without the layout.
 #[derive(Clone)]
@@ -120,7 +120,7 @@ impl NavLocation {
         let from = || request.headers.get(header::REFERER)?.to_str().ok()?.parse::<Uri>().ok();
         let from = from().filter(|_| request.method == Method::POST);
         let back = from.and_then(|from| Some(from.path_and_query()?.as_str().to_owned()));
-        Self { path: request.uri.path().to_owned(), back: back.filter(|back| auth::is_own(back)) }
+        Self { path: request.uri.path().to_owned(), back: back.filter(|back| is_own(back)) }
     }
 
     fn below(&self, page: &str) -> bool {
@@ -128,21 +128,28 @@ impl NavLocation {
     }
 }
 
+/// Whether an address is one of the dashboard, not of another site.
+pub fn is_own(to: &str) -> bool {
+    let rest = to.strip_prefix(HOME);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+        && to.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// Puts the layout of a session around a response, if it is a page.
 pub fn framed(
     site: &AppState,
-    user: &AccountSession,
+    (account, session): (&Account, &Session),
     location: &NavLocation,
     mut answer: Response,
 ) -> Response {
     let Some(page) = answer.extensions_mut().remove::<PageContent>() else { return guarded(answer) };
-    let live = site.index.environment == Environment::Live;
+    let live = site.info.environment == Environment::Live;
     let bar = html! {
         p.account {
-            (user.account.settings().business_name) " "
+            (account.settings().business_name) " "
             @if live { a href=(ACCOUNTS) { "Other accounts" } }
         }
-        (leave(&user.session))
+        (leave(session))
     };
     let ways = html! {
         nav aria-label="Pages" {
@@ -196,7 +203,7 @@ fn answered(
 }
 
 fn document(site: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, back: Option<&str>) -> Markup {
-    let environment = site.index.environment.name();
+    let environment = site.info.environment.name();
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -222,7 +229,7 @@ fn document(site: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, ba
                 @if let Some(same) = &page.same {
                     footer {
                         p { "The same from the API, with your secret key:" }
-                        pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (site.index.base_url) (same) "'" } }
+                        pre tabindex="0" { code { "curl -u \"$SECRET_KEY:\" '" (site.info.base_url) (same) "'" } }
                     }
                 }
             }
@@ -232,7 +239,7 @@ fn document(site: &AppState, page: &PageContent, bar: &Markup, ways: &Markup, ba
 
 /// Renders the sign-in form. `to` is the address to go to afterwards.
 pub fn sign_in(site: &AppState, to: &str, refused: Option<ErrorCode>) -> PageContent {
-    let (label, hint) = match site.index.environment {
+    let (label, hint) = match site.info.environment {
         Environment::Test => ("Secret key", "The secret key of the account that you want to look at."),
         Environment::Live => ("Operator's key", "The key that the server's operator has set."),
     };
@@ -292,5 +299,22 @@ impl Part {
             (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
         ];
         (headers, self.text).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_led_away_from_the_dashboard() {
+        for own in ["/dashboard", "/dashboard/charges?query=a%20b", "/dashboard?page=2"] {
+            assert!(is_own(own), "{own}");
+        }
+        for strange in
+            ["", "/", "//evil.example", "https://evil.example", "/dashboardx", "/dashboard/\r\nX: 1"]
+        {
+            assert!(!is_own(strange), "{strange:?}");
+        }
     }
 }

@@ -59,7 +59,7 @@ fn is_of_tests(path: &str) -> bool {
 }
 
 fn is_test(site: &AppState) -> bool {
-    site.index.environment == Environment::Test
+    site.info.environment == Environment::Test
 }
 
 /// Returns the routes outside of /1, if there is a dashboard.
@@ -71,7 +71,7 @@ pub fn routes(site: &AppState) -> Router<AppState> {
         .route(SIGN_IN, get(auth::ask).post(auth::sign_in))
         .route(SIGN_OUT, post(auth::sign_out))
         .route(HOME_SLASH, get(async || Redirect::permanent(HOME)));
-    let (pages, unguarded) = match site.index.environment {
+    let (pages, unguarded) = match site.info.environment {
         Environment::Test => (shown().merge(tests()), unguarded),
         Environment::Live => (shown(), unguarded.route(ACCOUNTS, get(accounts::list).post(accounts::choose))),
     };

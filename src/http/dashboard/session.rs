@@ -84,7 +84,7 @@ fn lifetime() -> TimeSpan {
 /// Builds the cookie. Scripts cannot read it, and requests of other sites do not carry it. With HTTPS it is sent only
 /// over HTTPS.
 fn set_cookie(site: &AppState, value: &str, seconds: i64) -> Option<HeaderValue> {
-    let secure = if site.index.base_url.starts_with("https://") { "; Secure" } else { "" };
+    let secure = if site.info.base_url.starts_with("https://") { "; Secure" } else { "" };
     let name = name(&site.vault);
     let cookie =
         format!("{name}={value}; Path=/dashboard; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");

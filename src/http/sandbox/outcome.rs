@@ -25,7 +25,7 @@ impl FromRequestParts<AppState> for OrderedOutcome {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, site: &AppState) -> Result<Self, Infallible> {
-        let word = parts.headers.get(SANDBOX_OUTCOME).filter(|_| site.index.environment == Environment::Test);
+        let word = parts.headers.get(SANDBOX_OUTCOME).filter(|_| site.info.environment == Environment::Test);
         // A value that is not text is an unknown word, and gets that error.
         Ok(Self(word.map(|word| String::from_utf8_lossy(word.as_bytes()).into_owned())))
     }
