@@ -13,7 +13,7 @@ use std::time::Duration;
 use card_payments::config::Environment;
 
 use crate::harness::fault_proxy::FaultProxy;
-use crate::harness::{App, Database, FlakyAcquirer, remote_acquirer};
+use crate::harness::{App, Database, Fixture, FlakyAcquirer, remote_acquirer};
 
 /// A server, and the acquirer that it asks over a cable.
 struct Apart {
@@ -39,28 +39,22 @@ impl Apart {
     }
 }
 
-/// Rules about a server and an acquirer elsewhere, each tested on both databases; the books are checked at the end.
+impl Fixture for Apart {
+    async fn start(database: Database) -> Option<Self> {
+        Self::on(database).await
+    }
+
+    async fn check(&self) {
+        self.app.check_books().await;
+    }
+}
+
+/// Rules about a server and an acquirer elsewhere, with `apart: &Apart`; the books are checked at the end.
 macro_rules! apart {
     ($(async fn $name:ident($apart:ident) $body:block)*) => {$(
         async fn $name($apart: &$crate::remote_acquirer::Apart) $body
 
-        mod $name {
-            async fn on(database: $crate::harness::Database) {
-                let Some(apart) = $crate::remote_acquirer::Apart::on(database).await else { return };
-                super::$name(&apart).await;
-                apart.app.check_books().await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                on($crate::harness::Database::Sqlite).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                on($crate::harness::Database::Postgres).await;
-            }
-        }
+        $crate::harness::on_both!($name, $crate::remote_acquirer::Apart);
     )*};
 }
 use apart;

@@ -8,6 +8,7 @@ use super::app::Database;
 use super::outside::RawDatabase;
 use super::postgres::{self, Template};
 use super::process::{Process, output, program};
+use super::rules::Fixture;
 use super::stored::rows;
 
 static EMPTY: Template = Template::new("installed");
@@ -18,6 +19,12 @@ pub struct Installed {
     pub database: Database,
     postgres: Option<postgres::Database>,
     variables: Vec<(String, String)>,
+}
+
+impl Fixture for Installed {
+    async fn start(database: Database) -> Option<Self> {
+        Self::on(database).await
+    }
 }
 
 impl Installed {
@@ -107,29 +114,3 @@ impl Installed {
         RawDatabase::connect(&format!("sqlite:{}", file.display())).await
     }
 }
-
-/// Rules of the program and its commands, each tested on both databases, which are empty.
-macro_rules! operated {
-    ($(async fn $name:ident($installed:ident) $body:block)*) => {$(
-        async fn $name(mut $installed: $crate::harness::Installed) {
-            let $installed = &mut $installed;
-            $body
-        }
-
-        mod $name {
-            use $crate::harness::{Database, Installed};
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                super::$name(Installed::on(Database::Sqlite).await.unwrap()).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                let Some(installed) = Installed::on(Database::Postgres).await else { return };
-                super::$name(installed).await;
-            }
-        }
-    )*};
-}
-pub(crate) use operated;
