@@ -2,6 +2,7 @@
 //! every answer checked against the document.
 
 pub mod app;
+pub mod books;
 pub mod browser;
 pub mod chance;
 pub mod client;

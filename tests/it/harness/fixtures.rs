@@ -275,20 +275,6 @@ impl Client {
         example
     }
 
-    /// The path of an operation on plans or subscriptions, with fresh records that it can be done to.
-    pub async fn billing_path(&self, path: &str) -> String {
-        let plan = self.plan(&json!({})).await;
-        if !path.contains("{sub_token}") {
-            return path.replace("{plan_token}", &plan);
-        }
-        let customer = token_of(&self.customer("4200000000000000").await);
-        let subscription = self.subscribed(&plan, &customer).await;
-        if path.ends_with("/reactivate") {
-            self.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
-        }
-        path.replace("{customer_token}", &customer).replace("{sub_token}", &subscription)
-    }
-
     /// Available and pending AUD cents.
     pub async fn balance(&self) -> (i64, i64) {
         let balance = self.get("/1/balance").await.ok(200);

@@ -15,25 +15,37 @@ use crate::three_d_secure::{pending, press};
 const ENROLLED: &str = "4200000000000000";
 
 impl App {
-    /// The path with a fresh record of the client's account for each of its parameters: one to which what the path
-    /// says can be done.
-    pub async fn path_of(&self, client: &Client, path: &str) -> String {
-        let mut filled = path.to_owned();
+    /// Fills each parameter of a path with a fresh record of the client's account, to which what the path says can be done.
+    pub async fn path_of(&self, client: &Client, template: &str) -> String {
+        let (mut filled, mut above) = (template.to_owned(), Vec::new());
         while let Some((before, rest)) = filled.split_once('{') {
             let (parameter, after) = rest.split_once('}').expect("a parameter's end");
-            let token = match parameter {
-                "plan_token" | "sub_token" => return client.billing_path(path).await,
-                "customer_token" if after.contains("{sub_token}") => return client.billing_path(path).await,
-                // Below its customer, a card is one that may be deleted.
-                "card_token" if before.contains("/customers/") => {
-                    token_of(&client.post(before.trim_end_matches('/'), &card(ENROLLED)).await.ok(201))
-                }
-                "charge_token" if after == "/refunds" => token_of(&client.captured(400).await),
-                _ => self.record_of(client, parameter).await,
-            };
+            let token = self.record_at(client, template, parameter, &above).await;
             filled = format!("{before}{token}{after}");
+            above.push(token);
         }
         filled
+    }
+
+    /// The token of a fresh record for one parameter of a path: what the template of the path says here, or else any record
+    /// that a parameter of this name takes. Below another record it must be a record of that one.
+    async fn record_at(&self, client: &Client, template: &str, parameter: &str, above: &[String]) -> String {
+        match (template, parameter, above) {
+            ("/1/charges/{charge_token}/refunds", "charge_token", _) => token_of(&client.captured(400).await),
+            ("/1/customers/{customer_token}/cards/{card_token}", "card_token", [customer]) => {
+                token_of(&client.post(&format!("/1/customers/{customer}/cards"), &card(ENROLLED)).await.ok(201))
+            }
+            ("/1/customers/{customer_token}/subscriptions/{sub_token}", "sub_token", [customer]) => {
+                client.subscribed(&client.plan(&json!({})).await, customer).await
+            }
+            ("/1/subscriptions/{sub_token}/reactivate", "sub_token", _) => {
+                let subscription = self.record_of(client, parameter).await;
+                client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+                subscription
+            }
+            (_, _, []) => self.record_of(client, parameter).await,
+            _ => panic!("{template}: say in tests/it/harness/records.rs how its {parameter} is made"),
+        }
     }
 
     /// The token of a fresh record of the client's account, for a parameter that is named after it.
@@ -78,6 +90,10 @@ impl App {
                 token_of(&client.refund(&charge, 100).await.ok(201))
             }
             "session_token" => self.session(client).await,
+            "sub_token" => {
+                let (plan, customer) = (client.plan(&json!({})).await, client.customer(ENROLLED).await);
+                client.subscribed(&plan, &token_of(&customer)).await
+            }
             "snapshot_token" => {
                 for snapshot in client.get("/1/sandbox/snapshots").await.ok(200).as_array().expect("a list") {
                     client.delete(&format!("/1/sandbox/snapshots/{}", token_of(snapshot))).await.ok(204);
