@@ -45,7 +45,7 @@ fn tells(findings: &[Value], level: &str, area: &str, said: &str) {
     assert!(findings.iter().any(|finding| is(&finding)), "{level} {area} {said}: {findings:#?}");
 }
 
-/// The files of the data directory with their bytes. SQLite's index of its log is its own, and made anew by whoever opens it.
+/// The files of the data directory with their bytes. SQLite makes the index of its log again each time it opens the file.
 fn files(installed: &Installed) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(installed.data.path()).unwrap().map(|entry| entry.unwrap().path());
     let files = files.map(|file| {

@@ -172,7 +172,7 @@ fn replaced_under_load(service: &Service) {
         let leaving = ask(old.address, "GET", "/readyz", None, "");
         assert_eq!((leaving.status, &*leaving.headers["retry-after"]), (503, "1"));
         join(&copies);
-        // Whoever asked before has its answer, whose connection was closed.
+        // Earlier clients have their answers, and their connections are closed.
         more_was_paid();
         let said = old.stopped();
         assert!(!said.contains("cut off"), "{said}");

@@ -179,7 +179,7 @@ rules! {
         assert!(accepted["accepted_at"].as_str() >= moved["now"].as_str(), "{accepted} after {moved}");
     }
 
-    // Two deliveries of one webhook are under way; only the one that holds the attempt says what came of it.
+    // Two deliveries of one webhook are in flight; only the one that owns the attempt records its outcome.
     async fn what_a_replaced_attempt_learns_is_not_recorded(app) {
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;

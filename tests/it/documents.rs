@@ -1,4 +1,4 @@
-//! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` writes them anew.
+//! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` rewrites them.
 
 mod names;
 mod recorded;

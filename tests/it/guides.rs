@@ -76,7 +76,7 @@ fn found(tool: &str) -> Option<PathBuf> {
     (!path.is_empty()).then(|| path.trim().into())
 }
 
-/// A document under way: a folder in which its blocks find what those before them have left, and a server.
+/// A document while it runs: a folder in which its blocks find what those before them have left, and a server.
 struct Guide {
     name: String,
     blocks: Vec<Block>,

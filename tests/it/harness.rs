@@ -15,9 +15,10 @@ pub mod fixtures;
 pub mod flaky_acquirer;
 pub mod installed;
 pub mod migrated;
-pub mod outside;
+
 pub mod postgres;
 pub mod process;
+pub mod raw_database;
 pub mod receiver;
 pub mod records;
 pub mod remote_acquirer;
@@ -36,7 +37,7 @@ pub use fixtures::{
 };
 pub use flaky_acquirer::{FlakyAcquirer, Proof};
 pub use installed::Installed;
-pub use outside::RawDatabase;
+pub use raw_database::RawDatabase;
 pub use receiver::{Behaviour, Received, Receiver};
 pub use rules::{Fixture, hold};
 pub(crate) use rules::{on_both, operated, rules};

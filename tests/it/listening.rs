@@ -34,7 +34,7 @@ impl Drop for Listening {
 fn lines(stream: impl Read + Send + 'static) -> (mpsc::Receiver<String>, JoinHandle<()>) {
     let (said, heard) = mpsc::channel();
     let reader = std::thread::spawn(move || {
-        // Whoever does not listen any more need not be told.
+        // The test may have ended.
         BufReader::new(stream).lines().map(Result::unwrap).for_each(|line| drop(said.send(line)));
     });
     (heard, reader)

@@ -163,7 +163,7 @@ fn sigterm_lets_what_is_in_flight_end() {
 
 #[test]
 fn a_server_that_is_told_to_stop_while_it_starts_ends_well() {
-    // Whoever is to move the money takes the call, and says nothing.
+    // The acquirer takes the call and does not answer.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let data = folder();
     let mut server = program(data.path());

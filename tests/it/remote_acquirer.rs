@@ -15,12 +15,11 @@ use card_payments::config::Environment;
 use crate::harness::fault_proxy::FaultProxy;
 use crate::harness::{App, Database, Fixture, FlakyAcquirer, remote_acquirer};
 
-/// A server, and the acquirer that it asks over a cable.
+/// A server, and the acquirer that it calls through a proxy.
 struct Apart {
     app: App,
-    /// At the acquirer's end.
-    line: Arc<FlakyAcquirer>,
-    cable: FaultProxy,
+    acquirer: Arc<FlakyAcquirer>,
+    proxy: FaultProxy,
 }
 
 impl Apart {
@@ -31,11 +30,11 @@ impl Apart {
 
     /// A server that waits for answers no longer than this.
     async fn waiting(database: Database, answer: Duration) -> Option<Self> {
-        let line = Arc::new(FlakyAcquirer::default());
-        let cable = FaultProxy::to(remote_acquirer::served(line.clone(), Environment::Test).await).await;
-        let client = remote_acquirer::client(cable.address, Environment::Test);
+        let acquirer = Arc::new(FlakyAcquirer::default());
+        let proxy = FaultProxy::to(remote_acquirer::served(acquirer.clone(), Environment::Test).await).await;
+        let client = remote_acquirer::client(proxy.address, Environment::Test);
         let app = App::start_with(database, client, answer).await?;
-        Some(Self { app, line, cable })
+        Some(Self { app, acquirer, proxy })
     }
 }
 

@@ -198,7 +198,7 @@ rules! {
         assert_eq!(ids(&stranger, "").await, [""; 0]);
         app.anonymous().get(LOG).await.refused(401, "unauthorized");
         app.with_key(app.publishable_key()).get(LOG).await.refused(401, "unauthorized");
-        // Whoever brings no key has no account, and no log.
+        // Without a key there is no account, and no log.
         app.anonymous().get("/1/balance").await.refused(401, "unauthorized");
         assert_eq!(ids(&client, "").await, [id(&answer)]);
     }

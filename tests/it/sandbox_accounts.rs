@@ -20,7 +20,7 @@ use crate::harness::{
 
 const ACCOUNTS: &str = "/1/sandbox/accounts";
 const ACCOUNT: &str = "/1/sandbox/account";
-/// After this, no request that began before a deletion is under way.
+/// After this, no request that began before a deletion is in flight.
 const QUIET: TimeSpan = TimeSpan::seconds(121);
 
 /// An account of its own: its token, and a caller with its key.
@@ -372,7 +372,7 @@ rules! {
 }
 
 rules! {
-    async fn two_hundred_accounts_at_once_do_not_disturb_each_other(app, _line) {
+    async fn two_hundred_accounts_at_once_do_not_disturb_each_other(app, _acquirer) {
         // As many as ask: what is refused where too many ask is a rule of its own.
         app.takes_on(None, 256).await;
         let jobs = (0..200).map(|n| {

@@ -199,7 +199,7 @@ async fn run(installed: &mut Installed, seed: &str, receiver: &Receiver) -> Vec<
             format!("{id} {} {:?} {}", it.path, it.headers, String::from_utf8_lossy(&it.body))
         })
         .collect();
-    // Several are under way at a time.
+    // Several are in flight at a time.
     deliveries.sort();
     assert!(deliveries.len() > 30, "{}", deliveries.len());
     said.extend(deliveries);

@@ -21,6 +21,11 @@ fn challenged(number: &str, changes: &Value) -> Value {
     charge_with(400, json!({ "card": card(number), "three_d_secure": three_d_secure }))
 }
 
+/// The same, paid by the token of an enrolled card.
+fn challenged_by_token(token: &str) -> Value {
+    with(challenged(ENROLLED, &json!({})), &json!({ "card": null, "card_token": token }))
+}
+
 /// A pending charge's token, and the path of its page.
 pub async fn pending(client: &Client, parameters: &Value) -> (String, String) {
     let made = client.post("/1/charges", parameters).await.ok(201);
@@ -165,9 +170,7 @@ rules! {
     async fn a_payment_that_the_cardholder_fails_is_forbidden_and_spends_the_token(app) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, &json!({}));
-        parameters["card"] = Value::Null;
-        parameters["card_token"] = json!(token);
+        let parameters = challenged_by_token(&token);
         let (charge, page) = pending(&client, &parameters).await;
         app.unchanged(client.charge_by(&token)).await.refused(400, "token_already_used");
         let session = session_of(&press(&app.anonymous(), &page, "decision=fail").await);
@@ -184,9 +187,7 @@ rules! {
     async fn a_single_use_token_is_spent_by_an_approved_payment(app) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, &json!({}));
-        parameters["card"] = Value::Null;
-        parameters["card_token"] = json!(token);
+        let parameters = challenged_by_token(&token);
         let (_, page) = pending(&client, &parameters).await;
         app.unchanged(client.post("/1/charges", &parameters)).await.refused(400, "token_already_used");
         client.verify(&approve(app, &page).await).await.ok(200);
@@ -447,9 +448,7 @@ rules! {
         let client = app.client();
         let key = [("Idempotency-Key", "order-1")];
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, &json!({}));
-        parameters["card"] = Value::Null;
-        parameters["card_token"] = json!(token);
+        let parameters = challenged_by_token(&token);
         let first = post_with(&client, "/1/charges", &key, &parameters).await;
         first.ok(201);
         let replay = async || {
@@ -519,30 +518,28 @@ rules! {
 }
 
 rules! {
-    async fn a_lost_answer_after_the_approval_stands(app, line) {
+    async fn a_lost_answer_after_the_approval_stands(app, acquirer) {
         let client = app.client();
         let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
-        line.carry(Carries::Call);
-        line.settle(false);
+        acquirer.carry(Carries::Call);
+        acquirer.settle(false);
         let session = approve(app, &page).await;
         app.unchanged(client.verify(&session)).await.refused(403, "transaction_forbidden");
         assert_eq!(client.charge(&charge).await["status_message"], "Pending");
         app.clock.advance(TimeSpan::seconds(30));
-        line.settle(true);
+        acquirer.settle(true);
         app.do_due_work().await;
         let verified = client.verify(&session).await.ok(200);
         assert_eq!((&verified["success"], &verified["captured"]), (&json!(true), &json!(true)));
         assert_eq!((client.listed().await, app.events().await), (1, vec!["charge.captured"]));
     }
 
-    async fn a_lost_call_after_the_approval_is_declined(app, line) {
+    async fn a_lost_call_after_the_approval_is_declined(app, acquirer) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, &json!({}));
-        parameters["card"] = Value::Null;
-        parameters["card_token"] = json!(token);
+        let parameters = challenged_by_token(&token);
         let (charge, page) = pending(&client, &parameters).await;
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         let session = approve(app, &page).await;
         let declined = client.verify(&session).await.ok(200);
         let sentence = "An error occurred while processing the card";

@@ -1,4 +1,4 @@
-//! The parser of walletA's signatures, `cms`, is a release candidate, and whoever has a publishable key may hand it what he likes:
+//! The parser of walletA's signatures, `cms`, is a release candidate, and a client with a publishable key may send it any bytes:
 //! nothing panics, nothing runs away, and no signature is believed for anything but what was signed.
 //!
 //! `CARD_PAYMENTS_FUZZ_ROUNDS` says how many inputs it is given; `CARD_PAYMENTS_FUZZ_SEED` repeats a run.

@@ -63,7 +63,7 @@ operated! {
                         break moved;
                     }
                 }
-                // Whoever died has the clock for a few seconds more.
+                // A dead server's lease on the clock may last a few seconds more.
                 Ok(heard) => assert_eq!(heard.status, 409, "{}", heard.body),
                 Err(_) => {}
             }

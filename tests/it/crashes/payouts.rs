@@ -85,7 +85,7 @@ fn two_days_later(server: &Process, key: &str) -> String {
     (now + Days::new(2)).to_rfc3339_opts(SecondsFormat::Secs, true).replace(':', "%3A")
 }
 
-/// The same request until it is done: whoever died has the clock for a few seconds more.
+/// Repeats the request until it succeeds: a dead server's lease on the clock may last a few seconds more.
 fn asked_again(server: &Process, request: &str) -> RawResponse {
     for _ in 0..300 {
         let heard = try_to_ask(server.address, request).unwrap();

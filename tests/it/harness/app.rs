@@ -29,10 +29,11 @@ use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
 
 use super::client::Client;
 use super::contract::Contract;
+use super::fixtures::eventually;
 use super::migrated::migrated;
 use super::{postgres, remote_acquirer};
 
-/// Where a test's data is.
+/// The database of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Database {
     Sqlite,
@@ -45,7 +46,7 @@ pub static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::new(card_pa
 /// 2026-03-02T10:00:00Z, a Monday.
 const START: i64 = 1_772_445_600_000;
 
-/// A wall clock that stands still until it is moved.
+/// A wall clock that stands still until a test moves it.
 pub struct TestClock(AtomicI64);
 
 impl TestClock {
@@ -74,7 +75,7 @@ pub struct App {
     outlives: Outlives,
 }
 
-/// What a process that ends leaves to the next one.
+/// What outlives a process: the database, the files, and the configuration.
 struct Outlives {
     location: Location,
     operator: OperatorKeys,
@@ -124,7 +125,7 @@ impl Outlives {
     }
 }
 
-/// Another account's keys.
+/// Makes another account. Returns its keys.
 pub async fn another_account(ctx: &Ctx) -> ApiKeyPair {
     let keys = ApiKeyPair::mint(&ctx.chance);
     let new = NewAccount::new(ctx, "Stranger", "stranger@example.com", &keys);
@@ -133,14 +134,14 @@ pub async fn another_account(ctx: &Ctx) -> ApiKeyPair {
 }
 
 impl App {
-    /// A server on an empty database of its own. None where PostgreSQL is not there.
+    /// Starts a server on an empty database. None where PostgreSQL is not installed.
     pub async fn start(database: Database) -> Option<Self> {
         // The simulator answers at once or never.
         Self::start_with(database, Arc::new(Simulator::new(Numbers::TestCards)), Duration::from_millis(200))
             .await
     }
 
-    /// A server whose acquirer is the test's own, and how long it may take to answer.
+    /// Starts a server with the test's own acquirer, and a limit for its answers.
     pub async fn start_with(
         database: Database,
         acquirer: Arc<dyn Acquirer>,
@@ -149,7 +150,7 @@ impl App {
         Self::start_in(Environment::Test, database, acquirer, acquirer_answer).await
     }
 
-    /// A live server with one account.
+    /// Starts a live server with one account.
     pub async fn live(database: Database) -> Option<Self> {
         let acquirer = Arc::new(Simulator::new(Numbers::All));
         Self::start_in(Environment::Live, database, acquirer, Duration::from_millis(200)).await
@@ -165,7 +166,7 @@ impl App {
         std::fs::create_dir(folder.path().join("files")).unwrap();
         let (location, copy) = migrated(database, folder.path()).await?;
         let (acquirer, acquirer_answer) = if remote_acquirer::is_everywhere() {
-            // Nobody there answers within milliseconds, and who never answers is waited for.
+            // Over a socket an answer takes more than milliseconds.
             let wire = remote_acquirer::served(acquirer, environment).await;
             (
                 remote_acquirer::client(wire, environment) as Arc<dyn Acquirer>,
@@ -200,46 +201,48 @@ impl App {
         Some(Self { clock, database, inner: Some(inner), keys, outlives })
     }
 
-    /// The process ends as it is, and another one begins on its database.
+    /// Ends the process as it is, and starts another one on its database.
     pub async fn restart(&mut self) {
         drop(self.inner.take());
+        // A process that another test starts at this moment shares the lock on our file until it runs its program.
+        eventually(async || self.outlives.location.lock().is_ok()).await;
         self.inner = Some(self.outlives.open(&self.clock).await);
     }
 
-    /// From its next start on, a process moves clocks for no longer than this.
+    /// Limits how long a process moves clocks, from its next start on.
     pub fn moves_clocks_for(&mut self, span: Duration) {
         self.outlives.clock_move = span;
     }
 
-    /// Another process begins, which takes on no more than this.
+    /// Starts another process with these limits of load.
     pub async fn takes_on(&mut self, rate_limit: Option<u32>, concurrency: u16) {
         self.outlives.load = LoadOptions { rate_limit, concurrency };
         self.restart().await;
     }
 
-    /// Another process begins, whose dashboard this key opens in live.
+    /// Starts another process with this operator key, which opens the dashboard in live.
     pub async fn operator_has(&mut self, key: Option<&str>) {
         self.outlives.operator_key = key.map(Secret::from);
         self.restart().await;
     }
 
-    /// How much the process takes on at once.
+    /// Returns the process's admission control.
     pub fn gate(&self) -> &AdmissionControl {
         self.inner().gate()
     }
 
-    /// How far the process is on its way out.
+    /// Sets the phase of the process's shutdown.
     pub fn enters(&self, phase: ShutdownPhase) {
         self.inner().phase.send_replace(phase);
     }
 
-    /// Another process begins, whose operator tells this about wallets.
+    /// Starts another process with this configuration of wallets.
     pub async fn knows_wallets(&mut self, wallets: impl Fn() -> Wallets + Send + Sync + 'static) {
         self.outlives.wallets = Box::new(wallets);
         self.restart().await;
     }
 
-    /// Another copy of the server on the same PostgreSQL.
+    /// Starts another copy of the server on the same PostgreSQL.
     pub async fn copy(&self) -> card_payments::app::App {
         self.outlives.open(&self.clock).await
     }
@@ -248,60 +251,60 @@ impl App {
         self.inner.as_ref().unwrap()
     }
 
-    /// The services' context, for what no request can do.
+    /// Returns the services' context, for what no request can do.
     pub fn ctx(&self) -> &Ctx {
         &self.inner().ctx
     }
 
-    /// A caller with the first account's secret key.
+    /// Returns a client with the first account's secret key.
     pub fn client(&self) -> Client {
         self.with_key(self.secret_key())
     }
 
-    /// The first account's secret key.
+    /// Returns the first account's secret key.
     pub fn secret_key(&self) -> &str {
         self.keys.secret.expose()
     }
 
-    /// The first account's publishable key.
+    /// Returns the first account's publishable key.
     pub fn publishable_key(&self) -> &str {
         self.keys.publishable.expose()
     }
 
-    /// The first account.
+    /// Returns the first account.
     pub async fn account(&self) -> AccountToken {
         accounts::authenticate(self.ctx(), &self.keys.secret, None).await.unwrap().account.id()
     }
 
-    /// A caller with any key.
+    /// Returns a client with any key.
     pub fn with_key(&self, key: &str) -> Client {
         Client::new(self.inner().router.clone(), Some(key.into()))
     }
 
-    /// A caller without a key.
+    /// Returns a client without a key.
     pub fn anonymous(&self) -> Client {
         Client::new(self.inner().router.clone(), None)
     }
 
-    /// A caller of another account.
+    /// Returns a client of another account, which is made for it.
     pub async fn stranger(&self) -> Client {
         self.with_key(another_account(self.ctx()).await.secret.expose())
     }
 
-    /// Do all due work, as the workers would by now.
+    /// Does all due work, as the workers would by now.
     pub async fn do_due_work(&self) {
         for kind in registry::KINDS {
             while kind.run(self.ctx()).await.unwrap() > 0 {}
         }
     }
 
-    /// The first account, as a worker comes by now.
+    /// Returns the first account and its time, as workers see them now.
     pub async fn moment(&self) -> WorkTime {
         let secret = &self.keys.secret;
         WorkTime::on_running_clock(accounts::authenticate(self.ctx(), secret, None).await.unwrap().account)
     }
 
-    /// One number from the database.
+    /// Returns one number from the database.
     pub async fn number(&self, sql: &str) -> i64 {
         let reader = self.ctx().store.read();
         let statement = Statement::from_string(
@@ -311,7 +314,7 @@ impl App {
         reader.query_one_raw(statement).await.unwrap().unwrap().try_get("", "n").unwrap()
     }
 
-    /// Change what no request can change.
+    /// Runs a statement, for what no request can change.
     pub async fn execute(&self, sql: &'static str) {
         let unit = self
             .ctx()
@@ -320,14 +323,14 @@ impl App {
         unit.await.unwrap();
     }
 
-    /// The events so far, oldest first.
+    /// Returns the types of the events so far, oldest first.
     pub async fn events(&self) -> Vec<&'static str> {
         let events = event::Entity::find().order_by_asc(event::Column::Id);
         let events = events.all(self.ctx().store.read()).await.unwrap();
         events.into_iter().map(|event| event.r#type.code()).collect()
     }
 
-    /// The blobs that there are, and what uploads have left beside them.
+    /// Returns the names of all stored blobs, and of what uploads have left beside them.
     pub fn blobs(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.outlives.files()).unwrap();
         let mut names: Vec<_> =
@@ -336,7 +339,7 @@ impl App {
         names
     }
 
-    /// Begin to deliver, as the program does.
+    /// Starts the workers, as the program does.
     pub fn work(&self) {
         card_payments::workers::start(self.ctx());
     }

@@ -106,7 +106,7 @@ fn free_ports() -> std::io::Result<Vec<u16>> {
 }
 
 fn is_root() -> bool {
-    // Whoever makes a file owns it; std has no other word for the effective user.
+    // The effective user owns each new file; std does not name it otherwise.
     tempfile::tempfile().and_then(|file| file.metadata()).is_ok_and(|file| file.uid() == 0)
 }
 

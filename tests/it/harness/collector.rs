@@ -1,15 +1,15 @@
-//! A collector of traces: a receiver that reads what comes by OTLP, in the binary encoding of Protocol Buffers.
+//! A collector of traces: a receiver that decodes OTLP in the binary encoding of Protocol Buffers.
 
 use std::collections::BTreeMap;
 
 use super::receiver::Receiver;
 
-/// Somebody at a socket of this machine who is told of spans.
+/// A collector on a socket of this machine.
 pub struct Collector {
     pub receiver: Receiver,
 }
 
-/// A span as it was told.
+/// A span as it was exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub trace: String,

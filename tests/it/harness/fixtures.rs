@@ -1,4 +1,4 @@
-//! What a test finds given before its rule begins.
+//! Records and requests that many tests begin with.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::app::App;
 use super::client::{Answer, Client, card, charge};
 use super::stored::with;
 
-/// The smallest thing that begins like a PDF.
+/// The smallest content that is taken for a PDF.
 pub const PDF: &[u8] = b"%PDF-1.7\n";
 
 /// The body of an upload.
@@ -58,7 +58,7 @@ pub fn application() -> Value {
     })
 }
 
-/// What a merchant's contact logs in with.
+/// The password of a merchant's contact.
 pub const PASSWORD: &str = "correct horse battery staple";
 
 impl Client {
@@ -72,7 +72,7 @@ impl Client {
         self.get(&format!("/1/merchants/{merchant}")).await.ok(200)
     }
 
-    /// What the operator decides about a merchant.
+    /// Decides about a merchant, as an operator does.
     pub async fn decide_merchant(&self, merchant: &str, status: &str) -> Answer {
         self.put(&format!("/1/sandbox/merchants/{merchant}"), &json!({ "status": status })).await
     }
@@ -148,7 +148,7 @@ impl Client {
         self.dispute(&charge).await
     }
 
-    /// What the network decides.
+    /// Decides a dispute, as the network does.
     pub async fn decide(&self, dispute: &str, status: &str) -> Answer {
         self.put(&format!("/1/sandbox/disputes/{dispute}"), &json!({ "status": status })).await
     }
@@ -284,7 +284,7 @@ impl Client {
 }
 
 impl App {
-    /// A POST whose faults are all told, in order, as (param, message), and which changes nothing.
+    /// Sends a POST that is refused with exactly these (param, message), in this order, and changes nothing.
     #[track_caller]
     pub fn invalid<'a>(
         &'a self,
@@ -306,7 +306,7 @@ impl App {
         }
     }
 
-    /// The first account opens with these AUD cents instead: for what depends on being poor.
+    /// Gives the first account these AUD cents in place of its opening balance.
     pub async fn opens_with(&self, cents: i64) {
         for sql in [
             format!("UPDATE deposits SET amount = {cents}"),
@@ -317,7 +317,7 @@ impl App {
         }
     }
 
-    /// Something is refused with this status and code, and changes nothing.
+    /// Expects a refusal with this status and code, which changes nothing.
     pub async fn unchanged_by(
         &self,
         refused: impl Future<Output = Answer>,
@@ -331,7 +331,7 @@ impl App {
     }
 }
 
-/// Requests of tasks of their own, all under way together.
+/// Sends requests in tasks of their own, all in flight together.
 pub async fn at_once<F>(requests: impl IntoIterator<Item = F>) -> Vec<Answer>
 where
     F: Future<Output = Answer> + Send + 'static,
@@ -340,12 +340,12 @@ where
     join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()
 }
 
-/// How often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
+/// Returns how often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
 pub fn rounds() -> usize {
     std::env::var("CARD_PAYMENTS_RACE_ROUNDS").map_or(4, |rounds| rounds.parse().unwrap())
 }
 
-/// Wait for what somebody else's task is about to do.
+/// Waits until a condition holds that another task or process brings about.
 pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..3000 {
         if is_so().await {

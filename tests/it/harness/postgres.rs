@@ -5,7 +5,7 @@
 //! a [`Template`], which costs a fraction of running the migrations again.
 //!
 //! `CARD_PAYMENTS_TEST_CITUS_URL` names the coordinator of a Citus cluster instead. Copying a database leaves its shards
-//! behind there, and workers know the one database only, so each test has a schema of its own in it, prepared anew.
+//! behind there, and workers know the one database only, so each test has a schema of its own in it, which is prepared each time.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,16 +69,16 @@ impl Template {
             })
             .await;
         let name = format!("{}_{}", server.tag, server.made.fetch_add(1, Ordering::Relaxed));
-        server.run(format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
+        server.run(format!("CREATE DATABASE {name} TEMPLATE {template} {}", server.strategy)).await;
         let gone = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
         Some(Database { url: server.url_of(&name), gone })
     }
 }
 
-/// One test's own database. It ends with this value, also under open connections: a copy takes 8 MB of disk.
+/// The database of one test. It is dropped with this value, also under open connections: a copy takes 8 MB of disk.
 pub struct Database {
     url: String,
-    /// What makes it go.
+    /// The statement that drops it.
     gone: String,
 }
 
@@ -102,6 +102,8 @@ struct Server {
     /// What this process's databases are named after.
     tag: String,
     made: AtomicU64,
+    /// How databases are copied.
+    strategy: &'static str,
     jobs: mpsc::UnboundedSender<Job>,
     /// Holds the pipe that keeps the cluster alive.
     _cluster: Option<Cluster>,
@@ -143,15 +145,15 @@ impl Server {
                 match sea_orm::Database::connect(options).await {
                     Ok(admin) => {
                         sweep(&admin).await;
-                        connected.send(Ok(())).ok();
+                        connected.send(Ok(strategy(&admin).await)).ok();
                         administer(&admin, waiting).await;
                     }
                     Err(fault) => connected.send(Err(fault.to_string())).unwrap_or_default(),
                 }
             });
         });
-        answer.recv().map_err(|fault| fault.to_string())??;
-        Ok(Self { url, tag, made: AtomicU64::new(0), jobs, _cluster: cluster })
+        let strategy = answer.recv().map_err(|fault| fault.to_string())??;
+        Ok(Self { url, tag, made: AtomicU64::new(0), strategy, jobs, _cluster: cluster })
     }
 
     fn url_of(&self, database: &str) -> String {
@@ -187,6 +189,13 @@ impl Server {
     }
 }
 
+/// Copying files takes a quarter of the time of writing a copy to the log. Before PostgreSQL 15 there is no other way.
+async fn strategy(admin: &DatabaseConnection) -> &'static str {
+    let version = "SELECT 1 WHERE current_setting('server_version_num')::int >= 150000";
+    let is_new = admin.query_one_raw(sea_orm::Statement::from_string(sea_orm::DbBackend::Postgres, version)).await;
+    if is_new.is_ok_and(|row| row.is_some()) { "STRATEGY file_copy" } else { "" }
+}
+
 /// One statement after the other: two copies of one template at a time would refuse each other.
 async fn administer(admin: &DatabaseConnection, mut jobs: mpsc::UnboundedReceiver<Job>) {
     while let Some(Job { sql, done }) = jobs.recv().await {
@@ -206,7 +215,7 @@ async fn administer(admin: &DatabaseConnection, mut jobs: mpsc::UnboundedReceive
     }
 }
 
-/// Drops what test processes that have ended have left: on a server that outlives them nobody else does.
+/// Drops the databases of test processes that have ended: on a server that outlives them, nothing else does.
 async fn sweep(admin: &DatabaseConnection) {
     let (names, drop, forced) = if is_distributed() {
         ("SELECT nspname AS name FROM pg_namespace", "SCHEMA", "CASCADE")

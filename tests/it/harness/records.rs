@@ -11,7 +11,7 @@ use super::fixtures::{PDF, charge_with, multipart, token_of};
 use crate::answers::{Operation, operations};
 use crate::three_d_secure::{pending, press};
 
-/// An accepted card that is asked for.
+/// A card that is accepted, and enrolled in 3-D Secure.
 const ENROLLED: &str = "4200000000000000";
 
 impl App {
@@ -27,8 +27,8 @@ impl App {
         filled
     }
 
-    /// The token of a fresh record for one parameter of a path: what the template of the path says here, or else any record
-    /// that a parameter of this name takes. Below another record it must be a record of that one.
+    /// Makes a record for one parameter of a path: by the template of the path where it has a line here, or else by the name of
+    /// the parameter. Below another record it must have a line. Returns its token.
     async fn record_at(&self, client: &Client, template: &str, parameter: &str, above: &[String]) -> String {
         match (template, parameter, above) {
             ("/1/charges/{charge_token}/refunds", "charge_token", _) => token_of(&client.captured(400).await),
@@ -48,7 +48,7 @@ impl App {
         }
     }
 
-    /// The token of a fresh record of the client's account, for a parameter that is named after it.
+    /// Makes a record of the client's account, for a parameter that is named after it. Returns its token.
     pub async fn record_of(&self, client: &Client, parameter: &str) -> String {
         match parameter {
             "account_token" => token_of(&client.post("/1/sandbox/accounts", &json!({})).await.ok(201)),
@@ -112,7 +112,7 @@ impl App {
         }
     }
 
-    /// A session at whose page the cardholder has approved.
+    /// Makes a session at whose page the cardholder has approved.
     async fn session(&self, client: &Client) -> String {
         let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
         let mut asked = super::client::charge(400);
@@ -123,7 +123,7 @@ impl App {
         back.rsplit_once("session_token=").expect("a session").1.to_owned()
     }
 
-    /// The client's only webhook endpoint: nobody listens there.
+    /// Makes the client's only webhook endpoint; no server listens there.
     async fn only_endpoint(&self, client: &Client) -> String {
         for endpoint in client.get("/1/webhook_endpoints").await.ok(200).as_array().expect("a list") {
             client.delete(&format!("/1/webhook_endpoints/{}", token_of(endpoint))).await.ok(204);
@@ -133,8 +133,8 @@ impl App {
 }
 
 impl App {
-    /// Every operation of the document once, searches, attempts of all kinds, and then the time in which what was begun
-    /// comes to its end. The answers with what was asked.
+    /// Performs every operation of the document once, then searches, then attempts of all kinds, and lets time pass until all of
+    /// it has ended. Returns the answers with their requests.
     pub async fn whole_run(&self) -> Vec<(String, Answer)> {
         let (client, operations) = (self.client(), operations());
         let mut answers = Vec::new();
@@ -186,20 +186,20 @@ impl App {
 }
 
 impl Client {
-    /// The id of a request that is in the account's log.
+    /// Makes a request that is in the account's log. Returns its id.
     async fn logged_request(&self) -> String {
         let answer = self.get("/1/balance").await;
         answer.headers["x-request-id"].to_str().expect("an id").to_owned()
     }
 
-    /// A body that the operation accepts from this account: the document's example, with records of the account where
+    /// Returns a body that the operation accepts from this account: the document's example, with records of the account where
     /// it names some.
     pub async fn body_of(&self, described: &Value) -> Value {
         let example = &described["requestBody"]["content"]["application/json"]["example"];
         if example.is_null() { json!({}) } else { self.named_in(example).await }
     }
 
-    /// A request to any operation: JSON, but for an upload.
+    /// Performs any operation: with JSON, but for an upload.
     pub async fn perform(&self, method: &Method, path: &str, body: &Value) -> Answer {
         if (method, path) == (&Method::POST, "/1/files") {
             return self

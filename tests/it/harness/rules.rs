@@ -86,15 +86,15 @@ pub(crate) use on_both;
 ///
 /// `rules! { async fn rule_as_a_sentence(app) { ... } }` with `app: &App`; the books are checked at the end.
 ///
-/// `async fn rule_as_a_sentence(app, line) { ... }` has `app: &mut App`, and its acquirer is `line: &FlakyAcquirer`.
+/// `async fn rule_as_a_sentence(app, acquirer) { ... }` has `app: &mut App`, and its acquirer is `acquirer: &FlakyAcquirer`.
 macro_rules! rules {
-    ($(async fn $name:ident($app:ident, $line:ident) $body:block)*) => {$(
-        async fn $name($app: &mut $crate::harness::App, $line: &$crate::harness::FlakyAcquirer) $body
+    ($(async fn $name:ident($app:ident, $acquirer:ident) $body:block)*) => {$(
+        async fn $name($app: &mut $crate::harness::App, $acquirer: &$crate::harness::FlakyAcquirer) $body
 
         $crate::harness::on_both!(
             $name,
             ($crate::harness::App, std::sync::Arc<$crate::harness::FlakyAcquirer>),
-            |(app, line)| super::$name(app, line)
+            |(app, acquirer)| super::$name(app, acquirer)
         );
     )*};
     ($(async fn $name:ident($app:ident) $body:block)*) => {$(
@@ -114,39 +114,3 @@ macro_rules! operated {
     )*};
 }
 pub(crate) use operated;
-
-mod temporary {
-    use super::*;
-    use std::time::Instant;
-    use crate::harness::migrated::migrated;
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn phases() {
-        for database in [Database::Sqlite, Database::Postgres] {
-            let mut sums = [0.0f64; 6];
-            for round in 0..41 {
-                let t = Instant::now();
-                let folder = tempfile::tempdir().unwrap();
-                let copy = migrated(database, folder.path()).await;
-                let a = t.elapsed().as_secs_f64();
-                drop(copy);
-                let t = Instant::now();
-                let app = App::start(database).await.unwrap();
-                let b = t.elapsed().as_secs_f64();
-                let t = Instant::now();
-                app.client().get("/1/charges").await.ok(200);
-                let c = t.elapsed().as_secs_f64();
-                let t = Instant::now();
-                app.differences().await;
-                let d = t.elapsed().as_secs_f64();
-                let t = Instant::now();
-                app.check_books().await;
-                let e = t.elapsed().as_secs_f64();
-                let t = Instant::now();
-                drop(app);
-                let f = t.elapsed().as_secs_f64();
-                if round > 0 { for (s, v) in sums.iter_mut().zip([a, b, c, d, e, f]) { *s += v * 1000.0 / 40.0; } }
-            }
-            eprintln!("PHASES {database:?} migrated {:.1} start {:.1} get {:.1} differences {:.1} books {:.1} drop {:.1}", sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]);
-        }
-    }
-}

@@ -22,7 +22,7 @@ async fn server(database: Database, acquirer: &Process, answer: Duration) -> Opt
     App::start_with(database, client, answer).await
 }
 
-/// Nobody is there, so nothing is sent, and all that is known at once.
+/// No process listens, so nothing is sent, and the server knows that at once.
 async fn a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back(database: Database) {
     let acquirer = remote_acquirer::process();
     let Some(app) = server(database, &acquirer, Duration::from_mins(1)).await else { return };
@@ -114,7 +114,7 @@ fn an_acquirer_that_is_told_to_stop_answers_what_is_under_way_and_ends() {
     let (head, body) = said.spelled();
     let mut stream = TcpStream::connect(acquirer.address).unwrap();
     stream.write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
-    // Whoever wants the body has begun.
+    // An acquirer that asks for the body has begun.
     let mut begun = [0; 25];
     stream.read_exact(&mut begun).unwrap();
     assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");

@@ -319,7 +319,7 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
     let at = usize::try_from(chance.below(bytes.len() as u64 + 1)).unwrap();
     // A server that has heard enough closes, and the rest cannot be written.
     let _ = stream.write_all(&bytes[..at]).and_then(|()| stream.write_all(&bytes[at..]));
-    // The library drops what it has under way for a caller who ends the connection, be it by half.
+    // The library drops requests in flight of a client that ends its connection, even one direction of it.
     let whole = sent.iter().all(|request| request.framed.is_some());
     if !whole {
         if one_of(chance, 4) {

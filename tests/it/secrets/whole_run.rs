@@ -14,7 +14,7 @@ use crate::harness::{Answer, App, bank_account, rules, with};
 const BANK_ACCOUNT: &str = "918273645";
 const CRYPTOGRAM: &str = "AgAAAAAABk4DWZ4C28yUQSECRET=";
 
-/// Fields by which answers tell secrets to those whom they concern, and requests tell them to us.
+/// Fields in which answers return secrets to their owners, and requests send them.
 const SECRETS: [&str; 7] = [
     "secret_key",
     "publishable_key",
