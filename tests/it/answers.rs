@@ -68,7 +68,7 @@ pub fn operations() -> Vec<Operation> {
     operations
 }
 
-/// A token that is well-formed for this prefix, and nobody's.
+/// Returns a token that is well-formed for this prefix, and unknown.
 pub fn unknown(prefix: &str) -> String {
     format!("{prefix}AAAAAAAAAAAAAAAAAAAAAA")
 }

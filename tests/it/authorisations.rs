@@ -212,7 +212,7 @@ rules! {
             let told = app.unchanged(client.capture_of(&token, blank)).await.faults();
             assert_eq!(told[0], ("amount".into(), "Amount can't be blank".into()));
         }
-        // What is asked for wrongly is told before what cannot be done.
+        // Wrong parameters are reported before a state that forbids the request.
         client.capture_of(&token, 100).await.ok(200);
         app.unchanged(client.capture_of(&token, 99)).await.refused(422, "invalid_resource");
         let pounds = token_of(&client.post("/1/authorisations", &charge_with(400, json!({ "currency": "GBP" }))).await.ok(201));

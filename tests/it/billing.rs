@@ -236,7 +236,7 @@ rules! {
         let customer = customer(&client).await;
         let plan = client.plan(&json!({ "intervals": 5 })).await;
         let subscription = client.subscribed(&plan, &customer).await;
-        // The wall clock goes on while nobody works.
+        // The wall clock goes on while no worker runs.
         app.clock.advance(TimeSpan::days(100));
         app.do_due_work().await;
         let charged = client.charged(&customer).await;
@@ -356,7 +356,7 @@ rules! {
         acquirer.carry(Carries::AnswerLate);
         let (answer, ()) = futures::future::join(client.subscribing(&plan, &customer, &json!({})), async {
             acquirer.called(1).await;
-            // Nobody sees it, but its plan stays.
+            // It is not shown, but its plan stays.
             assert_eq!(client.get("/1/subscriptions").await.json()["pagination"]["count"], 0);
             assert_eq!(client.get(&format!("/1/plans/{plan}/subscriptions")).await.ok(200), json!([]));
             assert_eq!(client.counts(&plan).await, [0; 4]);

@@ -117,7 +117,7 @@ rules! {
             .client()
             .request(Method::POST, "/1/cards")
             .header("content-type", "application/json")
-            // Not from a proxy of ours, so nobody believes it.
+            // Not from a trusted proxy, so it is ignored.
             .header("x-forwarded-for", "198.51.100.1")
             .body(Body::from(card("4200000000000000").to_string()))
             .unwrap();

@@ -161,7 +161,7 @@ rules! {
         }
         let mut other = Browser::with(app, app.secret_key()).await;
         refused(&app.unchanged(other.post(&path, &[("form", &form)])).await, 403, foreign);
-        // Nobody's form is of no session at all.
+        // A form of no session.
         let mut nobody = Browser::new(app);
         led(&app.unchanged(nobody.post(&path, &[("form", &form)])).await, "/dashboard/sign-in");
         led(&browser.post(&path, &[("form", &form)]).await, &format!("/dashboard/charges/{charge}"));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Client, at_once, fields, operated, rounds, rules, token, token_of};
 
-/// From the first status to each one, and whose the money is there.
+/// The moves to each status, and the party that has the money there.
 const WAYS: &[(&[&str], bool)] = &[
     (&[], true),
     (&["evidence_under_review"], true),

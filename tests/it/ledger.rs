@@ -1,6 +1,5 @@
 //! `card-payments ledger verify` (decisions 8 and 14).
 
-
 use serde_json::{Value, json};
 
 use crate::harness::process::{Process, output, program};

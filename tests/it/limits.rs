@@ -14,7 +14,7 @@ fn told_to_wait(answer: &Answer) {
     assert_eq!(answer.headers["retry-after"], "1");
 }
 
-/// Ask until the bucket is empty. Says how many requests were answered.
+/// Sends requests until the bucket is empty. Returns how many were answered.
 async fn exhaust(app: &App) -> usize {
     let client = app.client();
     for answered in 0..100 {

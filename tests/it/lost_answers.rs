@@ -88,7 +88,7 @@ impl Keyed<'_> {
     }
 }
 
-/// Let one answer be lost there, and see what was asked come about.
+/// Loses one answer there, and checks that the request still has its effect.
 pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: Site, round: usize) {
     let client = &app.client();
     let keyed = |method: Method, path: &str, body: Value| Keyed {
@@ -115,7 +115,7 @@ pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: Site, round: usize
             acquirer.carry(Carries::Call);
             assert_eq!(press(&app.anonymous(), &page, "decision=approve").await.status, 303);
             acquirer.carry(Carries::Both);
-            // Nobody was told that it failed, so what was done stands.
+            // No client was told that it failed, so the payment stands.
             assert_eq!(client.charge(&token).await["captured"], true);
         }
         Site::Authorise(Origin::Subscription) => {

@@ -30,7 +30,7 @@ fn told_to_wait(answer: &Answer) {
     assert_eq!(answer.headers["retry-after"], "1");
 }
 
-/// A body of more than 16 KiB: a charge with a parameter that nobody reads.
+/// A body of more than 16 KiB: a charge with an unknown parameter.
 fn large() -> Value {
     charge_with(400, json!({ "unknown": "x".repeat(20_000) }))
 }
@@ -39,7 +39,7 @@ async fn is_free(app: &App) {
     eventually(async || app.gate().requests().taken().0 == 0).await;
 }
 
-/// A payment whose place is others' already, because its body is still coming. What is returned beside it sends the rest.
+/// A payment that has released its permit, because its body is not complete. The second value sends the rest.
 async fn paying_slowly(app: &App) -> (JoinHandle<Answer>, impl FnOnce() + use<>) {
     let (pieces, body) = futures::channel::mpsc::unbounded::<Result<Bytes, std::io::Error>>();
     let client = app.client();
@@ -190,7 +190,7 @@ rules! {
 /// All room for answers that is left, in the names of many accounts: one alone may not take it.
 fn fill_up(app: &App, mut left: usize) -> Vec<Permit> {
     let mut taken = Vec::new();
-    // Each leaves as much as it takes, so the last permit is nobody's.
+    // Each leaves as many as it takes, so the last permit stays free.
     while left > 1 {
         taken.extend(app.gate().answers().try_acquire(Some(app.ctx().ids.token()), left / 2));
         left -= left / 2;

@@ -59,7 +59,7 @@ pub async fn fill(client: &Client) {
     client.payment_source(&client.wallet_payload("walletApay", "4200000000000000").await).await;
 }
 
-/// How many rows each table has of an account, of those that can have any.
+/// Returns how many rows each table has of an account, of those that can have any.
 async fn rows_of(app: &App, account: &str) -> Vec<(String, i64)> {
     let account: AccountToken = account.parse().unwrap();
     let (tables, id) = match app.database {

@@ -328,7 +328,7 @@ rules! {
 
     async fn webhooks_are_written_and_never_sent_by_a_move(app) {
         let client = app.client();
-        // Nobody listens there, and nobody has tried.
+        // No server listens there, and no delivery was tried.
         client.endpoint("http://127.0.0.1:9/").await;
         let charge = token_of(&client.captured(400).await);
         client.refund(&charge, 400).await.ok(201);
@@ -568,7 +568,7 @@ rules! {
         app.execute(sql.leak()).await;
         client.put(PATH, &json!({ "advance": "1d" })).await.refused(409, "clock_moving");
         if app.database == Database::Sqlite {
-            // Alone on its file, the next process knows that nobody moves it.
+            // Alone on its file, the next process knows that no process moves the clock.
             app.restart().await;
         } else {
             app.clock.advance(TimeSpan::seconds(5));

@@ -1,4 +1,4 @@
-//! How statements run on SQLite: what they find comes back as it was stored, and nobody is held up.
+//! How statements run on SQLite: values come back as they were stored, and readers do not wait for writers.
 
 use std::collections::BTreeSet;
 

@@ -60,7 +60,7 @@ async fn act(tx: &Tx, name: &str, ends: Ends) -> Result<(), Error> {
     }
 }
 
-/// Run units at once: the first one holds SQLite's writer until the others wait, so that they share a batch.
+/// Runs units at once: the first one holds SQLite's writer until the others wait, so that they share a batch.
 async fn together(app: &App, units: &[Ends]) -> Vec<Result<(), Error>> {
     let store = &app.ctx().store;
     let gate = Arc::new(Semaphore::new(0));
@@ -103,7 +103,7 @@ async fn only_the_good_are_kept(app: &App, units: &[Ends]) {
     assert_eq!(kept(app).await, good.map(|(n, _)| format!("unit {n}")).collect::<Vec<_>>());
 }
 
-/// Whether the guards of a unit and what it appends are one statement.
+/// Returns whether the guards of a unit and what it appends are one statement.
 fn is_one(app: &App) -> bool {
     app.database == Database::Postgres && !postgres::is_distributed()
 }
@@ -113,7 +113,7 @@ fn of_two_units(app: &App) -> u64 {
     if is_one(app) { 2 } else { 3 }
 }
 
-/// Take a row that nobody has taken, with a row of one's own; or say who has it.
+/// Takes a free row, with a row of its own. Otherwise returns the owner.
 async fn take(tx: &Tx, who: &str) -> Result<String, Error> {
     let free = installation::Entity::update_many()
         .filter(installation::Column::Name.eq("prize"))
@@ -192,7 +192,7 @@ async fn postgres_counts_in_the_slot_of_the_session_that_writes() {
                 async move {
                     let session = Statement::from_string(DbBackend::Postgres, SESSION);
                     let slot: i32 = tx.query_one_raw(session).await?.unwrap().try_get("", "slot")?;
-                    // Nobody ends before each has a session.
+                    // No unit ends before each has a session.
                     everybody.wait().await;
                     tx.count(account, Counted::Deposits, 1);
                     Ok(slot)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::challenge_page::driven;
 use crate::harness::process::{Process, program};
 
-/// How many times as long as on a quiet machine a visit may take: `CARD_PAYMENTS_PAGE_MARGIN`.
+/// Returns how many times as long as on a quiet machine a visit may take: `CARD_PAYMENTS_PAGE_MARGIN`.
 fn margin() -> u64 {
     std::env::var("CARD_PAYMENTS_PAGE_MARGIN").map_or(1, |margin| margin.parse().unwrap())
 }
@@ -86,7 +86,7 @@ fn the_page_tells_the_key_to_nobody_but_a_browser_on_the_servers_machine() {
     ] {
         let script = script(own);
         assert!(script.contains(&key), "{own}");
-        // A page of somebody else's that names it as its script gets nothing.
+        // A page of another site that names it as its script gets nothing.
         assert!(script.contains("cross-origin-resource-policy: same-origin"), "{own}");
     }
     for strange in [

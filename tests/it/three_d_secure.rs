@@ -15,7 +15,7 @@ const CALLBACK: &str = "https://shop.example.com/done?order=1&x=%20#top";
 const ENROLLED: &str = "4200000000000000";
 const NOT_ENROLLED: &str = "5520000000000000";
 
-/// Parameters of a charge whose cardholder is asked.
+/// Returns the parameters of a charge with 3-D Secure.
 fn challenged(number: &str, changes: &Value) -> Value {
     let three_d_secure = with(json!({ "enabled": true, "callback_url": CALLBACK }), changes);
     charge_with(400, json!({ "card": card(number), "three_d_secure": three_d_secure }))
@@ -230,7 +230,7 @@ rules! {
         app.do_due_work().await;
         assert_eq!(client.charge(&charge).await["status_message"], "Pending");
         app.clock.advance(TimeSpan::seconds(1));
-        // Nobody has noticed yet, and all the same it is over.
+        // No worker has noticed yet, and it is over all the same.
         assert_eq!(app.unchanged(open(app, &page)).await.status, 404);
         assert_eq!(app.unchanged(press(&client, &page, "decision=approve")).await.status, 404);
         app.do_due_work().await;
@@ -469,7 +469,7 @@ rules! {
         for (word, success, sentence) in [
             ("lost_card", false, "The card was reported lost"),
             ("gateway_error", false, "An upstream error occurred while processing the transaction. Please try again."),
-            // Nobody was told that it failed, so it stands.
+            // No client was told that it failed, so it stands.
             ("approved_but_lost", true, "Success"),
         ] {
             let made = post_with(&client, "/1/charges", &[("Sandbox-Outcome", word)], &challenged(ENROLLED, &json!({}))).await.ok(201);

@@ -1,4 +1,4 @@
-//! Calls whose outcome nobody learnt (decisions 5, "Unknown outcome").
+//! Calls with an unknown outcome (decisions 5, "Unknown outcome").
 
 use card_payments::services::due_work::registry;
 use entity::TimeSpan;
@@ -11,7 +11,7 @@ const SENTENCE: &str = "An upstream error occurred while processing the transact
 /// Decisions 5: a worker settles a call once thirty seconds of wall clock have passed since its intent.
 const SETTLE_AFTER: TimeSpan = TimeSpan::seconds(30);
 
-/// The token of a charge of which nobody knows what became.
+/// Makes a charge with an unknown outcome. Returns its token.
 fn unknown(answer: &Answer) -> String {
     let body = answer.refused(502, "gateway_error");
     assert_eq!(body["error_description"], SENTENCE);
@@ -326,7 +326,7 @@ rules! {
         app.do_due_work().await;
         is_authorised(&client, &authorised).await;
         assert_eq!(app.events().await, ["charge.authorised", "charge.failed"]);
-        // Nobody of the dead process writes any more: here its calls arrive late, and are refused.
+        // A dead process writes nothing any more: here its calls arrive late, and are refused.
         acquirer.release();
         acquirer.release();
         unknown(&creation.await.unwrap());

@@ -296,7 +296,7 @@ async fn live(database: Database) {
         let public = pem("PUBLIC KEY", rcgen::PublicKeyData::subject_public_key_info(&key));
         let certificate = certify(&public, &format!("UID={MERCHANT}"), VALID);
         let identity = format!("{certificate}{}", pem("PRIVATE KEY", key.serialize_der()));
-        // Nobody is there.
+        // No server listens there.
         let hosts = ["wallet.invalid".to_owned()];
         let provider = Provider::new(&identity.into(), &hosts, AddressPolicy::test()).unwrap();
         Wallets { provider: Some(provider), ..Wallets::default() }

@@ -136,7 +136,7 @@ rules! {
             ("[2001:db8::1]:80", "2001:db8::1"),
             ("[::ffff:203.0.113.7]:80", "203.0.113.7"),
         ] {
-            // Nobody but a trusted proxy is believed about others.
+            // Only a trusted proxy may name another address.
             let request = app
                 .client()
                 .request(Method::POST, "/1/cards")

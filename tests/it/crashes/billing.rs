@@ -145,7 +145,7 @@ async fn days_ahead(installed: &Installed, days: i64) {
     installed.execute(&format!("UPDATE accounts SET clock_offset = {}", days * 86_400_000)).await;
 }
 
-/// Each subscription was billed once, and nobody is asked any more.
+/// Checks that each subscription was billed once, and that no bill is left.
 fn billed_once(server: &Process, secret: &str, plan: &str, renewals: u64) {
     assert_eq!(count(server, secret, "/1/charges"), renewals);
     let counts =
@@ -161,7 +161,7 @@ fn billed_once(server: &Process, secret: &str, plan: &str, renewals: u64) {
     }
 }
 
-/// Wait until so many charges were made.
+/// Waits until so many charges were made.
 fn charged(server: &Process, secret: &str, charges: u64) {
     let deadline = Instant::now() + SETTLED;
     while count(server, secret, "/1/charges") < charges {

@@ -33,7 +33,7 @@ struct Dying {
     subject: String,
 }
 
-/// Whose call it is.
+/// The kind of payment that makes the call.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Charge,
@@ -60,10 +60,10 @@ impl Dying {
         repeatable_request(method, &path, Some(secret), Some(&key), form)
     }
 
-    /// Whether the dead process had done what it was asked for, as far as anybody can know.
+    /// Returns whether the dead process had done the work, as far as the next one can know.
     fn was_done(&self, acquirer: Acquirer) -> bool {
         let is_remembered = match (self.of, self.what, acquirer) {
-            // It dies with the server; or it is undone, for its caller was not told that it was done.
+            // The simulator dies with the server; or the payment is reversed, because the client got no answer.
             (_, _, Acquirer::InTheProcess) | (Of::Charge, "charge", Acquirer::Elsewhere) => false,
             (_, _, Acquirer::Elsewhere) => matches!(self.moment, "call.after" | "outcome.before"),
         };
@@ -255,7 +255,7 @@ fn listed(server: &Process, secret: &str) -> usize {
     usize::try_from(list["pagination"]["count"].as_u64().unwrap()).unwrap()
 }
 
-/// How often each thing has happened.
+/// Returns how often each thing has happened.
 fn events(server: &Process, secret: &str) -> BTreeMap<String, usize> {
     let events = server.ask("GET", "/1/events?per_page=500", Some(secret), "").ok(200);
     let mut count = BTreeMap::new();

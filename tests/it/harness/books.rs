@@ -28,7 +28,10 @@ const NEVER: [(&str, &str); 15] = [
         "uses of keys without a first and a last one",
         "key_uses WHERE uses < 1 OR first_at > last_at OR (uses = 1 AND first_at < last_at)",
     ),
-    ("open sessions that never expire, or the other way round", "three_d_secure_sessions WHERE (state = 'open') <> (expires_at IS NOT NULL)"),
+    (
+        "open sessions that never expire, or the other way round",
+        "three_d_secure_sessions WHERE (state = 'open') <> (expires_at IS NOT NULL)",
+    ),
     (
         "open sessions without a copy of their card, or the other way round",
         "three_d_secure_sessions s WHERE (s.state = 'open') <> EXISTS (SELECT 1 FROM cards c WHERE c.account_id = s.account_id \
@@ -96,7 +99,7 @@ const COUNTED: [(&str, &str); 11] = [
     ("webhooks", "webhooks"),
     ("merchants", "merchants"),
     ("plans", "plans WHERE deleted_at IS NULL"),
-    // Those that anybody sees.
+    // Those that the API shows.
     (
         "subscriptions",
         "subscriptions s WHERE s.state <> 'starting' AND NOT EXISTS (SELECT 1 FROM plans p WHERE p.account_id = s.account_id \
@@ -118,7 +121,8 @@ fn comparisons() -> String {
     let counter = |kind: &str| format!("(SELECT COALESCE(SUM(n), 0) FROM counters WHERE kind = '{kind}')");
     let mut all: Vec<_> =
         NEVER.iter().map(|(what, rows)| ((*what).to_owned(), "0".to_owned(), count(rows))).collect();
-    let charges = [("charges", entity::charge::LISTED), ("authorisations", entity::charge::LISTED_AUTHORISATIONS)];
+    let charges =
+        [("charges", entity::charge::LISTED), ("authorisations", entity::charge::LISTED_AUTHORISATIONS)];
     let charges = charges.map(|(kind, listed)| (kind, format!("charges WHERE {listed}")));
     let counted = COUNTED.iter().map(|(kind, rows)| (*kind, (*rows).to_owned())).chain(charges);
     all.extend(counted.map(|(kind, rows)| (format!("the counter of {kind}"), count(&rows), counter(kind))));

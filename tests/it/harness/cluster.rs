@@ -56,7 +56,7 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Kill the server with all its processes, and start it again.
+    /// Kills the server with all its processes, and starts it again.
     pub fn crash(&mut self) {
         self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").expect("its watcher");
         let mut ready = String::new();

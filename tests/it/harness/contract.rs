@@ -160,7 +160,7 @@ impl Contract {
         lock(&self.seen).clone()
     }
 
-    /// Which documented answers nobody has got yet.
+    /// Returns the documented answers that no test has got yet.
     pub fn unseen(&self) -> BTreeSet<Answered> {
         let seen = self.seen();
         let documented = self.operations.iter().flat_map(|(path, method)| {
@@ -401,7 +401,7 @@ fn sentence(error: &ValidationError<'_>) -> String {
     sentence
 }
 
-/// Whether this fault only says that the value at `path` belongs to another alternative: null where an object was meant,
+/// Returns whether this fault only says that the value at `path` belongs to another alternative: null where an object was meant,
 /// or an object that a constant field tells apart.
 fn is_of_another(error: &ValidationError<'_>, path: &str) -> bool {
     let single = |options: &Value| options.as_array().is_some_and(|options| options.len() == 1);

@@ -188,7 +188,7 @@ impl Client {
         self.get("/1/webhooks?per_page=1").await.ok(200)[0].clone()
     }
 
-    /// How many charges are listed.
+    /// Returns how many charges are listed.
     pub async fn listed(&self) -> u64 {
         self.get("/1/charges").await.json()["pagination"]["count"].as_u64().unwrap()
     }
@@ -205,7 +205,7 @@ impl Client {
         self.get(&format!("/1/plans/{plan}")).await.ok(200)
     }
 
-    /// How many subscriptions a plan has: trial, active, cancelling, cancelled.
+    /// Returns how many subscriptions a plan has: trial, active, cancelling, cancelled.
     pub async fn counts(&self, plan: &str) -> [i64; 4] {
         let counts = self.plan_of(plan).await["subscription_counts"].clone();
         ["trial", "active", "cancelling", "cancelled"].map(|state| counts[state].as_i64().unwrap())

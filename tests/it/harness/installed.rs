@@ -5,9 +5,9 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::app::Database;
-use super::raw_database::RawDatabase;
 use super::postgres::{self, Template};
 use super::process::{Process, output, program};
+use super::raw_database::RawDatabase;
 use super::rules::Fixture;
 use super::stored::rows;
 

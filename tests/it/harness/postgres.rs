@@ -19,7 +19,7 @@ pub use super::skipped::skipped;
 
 const URL_VARIABLE: &str = "CARD_PAYMENTS_TEST_POSTGRES_URL";
 const CITUS_VARIABLE: &str = "CARD_PAYMENTS_TEST_CITUS_URL";
-/// All databases of a test process start with this, so that a later process can tell left ones from those in use.
+/// All databases of a test process start with this, so that a later process knows those that were left.
 const PREFIX: &str = "card_payments_test_";
 
 /// The coordinator's address, if there is one.
@@ -27,7 +27,7 @@ fn citus() -> Option<String> {
     std::env::var(CITUS_VARIABLE).ok().filter(|url| !url.is_empty())
 }
 
-/// Whether tables are to be distributed.
+/// Returns whether tables are to be distributed.
 pub fn is_distributed() -> bool {
     citus().is_some()
 }
@@ -62,7 +62,7 @@ impl Template {
                 server.run(format!("DROP DATABASE IF EXISTS {template} WITH (FORCE)")).await;
                 server.run(format!("CREATE DATABASE {template}")).await;
                 prepare(server.url_of(&template)).await;
-                // A database is copied only while nobody is connected to it.
+                // A database is copied only while it has no connection.
                 server.run(format!("ALTER DATABASE {template} WITH ALLOW_CONNECTIONS false")).await;
                 let leave = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
                 server.run(format!("{leave} = '{template}'")).await;
@@ -91,7 +91,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         if let Ok(Some(server)) = SERVER.as_ref() {
-            // Nobody waits for it: what the end of the process leaves undone goes with the cluster or the next sweep.
+            // Not awaited: databases that are left at the end of the process go with the cluster or the next sweep.
             drop(server.send(self.gone.clone()));
         }
     }
@@ -192,7 +192,8 @@ impl Server {
 /// Copying files takes a quarter of the time of writing a copy to the log. Before PostgreSQL 15 there is no other way.
 async fn strategy(admin: &DatabaseConnection) -> &'static str {
     let version = "SELECT 1 WHERE current_setting('server_version_num')::int >= 150000";
-    let is_new = admin.query_one_raw(sea_orm::Statement::from_string(sea_orm::DbBackend::Postgres, version)).await;
+    let is_new =
+        admin.query_one_raw(sea_orm::Statement::from_string(sea_orm::DbBackend::Postgres, version)).await;
     if is_new.is_ok_and(|row| row.is_some()) { "STRATEGY file_copy" } else { "" }
 }
 
@@ -201,7 +202,7 @@ async fn administer(admin: &DatabaseConnection, mut jobs: mpsc::UnboundedReceive
     while let Some(Job { sql, done }) = jobs.recv().await {
         let mut answer = admin.execute_unprepared(&sql).await;
         for _ in 0..100 {
-            // A session that was told to leave takes a moment.
+            // A terminated session takes a moment to end.
             if !answer
                 .as_ref()
                 .is_err_and(|fault| fault.to_string().contains("being accessed by other users"))

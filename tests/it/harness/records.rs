@@ -32,9 +32,9 @@ impl App {
     async fn record_at(&self, client: &Client, template: &str, parameter: &str, above: &[String]) -> String {
         match (template, parameter, above) {
             ("/1/charges/{charge_token}/refunds", "charge_token", _) => token_of(&client.captured(400).await),
-            ("/1/customers/{customer_token}/cards/{card_token}", "card_token", [customer]) => {
-                token_of(&client.post(&format!("/1/customers/{customer}/cards"), &card(ENROLLED)).await.ok(201))
-            }
+            ("/1/customers/{customer_token}/cards/{card_token}", "card_token", [customer]) => token_of(
+                &client.post(&format!("/1/customers/{customer}/cards"), &card(ENROLLED)).await.ok(201),
+            ),
             ("/1/customers/{customer_token}/subscriptions/{sub_token}", "sub_token", [customer]) => {
                 client.subscribed(&client.plan(&json!({})).await, customer).await
             }

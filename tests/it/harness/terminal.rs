@@ -32,7 +32,7 @@ impl Terminal {
         let kept = end(&name);
         let shown = Arc::new(Mutex::new(Vec::new()));
         let (mut far, seen) = (File::from(far), Arc::clone(&shown));
-        // It ends when nobody can write any more.
+        // It ends when all writers have closed their ends.
         std::thread::spawn(move || {
             let mut piece = [0; 1024];
             while let Ok(read) = far.read(&mut piece) {

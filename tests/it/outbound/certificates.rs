@@ -1,4 +1,4 @@
-//! Whose certificates are believed.
+//! Which certificates are accepted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -22,7 +22,7 @@ const OTHER: &str = "another-secret-that-somebody-else-has";
 const MALFORMED: &str = r#"{"error":"malformed"}"#;
 const UNKNOWN: &str = r#"{"error":"unknown"}"#;
 
-/// Somebody who answers every request alike, and signs that.
+/// A server that gives every request the same signed answer.
 async fn answering(secret: &'static str, status: u16, body: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -37,7 +37,7 @@ async fn fails(apart: &Apart, does: Does) {
     let refunded = token_of(&client.captured(400).await);
     let refunds = format!("/1/charges/{refunded}/refunds");
     proxy.does(does);
-    // Not charged, as far as its caller is told; a worker sees to it.
+    // The client gets 502; a worker recovers the call.
     let failed = proxy.while_it_lets_go(client.charge_by(&token)).await.refused(502, "gateway_error");
     for (charge, verb) in [(&captured, "capture"), (&voided, "void")] {
         proxy.while_it_lets_go(client.put_charge(charge, verb)).await.refused(502, "gateway_error");
@@ -225,7 +225,7 @@ apart! {
             ("/1/authorisations", charge_with(400, json!({ "card": fresh, "capture": null }))),
             ("/1/sandbox/wallet_payloads", json!({ "type": "walletGpay", "number": "5520000000000000" })),
         ];
-        // Of cards, and of rates, which nobody has asked for yet.
+        // Of cards, and of rates that are not cached yet.
         for does in [Does::LosesRequests, Does::TalksNonsense, Does::IsOutOfOrder] {
             proxy.does(does);
             for (path, body) in &requests {
@@ -249,7 +249,7 @@ apart! {
     }
 }
 
-/// The acquirer has done what it was asked and says so, when nobody listens any more.
+/// The acquirer has done the call, and its answer comes too late.
 async fn a_signed_answer_that_comes_too_late_is_nobodys(database: Database) {
     let Some(apart) = Apart::waiting(database, Duration::from_secs(2)).await else { return };
     let Apart { app, acquirer, proxy } = &apart;

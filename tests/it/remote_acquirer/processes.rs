@@ -15,7 +15,7 @@ use crate::harness::{App, Database, Installed, on_both, remote_acquirer, token_o
 
 const CARD: &str = "4200000000000000";
 
-/// A server whose acquirer may take so long.
+/// Starts a server that waits this long for its acquirer.
 async fn server(database: Database, acquirer: &Process, answer: Duration) -> Option<App> {
     let client = remote_acquirer::client(acquirer.address, Environment::Test);
     client.greet().await.unwrap();

@@ -21,7 +21,7 @@ fn of_size(bytes: usize) -> String {
     body
 }
 
-/// In pieces whose sum nobody announces.
+/// In pieces, without a Content-Length.
 fn chunked(text: String) -> Body {
     let pieces: Vec<_> = text.into_bytes().chunks(65_536).map(Bytes::copy_from_slice).collect();
     Body::from_stream(futures::stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>)))

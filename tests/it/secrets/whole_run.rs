@@ -1,5 +1,5 @@
-//! One run of everything that the document offers, and all that it leaves, searched for what nobody may read: any card
-//! number at all, and every secret that the run was told or has sent.
+//! One run of everything that the document offers, and all that it leaves, searched for secrets: any card
+//! number at all, and every secret that the run has got or sent.
 
 use std::collections::BTreeSet;
 
@@ -25,13 +25,13 @@ const SECRETS: [&str; 7] = [
     "password",
 ];
 
-/// What a run was told.
+/// The answers of a run.
 pub struct Told {
     answers: Vec<(String, Answer)>,
     secrets: BTreeSet<String>,
 }
 
-/// Run everything.
+/// Runs everything.
 pub async fn told(app: &App) -> Told {
     let client = app.client();
     let mut answers = app.whole_run().await;
