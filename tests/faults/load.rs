@@ -293,7 +293,7 @@ impl Client {
                 self.memory.acknowledged.lock().unwrap().push(acknowledged);
                 true
             }
-            // Nothing was done, or the request is in flight, or its outcome is unknown for now.
+            // Nothing was done, or the request is in flight, or its outcome is not known yet.
             409 | 502 | 503 => false,
             status => panic!("{asked:?}: {status} {}", heard.body),
         }

@@ -70,7 +70,7 @@ impl Server {
         loop {
             match self.ask(method, path, key, form) {
                 Some(heard) if heard.status == status => return heard.json()["response"].clone(),
-                // No server, a request in flight, or an outcome that is unknown for now.
+                // No server, a request in flight, or an outcome that is not known yet.
                 None => {}
                 Some(heard) if matches!(heard.status, 409 | 502 | 503 | 504) => {}
                 Some(heard) => panic!("{method} {path}: {} {}", heard.status, heard.body),
