@@ -6,6 +6,7 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::answers::operations;
+use crate::harness::app::DOCUMENT;
 use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{Answer, App, Client, at_once, card, charge, charge_with, rounds, rules, token_of};
 
@@ -59,7 +60,7 @@ fn is_in_use(answer: &Answer) {
 rules! {
     async fn every_operation_that_changes_something_can_be_repeated_without_a_second_effect(app) {
         let client = app.client();
-        let document = card_payments::http::openapi();
+        let document = &*DOCUMENT;
         let mut asked_twice = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
             for (method, operation) in operations.as_object().unwrap() {

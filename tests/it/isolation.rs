@@ -4,8 +4,6 @@
 //! Nothing here is listed by operation: paths, bodies and refusals are the document's own, records are made by
 //! tests/it/harness/records.rs.
 
-use std::sync::LazyLock;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use entity::AccountToken;
@@ -14,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::answers::{Operation, operations};
 use crate::documents::resolved;
-use crate::harness::app::another_account;
+use crate::harness::app::{DOCUMENT, another_account};
 use crate::harness::{Answer, App, Client, rules, token_of};
 
 /// Parameters of queries that name no record.
@@ -212,9 +210,6 @@ async fn others(app: &App, live: &App) -> Vec<Other> {
     others.push(Other::new("a partner's key", partner, Opens::Account { partner: true }));
     others
 }
-
-/// The document, whose schemas say which tokens bodies may hold.
-static DOCUMENT: LazyLock<Value> = LazyLock::new(card_payments::http::openapi);
 
 /// The tokens that a body may name, by their parameters.
 fn named_in_body(operation: &Operation) -> Vec<String> {

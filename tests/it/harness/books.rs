@@ -118,14 +118,14 @@ struct Comparison {
 /// All comparisons as one query, of those that differ.
 fn comparisons() -> String {
     let count = |rows: &str| format!("(SELECT COUNT(*) FROM {rows})");
-    let counter = |kind: &str| format!("(SELECT COALESCE(SUM(n), 0) FROM counters WHERE kind = '{kind}')");
+    let sum = |kind: &str| format!("(SELECT COALESCE(SUM(n), 0) FROM counters WHERE kind = '{kind}')");
     let mut all: Vec<_> =
         NEVER.iter().map(|(what, rows)| ((*what).to_owned(), "0".to_owned(), count(rows))).collect();
     let charges =
         [("charges", entity::charge::LISTED), ("authorisations", entity::charge::LISTED_AUTHORISATIONS)];
     let charges = charges.map(|(kind, listed)| (kind, format!("charges WHERE {listed}")));
-    let counted = COUNTED.iter().map(|(kind, rows)| (*kind, (*rows).to_owned())).chain(charges);
-    all.extend(counted.map(|(kind, rows)| (format!("the counter of {kind}"), count(&rows), counter(kind))));
+    let kinds = COUNTED.iter().map(|(kind, rows)| (*kind, (*rows).to_owned())).chain(charges);
+    all.extend(kinds.map(|(kind, rows)| (format!("the counter of {kind}"), count(&rows), sum(kind))));
     all.extend(["trial", "active", "cancelling", "cancelled"].map(|state| {
         let miscounted = format!(
             "plans p WHERE p.deleted_at IS NULL AND p.{state} <> (SELECT COUNT(*) FROM subscriptions s \

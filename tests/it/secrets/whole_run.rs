@@ -7,6 +7,7 @@ use card_payments::sensitive::card_number::CardNumber;
 use card_payments::sensitive::secret::Secret;
 use serde_json::{Value, json};
 
+use crate::harness::app::DOCUMENT;
 use crate::harness::wallets::network_token;
 use crate::harness::{Answer, App, bank_account, rules, with};
 
@@ -54,7 +55,7 @@ pub async fn told(app: &App) -> Told {
         }
     }
     // What the examples send: passwords.
-    secrets_of(&card_payments::http::openapi()["paths"], &mut secrets);
+    secrets_of(&DOCUMENT["paths"], &mut secrets);
     Told { answers, secrets }
 }
 
