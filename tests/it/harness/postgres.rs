@@ -22,7 +22,7 @@ const CITUS_VARIABLE: &str = "CARD_PAYMENTS_TEST_CITUS_URL";
 /// All databases of a test process start with this, so that a later process knows those that were left.
 const PREFIX: &str = "card_payments_test_";
 
-/// The coordinator's address, if there is one.
+/// Returns the coordinator's address, if there is one.
 fn citus() -> Option<String> {
     std::env::var(CITUS_VARIABLE).ok().filter(|url| !url.is_empty())
 }
@@ -45,7 +45,7 @@ impl Template {
         Self { name, prepared: OnceCell::const_new() }
     }
 
-    /// A fresh copy of this template. `prepare` gets the URL of the empty template, runs at most once and panics where
+    /// Makes a copy of this template. `prepare` gets the URL of the empty template, runs at most once and panics where
     /// it fails. None: there is no PostgreSQL here, and the test has nothing to do.
     pub async fn database<P>(&self, prepare: impl FnOnce(String) -> P) -> Option<Database>
     where
@@ -99,7 +99,7 @@ impl Drop for Database {
 
 struct Server {
     url: url::Url,
-    /// What this process's databases are named after.
+    /// The beginning of the names of this process's databases.
     tag: String,
     made: AtomicU64,
     /// How databases are copied.
@@ -162,7 +162,7 @@ impl Server {
         url.into()
     }
 
-    /// A schema of its own in the cluster's one database.
+    /// Makes a schema in the cluster's one database.
     async fn schema<P: Future<Output = ()>>(&self, prepare: impl FnOnce(String) -> P) -> Database {
         // Where no test's end takes them along.
         for extension in ["pg_trgm", "btree_gin"] {
@@ -189,7 +189,8 @@ impl Server {
     }
 }
 
-/// Copying files takes a quarter of the time of writing a copy to the log. Before PostgreSQL 15 there is no other way.
+/// Returns the strategy of copies: copying files takes a quarter of the time of writing a copy to the log. Before PostgreSQL 15
+/// there is no other way.
 async fn strategy(admin: &DatabaseConnection) -> &'static str {
     let version = "SELECT 1 WHERE current_setting('server_version_num')::int >= 150000";
     let is_new =
@@ -197,7 +198,7 @@ async fn strategy(admin: &DatabaseConnection) -> &'static str {
     if is_new.is_ok_and(|row| row.is_some()) { "STRATEGY file_copy" } else { "" }
 }
 
-/// One statement after the other: two copies of one template at a time would refuse each other.
+/// Runs one statement after the other: two copies of one template at a time would refuse each other.
 async fn administer(admin: &DatabaseConnection, mut jobs: mpsc::UnboundedReceiver<Job>) {
     while let Some(Job { sql, done }) = jobs.recv().await {
         let mut answer = admin.execute_unprepared(&sql).await;
