@@ -31,7 +31,7 @@ fn the_committed_openapi_document_is_current() {
 #[test]
 fn the_document_is_no_longer_than_400_000_bytes() {
     let document = &*DOCUMENT;
-    let yaml = card_payments::http::openapi::yaml(&document);
+    let yaml = card_payments::http::openapi::yaml(document);
     assert!(yaml.len() <= 400_000, "{}", yaml.len());
     assert!(document.to_string().len() <= 400_000, "{}", document.to_string().len());
 }
@@ -41,12 +41,12 @@ fn the_document_is_no_longer_than_400_000_bytes() {
 fn every_operation_keeps_each_of_its_errors() {
     let document = &*DOCUMENT;
     let mut lines = String::new();
-    for (name, operation) in operations(&document).filter(|(name, _)| !name.starts_with("HEAD")) {
+    for (name, operation) in operations(document).filter(|(name, _)| !name.starts_with("HEAD")) {
         for (status, response) in operation["responses"].as_object().unwrap() {
-            let response = resolved(&document, response);
+            let response = resolved(document, response);
             let examples = response.pointer("/content/application~1json/examples").and_then(Value::as_object);
             for (code, example) in examples.into_iter().flatten().filter(|_| status.as_str() >= "400") {
-                assert!(resolved(&document, example).get("value").is_some(), "{name} {status} {code}");
+                assert!(resolved(document, example).get("value").is_some(), "{name} {status} {code}");
                 writeln!(lines, "{name} {status} {code}").unwrap();
             }
         }
@@ -212,7 +212,7 @@ fn every_operation_is_described_whole() {
     let document = &*DOCUMENT;
     let tags: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
     let mut ids = HashSet::new();
-    for (name, operation) in operations(&document) {
+    for (name, operation) in operations(document) {
         assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{name}: another has its id");
         assert!(
             operation["tags"].as_array().unwrap().len() == 1 && tags.contains(&&operation["tags"][0]),
@@ -222,7 +222,7 @@ fn every_operation_is_described_whole() {
             assert!(operation[text].as_str().is_some_and(|text| !text.is_empty()), "{name}: {text}");
         }
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
-            let parameter = resolved(&document, parameter);
+            let parameter = resolved(document, parameter);
             assert!(!parameter["description"].as_str().unwrap().is_empty(), "{name}: {parameter}");
             assert_ne!(
                 parameter["schema"]["type"],
@@ -242,16 +242,16 @@ fn every_operation_is_described_whole() {
 #[test]
 fn every_error_is_named_with_the_body_that_it_has() {
     let document = &*DOCUMENT;
-    for (name, operation) in operations(&document).filter(|(name, _)| !name.starts_with("HEAD")) {
+    for (name, operation) in operations(document).filter(|(name, _)| !name.starts_with("HEAD")) {
         for (status, response) in operation["responses"].as_object().unwrap() {
             if status.as_str() < "400" {
                 continue;
             }
-            let response = resolved(&document, response);
+            let response = resolved(document, response);
             let examples = response["content"]["application/json"]["examples"].as_object().unwrap();
             assert!(!examples.is_empty(), "{name} {status}: {}", response["description"]);
             for (code, example) in examples {
-                let body = &resolved(&document, example)["value"];
+                let body = &resolved(document, example)["value"];
                 assert_eq!(body.get(0).unwrap_or(body)["error"], json!(code), "{name} {status}");
                 assert!(response["description"].as_str().unwrap().contains(code), "{name} {status} {code}");
             }
@@ -263,12 +263,12 @@ fn every_error_is_named_with_the_body_that_it_has() {
 fn a_refused_authorisation_is_named_and_no_charge() {
     let document = &*DOCUMENT;
     let mut seen = 0;
-    for (name, operation) in operations(&document).filter(|(name, _)| name.contains("/authorisations")) {
+    for (name, operation) in operations(document).filter(|(name, _)| name.contains("/authorisations")) {
         for (status, response) in operation["responses"].as_object().unwrap() {
-            let response = resolved(&document, response);
+            let response = resolved(document, response);
             let examples = response["content"]["application/json"]["examples"].as_object();
             for (code, example) in examples.into_iter().flatten() {
-                let body = &resolved(&document, example)["value"];
+                let body = &resolved(document, example)["value"];
                 assert_eq!(body.get("charge_token"), None, "{name} {status} {code}");
                 seen += usize::from(
                     body["authorisation_token"].as_str().is_some_and(|token| token.starts_with("auth_")),
@@ -282,7 +282,7 @@ fn a_refused_authorisation_is_named_and_no_charge() {
 #[test]
 fn every_reader_of_yaml_reads_the_document_alike() {
     let document = &*DOCUMENT;
-    let text = card_payments::http::openapi::yaml(&document);
+    let text = card_payments::http::openapi::yaml(document);
     let read: Value = yaml_serde::from_str(&text).unwrap();
     assert!(read == *document);
     // YAML 1.1 has a type of its own for them.
@@ -298,9 +298,9 @@ fn every_reader_of_yaml_reads_the_document_alike() {
 #[test]
 fn every_answer_names_its_headers() {
     let document = &*DOCUMENT;
-    for (name, operation) in operations(&document) {
+    for (name, operation) in operations(document) {
         for (status, response) in operation["responses"].as_object().unwrap() {
-            let response = resolved(&document, response);
+            let response = resolved(document, response);
             let mut wanted = vec!["X-Request-Id"];
             match status.as_str() {
                 "401" => wanted.push("WWW-Authenticate"),
@@ -350,9 +350,9 @@ fn no_schema_stands_twice() {
 #[test]
 fn what_makes_a_record_leads_to_what_takes_its_token() {
     let document = &*DOCUMENT;
-    let ids: HashSet<_> = operations(&document).map(|(_, operation)| &operation["operationId"]).collect();
+    let ids: HashSet<_> = operations(document).map(|(_, operation)| &operation["operationId"]).collect();
     let mut links = Vec::new();
-    for (_, operation) in operations(&document) {
+    for (_, operation) in operations(document) {
         for link in
             operation["responses"]["201"]["links"].as_object().into_iter().flat_map(|links| links.values())
         {
@@ -376,7 +376,7 @@ fn what_makes_a_record_leads_to_what_takes_its_token() {
 #[test]
 fn the_collection_has_every_operation_once() {
     let document = &*DOCUMENT;
-    let collection = card_payments::http::openapi::postman::collection(&document);
+    let collection = card_payments::http::openapi::postman::collection(document);
     let mut requests: Vec<String> = Vec::new();
     for folder in collection["item"].as_array().unwrap() {
         for item in folder["item"].as_array().unwrap() {
@@ -404,7 +404,7 @@ fn the_collection_has_every_operation_once() {
         }
     }
     let mut known: Vec<_> =
-        operations(&document).map(|(name, _)| name).filter(|name| !name.starts_with("HEAD")).collect();
+        operations(document).map(|(name, _)| name).filter(|name| !name.starts_with("HEAD")).collect();
     requests.sort();
     known.sort();
     assert_eq!(requests, known);

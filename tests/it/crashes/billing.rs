@@ -190,7 +190,9 @@ async fn killed_while_billing(mut installed: Installed, copies: usize) {
     }
     if copies > 1 {
         // The calls of living copies end as they should, and those of dead ones become due.
-        servers.into_iter().for_each(|server| drop(server.stopped()));
+        for server in servers {
+            server.stopped();
+        }
         a_minute_passes(&installed).await;
         servers = (0..copies).map(|_| installed.serve()).collect();
     }

@@ -17,7 +17,7 @@ const SCHEMAS: &str = "#/components/schemas/";
 fn what_a_request_sends_is_an_input_or_changes() {
     let document = &*DOCUMENT;
     let mut bodies = HashSet::new();
-    for (name, operation) in operations(&document) {
+    for (name, operation) in operations(document) {
         for (media, body) in fields(&operation["requestBody"]["content"]) {
             let schema = body["schema"]["$ref"].as_str().and_then(|named| named.strip_prefix(SCHEMAS));
             let schema = schema.unwrap_or_else(|| panic!("{name}: the body has no name: {media}"));
@@ -44,7 +44,7 @@ fn no_schema_is_called_as_the_constructor_of_another() {
 #[test]
 fn webhook_requests_have_a_section_of_their_own() {
     let document = &*DOCUMENT;
-    let asked: HashSet<&Value> = operations(&document).map(|(_, operation)| &operation["tags"][0]).collect();
+    let asked: HashSet<&Value> = operations(document).map(|(_, operation)| &operation["tags"][0]).collect();
     let declared: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
     for (name, methods) in fields(&document["webhooks"]) {
         for (_, operation) in fields(methods) {
