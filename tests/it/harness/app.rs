@@ -232,7 +232,7 @@ impl App {
 
     /// Returns the process's admission control.
     pub fn gate(&self) -> &AdmissionControl {
-        self.inner().gate()
+        self.inner().admission()
     }
 
     /// Sets the phase of the process's shutdown.
