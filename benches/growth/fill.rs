@@ -45,7 +45,7 @@ pub struct Place {
 /// The charge that is copied.
 pub struct Template {
     row: charge::Model,
-    /// Whose it is, as operators say it.
+    /// The account's token.
     pub account: String,
 }
 
@@ -105,7 +105,7 @@ impl Place {
             .map(|row| Template { account: row.account_id.to_string(), row }))
     }
 
-    /// Copy until there are so many.
+    /// Copies until there are so many.
     pub async fn fill(&self, size: i64) -> Fallible<()> {
         let row = self.template().await?.ok_or("there is no charge to copy")?.row;
         let store = self.store().await?;
@@ -129,7 +129,7 @@ enum Bare {
     Postgres(DatabaseConnection),
 }
 
-/// What is copied, and where.
+/// The copied charge and its database.
 struct Filling {
     db: Bare,
     row: charge::Model,
@@ -291,7 +291,7 @@ impl Filling {
     }
 }
 
-/// Copy a row, but for some columns.
+/// Copies a row, but for some columns.
 fn copy<E: EntityTrait>(which: &str, changes: &[(&str, &str)]) -> String {
     let table = E::default().table_name().to_owned();
     let columns: Vec<_> = E::Column::iter().map(|column| column.as_str()).collect();

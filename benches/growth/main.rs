@@ -76,7 +76,7 @@ const QUESTIONS: [(&str, &str, u32); 10] = [
     ("search, all hit, by amount", "/1/charges/search?query=roland&sort=amount", 20),
 ];
 
-/// What something cost.
+/// The cost of a request.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     median: Duration,
@@ -132,7 +132,7 @@ fn requests(server: &Server, size: i64, rounds: u32) -> Fallible<Vec<(&'static s
     Ok(costs)
 }
 
-/// Settle what waits, by a day of the clock: how many lines that were, and what it cost.
+/// Settles what waits, by a day of the clock: how many lines that were, and what it cost.
 fn settled(server: &Server) -> Fallible<(u64, Cost)> {
     let cost = measured(server, 1, || server.a_day_passes())?;
     let transfers = server.get("/1/transfers")?;

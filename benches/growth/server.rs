@@ -36,7 +36,7 @@ fn program(binary: &Path, place: &Place) -> Command {
     program
 }
 
-/// Run a command that operators run.
+/// Runs a command that operators run.
 pub fn command(binary: &Path, place: &Place, words: &[&str]) -> Fallible<()> {
     let done = program(binary, place).args(words).output()?;
     if done.status.success() {
@@ -47,7 +47,7 @@ pub fn command(binary: &Path, place: &Place, words: &[&str]) -> Fallible<()> {
 }
 
 impl Server {
-    /// Start it and wait until it listens.
+    /// Starts it and waits until it listens.
     pub fn start(binary: &Path, place: &Place) -> Fallible<Self> {
         let mut child =
             program(binary, place).args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn()?;
@@ -72,12 +72,12 @@ impl Server {
         Ok(Duration::from_millis(10 * ticks))
     }
 
-    /// What it answers to a GET.
+    /// Sends a GET. Returns the answer.
     pub fn get(&self, path: &str) -> Fallible<Value> {
         self.ask("GET", path, "")
     }
 
-    /// Make a charge.
+    /// Makes a charge.
     pub fn charge(&self, description: &str) -> Fallible<()> {
         let description: String = url::form_urlencoded::byte_serialize(description.as_bytes()).collect();
         self.ask("POST", "/1/charges", &format!("description={description}&{FORM}")).map(drop)
@@ -89,7 +89,7 @@ impl Server {
         Ok(newest["response"][0]["token"].as_str().ok_or("there is no charge")?.to_owned())
     }
 
-    /// Move the account's clock, until it stands there.
+    /// Moves the account's clock, until it stands there.
     pub fn a_day_passes(&self) -> Fallible<()> {
         let mut moved = self.ask("PUT", "/1/sandbox/clock", "advance=1d")?;
         while moved["response"]["complete"] == false {

@@ -145,7 +145,7 @@ fn literal(text: &str) -> String {
     format!("U&'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace(':', "\\003A"))
 }
 
-/// How long it takes to write a part of a file that is there already, and to flush it: shortest first.
+/// Returns how long it takes to write a part of a file that is there already, and to flush it: shortest first.
 pub fn flushes(folder: &Path, count: usize) -> Result<Vec<Duration>> {
     const PART: usize = 16 * 1024;
     const PARTS: usize = 256;
@@ -173,7 +173,7 @@ pub fn empty_route() -> Result<Command> {
     Ok(command)
 }
 
-/// Serve a single route that does nothing, and say where, as the server does.
+/// Serves a single route that does nothing, and prints its address, as the server does.
 pub async fn serve_empty_route() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("Listening on http://{}", listener.local_addr()?);

@@ -75,7 +75,7 @@ impl Database {
         rows.map(|number| Ok(number.parse()?)).collect()
     }
 
-    /// How many bytes it takes.
+    /// Returns how many bytes it takes.
     pub async fn size(&self) -> Result<u64> {
         let sql = match self {
             Self::Sqlite(_) => {
@@ -86,7 +86,7 @@ impl Database {
         Ok(self.numbers(sql).await?.into_iter().sum())
     }
 
-    /// How long processors have worked for each of the database's own processes; SQLite has none.
+    /// Returns how long processors have worked for each of the database's own processes; SQLite has none.
     pub async fn cpu(&self) -> Result<BTreeMap<u64, Duration>> {
         let Self::Postgres { .. } = self else { return Ok(BTreeMap::new()) };
         let pids =

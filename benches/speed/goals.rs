@@ -1,4 +1,4 @@
-//! What is wanted.
+//! Goals.
 
 use super::database::Kind;
 use super::lines::{
@@ -7,7 +7,7 @@ use super::lines::{
 use super::report::Wanted::{AtLeast, AtMost};
 use super::report::{Figure, Report};
 
-/// Say of each goal whose figures were taken whether it is met.
+/// Prints whether each measured goal is met.
 pub fn judge(kind: Kind, report: &mut Report) {
     let on = kind.name();
     let is_sqlite = kind == Kind::Sqlite;

@@ -1,4 +1,4 @@
-//! What is measured, and in which order.
+//! The measured lines, and their order.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -96,7 +96,7 @@ async fn start(site: &Site, options: &Options, report: &mut Report) -> Result<()
 /// How many charges a search for a rare word finds.
 const FOUND: usize = 100;
 
-/// Make as many charges as there are to be.
+/// Makes as many charges as there are to be.
 async fn fill(site: &Site, account: &Account<'_>, options: &Options, report: &mut Report) -> Result<()> {
     let before = site.database.size().await?;
     let common = account.request("POST", "/1/charges", PAYMENT);
@@ -147,7 +147,7 @@ async fn lines(
     Ok(lines)
 }
 
-/// Put the load on each line, one after the other, and round after round, so that a bad minute of the machine spoils none.
+/// Puts the load on each line, one after the other, and round after round, so that a bad minute of the machine spoils none.
 async fn rounds(
     site: &Site,
     account: &Account<'_>,
@@ -214,7 +214,7 @@ impl Bare {
         payments.find_map(|(paid, bare)| (paid == line).then_some(bare))
     }
 
-    /// How many payments a second. None where the program is not installed.
+    /// Returns how many payments a second. None where the program is not installed.
     fn per_second(&self, site: &Site, payment: &Payment, span: Duration) -> Result<Option<u64>> {
         let Some(cluster) = &site.cluster else {
             return payment.on_sqlite(&self.copy, u64::try_from(CONNECTIONS)?, span).map(Some);

@@ -24,7 +24,7 @@ impl Caller {
         Ok(Self { stream, heard: Vec::with_capacity(64 * 1024) })
     }
 
-    /// Send a request and wait for the whole answer: its status and body.
+    /// Sends a request and waits for the whole answer. Returns its status and body.
     pub async fn ask(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
         self.heard.clear();
         self.stream.write_all(request).await?;
@@ -60,7 +60,7 @@ pub enum Stop {
     Count(usize),
 }
 
-/// What came of a loop.
+/// The result of a loop.
 #[derive(Debug, Clone, Default)]
 pub struct Run {
     pub took: Duration,
@@ -87,7 +87,7 @@ pub fn per_second(count: usize, took: Duration) -> u64 {
     u64::try_from(count as u128 * 1_000_000_000 / took.as_nanos().max(1)).unwrap_or(u64::MAX)
 }
 
-/// Ask for one after the other of these, from so many connections at once, and begin again after the last one.
+/// Asks for one after the other of these, from so many connections at once, and begins again after the last one.
 pub async fn run(
     addresses: &[SocketAddr],
     connections: usize,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::load::Run;
 
-/// How fast something is that is done again and again.
+/// The speed of a repeated operation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figure {
     pub on: &'static str,
@@ -61,7 +61,7 @@ pub struct Fact {
     pub unit: String,
 }
 
-/// What is wanted of a number.
+/// The goal of a number.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wanted {
@@ -69,7 +69,7 @@ pub enum Wanted {
     AtMost(u64),
 }
 
-/// A number with what is wanted of it.
+/// A number with its goal.
 #[derive(Debug, Clone, Serialize)]
 pub struct Goal {
     pub on: &'static str,
@@ -86,7 +86,7 @@ pub struct Report {
     pub figures: Vec<Figure>,
     pub facts: Vec<Fact>,
     pub goals: Vec<Goal>,
-    /// What was answered where there should have been a success.
+    /// Failed answers.
     pub failures: Vec<String>,
 }
 
@@ -105,7 +105,7 @@ impl Report {
         }
     }
 
-    /// Whether a run's requests succeeded.
+    /// Returns whether a run's requests succeeded.
     pub fn note(&mut self, run: &Run) {
         self.failures
             .extend(run.failure.as_ref().map(|failure| format!("{} requests failed: {failure}", run.failed)));
@@ -135,7 +135,7 @@ impl Report {
         self.figures.iter().find(|figure| figure.on == on && figure.name == name)
     }
 
-    /// How many of a hundred one figure is of another, which is its ceiling.
+    /// Returns how many of a hundred one figure is of another, which is its ceiling.
     pub fn is_part(&mut self, on: &str, name: &str, of: &'static str) -> Option<u64> {
         let ceiling = self.figure(on, of)?.per_second;
         let figure = self.figures.iter_mut().find(|figure| figure.on == on && figure.name == name)?;

@@ -51,13 +51,13 @@ impl Site {
         self.folder.path()
     }
 
-    /// Start a server on the database.
+    /// Starts a server on the database.
     pub fn start(&self) -> Process {
         let url = if let Database::Postgres { url, .. } = &self.database { Some(url.as_str()) } else { None };
         self.start_on(self.folder(), url)
     }
 
-    /// Start a server in a folder, on a database of its own or on this one.
+    /// Starts a server in a folder, on a database of its own or on this one.
     pub fn start_on(&self, folder: &Path, url: Option<&str>) -> Process {
         let mut command = Command::new(&self.program);
         command
@@ -69,7 +69,7 @@ impl Site {
         Process::start(&mut command)
     }
 
-    /// Put so much of a load on servers, as many callers on each.
+    /// Puts so much of a load on servers, as many callers on each.
     pub async fn measure(
         &self,
         servers: &[&Process],
@@ -81,7 +81,7 @@ impl Site {
         self.costs(servers, async { Ok(load::run(&addresses, connections, requests, stop).await?) }).await
     }
 
-    /// What some work costs.
+    /// Measures the cost of some work.
     pub async fn costs<T>(
         &self,
         servers: &[&Process],
@@ -109,7 +109,7 @@ impl Site {
         Ok((done, cpu))
     }
 
-    /// Look at the database's sessions until told to stop.
+    /// Looks at the database's sessions until told to stop.
     async fn look_for_locks(&self) -> Box<dyn std::error::Error> {
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -151,7 +151,7 @@ impl Site {
     }
 }
 
-/// Whose records these are, on a server.
+/// An account on a server.
 pub struct Account<'a> {
     pub server: &'a Process,
     secret: String,
@@ -190,7 +190,7 @@ impl<'a> Account<'a> {
         Ok(serde_json::from_slice(body)?)
     }
 
-    /// What it answers with.
+    /// Returns the body of its answer.
     pub async fn ask(&self, method: &str, path: &str, form: &str) -> Result<Value> {
         Ok(self.whole(method, path, form).await?["response"].take())
     }
@@ -203,7 +203,7 @@ impl<'a> Account<'a> {
         )
     }
 
-    /// How many charges there are.
+    /// Returns how many charges there are.
     pub async fn charges(&self) -> Result<usize> {
         let page = self.whole("GET", "/1/charges?per_page=1", "").await?;
         Ok(usize::try_from(page["pagination"]["count"].as_u64().ok_or("a list without a count")?)?)

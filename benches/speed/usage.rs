@@ -1,4 +1,4 @@
-//! What a process uses, as Linux tells it.
+//! CPU and memory of a process, as Linux reports them.
 
 use std::fs::read_to_string;
 use std::io::{ErrorKind, Result};
@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The kernel counts a process's time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How long processors have worked for a process, in it and in the kernel.
+/// Returns how long processors have worked for a process, in it and in the kernel.
 pub fn cpu(pid: u32) -> Result<Duration> {
     let stat = read_to_string(format!("/proc/{pid}/stat"))?;
     // Its name, in brackets, may hold anything.

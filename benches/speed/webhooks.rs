@@ -33,7 +33,7 @@ impl Receiver {
         Ok(Self { address, received })
     }
 
-    /// Charge one after the other, and wait for their webhooks: how long each took, shortest first.
+    /// Makes charges one after the other, and waits for their webhooks. Returns how long each took, shortest first.
     pub async fn hand_offs(
         &self,
         address: SocketAddr,

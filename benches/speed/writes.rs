@@ -110,7 +110,7 @@ enum How {
     Update(Vec<usize>),
 }
 
-/// What one commit writes.
+/// The writes of one commit.
 #[derive(Debug, Clone)]
 pub struct Commit(Vec<Write>);
 
@@ -154,7 +154,7 @@ impl Commit {
 }
 
 impl How {
-    /// Whether one statement does it to several rows.
+    /// Returns whether one statement does it to several rows.
     fn is_of_many(&self) -> bool {
         match self {
             Self::Insert | Self::Add => true,

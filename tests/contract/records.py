@@ -144,7 +144,7 @@ class Records:
         """An account has five at most: the oldest go."""
         for old in self.ask("GET", "/1/webhook_endpoints")[3:]:
             self.ask("DELETE", f"/1/webhook_endpoints/{old['token']}")
-        # Nobody listens there, so its webhooks are refused at once and may be replayed.
+        # No server listens there, so its webhooks are refused at once and may be replayed.
         return self.post("/1/webhook_endpoints", {"url": "http://127.0.0.1:9/"})["token"]
 
     def webhook(self):

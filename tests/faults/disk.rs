@@ -12,23 +12,23 @@ use crate::harness::skipped::skipped;
 
 const MISSING: &str = "cc is not installed, or this is not Linux, so the tests on it are skipped: no disk fails and no \
                        power is cut (apt-get install build-essential).\n";
-/// What a disk writes whole.
+/// The size that a disk writes in one piece.
 const SECTOR: usize = 512;
 
-/// What is ordered of the disk.
+/// A mode of the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Nothing: it works.
+    /// It works.
     Work,
-    /// ENOSPC for what makes a file longer.
+    /// ENOSPC for calls that make a file longer.
     BeFull,
-    /// EIO for what writes.
+    /// EIO for writes.
     FailToWrite,
-    /// EIO for what flushes; the pages count as clean afterwards.
+    /// EIO for flushes; the pages count as clean afterwards.
     FailToFlush,
-    /// EROFS for what writes, and for what opens a file to write.
+    /// EROFS for writes, and for opening a file to write.
     BeReadOnly,
-    /// What flushes never returns.
+    /// Flushes never return.
     HangInFlush,
 }
 
@@ -45,7 +45,7 @@ impl Order {
     }
 }
 
-/// What of the writes that were not flushed is on the disk when the power is cut.
+/// Which of the writes that were not flushed are on the disk after a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PowerCutMode {
     /// Not a byte, and no name.
@@ -60,7 +60,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Make it. None where no program can be told to use it.
+    /// Makes it. None where no program can be told to use it.
     pub fn below(folder: &Path) -> Option<Self> {
         let disk = Self { folder: folder.to_owned() };
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/disk.c");
@@ -82,7 +82,7 @@ impl Disk {
         Some(disk)
     }
 
-    /// Let a program's data lie on it.
+    /// Lets a program's data lie on it.
     pub fn lies_below(&self, command: &mut Command) {
         command
             .env("LD_PRELOAD", self.path("disk.so"))
@@ -91,13 +91,13 @@ impl Disk {
             .env("FAULTS_ORDERS", self.path("orders"));
     }
 
-    /// From now on it does as it is told.
+    /// Sets its mode.
     pub fn order(&self, order: Order) {
         fs::write(self.path("fresh"), order.text()).unwrap();
         fs::rename(self.path("fresh"), self.path("orders")).unwrap();
     }
 
-    /// Cut the power. Nobody uses the disk by now; afterwards its files are those that were left, and all flushed.
+    /// Cuts the power. No process may use the disk; afterwards its files are those that were left, all flushed.
     pub fn cut(&self, survives: PowerCutMode, chance: &mut Chance) {
         self.order(Order::Work);
         let live = Found::below(&self.path("data"));
@@ -112,7 +112,7 @@ impl Disk {
         self.keep(&self.path("data"));
     }
 
-    /// What is left of a folder.
+    /// Returns what is left of a folder.
     fn leave(&self, folder: &str, left: &Path, live: &Found, survives: PowerCutMode, chance: &mut Chance) {
         let mut torn = || survives == PowerCutMode::Anything && chance.below(2) == 0;
         let names = match live.names.get(folder).filter(|_| torn()) {
@@ -135,7 +135,7 @@ impl Disk {
         }
     }
 
-    /// Everything that is there is flushed.
+    /// Counts all files as flushed.
     fn keep(&self, folder: &Path) {
         let found = Found::below(folder);
         for (id, names) in &found.names {

@@ -9,16 +9,21 @@ use crate::options::{Database, Options};
 use crate::report::Report;
 use crate::trial::Trial;
 
-/// `full-disks`: the disk below the data becomes full, and then has room again. `--rounds` (1).
-pub fn run(options: &Options, on: Database) -> Option<Report> {
-    let rounds = options.number("rounds", 1);
-    // What is acknowledged in all rounds must have room.
+/// Begins a trial on a disk with room for all that is acknowledged in so many rounds.
+pub fn on_a_small_disk(options: &Options, on: Database, rounds: u64) -> Option<(SmallDisk, Trial)> {
     let megabytes = match on {
         Database::Sqlite => 16 * rounds,
         Database::Postgres => 192 + 64 * rounds,
     };
     let disk = SmallDisk::of(megabytes)?;
-    let mut trial = Trial::begin(Installation::below(disk.path(), on)?, options);
+    let trial = Trial::begin(Installation::below(disk.path(), on)?, options);
+    Some((disk, trial))
+}
+
+/// `full-disks`: the disk below the data becomes full, and then has room again. `--rounds` (1).
+pub fn run(options: &Options, on: Database) -> Option<Report> {
+    let rounds = options.number("rounds", 1);
+    let (disk, mut trial) = on_a_small_disk(options, on, rounds)?;
     for _ in 0..rounds {
         trial.go_on();
         let errors = trial.server_errors();

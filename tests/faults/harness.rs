@@ -1,4 +1,4 @@
-//! What these programs share with the tests of the rules.
+//! Files shared with tests/it.
 
 #![expect(dead_code, reason = "the rules need more of it than the faults")]
 

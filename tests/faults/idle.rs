@@ -15,11 +15,11 @@ use crate::report::Report;
 const CONNECTIONS: usize = 1_024;
 /// How long a newcomer may wait: less than anything that ends the idle ones by itself.
 const WAIT_MAX: Duration = Duration::from_secs(2);
-/// When a connection that has sent nothing ends, and how late that may be on a busy machine.
+/// When an idle connection ends, and how late that may be on a busy machine.
 const FIRST_BYTE: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_secs(10);
 
-/// What such a client has sent before it stops.
+/// The bytes that such a client sends before it stops.
 const BEGINNINGS: [&str; 3] = ["", "G", "whole requests"];
 
 /// `idle`: 1,024 connections that send nothing, one byte, or a request and then nothing, and newcomers. `--rounds` (1).

@@ -1,4 +1,4 @@
-//! The program as it is installed, with what may fail below it.
+//! The program as it is installed, above a database or a disk that may fail.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ pub struct Installation {
     below: Below,
 }
 
-/// What its data is on.
+/// The storage of its data.
 enum Below {
     /// The machine's own disk.
     Folder,
@@ -36,20 +36,20 @@ impl Below {
 }
 
 impl Installation {
-    /// On a database that may be killed. None where it is not installed.
+    /// Makes one on a database that may be killed. None where it is not installed.
     pub fn on(database: Database) -> Option<Self> {
         let ours = tempfile::tempdir().unwrap();
         let below = Below::of(database, None)?;
         Some(Self { folder: ours.path().to_owned(), _ours: Some(ours), below })
     }
 
-    /// The same, with all that the database has in a folder that everybody may write to.
+    /// Makes one whose database is in a folder that all users may write to.
     pub fn below(folder: &Path, database: Database) -> Option<Self> {
         let below = Below::of(database, Some(folder))?;
         Some(Self { folder: folder.to_owned(), _ours: None, below })
     }
 
-    /// On SQLite, on a disk that may fail. None where there is no such disk.
+    /// Makes one on SQLite, on a disk that may fail. None where there is no such disk.
     pub fn on_a_disk() -> Option<Self> {
         let ours = tempfile::tempdir().unwrap();
         let below = Below::Disk(Disk::below(ours.path())?);
@@ -75,20 +75,20 @@ impl Installation {
         Process::start(&mut self.program())
     }
 
-    /// `ledger verify`, also beside the server.
+    /// Runs `ledger verify`, also beside the server.
     pub fn proves_its_books(&self) {
         let (code, stdout, stderr) = output(self.program().args(["ledger", "verify"]));
         assert_eq!(code, Some(0), "{stdout}{stderr}");
     }
 
-    /// The disk that may fail.
+    /// Returns the disk that may fail.
     #[track_caller]
     pub fn disk(&self) -> &Disk {
         let Below::Disk(disk) = &self.below else { panic!("no disk that may fail") };
         disk
     }
 
-    /// Kill PostgreSQL, and start it again.
+    /// Kills PostgreSQL, and starts it again.
     #[track_caller]
     pub fn crash_database(&mut self) {
         let Below::Postgres(cluster) = &mut self.below else { panic!("no PostgreSQL") };

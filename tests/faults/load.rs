@@ -1,5 +1,5 @@
-//! Clients that go on through every fault: whatever they asked for and got no definite answer to, they ask for again
-//! under the same Idempotency-Key.
+//! Clients that go on through every fault: they repeat each request without a definite answer under the same
+//! Idempotency-Key.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::harness::chance::Chance;
 use crate::harness::process::{PAYMENT, RawResponse, pause, repeatable_request, try_to_ask};
 
-/// What a loaded machine may take to notice a fault, and to recover.
+/// How long a loaded machine may take to notice a fault, and to recover.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 /// Connections at once.
 const CLIENTS: usize = 16;
@@ -20,7 +20,7 @@ const CLIENTS: usize = 16;
 pub const CUSTOMER: &str = "email=roland@example.com&card[number]=4200000000000000&card[expiry_month]=5&card[expiry_year]=2030\
     &card[cvc]=123&card[name]=Roland+Robot&card[address_line1]=42+Sevenoaks+St&card[address_city]=Lathlain&card[address_country]=AU";
 
-/// Where the server is at the moment.
+/// The server's present address and its key.
 #[derive(Clone)]
 pub struct Server {
     pub address: Arc<RwLock<SocketAddr>>,
@@ -28,13 +28,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// One request to wherever it is; only a whole answer is one.
+    /// Sends a request; a partial answer is an error.
     pub fn ask(&self, request: &str) -> std::io::Result<RawResponse> {
         let address = *self.address.read().unwrap();
         try_to_ask(address, request)
     }
 
-    /// The answer of a path, once there is one: what was killed takes a moment to come back.
+    /// Gets a path once it answers: after a kill the server takes a moment to start.
     pub fn shows(&self, path: &str) -> RawResponse {
         let request = repeatable_request("GET", path, Some(&self.secret), None, "");
         let deadline = Instant::now() + PATIENCE;
@@ -47,12 +47,12 @@ impl Server {
         }
     }
 
-    /// What a path shows.
+    /// Gets a record or a list.
     pub fn get(&self, path: &str) -> Value {
         self.shows(path).ok(200)
     }
 
-    /// Every record of a list, newest first.
+    /// Returns every record of a list, newest first.
     pub fn all(&self, path: &str) -> Vec<Value> {
         let pages = (1..).map(|page| self.get(&format!("{path}?per_page=500&page={page}")));
         let pages = pages.map(|page| page.as_array().unwrap().clone());
@@ -60,7 +60,7 @@ impl Server {
     }
 }
 
-/// What a client asks for.
+/// A kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     /// A charge, captured at once.
@@ -78,7 +78,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Whether it makes a record of its own.
+    /// Returns whether it makes a record of its own.
     pub fn creates(self) -> bool {
         !matches!(self, Self::Capture | Self::Void)
     }
@@ -112,7 +112,7 @@ impl Asked {
     }
 }
 
-/// What was promised.
+/// An acknowledged request.
 #[derive(Debug, Clone)]
 pub struct Acknowledged {
     pub asked: Asked,
@@ -127,7 +127,7 @@ impl Acknowledged {
     }
 }
 
-/// What all clients were told.
+/// The answers that all clients got.
 #[derive(Default)]
 pub struct Memory {
     acknowledged: Mutex<Vec<Acknowledged>>,
@@ -136,12 +136,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What was acknowledged after the first so many promises.
+    /// Returns the acknowledged requests after the first ones.
     pub fn since(&self, seen: usize) -> Vec<Acknowledged> {
         self.acknowledged.lock().unwrap()[seen..].to_vec()
     }
 
-    /// How many promises there were.
+    /// Returns how many promises there were.
     pub fn promises(&self) -> usize {
         self.acknowledged.lock().unwrap().len()
     }
@@ -156,7 +156,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Begin; money goes to `recipient`.
+    /// Starts the clients; transfers go to `recipient`.
     pub fn on(server: &Server, recipient: &str, seed: u64) -> Self {
         let (memory, stop) = <(Arc<Memory>, Arc<AtomicBool>)>::default();
         let allowance = Arc::new(AtomicU64::new(u64::MAX));
@@ -179,12 +179,12 @@ impl Load {
         Self { memory, stop, allowance, clients }
     }
 
-    /// From now on so many requests more.
+    /// Allows so many more requests.
     pub fn is_allowed(&self, requests: u64) {
         self.allowance.store(requests, Ordering::Relaxed);
     }
 
-    /// Ask for nothing new, and go on until the outcome of everything that was asked is known.
+    /// Sends no new requests, and repeats those whose outcome is unknown until it is known.
     pub fn end(self) -> Arc<Memory> {
         self.stop.store(true, Ordering::Relaxed);
         self.clients.into_iter().for_each(|client| client.join().unwrap());
@@ -278,7 +278,7 @@ impl Client {
         Asked { verb, key, method, path, body }
     }
 
-    /// Ask. Whether the outcome is known by now.
+    /// Sends the request. Returns whether its outcome is known by now.
     fn settles(&mut self, asked: &Asked) -> bool {
         let Some(heard) = self.ask(asked) else { return false };
         match heard.status {
@@ -293,13 +293,13 @@ impl Client {
                 self.memory.acknowledged.lock().unwrap().push(acknowledged);
                 true
             }
-            // Nothing was done; or it is under way; or nobody can tell at the moment.
+            // Nothing was done, or the request is in flight, or its outcome is not known yet.
             409 | 502 | 503 => false,
             status => panic!("{asked:?}: {status} {}", heard.body),
         }
     }
 
-    /// What was acknowledged once is acknowledged again, in the same words.
+    /// Checks that a repeated request gets the same answer.
     fn repeats(&mut self) {
         let known = self.memory.promises() as u64;
         if known == 0 {
@@ -323,7 +323,7 @@ impl Client {
     }
 }
 
-/// Of all 5xx a fault may make two: a call of the acquirer that was lost, and a database that cannot be asked.
+/// A fault may cause two kinds of 5xx: a lost call of the acquirer, and a database that does not answer.
 fn is_documented(heard: &RawResponse) {
     let error = heard.json()["error"].clone();
     match heard.status {

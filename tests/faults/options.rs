@@ -1,4 +1,4 @@
-//! What a program is asked for: its name, which may end with a flag, and `--name value` pairs.
+//! Arguments of the programs: names, which may end with a flag, and `--name value` pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ impl Options {
         options
     }
 
-    /// Whether a program is to run: the one that is named, or all.
+    /// Returns whether a program is to run: the one that is named, or all.
     pub fn chooses(&self, name: &str) -> bool {
         let (name, flag) = name.split_once(' ').map_or((name, None), |(name, flag)| (name, Some(flag)));
         let is_flagged = match flag {
@@ -60,12 +60,12 @@ impl Options {
         self.names.is_empty() || is_flagged && self.names.iter().any(|named| named == name)
     }
 
-    /// Whether it is to run on a database: the one that is named, or all that it is about.
+    /// Returns whether it is to run on a database: the one that is named, or all that it is about.
     pub fn is_on(&self, database: Database) -> bool {
         self.text("database").is_none_or(|named| named == database.name())
     }
 
-    /// What all chance of a run comes from.
+    /// Returns the seed of all random numbers of a run.
     pub fn seed(&self) -> u64 {
         self.seed
     }

@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
+use crate::full_disks::on_a_small_disk;
 use crate::harness::process::{PAYMENT, RawResponse, pause, repeatable_request};
-use crate::harness::small_disk::SmallDisk;
-use crate::installation::Installation;
 use crate::options::{Database, Options};
 use crate::report::Report;
 use crate::trial::Trial;
@@ -16,13 +15,7 @@ const TIMES: u32 = 25;
 /// `disks --ready`: in each of `--rounds` (1) the disk becomes full, and then has room again.
 pub fn run(options: &Options, on: Database) -> Option<Report> {
     let rounds = options.number("rounds", 1);
-    // What is acknowledged in all rounds must have room.
-    let megabytes = match on {
-        Database::Sqlite => 16 * rounds,
-        Database::Postgres => 192 + 64 * rounds,
-    };
-    let disk = SmallDisk::of(megabytes)?;
-    let mut trial = Trial::begin(Installation::below(disk.path(), on)?, options);
+    let (disk, mut trial) = on_a_small_disk(options, on, rounds)?;
     // What it pays is nobody's who keeps count.
     let made = asks(&trial, &trial.server.secret, "/1/sandbox/accounts", "").ok(201);
     let own = made["secret_key"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! A receiver of webhooks that answers as well as chance has it.
+//! A receiver of webhooks whose answers are random.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -31,14 +31,14 @@ pub enum ReceiverBehaviour {
 pub struct Received {
     pub endpoint: String,
     pub event: String,
-    /// Whether it was told so.
+    /// Whether it was answered with 200.
     pub accepted: bool,
     /// Whether the signature is right.
     pub signed: bool,
 }
 
 struct Shared {
-    /// By the path of the endpoint: its manners and its key.
+    /// By the path of the endpoint: its behaviour and its key.
     endpoints: Mutex<HashMap<String, (ReceiverBehaviour, Vec<u8>)>>,
     received: Mutex<Vec<Received>>,
     chance: Mutex<Chance>,
@@ -76,7 +76,7 @@ impl Receiving {
         format!("http://{}{path}", self.address)
     }
 
-    /// The endpoint at this path has this key, and from now on these manners.
+    /// Sets the key and the behaviour of the endpoint at this path.
     pub fn behave(&self, path: &str, manners: ReceiverBehaviour, key: &str) {
         let key = STANDARD.decode(key.strip_prefix("whsec_").unwrap()).unwrap();
         self.shared.endpoints.lock().unwrap().insert(path.to_owned(), (manners, key));
@@ -88,7 +88,7 @@ impl Receiving {
 }
 
 impl Shared {
-    /// One request after another, until one that is not answered as it should be.
+    /// Answers one request after another, until a fault ends the connection.
     fn converse(&self, stream: TcpStream) -> Option<()> {
         let mut stream = BufReader::new(stream);
         loop {
@@ -157,7 +157,7 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<(String, Headers, Vec<u8>)>
     Some((path, headers, body))
 }
 
-/// The scheme of Standard Webhooks, computed anew.
+/// Computes a signature by the scheme of Standard Webhooks.
 fn is_signed(key: &[u8], headers: &Headers, body: &[u8]) -> Option<bool> {
     let (id, timestamp) = (headers.get("webhook-id")?, headers.get("webhook-timestamp")?);
     let mut hash = Hmac::<Sha256>::new_from_slice(key).ok()?;

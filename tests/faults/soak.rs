@@ -32,7 +32,7 @@ struct Sample {
     threads: u64,
 }
 
-/// What the system says of a process.
+/// Reads the figures of a process from the system.
 fn sample(process: u32) -> Sample {
     let root = PathBuf::from(format!("/proc/{process}"));
     let status = std::fs::read_to_string(root.join("status")).unwrap();
@@ -139,7 +139,7 @@ pub fn run(options: &Options, on: Database) -> Option<Report> {
     Some(Report { besides: format!("{all} requests, {}", judged(&samples)), ..report })
 }
 
-/// What the samples say; it panics where something grows that should not.
+/// Judges the samples. Panics if a figure grows that should not.
 fn judged(samples: &[Sample]) -> String {
     let most = |of: fn(&Sample) -> u64| samples.iter().map(of).max().unwrap();
     assert!(most(|it| it.memory_kb) < MEMORY_KB_MAX, "{} kB of memory", most(|it| it.memory_kb));
@@ -173,7 +173,7 @@ fn judged(samples: &[Sample]) -> String {
     )
 }
 
-/// One figure of a sample.
+/// Returns one figure of a sample.
 type Measure = fn(&Sample) -> u64;
 
 /// By how many kilobytes a minute memory grows, by least squares over samples a second apart.

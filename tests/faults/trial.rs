@@ -1,4 +1,4 @@
-//! A server under load that is made to fail, and is there again.
+//! A server under load that fails and recovers.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, RwLock};
@@ -15,8 +15,7 @@ use crate::truth::{self, Wrong};
 const RECIPIENT: &str = "email=payee@example.com&bank_account[name]=Pay+Ee&bank_account[bsb]=736032\
     &bank_account[number]=987654321";
 
-/// How many requests the load makes while it is looked at. Without a bound, each look at more takes longer, and the more there
-/// is at the next one.
+/// How many requests the load makes during a check. Without a bound each check takes longer than the one before.
 const MEANWHILE: u64 = 200;
 
 /// A server under load.
@@ -26,14 +25,14 @@ pub struct Trial {
     pub chance: Chance,
     process: Option<Process>,
     load: Load,
-    /// So many promises have been looked at after a fault.
+    /// How many promises have been checked after a fault.
     seen: usize,
     wrong: Wrong,
     report: Report,
 }
 
 impl Trial {
-    /// Start the server and the load.
+    /// Starts the server and the load.
     pub fn begin(installation: Installation, options: &Options) -> Self {
         let process = installation.start();
         let (secret, _) = process.keys();
@@ -52,25 +51,25 @@ impl Trial {
         }
     }
 
-    /// Let the load go on for a moment.
+    /// Lets the load go on for a moment.
     pub fn go_on(&mut self) {
         self.load.is_allowed(u64::MAX);
         pause(Duration::from_millis(200 + self.chance.below(1_300)));
         self.report.rounds += 1;
     }
 
-    /// Kill the server with SIGKILL; what it said on stderr.
+    /// Kills the server with SIGKILL. Returns stderr.
     pub fn kill(&mut self) -> String {
         self.report.faults += 1;
         self.process.take().unwrap().killed()
     }
 
-    /// Something else was made to fail.
+    /// Counts a fault of something else.
     pub fn failed(&mut self) {
         self.report.faults += 1;
     }
 
-    /// Start the server again, with the keys that it has told.
+    /// Starts the server again, with the keys that it has told.
     pub fn start(&mut self) {
         let process = self.installation.start();
         assert_eq!(process.keys().0, self.server.secret, "the keys are kept");
@@ -79,7 +78,7 @@ impl Trial {
         self.look();
     }
 
-    /// What was acknowledged since the last look is there, and the books are right, while the load goes on.
+    /// Checks that everything acknowledged since the last check is there and the books are right, while the load goes on.
     pub fn look(&mut self) {
         self.load.is_allowed(MEANWHILE);
         let lately = self.load.memory.since(self.seen);
@@ -88,7 +87,7 @@ impl Trial {
         self.installation.proves_its_books();
     }
 
-    /// Wait until something has come about.
+    /// Waits until a condition holds.
     #[track_caller]
     pub fn waits_until(&self, is_so: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + PATIENCE;
@@ -98,23 +97,23 @@ impl Trial {
         }
     }
 
-    /// How many promises there were so far.
+    /// Returns how many promises there were so far.
     pub fn promises(&self) -> usize {
         self.load.memory.promises()
     }
 
-    /// How a path is answered at this moment.
+    /// Returns the status of a path at this moment.
     pub fn status(&self, path: &str) -> u16 {
         let request = repeatable_request("GET", path, Some(&self.server.secret), None, "");
         self.server.ask(&request).unwrap().status
     }
 
-    /// How many answers with 5xx there were so far.
+    /// Returns how many answers with 5xx there were so far.
     pub fn server_errors(&self) -> u64 {
         self.load.memory.server_errors.load(Ordering::Relaxed)
     }
 
-    /// End the load, and hold everything against what was acknowledged.
+    /// Ends the load, and compares everything with what was acknowledged.
     pub fn end(mut self) -> Report {
         let memory = self.load.end();
         let acknowledged = memory.since(0);

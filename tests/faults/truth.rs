@@ -1,4 +1,4 @@
-//! What the server shows, held against what was acknowledged.
+//! Compares the server's records with the acknowledged requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const OPENING: i64 = 100_000_000;
 /// What a transfer to a recipient costs.
 const TRANSFER_FEE: u64 = 30;
 
-/// What is wrong: how much is lost, and how much is there that should not be. Each is told on stderr.
+/// Counts of lost records and of records that should not be there. Each is printed on stderr.
 #[derive(Debug, Default)]
 pub struct Wrong {
     pub lost: u64,
@@ -30,7 +30,7 @@ impl Wrong {
         eprintln!("doubled: {what} {record}");
     }
 
-    /// Records are exactly those that were promised, and say the same.
+    /// Checks that the records are exactly those that were acknowledged.
     fn compare(&mut self, what: &str, mut promised: BTreeMap<String, Value>, found: &[Value]) {
         for record in found {
             match promised.remove(token(record)) {
@@ -60,7 +60,7 @@ fn list(verb: Verb) -> Option<&'static str> {
     }
 }
 
-/// Whether what was acknowledged lately is there. Lists are read as far as they must be, newest first.
+/// Checks that the latest acknowledged records are there. Reads lists only as far as they must be, newest first.
 pub fn is_there(server: &Server, lately: &[Acknowledged], wrong: &mut Wrong) {
     let mut sought: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for acknowledged in lately.iter().filter(|acknowledged| acknowledged.asked.verb.creates()) {
@@ -84,7 +84,7 @@ pub fn is_there(server: &Server, lately: &[Acknowledged], wrong: &mut Wrong) {
     }
 }
 
-/// Whether an upload is there with its content.
+/// Returns whether an upload is there with its content.
 fn is_stored(server: &Server, uploaded: &Acknowledged, wrong: &mut Wrong) {
     let shown = server.shows(&format!("/1/files/{}", uploaded.token()));
     if shown.status != 200 {
@@ -97,7 +97,7 @@ fn is_stored(server: &Server, uploaded: &Acknowledged, wrong: &mut Wrong) {
     }
 }
 
-/// What was acknowledged is there as it was acknowledged, with its money and its events, and there is nothing else.
+/// Checks that all acknowledged records are there, with their money and their events, and no others.
 pub fn is_whole(server: &Server, acknowledged: &[Acknowledged], wrong: &mut Wrong) {
     quiet(server);
     let mut promised: BTreeMap<&str, BTreeMap<String, Value>> = BTreeMap::new();
@@ -106,7 +106,7 @@ pub fn is_whole(server: &Server, acknowledged: &[Acknowledged], wrong: &mut Wron
         let Some(list) = list(promise.asked.verb) else { continue };
         let record = promise.record.clone();
         let known = promised.entry(list).or_default().insert(promise.token().to_owned(), record);
-        // What follows a charge shows it anew.
+        // Each follow-up returns the charge with new values.
         if known.is_some() == promise.asked.verb.creates() {
             wrong.doubled("acknowledged", &promise.record);
         }
@@ -147,7 +147,7 @@ pub fn is_whole(server: &Server, acknowledged: &[Acknowledged], wrong: &mut Wron
     happened_once(server, &found, &settled, wrong);
 }
 
-/// Wait until the workers have nothing left to settle: refunds ten seconds after they were made.
+/// Waits until the workers have nothing left to settle: refunds ten seconds after they were made.
 fn quiet(server: &Server) {
     let deadline = Instant::now() + Duration::from_mins(2);
     while server.all("/1/refunds").iter().any(|refund| refund["success"].is_null()) {
@@ -156,7 +156,7 @@ fn quiet(server: &Server) {
     }
 }
 
-/// Each thing has happened once, and nothing else has.
+/// Checks that each event is there once, and no others.
 fn happened_once(server: &Server, charges: &[Value], refunds: &[Value], wrong: &mut Wrong) {
     let mut happened: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for event in server.all("/1/events") {

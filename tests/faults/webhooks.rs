@@ -65,12 +65,12 @@ impl Server {
         Some(heard)
     }
 
-    /// Ask until there is an answer with this status.
+    /// Asks until there is an answer with this status.
     fn insists(&self, method: &str, path: &str, key: Option<&str>, form: &str, status: u16) -> Value {
         loop {
             match self.ask(method, path, key, form) {
                 Some(heard) if heard.status == status => return heard.json()["response"].clone(),
-                // Nobody there, under way, or nobody knows at the moment.
+                // No server, a request in flight, or an outcome that is not known yet.
                 None => {}
                 Some(heard) if matches!(heard.status, 409 | 502 | 503 | 504) => {}
                 Some(heard) => panic!("{method} {path}: {} {}", heard.status, heard.body),
@@ -79,7 +79,7 @@ impl Server {
         }
     }
 
-    /// A list of the server's, oldest first.
+    /// Returns a list of the server, oldest first.
     fn all(&self, list: &str) -> Vec<Value> {
         let mut all = Vec::new();
         for page in 1.. {
@@ -94,7 +94,7 @@ impl Server {
         all
     }
 
-    /// An endpoint with these manners, and its token.
+    /// Registers an endpoint that behaves like this. Returns its token and path.
     fn tells(&self, receiving: &Receiving, path: &str, manners: ReceiverBehaviour) -> (String, String) {
         let url = format!("url={}", receiving.url(path));
         let endpoint = self.insists("POST", "/1/webhook_endpoints", Some(path), &url, 201);
@@ -102,7 +102,7 @@ impl Server {
         (endpoint["token"].as_str().unwrap().to_owned(), path.to_owned())
     }
 
-    /// So many payments, some at a time, each until it is acknowledged; the tokens of their charges.
+    /// Makes so many payments, some at a time, each repeated until it is acknowledged. Returns the tokens of their charges.
     fn is_paid(&self, numbers: std::ops::Range<u64>) -> Vec<String> {
         let next = AtomicU64::new(numbers.start);
         let paid = Mutex::new(Vec::new());
@@ -119,7 +119,8 @@ impl Server {
         paid.into_inner().unwrap()
     }
 
-    /// Whatever is due is delivered; then time passes, until nothing is to be tried any more. Kills what is left to kill.
+    /// Waits for due deliveries and lets time pass, until no webhook will be tried again. Meanwhile kills the server as often as
+    /// is left.
     fn delivers(&self, kills: u64, chance: &mut Chance) -> Vec<Value> {
         loop {
             let now = self.insists("GET", "/1/sandbox/clock", None, "", 200)["now"].clone();

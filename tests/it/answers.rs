@@ -7,10 +7,15 @@ mod paging;
 mod paths;
 mod tokens;
 
+use std::sync::LazyLock;
+
 use http::Method;
 use serde_json::Value;
 
+use crate::harness::app::DOCUMENT;
+
 /// An operation of the document.
+#[derive(Clone)]
 pub struct Operation {
     pub method: Method,
     /// With its parameters in braces.
@@ -37,9 +42,14 @@ impl Operation {
     }
 }
 
-/// Every operation that the document names.
+/// Returns every operation that the document names.
 pub fn operations() -> Vec<Operation> {
-    let document = card_payments::http::openapi();
+    static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(described);
+    OPERATIONS.clone()
+}
+
+fn described() -> Vec<Operation> {
+    let document = &*DOCUMENT;
     let mut operations = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, described) in methods.as_object().unwrap() {
@@ -68,7 +78,7 @@ pub fn operations() -> Vec<Operation> {
     operations
 }
 
-/// A token that is well-formed for this prefix, and nobody's.
+/// Returns a token that is well-formed for this prefix, and unknown.
 pub fn unknown(prefix: &str) -> String {
     format!("{prefix}AAAAAAAAAAAAAAAAAAAAAA")
 }

@@ -33,7 +33,7 @@ const FLOATS: &[(&str, &str)] = &[
     ("tests/it/requests/anything.rs", "JSON numbers of any kind are sent"),
 ];
 
-/// Files whose text holds what the rules look for.
+/// Files that hold examples of what the rules forbid.
 const SAMPLES: &str = "tests/it/architecture.rs";
 
 const RULES: &[Rule] = &[
@@ -393,7 +393,7 @@ fn the_sources_keep_every_rule() {
     assert!(broken.is_empty(), "\n{}", broken.join("\n"));
 }
 
-/// The order of services, as their own module tells it. A part such as `due_work::registry` may stand apart from its noun.
+/// Returns the order of services, as their own module gives it. A part such as `due_work::registry` may stand apart from its noun.
 fn order_of_services() -> Vec<String> {
     let module = std::fs::read_to_string(root().join("src/services/mod.rs")).expect("the services");
     let prose = module.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>().join("\n");

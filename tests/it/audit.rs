@@ -333,7 +333,7 @@ operated! {
             let (code, _, stderr) = on.run(&arguments);
             assert_eq!((code, stderr.as_str()), (Some(0), ""), "{command}");
             let (after, acts_then) = rows(on).await;
-            // Export changes nothing, and tells keys.
+            // Export changes nothing, but prints keys.
             let acted = before != after || command == "account export";
             assert_eq!(acts_then - acts, usize::from(acted), "{command}");
         }

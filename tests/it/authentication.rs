@@ -1,4 +1,4 @@
-//! Who may ask, and whose records they see (specification, Authentication; decisions 2 and 3).
+//! Which keys are accepted, and which records they open (specification, Authentication; decisions 2 and 3).
 
 use axum::body::Body;
 use http::{Method, header};
@@ -156,7 +156,7 @@ rules! {
             let header = basic(credentials);
             post_with(&app.anonymous(), "/1/cards", &[("authorization", &header)], &with).await.ok(201);
         }
-        // A user who is somebody decides, right or wrong.
+        // A user that is not empty decides, right or wrong.
         post_with(&app.client(), "/1/cards", &[], &with_key(card("4200000000000000"), "pk_nobody"))
             .await
             .ok(201);
@@ -225,7 +225,7 @@ rules! {
         for client in [app.anonymous(), app.with_key("nobody-has-this"), app.with_key(app.publishable_key())] {
             for path in &paths {
                 unauthorised(&client.get(path).await, path);
-                // With a body that nobody can read, too.
+                // With a malformed body, too.
                 unauthorised(&send(&client, Method::GET, path, JSON, "{").await, path);
             }
         }

@@ -212,7 +212,7 @@ rules! {
             let told = app.unchanged(client.capture_of(&token, blank)).await.faults();
             assert_eq!(told[0], ("amount".into(), "Amount can't be blank".into()));
         }
-        // What is asked for wrongly is told before what cannot be done.
+        // Wrong parameters are reported before a state that forbids the request.
         client.capture_of(&token, 100).await.ok(200);
         app.unchanged(client.capture_of(&token, 99)).await.refused(422, "invalid_resource");
         let pounds = token_of(&client.post("/1/authorisations", &charge_with(400, json!({ "currency": "GBP" }))).await.ok(201));
@@ -408,33 +408,33 @@ rules! {
 }
 
 rules! {
-    async fn a_creation_of_which_nobody_knows_is_reversed(app, line) {
+    async fn a_creation_of_which_nobody_knows_is_reversed(app, acquirer) {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
         let parameters = charge_with(400, json!({ "card": null, "card_token": card }));
-        line.settle(false);
-        line.carry(Carries::Call);
+        acquirer.settle(false);
+        acquirer.carry(Carries::Call);
         let body = client.post("/1/authorisations", &parameters).await.refused(502, "gateway_error");
         let token = body["authorisation_token"].as_str().unwrap();
         let pending = client.authorisation_at(token).await;
         assert_eq!((&pending["success"], &pending["status_message"], &pending["capturable"]), (&json!(false), &json!("Pending"), &json!(false)));
         assert_eq!(client.count_of("authorisations").await, 0);
         refused(app, token, "bad_authorisation", BAD).await;
-        line.settle(true);
+        acquirer.settle(true);
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(client.authorisation_at(token).await["error_message"], body["error_description"]);
         assert_eq!((client.count_of("authorisations").await, app.events().await), (1, vec!["charge.failed"]));
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         client.post("/1/authorisations", &parameters).await.ok(201);
     }
 
-    async fn a_capture_of_which_nobody_knows_is_completed_or_goes_back(app, line) {
+    async fn a_capture_of_which_nobody_knows_is_completed_or_goes_back(app, acquirer) {
         let client = app.client();
         let (available, pending) = client.balance().await;
         let token = client.authorisation(400).await;
         let before = client.authorisation_at(&token).await;
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         let body = client.capture_of(&token, 200).await.refused(502, "gateway_error");
         assert_eq!(body["authorisation_token"], token.as_str());
         assert_eq!(client.authorisation_at(&token).await, before, "in flight shows as before");
@@ -442,7 +442,7 @@ rules! {
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!((client.authorisation_at(&token).await, client.listed().await), (before, 0));
-        line.carry(Carries::Call);
+        acquirer.carry(Carries::Call);
         client.capture_of(&token, 300).await.refused(502, "gateway_error");
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
@@ -453,14 +453,14 @@ rules! {
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
     }
 
-    async fn a_void_of_which_nobody_knows_is_completed_or_goes_back(app, line) {
+    async fn a_void_of_which_nobody_knows_is_completed_or_goes_back(app, acquirer) {
         let client = app.client();
         let token = client.authorisation(400).await;
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         client.capture_of(&token, 200).await.refused(502, "gateway_error");
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
-        line.carry(Carries::Call);
+        acquirer.carry(Carries::Call);
         let body = client.void_of(&token).await.refused(502, "gateway_error");
         assert_eq!(body["authorisation_token"], token.as_str());
         refused(app, &token, "already_voided", ALREADY_VOIDED).await;

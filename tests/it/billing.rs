@@ -167,7 +167,7 @@ rules! {
         assert_eq!(record["active_interval_started_at"], "2026-04-02T10:00:00Z");
         assert_eq!(record["next_billing_date"], "2026-05-02T10:00:00Z");
         pays_by(&client, &customer, DECLINED).await;
-        // Failures are counted anew.
+        // The count of failures begins again.
         moved_to(&client, "2026-05-02T10:00:00Z").await;
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2026-05-03T10:00:00Z");
         assert_eq!(days(&client.charged(&customer).await), ["2026-03-02", "2026-04-05"]);
@@ -236,7 +236,7 @@ rules! {
         let customer = customer(&client).await;
         let plan = client.plan(&json!({ "intervals": 5 })).await;
         let subscription = client.subscribed(&plan, &customer).await;
-        // The wall clock goes on while nobody works.
+        // The wall clock goes on while no worker runs.
         app.clock.advance(TimeSpan::days(100));
         app.do_due_work().await;
         let charged = client.charged(&customer).await;
@@ -279,55 +279,55 @@ rules! {
 }
 
 rules! {
-    async fn a_renewal_whose_outcome_nobody_learnt_is_settled_and_stands(app, line) {
+    async fn a_renewal_whose_outcome_nobody_learnt_is_settled_and_stands(app, acquirer) {
         let client = app.client();
         let customer = customer(&client).await;
         let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
-        line.carry(Carries::Call);
-        line.settle(false);
+        acquirer.carry(Carries::Call);
+        acquirer.settle(false);
         app.clock.advance(TimeSpan::days(31));
         app.do_due_work().await;
         let record = client.subscription(&subscription).await;
         assert_eq!(record["next_billing_date"], "2026-04-02T10:00:00Z");
         // It is not billed a second time meanwhile, and not settled before its time.
         app.do_due_work().await;
-        assert_eq!((line.calls().len(), line.settlings()), (2, 1));
-        line.settle(true);
+        assert_eq!((acquirer.calls().len(), acquirer.settlings()), (2, 1));
+        acquirer.settle(true);
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2026-05-02T10:00:00Z");
         assert_eq!(client.charged(&customer).await.len(), 2);
-        assert_eq!(line.calls().len(), 2);
+        assert_eq!(acquirer.calls().len(), 2);
         assert_eq!(app.events().await[4..], ["charge.captured", "subscription.renewed"]);
     }
 
-    async fn a_renewal_that_never_arrived_is_a_failed_one(app, line) {
+    async fn a_renewal_that_never_arrived_is_a_failed_one(app, acquirer) {
         let client = app.client();
         let customer = customer(&client).await;
         let subscription = client.subscribed(&client.plan(&json!({})).await, &customer).await;
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         app.clock.advance(TimeSpan::days(31));
         app.do_due_work().await;
         let record = client.subscription(&subscription).await;
         assert_eq!((&record["state"], &record["next_billing_date"]), (&json!("active"), &json!("2026-04-03T10:00:00Z")));
         assert_eq!(app.events().await[4..], ["charge.failed", "subscription.renewal_failed"]);
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         assert_eq!(client.subscription(&subscription).await["next_billing_date"], "2026-05-02T10:00:00Z");
     }
 
-    async fn a_renewal_under_way_stands_though_the_subscription_is_cancelled(app, line) {
+    async fn a_renewal_under_way_stands_though_the_subscription_is_cancelled(app, acquirer) {
         let client = app.client();
         for ends in ["cancelled", "cancelling", "customer"] {
             let customer = customer(&client).await;
             let plan = client.plan(&json!({ "interval_unit": "week" })).await;
             let subscription = client.subscribed(&plan, &customer).await;
-            line.carry(Carries::AnswerLate);
-            let (calls, from) = (line.calls().len(), app.events().await.len());
+            acquirer.carry(Carries::AnswerLate);
+            let (calls, from) = (acquirer.calls().len(), app.events().await.len());
             app.clock.advance(TimeSpan::days(8));
             let work = async {
-                line.called(calls + 1).await;
+                acquirer.called(calls + 1).await;
                 match ends {
                     "cancelled" => client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200),
                     "cancelling" => client.unsubscribes(&subscription).await.ok(200),
@@ -336,8 +336,8 @@ rules! {
                 if ends != "customer" {
                     app.unchanged(client.put_subscription(&subscription, "reactivate")).await.refused(400, "invalid_state");
                 }
-                line.carry(Carries::Both);
-                line.release();
+                acquirer.carry(Carries::Both);
+                acquirer.release();
             };
             futures::future::join(app.do_due_work(), work).await;
             let record = client.subscription(&subscription).await;
@@ -349,42 +349,42 @@ rules! {
         }
     }
 
-    async fn a_first_charge_whose_customer_goes_meanwhile_is_reversed(app, line) {
+    async fn a_first_charge_whose_customer_goes_meanwhile_is_reversed(app, acquirer) {
         let client = app.client();
         let customer = customer(&client).await;
         let plan = client.plan(&json!({})).await;
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         let (answer, ()) = futures::future::join(client.subscribing(&plan, &customer, &json!({})), async {
-            line.called(1).await;
-            // Nobody sees it, but its plan stays.
+            acquirer.called(1).await;
+            // It is not shown, but its plan stays.
             assert_eq!(client.get("/1/subscriptions").await.json()["pagination"]["count"], 0);
             assert_eq!(client.get(&format!("/1/plans/{plan}/subscriptions")).await.ok(200), json!([]));
             assert_eq!(client.counts(&plan).await, [0; 4]);
             client.delete(&format!("/1/plans/{plan}")).await.refused(400, "cannot_delete_plan");
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
-            line.release();
+            acquirer.release();
         }).await;
         answer.refused(404, "resource_not_found");
-        assert_eq!(line.settlings(), 1);
+        assert_eq!(acquirer.settlings(), 1);
         assert_eq!(client.listed().await, 0);
         assert_eq!(app.number("SELECT COUNT(*) FROM subscriptions").await, 0);
         client.delete(&format!("/1/plans/{plan}")).await.ok(204);
     }
 
-    async fn a_reactivation_whose_customer_goes_meanwhile_is_reversed(app, line) {
+    async fn a_reactivation_whose_customer_goes_meanwhile_is_reversed(app, acquirer) {
         let client = app.client();
         let customer = customer(&client).await;
         let plan = client.plan(&json!({})).await;
         let subscription = client.subscribed(&plan, &customer).await;
         client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
         app.clock.advance(TimeSpan::days(60));
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         let (answer, ()) = futures::future::join(client.put_subscription(&subscription, "reactivate"), async {
-            line.called(2).await;
+            acquirer.called(2).await;
             client.put_subscription(&subscription, "reactivate").await.refused(400, "invalid_state");
             client.delete(&format!("/1/plans/{plan}")).await.refused(400, "cannot_delete_plan");
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
-            line.release();
+            acquirer.release();
         }).await;
         answer.refused(400, "invalid_state");
         assert_eq!(client.listed().await, 1);
@@ -392,43 +392,43 @@ rules! {
         client.delete(&format!("/1/plans/{plan}")).await.ok(204);
     }
 
-    async fn a_first_charge_or_reactivation_that_nobody_answered_is_reversed_by_a_worker(app, line) {
+    async fn a_first_charge_or_reactivation_that_nobody_answered_is_reversed_by_a_worker(app, acquirer) {
         let client = app.client();
         let customer = customer(&client).await;
         let plan = client.plan(&json!({})).await;
         let paid = client.subscribed(&plan, &customer).await;
         client.delete(&format!("/1/subscriptions/{paid}")).await.ok(200);
         app.clock.advance(TimeSpan::days(60));
-        line.carry(Carries::Call);
-        line.settle(false);
+        acquirer.carry(Carries::Call);
+        acquirer.settle(false);
         client.subscribing(&plan, &customer, &json!({})).await.refused(502, "gateway_error");
         client.put_subscription(&paid, "reactivate").await.refused(502, "gateway_error");
         client.delete(&format!("/1/plans/{plan}")).await.refused(400, "cannot_delete_plan");
-        line.settle(true);
+        acquirer.settle(true);
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
         assert_eq!(client.listed().await, 1);
         assert_eq!(client.get("/1/subscriptions").await.json()["pagination"]["count"], 1);
         assert_eq!(app.number("SELECT COUNT(*) FROM subscriptions").await, 1);
         assert_eq!(client.subscription(&paid).await["state"], "cancelled");
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         client.put_subscription(&paid, "reactivate").await.ok(200);
     }
 
-    async fn a_slow_renewal_keeps_no_other_waiting(app, line) {
+    async fn a_slow_renewal_keeps_no_other_waiting(app, acquirer) {
         let client = app.client();
         let plan = client.plan(&json!({})).await;
         let slow = client.subscribed(&plan, &customer(&client).await).await;
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         app.clock.advance(TimeSpan::days(31));
         futures::future::join(app.do_due_work(), async {
-            line.called(2).await;
-            line.carry(Carries::Both);
+            acquirer.called(2).await;
+            acquirer.carry(Carries::Both);
             let other = client.subscribed(&client.plan(&json!({ "interval": 1, "interval_unit": "day" })).await, &customer(&client).await).await;
             app.clock.advance(TimeSpan::days(1));
             crate::harness::eventually(async || client.entries(&other).await.len() == 4).await;
             assert_eq!(client.entries(&slow).await.len(), 2);
-            line.release();
+            acquirer.release();
         }).await;
         assert_eq!(client.entries(&slow).await.len(), 4);
     }

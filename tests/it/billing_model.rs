@@ -30,7 +30,7 @@ pub struct Plan {
     pub trial: (u32, &'static str),
 }
 
-/// What somebody does on the way.
+/// An action during a subscription's life.
 #[derive(Debug, Clone)]
 enum Act {
     Subscribe { plan: Plan, accepted: bool, include_setup: bool },
@@ -126,7 +126,7 @@ impl Subscription {
         Some(this)
     }
 
-    /// Charge the card, if there is anything to charge.
+    /// Charges the card, if there is anything to charge.
     fn pays(&mut self, now: Time, interval: i64, setup: i64) -> bool {
         if interval + setup > 0 {
             if self.card != Some(true) || now >= EXPIRES.parse::<Time>().unwrap() {

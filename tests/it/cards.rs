@@ -11,6 +11,27 @@ use serde_json::{Value, json};
 
 use crate::harness::{App, Client, card, charge, fields, rules, token, with};
 
+/// Specification, Card: the fields, in the order of its table.
+pub const FIELDS: [&str; 17] = [
+    "token",
+    "scheme",
+    "display_number",
+    "issuing_country",
+    "expiry_month",
+    "expiry_year",
+    "name",
+    "address_line1",
+    "address_line2",
+    "address_city",
+    "address_postcode",
+    "address_state",
+    "address_country",
+    "network_type",
+    "network_format",
+    "customer_token",
+    "primary",
+];
+
 /// The columns of the table of decisions 4.
 const SCHEMES: [&str; 6] = ["visa", "master", "american_express", "jcb", "discover", "diners_club"];
 
@@ -74,28 +95,7 @@ async fn accepts(app: &App, changes: Value) -> Value {
 rules! {
     async fn a_card_has_the_fields_of_the_specification_in_their_order(app) {
         let stored = store(&app.client(), &card("4200000000000000")).await;
-        assert_eq!(
-            fields(&stored),
-            [
-                "token",
-                "scheme",
-                "display_number",
-                "issuing_country",
-                "expiry_month",
-                "expiry_year",
-                "name",
-                "address_line1",
-                "address_line2",
-                "address_city",
-                "address_postcode",
-                "address_state",
-                "address_country",
-                "network_type",
-                "network_format",
-                "customer_token",
-                "primary",
-            ]
-        );
+        assert_eq!(fields(&stored), FIELDS);
         assert!(token(&stored).starts_with("card_") && token(&stored).len() == 27, "{stored}");
         let shown = json!({
             "token": stored["token"], "scheme": "visa", "display_number": "XXXX-XXXX-XXXX-0000", "issuing_country": "AU",
@@ -117,7 +117,7 @@ rules! {
             .client()
             .request(Method::POST, "/1/cards")
             .header("content-type", "application/json")
-            // Not from a proxy of ours, so nobody believes it.
+            // Not from a trusted proxy, so it is ignored.
             .header("x-forwarded-for", "198.51.100.1")
             .body(Body::from(card("4200000000000000").to_string()))
             .unwrap();

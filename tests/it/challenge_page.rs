@@ -18,7 +18,7 @@ fn in_tests(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verifiers").join(name)
 }
 
-/// What a script of tests/verifiers tells that drives the browser, if both are installed.
+/// Runs a script of tests/verifiers that drives the browser, if both are installed. Returns its output.
 pub fn driven(script: &str, arguments: &[&str]) -> Option<Value> {
     if !Path::new(CHROMIUM).exists() || !in_tests("node_modules/playwright-core").exists() {
         skipped(MISSING).unwrap_or_else(|missing| panic!("{missing}"));

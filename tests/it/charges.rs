@@ -6,7 +6,7 @@ use crate::harness::sending::{JSON, send};
 use crate::harness::{charge, charge_with, rules, token_of};
 
 /// Specification, Charge: the fields, in the order of its table.
-const FIELDS: [&str; 24] = [
+pub const FIELDS: [&str; 24] = [
     "token",
     "success",
     "amount",

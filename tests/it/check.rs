@@ -1,4 +1,4 @@
-//! An operator is told of everything that is wrong before a server meets it, and nothing is changed (decisions 14).
+//! `check` reports everything that is wrong before a server meets it, and changes nothing (decisions 14).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::harness::{Database, Installed, fields, operated};
 
 const OTHER_KEY: &str = "other:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-/// What a check finds: how many things are wrong, as its exit says, and all that it tells.
+/// The findings of a check: how many things are wrong, as its exit code says, and its output.
 #[track_caller]
 fn checked(installed: &Installed, arguments: &[&str]) -> (usize, Vec<Value>) {
     let mut command = installed.program();
@@ -34,7 +34,7 @@ fn checked(installed: &Installed, arguments: &[&str]) -> (usize, Vec<Value>) {
     (wrong, findings)
 }
 
-/// Whether this was found.
+/// Returns whether this was found.
 #[track_caller]
 fn tells(findings: &[Value], level: &str, area: &str, said: &str) {
     let is = |finding: &&Value| {
@@ -45,7 +45,7 @@ fn tells(findings: &[Value], level: &str, area: &str, said: &str) {
     assert!(findings.iter().any(|finding| is(&finding)), "{level} {area} {said}: {findings:#?}");
 }
 
-/// The files of the data directory with their bytes. SQLite's index of its log is its own, and made anew by whoever opens it.
+/// The files of the data directory with their bytes. SQLite makes the index of its log again each time it opens the file.
 fn files(installed: &Installed) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(installed.data.path()).unwrap().map(|entry| entry.unwrap().path());
     let files = files.map(|file| {
@@ -306,7 +306,7 @@ operated! {
         let (_, findings) = checked(installed, &[]);
         tells(&findings, "warning", "acquirer", "no money moves");
         tells(&findings, "ok", "database", "it belongs to the live environment");
-        // The tests' own PostgreSQL may flush nothing, for speed; nobody's money should be on such a one.
+        // The tests' own PostgreSQL may flush nothing, for speed; no real money should be on such a server.
         let wrong = findings.iter().filter(|finding| finding["level"] == "wrong");
         for finding in wrong {
             let means = finding["said"].as_str().unwrap();
@@ -359,7 +359,7 @@ fn a_secret_that_systemd_hands_over_is_read_by_nobody_else_whatever_its_mode_say
 #[test]
 fn a_server_that_does_not_answer_is_no_stranger() {
     let data = tempfile::tempdir().unwrap();
-    // The port is taken, and nobody is at home.
+    // The port is taken, and its server does not answer.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = silent.local_addr().unwrap().to_string();
     let check = || output(program(data.path()).env("CARD_PAYMENTS_LISTEN", &listen).arg("check"));

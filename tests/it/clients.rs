@@ -114,7 +114,7 @@ fn lacking(generator: &Generator, document: &Value, client: &str) -> Vec<String>
     pieces.filter(|piece| !client.contains(piece)).collect()
 }
 
-/// Whether this machine can try it, and is asked to.
+/// Returns whether this machine can try it, and is asked to.
 fn tried(generator: &Generator) -> bool {
     if generator.long && std::env::var(CLIENTS).as_deref() != Ok("all") {
         return false;

@@ -278,7 +278,7 @@ impl Merchant {
     }
 }
 
-/// The same without what is drawn anew for each record: tokens.
+/// The same without random values of each record: tokens.
 fn alike(value: Value) -> Value {
     match value {
         Value::String(text) => match text.split_once('_') {

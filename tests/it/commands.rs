@@ -22,7 +22,7 @@ fn text<'a>(record: &'a Value, field: &str) -> &'a str {
     record[field].as_str().unwrap_or_else(|| panic!("no {field}: {record}"))
 }
 
-/// How many rows there are that a command about accounts could add.
+/// Returns how many rows there are that a command about accounts could add.
 async fn rows(installed: &Installed) -> i64 {
     let tables = ["accounts", "api_keys", "bank_accounts", "deposits", "installation", "vault_keys"];
     let counts = tables.map(|table| format!("(SELECT COUNT(*) FROM {table})"));
@@ -367,7 +367,7 @@ fn the_help_of_every_command_teaches_it() {
                 "{path:?} takes no --json"
             );
         }
-        // What only a server needs is told there alone.
+        // Only the server reports a wrong setting that only the server needs.
         assert_eq!(help.contains("--trusted-proxies"), path == &["serve"], "{path:?}");
         let no_database = ["", "acquirer", "openapi", "health", "listen", "trigger", "seed", "completions"];
         let has_database = !no_database.contains(&path.join(" ").as_str());

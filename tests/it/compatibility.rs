@@ -1,5 +1,5 @@
 //! What callers rely on is not taken from them unsaid: the document is held against the last released one.
-//! CHANGELOG.md tells how a release is made.
+//! CHANGELOG.md says how a release is made.
 
 use crate::documents::resolved;
 use std::collections::BTreeSet;

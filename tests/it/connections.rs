@@ -1,4 +1,4 @@
-//! How connections end, on every listener: nobody keeps one for ever, and who may still hear his answer gets it.
+//! How connections end, on every listener: none stays open without use, and a client that still reads gets its answer.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -27,7 +27,7 @@ fn who_ends_his_side_after_the_request_gets_the_answer() {
     server.stopped();
 }
 
-/// An address that nobody listens on.
+/// Returns an address on which no server listens.
 fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
@@ -82,7 +82,7 @@ fn as_many_callers_may_wait_to_be_accepted_as_the_system_allows() {
         let sent = Command::new("kill").args([name, &server.id().to_string()]).status();
         assert!(sent.unwrap().success());
     };
-    // It accepts nobody.
+    // It accepts no connection.
     signal("-STOP");
     let connect = |_| TcpStream::connect_timeout(&server.address, Duration::from_millis(500));
     let waiting: Result<Vec<_>, _> = (0..callers).map(connect).collect();

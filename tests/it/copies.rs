@@ -1,5 +1,5 @@
 //! Several copies of the server over one PostgreSQL: they start at once, and are replaced one by one under load without
-//! a request that fails (docs/operating.md). What a killed one leaves is told in `crashes.rs`.
+//! a request that fails (docs/operating.md). `crashes.rs` has what a killed one leaves.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
@@ -17,7 +17,7 @@ use crate::harness::rules;
 
 static EMPTY: Template = Template::new("empty_for_copies");
 
-/// What all copies are told.
+/// The configuration of all copies.
 struct Service {
     database: Database,
     vault_key: String,
@@ -34,7 +34,7 @@ impl Service {
         })
     }
 
-    /// Start a copy that goes on for so long when it was asked to stop, or until it is asked a second time.
+    /// Starts a copy that goes on for so long when it was asked to stop, or until it is asked a second time.
     fn start(&self, name: usize, drain: Duration) -> Process {
         let mut command = program(&self.folder.path().join(name.to_string()));
         command.env("CARD_PAYMENTS_DATABASE_URL", self.database.url());
@@ -172,7 +172,7 @@ fn replaced_under_load(service: &Service) {
         let leaving = ask(old.address, "GET", "/readyz", None, "");
         assert_eq!((leaving.status, &*leaving.headers["retry-after"]), (503, "1"));
         join(&copies);
-        // Whoever asked before has its answer, whose connection was closed.
+        // Earlier clients have their answers, and their connections are closed.
         more_was_paid();
         let said = old.stopped();
         assert!(!said.contains("cut off"), "{said}");

@@ -28,7 +28,7 @@ async fn gone(client: &Client, card: &str) {
     client.get(&format!("/1/cards/{card}")).await.not_found();
 }
 
-/// Tokens that can become nobody's, each with what is said of it.
+/// Tokens that cannot be attached, each with its message.
 async fn unusable(app: &App, client: &Client) -> Vec<(String, &'static str)> {
     let used = stored_card(client).await;
     client.post("/1/charges", &charge_by("card_token", &used)).await.ok(201);
@@ -180,7 +180,7 @@ rules! {
         let (customer, path, second) = with_two_cards(&client).await;
         let unused = stored_card(&client).await;
         let mut old = token(&customer["card"]).to_owned();
-        // First one of its own, then one that belongs to nobody.
+        // First a card of its own, then one of no customer.
         for (named, left) in [(&second, vec![second.as_str()]), (&unused, vec![unused.as_str()])] {
             let changed = client.put(&path, &json!({ "card_token": named })).await.ok(200);
             assert_eq!(token(&changed["card"]), named);

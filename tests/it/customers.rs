@@ -258,7 +258,7 @@ rules! {
                 // The record in the path is looked for before the shape of the request.
                 caller.get(&format!("{path}/{list}?page=x")).await.not_found();
             }
-            // The same order: faults are told to those who own the customer.
+            // The same order: only the owner of the customer gets the faults.
             app.unchanged(caller.put(&path, &json!({ "email": "" }))).await.not_found();
             app.unchanged(caller.delete(&path)).await.not_found();
             app.unchanged(caller.post(&format!("{path}/cards"), &card("4200000000000000"))).await.not_found();

@@ -9,7 +9,7 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::harness::browser::{Browser, OWN, asks_for_a_key, carried, guarded, led, refused};
-use crate::harness::{App, Client, Database, charge_with, rules, token_of};
+use crate::harness::{App, Client, Database, charge_with, on_both, rules, token_of};
 
 const CARD: &str = "4200000000000000";
 /// At least as long as it must be.
@@ -161,7 +161,7 @@ rules! {
         }
         let mut other = Browser::with(app, app.secret_key()).await;
         refused(&app.unchanged(other.post(&path, &[("form", &form)])).await, 403, foreign);
-        // Nobody's form is of no session at all.
+        // A form of no session.
         let mut nobody = Browser::new(app);
         led(&app.unchanged(nobody.post(&path, &[("form", &form)])).await, "/dashboard/sign-in");
         led(&browser.post(&path, &[("form", &form)]).await, &format!("/dashboard/charges/{charge}"));
@@ -437,27 +437,7 @@ async fn without_an_operators_key_live_has_no_dashboard(database: Database) {
     assert!(!browser.get("/").await.text.contains("/dashboard"));
 }
 
-macro_rules! on_both {
-    ($($name:ident)*) => {$(
-        mod $name {
-            use crate::harness::Database;
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                super::$name(Database::Sqlite).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                super::$name(Database::Postgres).await;
-            }
-        }
-    )*};
-}
-
-on_both! {
-    operators_look_at_every_account_and_change_nothing
-    whom_an_operator_looks_at_is_recorded_and_may_ask_as_often_as_ever
-    another_operators_key_ends_the_sessions_of_the_one_before
-    without_an_operators_key_live_has_no_dashboard
-}
+on_both!(operators_look_at_every_account_and_change_nothing);
+on_both!(whom_an_operator_looks_at_is_recorded_and_may_ask_as_often_as_ever);
+on_both!(another_operators_key_ends_the_sessions_of_the_one_before);
+on_both!(without_an_operators_key_live_has_no_dashboard);

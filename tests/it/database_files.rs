@@ -1,4 +1,4 @@
-//! SQLite's file: one server, whatever names it has; nobody else's to read; and missed where it is gone.
+//! SQLite's file: one server, under any of its names; unreadable for other users; and noticed when it is gone.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -64,7 +64,7 @@ fn no_second_server_runs_on_a_file_by_whichever_name() {
     assert_eq!(left.len(), 3, "a log of its own was made: {left:?}");
     server.pay(&key).ok(201);
     server.stopped();
-    // It belongs to nobody now.
+    // It has no lock now.
     let server = Process::start(&mut on(data.path(), &linked));
     assert_eq!(server.ask("GET", "/1/charges", Some(&key), "").json()["count"], 1);
     server.stopped();

@@ -14,7 +14,7 @@ use crate::harness::process::{Process, output, program};
 use crate::harness::{App, Behaviour, Client, Database, Receiver, eventually, rules, token};
 
 const AT_ONCE: Duration = Duration::from_millis(200);
-/// What somebody else's endpoint may cost.
+/// How long an endpoint of another account may take.
 const DELAY_MAX: Duration = Duration::from_secs(1);
 
 /// So many charges, some of them at a time; when each was answered, by its event.
@@ -58,7 +58,7 @@ async fn all_are(app: &App, status: &str) {
         .await;
 }
 
-/// How many requests came, and how many different events they told.
+/// Returns how many requests came, and how many different events they carried.
 fn told(receivers: &[&Receiver]) -> (usize, usize) {
     let all: Vec<_> = receivers.iter().flat_map(|receiver| receiver.received()).collect();
     let ids: HashSet<_> = all.iter().map(|it| it.headers["webhook-id"].clone()).collect();
@@ -160,7 +160,7 @@ rules! {
         app.do_due_work().await;
         assert_eq!(receiver.received().len(), 1);
         assert_eq!(with_status(app, "completed").await, 1);
-        // Nobody listens any more: the next one is free.
+        // No client listens any more: the next one is free.
         client.captured(400).await;
         app.do_due_work().await;
         assert_eq!(receiver.received().len(), 2);
@@ -179,7 +179,7 @@ rules! {
         assert!(accepted["accepted_at"].as_str() >= moved["now"].as_str(), "{accepted} after {moved}");
     }
 
-    // Two deliveries of one webhook are under way; only the one that holds the attempt says what came of it.
+    // Two deliveries of one webhook are in flight; only the one that owns the attempt records its outcome.
     async fn what_a_replaced_attempt_learns_is_not_recorded(app) {
         let (client, receiver) = (app.client(), Receiver::start().await);
         client.endpoint(&receiver.url()).await;
@@ -254,7 +254,7 @@ async fn a_server_that_starts_on_its_file_delivers_what_was_left_at_once() {
     all_are(&app, "completed").await;
 }
 
-/// The program, with an endpoint at the receiver and one charge to be told.
+/// The program, with an endpoint at the receiver and the webhook of one charge.
 async fn told_by_the_program(data: &Path, receiver: &Receiver) -> (Process, String) {
     let server = Process::start(&mut program(data));
     let (key, _) = server.keys();

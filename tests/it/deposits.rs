@@ -145,7 +145,7 @@ fn an_operator_makes_deposits_beside_a_server() {
     let nobody = "acct_AZqYv3rVcBKUQ1mHn7tKRw";
     let refused = run(&[nobody, "--amount", "1"]);
     assert_eq!(refused, (Some(1), String::new(), format!("error: there is no account {nobody}\n")));
-    // As in a path, what is no token is nobody's.
+    // As in a path, a malformed token is unknown.
     let refused = run(&["acct_x", "--amount", "1"]);
     assert_eq!(refused, (Some(1), String::new(), "error: there is no account acct_x\n".into()));
     for wrong in [

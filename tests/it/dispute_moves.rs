@@ -1,18 +1,14 @@
 //! What becomes of disputes: every move with its money, its event and its entry in the activity feed (decisions 9).
 
-use std::path::Path;
-
 use axum::body::Body;
 use entity::TimeSpan;
 use entity::dispute::DisputeStatus;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::postgres::Template;
-use crate::harness::process::{Process, output, program};
-use crate::harness::{Answer, Client, at_once, fields, rounds, rules, token, token_of};
+use crate::harness::{Answer, Client, at_once, fields, operated, rounds, rules, token, token_of};
 
-/// From the first status to each one, and whose the money is there.
+/// The moves to each status, and the party that has the money there.
 const WAYS: &[(&[&str], bool)] = &[
     (&[], true),
     (&["evidence_under_review"], true),
@@ -359,57 +355,37 @@ rules! {
     }
 }
 
-/// The operator's commands on a database, beside its server.
-fn operates(data: &Path, url: Option<&str>) {
-    let command = || {
-        let mut command = program(data);
-        if let Some(url) = url {
-            command.env("CARD_PAYMENTS_DATABASE_URL", url);
+operated! {
+    async fn operators_open_and_decide_disputes_beside_a_server(installed) {
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let charge = token_of(&server.pay(&key).ok(201));
+        let run = |arguments: &[&str]| installed.run(&[&["dispute"], arguments].concat());
+        let (code, said, _) = run(&["open", &charge, "--amount", "100", "--json"]);
+        assert_eq!(code, Some(0), "{said}");
+        let dispute: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((&dispute["amount"], said.lines().count()), (&json!(100), 1));
+        assert_eq!(
+            server.ask("GET", &format!("/1/disputes/{}", token(&dispute)), Some(&key), "").ok(200),
+            dispute
+        );
+        let (code, said, _) = run(&["open", &charge]);
+        assert_eq!(code, Some(0));
+        assert!(
+            said.starts_with("dis_") && said.contains(&format!(": evidence_required, 300 AUD of {charge}, ")),
+            "{said}"
+        );
+        let failed = |error: &str| (Some(1), String::new(), format!("error: {error}\n"));
+        assert_eq!(run(&["open", &charge]), failed("Charge token has nothing left to dispute"));
+        assert_eq!(run(&["open", "ch_x"]), failed("The requested resource could not be found."));
+        let (code, said, _) = run(&["resolve", token(&dispute), "cancelled", "--json"]);
+        let decided: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((code, &decided["status"]), (Some(0), &json!("cancelled")));
+        let refused = run(&["resolve", token(&dispute), "won"]);
+        assert_eq!(refused, failed("The operation is not allowed in the present state"));
+        for wrong in [&["resolve", token(&dispute), "open"][..], &["open", &charge, "--amount", "0"], &["open"]] {
+            assert_eq!(run(wrong).0, Some(2), "{wrong:?}");
         }
-        command
-    };
-    let server = Process::start(&mut command());
-    let (key, _) = server.keys();
-    let charge = token_of(&server.pay(&key).ok(201));
-    let run = |arguments: &[&str]| output(command().arg("dispute").args(arguments));
-    let (code, said, _) = run(&["open", &charge, "--amount", "100", "--json"]);
-    assert_eq!(code, Some(0), "{said}");
-    let dispute: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!((&dispute["amount"], said.lines().count()), (&json!(100), 1));
-    assert_eq!(
-        server.ask("GET", &format!("/1/disputes/{}", token(&dispute)), Some(&key), "").ok(200),
-        dispute
-    );
-    let (code, said, _) = run(&["open", &charge]);
-    assert_eq!(code, Some(0));
-    assert!(
-        said.starts_with("dis_") && said.contains(&format!(": evidence_required, 300 AUD of {charge}, ")),
-        "{said}"
-    );
-    let failed = |error: &str| (Some(1), String::new(), format!("error: {error}\n"));
-    assert_eq!(run(&["open", &charge]), failed("Charge token has nothing left to dispute"));
-    assert_eq!(run(&["open", "ch_x"]), failed("The requested resource could not be found."));
-    let (code, said, _) = run(&["resolve", token(&dispute), "cancelled", "--json"]);
-    let decided: Value = serde_json::from_str(&said).unwrap();
-    assert_eq!((code, &decided["status"]), (Some(0), &json!("cancelled")));
-    let refused = run(&["resolve", token(&dispute), "won"]);
-    assert_eq!(refused, failed("The operation is not allowed in the present state"));
-    for wrong in [&["resolve", token(&dispute), "open"][..], &["open", &charge, "--amount", "0"], &["open"]] {
-        assert_eq!(run(wrong).0, Some(2), "{wrong:?}");
+        server.stopped();
     }
-    server.stopped();
-}
-
-#[test]
-fn operators_open_and_decide_disputes_on_sqlite() {
-    operates(tempfile::tempdir().unwrap().path(), None);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operators_open_and_decide_disputes_on_postgresql() {
-    static EMPTY: Template = Template::new("dispute_commands");
-    let Some(database) = EMPTY.database(async |_| {}).await else { return };
-    let url = database.url().to_owned();
-    let data = tempfile::tempdir().unwrap();
-    tokio::task::spawn_blocking(move || operates(data.path(), Some(&url))).await.unwrap();
 }

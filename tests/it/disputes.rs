@@ -22,7 +22,7 @@ fn total(answer: &Answer) -> &str {
     answer.headers["x-total-count"].to_str().unwrap()
 }
 
-/// What of a list is told apart.
+/// The tokens of a list.
 fn amounts(answer: &Answer) -> Vec<i64> {
     answer.ok(200).as_array().unwrap().iter().map(|dispute| dispute["amount"].as_i64().unwrap()).collect()
 }
@@ -217,7 +217,7 @@ rules! {
         client.put_charge(&later, "capture").await.ok(200);
         assert_eq!(client.charge(&later).await["active_chargebacks"], true);
         assert_eq!(amounts(&client.get("/1/disputes?per_page=1").await), [500]);
-        // Nobody disputes twice.
+        // A charge is not disputed twice.
         app.do_due_work().await;
         assert_eq!(client.get("/1/disputes").await.json()["pagination"]["count"], 3);
     }

@@ -15,7 +15,7 @@ const CITUS: &str = include_str!("distributed/citus.sql");
 
 static BARE: Template = Template::new("bare");
 
-/// Lines of text that a query tells.
+/// Lines of text from a query.
 async fn lines(database: &impl ConnectionTrait, sql: &str) -> Vec<String> {
     let rows = database.query_all_raw(Statement::from_string(DbBackend::Postgres, sql)).await.unwrap();
     rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()

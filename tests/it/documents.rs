@@ -1,4 +1,4 @@
-//! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` writes them anew.
+//! Documents that are drawn from the code. `UPDATE_DOCUMENTS=1 cargo test --test it documents` rewrites them.
 
 mod names;
 mod recorded;
@@ -19,7 +19,8 @@ use entity::wallet_certificate::CertificateState;
 use entity::webhook::WebhookState;
 use serde_json::{Value, json};
 
-use crate::harness::{fields, rules, token};
+use crate::harness::app::DOCUMENT;
+use crate::harness::{fields, rules};
 use crate::site::{committed, footer};
 
 #[test]
@@ -29,8 +30,8 @@ fn the_committed_openapi_document_is_current() {
 
 #[test]
 fn the_document_is_no_longer_than_400_000_bytes() {
-    let document = card_payments::http::openapi();
-    let yaml = card_payments::http::openapi::yaml(&document);
+    let document = &*DOCUMENT;
+    let yaml = card_payments::http::openapi::yaml(document);
     assert!(yaml.len() <= 400_000, "{}", yaml.len());
     assert!(document.to_string().len() <= 400_000, "{}", document.to_string().len());
 }
@@ -38,14 +39,14 @@ fn the_document_is_no_longer_than_400_000_bytes() {
 /// Sharing what operations have in common loses none of it.
 #[test]
 fn every_operation_keeps_each_of_its_errors() {
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let mut lines = String::new();
-    for (name, operation) in operations(&document).filter(|(name, _)| !name.starts_with("HEAD")) {
+    for (name, operation) in operations(document).filter(|(name, _)| !name.starts_with("HEAD")) {
         for (status, response) in operation["responses"].as_object().unwrap() {
-            let response = resolved(&document, response);
+            let response = resolved(document, response);
             let examples = response.pointer("/content/application~1json/examples").and_then(Value::as_object);
             for (code, example) in examples.into_iter().flatten().filter(|_| status.as_str() >= "400") {
-                assert!(resolved(&document, example).get("value").is_some(), "{name} {status} {code}");
+                assert!(resolved(document, example).get("value").is_some(), "{name} {status} {code}");
                 writeln!(lines, "{name} {status} {code}").unwrap();
             }
         }
@@ -155,7 +156,7 @@ fn every_state_and_move_is_in_the_states_document() {
 
 #[test]
 fn what_webhooks_send_is_in_the_document() {
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let sent = &document["webhooks"]["event"]["post"];
     let schema = &sent["requestBody"]["content"]["application/json"]["schema"]["$ref"];
     let schema = schema.as_str().unwrap().strip_prefix('#').unwrap();
@@ -208,10 +209,10 @@ pub fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 
 #[test]
 fn every_operation_is_described_whole() {
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let tags: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
     let mut ids = HashSet::new();
-    for (name, operation) in operations(&document) {
+    for (name, operation) in operations(document) {
         assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{name}: another has its id");
         assert!(
             operation["tags"].as_array().unwrap().len() == 1 && tags.contains(&&operation["tags"][0]),
@@ -221,7 +222,7 @@ fn every_operation_is_described_whole() {
             assert!(operation[text].as_str().is_some_and(|text| !text.is_empty()), "{name}: {text}");
         }
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
-            let parameter = resolved(&document, parameter);
+            let parameter = resolved(document, parameter);
             assert!(!parameter["description"].as_str().unwrap().is_empty(), "{name}: {parameter}");
             assert_ne!(
                 parameter["schema"]["type"],
@@ -240,17 +241,17 @@ fn every_operation_is_described_whole() {
 
 #[test]
 fn every_error_is_named_with_the_body_that_it_has() {
-    let document = card_payments::http::openapi();
-    for (name, operation) in operations(&document).filter(|(name, _)| !name.starts_with("HEAD")) {
+    let document = &*DOCUMENT;
+    for (name, operation) in operations(document).filter(|(name, _)| !name.starts_with("HEAD")) {
         for (status, response) in operation["responses"].as_object().unwrap() {
             if status.as_str() < "400" {
                 continue;
             }
-            let response = resolved(&document, response);
+            let response = resolved(document, response);
             let examples = response["content"]["application/json"]["examples"].as_object().unwrap();
             assert!(!examples.is_empty(), "{name} {status}: {}", response["description"]);
             for (code, example) in examples {
-                let body = &resolved(&document, example)["value"];
+                let body = &resolved(document, example)["value"];
                 assert_eq!(body.get(0).unwrap_or(body)["error"], json!(code), "{name} {status}");
                 assert!(response["description"].as_str().unwrap().contains(code), "{name} {status} {code}");
             }
@@ -260,14 +261,14 @@ fn every_error_is_named_with_the_body_that_it_has() {
 
 #[test]
 fn a_refused_authorisation_is_named_and_no_charge() {
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let mut seen = 0;
-    for (name, operation) in operations(&document).filter(|(name, _)| name.contains("/authorisations")) {
+    for (name, operation) in operations(document).filter(|(name, _)| name.contains("/authorisations")) {
         for (status, response) in operation["responses"].as_object().unwrap() {
-            let response = resolved(&document, response);
+            let response = resolved(document, response);
             let examples = response["content"]["application/json"]["examples"].as_object();
             for (code, example) in examples.into_iter().flatten() {
-                let body = &resolved(&document, example)["value"];
+                let body = &resolved(document, example)["value"];
                 assert_eq!(body.get("charge_token"), None, "{name} {status} {code}");
                 seen += usize::from(
                     body["authorisation_token"].as_str().is_some_and(|token| token.starts_with("auth_")),
@@ -280,10 +281,10 @@ fn a_refused_authorisation_is_named_and_no_charge() {
 
 #[test]
 fn every_reader_of_yaml_reads_the_document_alike() {
-    let document = card_payments::http::openapi();
-    let text = card_payments::http::openapi::yaml(&document);
+    let document = &*DOCUMENT;
+    let text = card_payments::http::openapi::yaml(document);
     let read: Value = yaml_serde::from_str(&text).unwrap();
-    assert!(read == document);
+    assert!(read == *document);
     // YAML 1.1 has a type of its own for them.
     let is_bare = |line: &&str| {
         line.rsplit_once(' ').is_some_and(|(before, word)| {
@@ -296,10 +297,10 @@ fn every_reader_of_yaml_reads_the_document_alike() {
 
 #[test]
 fn every_answer_names_its_headers() {
-    let document = card_payments::http::openapi();
-    for (name, operation) in operations(&document) {
+    let document = &*DOCUMENT;
+    for (name, operation) in operations(document) {
         for (status, response) in operation["responses"].as_object().unwrap() {
-            let response = resolved(&document, response);
+            let response = resolved(document, response);
             let mut wanted = vec!["X-Request-Id"];
             match status.as_str() {
                 "401" => wanted.push("WWW-Authenticate"),
@@ -325,12 +326,12 @@ fn every_answer_names_its_headers() {
 
 #[test]
 fn no_choice_is_empty() {
-    assert!(!card_payments::http::openapi().to_string().contains(r#""enum":[]"#));
+    assert!(!DOCUMENT.to_string().contains(r#""enum":[]"#));
 }
 
 #[test]
 fn no_schema_stands_twice() {
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let schemas = document["components"]["schemas"].as_object().unwrap();
     for (name, schema) in schemas.iter().filter(|(_, schema)| schema.get("properties").is_some()) {
         let text = schema.to_string();
@@ -348,10 +349,10 @@ fn no_schema_stands_twice() {
 
 #[test]
 fn what_makes_a_record_leads_to_what_takes_its_token() {
-    let document = card_payments::http::openapi();
-    let ids: HashSet<_> = operations(&document).map(|(_, operation)| &operation["operationId"]).collect();
+    let document = &*DOCUMENT;
+    let ids: HashSet<_> = operations(document).map(|(_, operation)| &operation["operationId"]).collect();
     let mut links = Vec::new();
-    for (_, operation) in operations(&document) {
+    for (_, operation) in operations(document) {
         for link in
             operation["responses"]["201"]["links"].as_object().into_iter().flat_map(|links| links.values())
         {
@@ -374,8 +375,8 @@ fn what_makes_a_record_leads_to_what_takes_its_token() {
 
 #[test]
 fn the_collection_has_every_operation_once() {
-    let document = card_payments::http::openapi();
-    let collection = card_payments::http::openapi::postman::collection(&document);
+    let document = &*DOCUMENT;
+    let collection = card_payments::http::openapi::postman::collection(document);
     let mut requests: Vec<String> = Vec::new();
     for folder in collection["item"].as_array().unwrap() {
         for item in folder["item"].as_array().unwrap() {
@@ -403,7 +404,7 @@ fn the_collection_has_every_operation_once() {
         }
     }
     let mut known: Vec<_> =
-        operations(&document).map(|(name, _)| name).filter(|name| !name.starts_with("HEAD")).collect();
+        operations(document).map(|(name, _)| name).filter(|name| !name.starts_with("HEAD")).collect();
     requests.sort();
     known.sort();
     assert_eq!(requests, known);
@@ -412,29 +413,13 @@ fn the_collection_has_every_operation_once() {
 rules! {
     async fn every_example_succeeds_as_it_stands(app) {
         let client = app.client();
-        let customer = client.customer("4200000000000000").await;
-        let charge = client.authorised(400).await;
-        let refunded = client.captured(400).await;
-        let recipient = client.recipient("987654321").await;
-        let merchant = client.merchant().await;
-        let endpoint = client.endpoint("http://127.0.0.1:9/").await;
-        let document = card_payments::http::openapi();
+        let document = &*DOCUMENT;
         let mut sent = 0;
-        for (path, operations) in document["paths"].as_object().unwrap() {
-            let path = path.replace("{customer_token}", token(&customer)).replace("{charge_token}", &charge);
-            let path = path.replace("{auth_token}", &client.authorisation(400).await);
-            // Fresh, because the example of the clock lets pending ones end.
-            let refund = client.refund(token(&refunded), 1).await.ok(201);
-            let path = path.replace("{refund_token}", token(&refund)).replace("{recipient_token}", token(&recipient));
-            let path = path.replace("{merchant_token}", &merchant);
-            let path = if path.contains('{') { client.billing_path(&path).await } else { path };
-            let dispute = client.disputed(400).await;
-            let path = path.replace("{dispute_token}", token(&dispute));
-            let path = path.replace("{webhook_endpoint_token}", token(&endpoint));
+        for (template, operations) in document["paths"].as_object().unwrap() {
             for (method, operation) in operations.as_object().unwrap() {
                 let json = &operation["requestBody"]["content"]["application/json"];
                 let Some(example) = json.get("example") else { continue };
-                let example = &client.named_in(example).await;
+                let (path, example) = (app.path_of(&client, template).await, &client.named_in(example).await);
                 let answer = match method.as_str() {
                     "post" => client.post(&path, example).await,
                     "put" => client.put(&path, example).await,

@@ -49,7 +49,7 @@ async fn is_recorded(app: &App, charge: &str) {
 }
 
 rules! {
-    async fn a_card_is_good_for_all_of_its_last_month_and_declined_after_it(app, line) {
+    async fn a_card_is_good_for_all_of_its_last_month_and_declined_after_it(app, acquirer) {
         let client = app.client();
         let (good, late) = (stored(&client).await, stored(&client).await);
         let customer = customer(&client).await;
@@ -57,7 +57,7 @@ rules! {
         client.charge_by(&good).await.ok(201);
         client.post(PATH, &paid_by("customer_token", &customer)).await.ok(201);
         moves_to(&client, APRIL).await;
-        let (balance, calls, listed) = (client.balance().await, line.calls().len(), client.listed().await);
+        let (balance, calls, listed) = (client.balance().await, acquirer.calls().len(), client.listed().await);
         let declined = client.charge_by(&late).await.refused(400, "expired_card");
         assert_eq!(declined["error_description"], "The card has expired");
         is_recorded(app, declined["charge_token"].as_str().unwrap()).await;
@@ -68,7 +68,7 @@ rules! {
             is_recorded(app, declined["charge_token"].as_str().unwrap()).await;
         }
         assert_eq!((client.balance().await, client.listed().await), (balance, listed));
-        assert_eq!(line.calls().len(), calls, "the acquirer is not asked");
+        assert_eq!(acquirer.calls().len(), calls, "the acquirer is not asked");
         let events = app.events().await;
         assert_eq!(&events[events.len() - 3..], ["charge.failed"; 3]);
         // Another card pays.

@@ -1,5 +1,5 @@
 //! README and docs say what is so: their `sh` blocks are run against the real program, each document's one after the other in
-//! one shell, and what they print is compared with what the document shows. docs/contributing.md tells which language of a
+//! one shell, and what they print is compared with what the document shows. docs/contributing.md says which language of a
 //! block means what.
 
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ fn found(tool: &str) -> Option<PathBuf> {
     (!path.is_empty()).then(|| path.trim().into())
 }
 
-/// A document under way: a folder in which its blocks find what those before them have left, and a server.
+/// A document while it runs: a folder in which its blocks find what those before them have left, and a server.
 struct Guide {
     name: String,
     blocks: Vec<Block>,
@@ -190,7 +190,7 @@ impl Guide {
             .collect()
     }
 
-    /// Run it all, and hold what was printed against what is shown. A block without an answer in sight succeeds.
+    /// Runs all blocks, and compares their output with the document. A block that shows no answer must succeed.
     fn tells_what_happens(self) {
         let printed = self.printed();
         let mut last = None;
@@ -232,7 +232,7 @@ impl Guide {
     }
 }
 
-/// Whether everything that is shown is there. Tokens are others each time.
+/// Returns whether everything that is shown is there. Tokens are others each time.
 fn is_shown_by(shown: &Value, found: &Value) -> bool {
     match (shown, found) {
         (Value::Object(shown), Value::Object(found)) => {

@@ -6,6 +6,7 @@ use http::{Method, header};
 use serde_json::{Value, json};
 
 use crate::answers::operations;
+use crate::harness::app::DOCUMENT;
 use crate::harness::flaky_acquirer::Carries;
 use crate::harness::{Answer, App, Client, at_once, card, charge, charge_with, rounds, rules, token_of};
 
@@ -50,7 +51,7 @@ async fn repeats(app: &App, client: &Client, request: &Keyed, first: &Answer) {
     assert_eq!(content_type(&again), content_type(first));
 }
 
-/// While a request with the key is under way.
+/// While a request with the key is in flight.
 fn is_in_use(answer: &Answer) {
     answer.refused(409, "idempotency_key_in_use");
     assert!(answer.headers[header::RETRY_AFTER].to_str().unwrap().parse::<u32>().unwrap() > 0);
@@ -59,7 +60,7 @@ fn is_in_use(answer: &Answer) {
 rules! {
     async fn every_operation_that_changes_something_can_be_repeated_without_a_second_effect(app) {
         let client = app.client();
-        let document = card_payments::http::openapi();
+        let document = &*DOCUMENT;
         let mut asked_twice = 0;
         for (path, operations) in document["paths"].as_object().unwrap() {
             for (method, operation) in operations.as_object().unwrap() {
@@ -281,53 +282,53 @@ rules! {
 }
 
 rules! {
-    async fn while_a_payment_is_under_way_its_key_is_in_use(app, line) {
+    async fn while_a_payment_is_under_way_its_key_is_in_use(app, acquirer) {
         let client = app.client();
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         let request = post("/1/charges", "late", charge(400));
         let first = tokio::spawn({
             let (request, client) = (request.clone(), client.clone());
             async move { request.by(&client).await }
         });
-        line.called(1).await;
+        acquirer.called(1).await;
         is_in_use(&app.unchanged(request.by(&client)).await);
-        line.release();
+        acquirer.release();
         let first = first.await.unwrap();
         first.ok(201);
         repeats(app, &client, &request, &first).await;
-        assert_eq!(line.calls().len(), 1);
+        assert_eq!(acquirer.calls().len(), 1);
     }
 
-    async fn a_creation_whose_outcome_is_unknown_holds_its_key_until_a_worker_reverses_it(app, line) {
+    async fn a_creation_whose_outcome_is_unknown_holds_its_key_until_a_worker_reverses_it(app, acquirer) {
         let client = app.client();
         let request = post("/1/charges", "unknown", charge(400));
-        line.carry(Carries::Call);
-        line.settle(false);
+        acquirer.carry(Carries::Call);
+        acquirer.settle(false);
         request.by(&client).await.refused(502, "gateway_error");
         is_in_use(&app.unchanged(request.by(&client)).await);
         // However old: it is not settled.
         app.clock.advance(TimeSpan::days(2));
         is_in_use(&app.unchanged(request.by(&client)).await);
-        line.settle(true);
+        acquirer.settle(true);
         app.do_due_work().await;
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         let first = request.by(&client).await;
         first.ok(201);
         repeats(app, &client, &request, &first).await;
         assert_eq!(client.listed().await, 1);
     }
 
-    async fn a_capture_or_void_that_was_done_gives_its_answer_once_a_worker_has_learnt_it(app, line) {
+    async fn a_capture_or_void_that_was_done_gives_its_answer_once_a_worker_has_learnt_it(app, acquirer) {
         let client = app.client();
         for (verb, done) in [("capture", "captured"), ("void", "authorisation_voided")] {
             let charge = client.authorised(400).await;
             let request = put(&format!("/1/charges/{charge}/{verb}"), verb);
-            line.carry(Carries::Call);
+            acquirer.carry(Carries::Call);
             request.by(&client).await.refused(502, "gateway_error");
             is_in_use(&app.unchanged(request.by(&client)).await);
             app.clock.advance(TimeSpan::seconds(30));
             app.do_due_work().await;
-            line.carry(Carries::Both);
+            acquirer.carry(Carries::Both);
             let answer = app.unchanged(request.by(&client)).await;
             assert!(is_replay(&answer));
             assert_eq!(answer.ok(200)[done], true);
@@ -335,29 +336,29 @@ rules! {
         }
     }
 
-    async fn a_capture_that_was_not_done_gives_its_key_back(app, line) {
+    async fn a_capture_that_was_not_done_gives_its_key_back(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
         let request = put(&format!("/1/charges/{charge}/capture"), "capture");
-        line.carry(Carries::Refusal);
+        acquirer.carry(Carries::Refusal);
         request.by(&client).await.refused(502, "gateway_error");
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         request.by(&client).await.refused(502, "gateway_error");
         is_in_use(&app.unchanged(request.by(&client)).await);
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         let first = request.by(&client).await;
         assert_eq!(first.ok(200)["captured"], true);
         repeats(app, &client, &request, &first).await;
     }
 
-    async fn a_call_without_a_key_does_not_answer_for_an_earlier_one(app, line) {
+    async fn a_call_without_a_key_does_not_answer_for_an_earlier_one(app, acquirer) {
         let client = app.client();
         let created = post("/1/charges", "created", charge_with(400, json!({ "capture": false })));
         let first = created.by(&client).await;
         let charge = token_of(&first.ok(201));
-        line.carry(Carries::Call);
+        acquirer.carry(Carries::Call);
         client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;
@@ -365,7 +366,7 @@ rules! {
         repeats(app, &client, &created, &first).await;
     }
 
-    async fn answers_outlive_the_process(app, _line) {
+    async fn answers_outlive_the_process(app, _acquirer) {
         let request = post("/1/charges", "restart", charge(400));
         let first = request.by(&app.client()).await;
         app.restart().await;
@@ -382,7 +383,7 @@ async fn repeated(client: &Client, request: &Keyed, times: usize) -> Vec<Answer>
     .await
 }
 
-/// One request has the effect, all others its answer, or 409 while it is under way.
+/// One request has the effect, all others its answer, or 409 while it is in flight.
 #[track_caller]
 fn agree(answers: &[Answer], status: u16, may_wait: bool) {
     let done: Vec<_> = answers.iter().filter(|answer| answer.status == status).collect();

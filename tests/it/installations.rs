@@ -1,4 +1,4 @@
-//! Whoever has no business with a database is refused before anything of it, or beside it, is touched.
+//! A server that does not belong to a database is refused before it changes anything in it or beside it.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,10 +1,8 @@
 //! Every operation of the document, with every kind of key that is not the owner's: another account's records do not
-//! exist, and nobody without the right key gets in (specification, Authentication; decisions 2 and 3).
+//! exist, and without the right key every request is refused (specification, Authentication; decisions 2 and 3).
 //!
 //! Nothing here is listed by operation: paths, bodies and refusals are the document's own, records are made by
 //! tests/it/harness/records.rs.
-
-use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,14 +12,14 @@ use serde_json::{Value, json};
 
 use crate::answers::{Operation, operations};
 use crate::documents::resolved;
-use crate::harness::app::another_account;
+use crate::harness::app::{DOCUMENT, another_account};
 use crate::harness::{Answer, App, Client, rules, token_of};
 
 /// Parameters of queries that name no record.
 const OF_NO_RECORD: [&str; 8] =
     ["page", "per_page", "query", "start_date", "end_date", "sort", "direction", "status"];
 
-/// What a key opens.
+/// The requests that a key allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Opens {
     Nothing,
@@ -33,9 +31,9 @@ enum Opens {
     },
 }
 
-/// Somebody who is not the owner.
+/// A client that is not the owner.
 struct Other {
-    /// Whose key it brings.
+    /// The name of its key.
     with: &'static str,
     client: Client,
     /// Among the parameters.
@@ -43,14 +41,14 @@ struct Other {
     opens: Opens,
 }
 
-/// What comes of a request.
+/// The expected answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comes {
     /// 401.
     NotIn,
-    /// 404: what it names does not exist.
+    /// 404: the record does not exist.
     Unknown,
-    /// What the other one has asked for itself.
+    /// A success, with records of its own.
     Served,
 }
 
@@ -212,9 +210,6 @@ async fn others(app: &App, live: &App) -> Vec<Other> {
     others.push(Other::new("a partner's key", partner, Opens::Account { partner: true }));
     others
 }
-
-/// Whose schemas say what bodies may name.
-static DOCUMENT: LazyLock<Value> = LazyLock::new(card_payments::http::openapi);
 
 /// The tokens that a body may name, by their parameters.
 fn named_in_body(operation: &Operation) -> Vec<String> {

@@ -16,12 +16,12 @@ async fn account(app: &App) -> AccountToken {
     first.one(app.ctx().store.read()).await.unwrap().unwrap().id
 }
 
-/// Give it a fresh pair.
+/// Gives it a fresh pair.
 async fn rotate(app: &App, grace: TimeSpan) -> ApiKeyPair {
     keys::rotate(app.ctx(), account(app).await, grace).await.unwrap()
 }
 
-/// Whether a secret key works, for a server that has not seen it lately.
+/// Returns whether a secret key works, for a server that has not seen it lately.
 async fn works(app: &App, key: &str) -> bool {
     app.ctx().keys.invalidate_all();
     match app.with_key(key).get(PATH).await.status {

@@ -1,12 +1,9 @@
 //! `card-payments ledger verify` (decisions 8 and 14).
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
-use crate::harness::postgres::Template;
 use crate::harness::process::{Process, output, program};
-use crate::harness::{App, RawDatabase, card, charge_with, rules, token, token_of};
+use crate::harness::{App, card, charge_with, operated, rules, token, token_of};
 
 /// A payment of each kind that the books know.
 async fn trade(app: &App) -> String {
@@ -224,68 +221,41 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// The command on a database, with these further arguments.
-fn verify(data: &Path, url: Option<&str>, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = program(data);
-    if let Some(url) = url {
-        command.env("CARD_PAYMENTS_DATABASE_URL", url);
+operated! {
+    async fn the_command_proves_the_books_beside_a_server(installed) {
+        let verify = |arguments: &[&str]| installed.run(&[&["ledger", "verify"], arguments].concat());
+        let right = (Some(0), "The books balance.\n".to_owned(), String::new());
+        assert_eq!(verify(&[]), right, "an empty database");
+        let server = installed.serve();
+        let (key, _) = server.keys();
+        let charge = token_of(&server.pay(&key).ok(201));
+        server.ask("POST", &format!("/1/charges/{charge}/refunds"), Some(&key), "amount=100").ok(201);
+        assert_eq!(verify(&[]), right);
+        assert_eq!(verify(&["--json"]), (Some(0), String::new(), String::new()));
+
+        installed.execute("UPDATE postings SET amount = 36 WHERE book = 'fees'").await;
+        let (code, stdout, stderr) = verify(&["--json"]);
+        assert_eq!((code, stderr.as_str()), (Some(1), "error: the books do not balance: 3 differences\n"));
+        let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 3);
+        let account = lines[0]["account"].as_str().unwrap();
+        let entry = lines[0]["subject"].as_str().unwrap();
+        assert!(account.starts_with("acct_") && entry.starts_with("je_"), "{}", lines[0]);
+        assert_eq!(
+            lines[2],
+            json!({
+                "proof": "book_is_its_records", "account": account, "subject": "fees", "expected": 37, "found": 36,
+            })
+        );
+        let (code, stdout, stderr) = verify(&[]);
+        assert_eq!((code, stderr.as_str()), (Some(1), "error: the books do not balance: 3 differences\n"));
+        assert_eq!(
+            stdout.lines().next().unwrap(),
+            format!("{account}: entry_sums_to_zero: {entry} is -1 and should be 0")
+        );
+        server.pay(&key).ok(201);
+        server.stopped();
     }
-    output(command.args(["ledger", "verify"]).args(arguments))
-}
-
-/// The whole command beside a running server: right books, tampered books.
-async fn proves_the_books_beside_a_server(data: &Path, url: Option<&str>, database: &str) {
-    let right = (Some(0), "The books balance.\n".to_owned(), String::new());
-    assert_eq!(verify(data, url, &[]), right, "an empty database");
-    let mut command = program(data);
-    if let Some(url) = url {
-        command.env("CARD_PAYMENTS_DATABASE_URL", url);
-    }
-    let server = Process::start(&mut command);
-    let (key, _) = server.keys();
-    let charge = token_of(&server.pay(&key).ok(201));
-    server.ask("POST", &format!("/1/charges/{charge}/refunds"), Some(&key), "amount=100").ok(201);
-    assert_eq!(verify(data, url, &[]), right);
-    assert_eq!(verify(data, url, &["--json"]), (Some(0), String::new(), String::new()));
-
-    let outside = RawDatabase::connect(database).await;
-    outside.execute("UPDATE postings SET amount = 36 WHERE book = 'fees'").await;
-    let (code, stdout, stderr) = verify(data, url, &["--json"]);
-    assert_eq!((code, stderr.as_str()), (Some(1), "error: the books do not balance: 3 differences\n"));
-    let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 3);
-    let account = lines[0]["account"].as_str().unwrap();
-    let entry = lines[0]["subject"].as_str().unwrap();
-    assert!(account.starts_with("acct_") && entry.starts_with("je_"), "{}", lines[0]);
-    assert_eq!(
-        lines[2],
-        json!({
-            "proof": "book_is_its_records", "account": account, "subject": "fees", "expected": 37, "found": 36,
-        })
-    );
-    let (code, stdout, stderr) = verify(data, url, &[]);
-    assert_eq!((code, stderr.as_str()), (Some(1), "error: the books do not balance: 3 differences\n"));
-    assert_eq!(
-        stdout.lines().next().unwrap(),
-        format!("{account}: entry_sums_to_zero: {entry} is -1 and should be 0")
-    );
-    server.pay(&key).ok(201);
-    server.stopped();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_command_proves_the_books_of_a_sqlite_file() {
-    let data = folder();
-    let database = format!("sqlite:{}", data.path().join("card-payments.db").display());
-    proves_the_books_beside_a_server(data.path(), None, &database).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_command_proves_the_books_of_a_postgresql() {
-    static EMPTY: Template = Template::new("ledger_command");
-    let Some(database) = EMPTY.database(async |_| {}).await else { return };
-    let data = folder();
-    proves_the_books_beside_a_server(data.path(), Some(database.url()), database.url()).await;
 }
 
 #[test]

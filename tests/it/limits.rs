@@ -14,7 +14,7 @@ fn told_to_wait(answer: &Answer) {
     assert_eq!(answer.headers["retry-after"], "1");
 }
 
-/// Ask until the bucket is empty. Says how many requests were answered.
+/// Sends requests until the bucket is empty. Returns how many were answered.
 async fn exhaust(app: &App) -> usize {
     let client = app.client();
     for answered in 0..100 {
@@ -28,7 +28,7 @@ async fn exhaust(app: &App) -> usize {
 }
 
 rules! {
-    async fn who_asks_too_often_waits_for_as_long_as_a_token_takes(app, _line) {
+    async fn who_asks_too_often_waits_for_as_long_as_a_token_takes(app, _acquirer) {
         app.takes_on(Some(2), 128).await;
         assert_eq!(exhaust(app).await, 4, "those of two seconds at once");
         told_to_wait(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
@@ -41,7 +41,7 @@ rules! {
         assert_eq!(exhaust(app).await, 4, "what was not asked for is not saved up");
     }
 
-    async fn each_account_has_a_limit_of_its_own_and_both_its_keys_share_it(app, _line) {
+    async fn each_account_has_a_limit_of_its_own_and_both_its_keys_share_it(app, _acquirer) {
         app.takes_on(Some(1), 128).await;
         let stranger = app.stranger().await;
         exhaust(app).await;
@@ -54,7 +54,7 @@ rules! {
         told_to_wait(&app.client().get("/1/balance").await);
     }
 
-    async fn a_limit_is_looked_at_after_the_route_and_the_key_and_before_anything_else(app, _line) {
+    async fn a_limit_is_looked_at_after_the_route_and_the_key_and_before_anything_else(app, _acquirer) {
         app.takes_on(Some(1), 128).await;
         exhaust(app).await;
         let client = app.client();
@@ -67,7 +67,7 @@ rules! {
         told_to_wait(&client.get(&format!("/1/charges/{}", unknown("ch_"))).await);
     }
 
-    async fn every_operation_may_be_asked_too_often(app, _line) {
+    async fn every_operation_may_be_asked_too_often(app, _acquirer) {
         app.takes_on(Some(1), 128).await;
         exhaust(app).await;
         let basic = basic(&format!("{}:", app.secret_key()));
@@ -83,7 +83,7 @@ rules! {
         assert_eq!(app.rows().await, before);
     }
 
-    async fn a_script_tag_hears_of_the_limit_inside_of_its_call(app, _line) {
+    async fn a_script_tag_hears_of_the_limit_inside_of_its_call(app, _acquirer) {
         app.takes_on(Some(1), 128).await;
         exhaust(app).await;
         let parameters = form(&card("4200000000000000"), true);
@@ -95,7 +95,7 @@ rules! {
         assert_eq!(serde_json::from_str::<Value>(json).unwrap()["error"], "rate_limited");
     }
 
-    async fn a_request_that_came_too_early_leaves_its_idempotency_key_free(app, _line) {
+    async fn a_request_that_came_too_early_leaves_its_idempotency_key_free(app, _acquirer) {
         app.takes_on(Some(1), 128).await;
         exhaust(app).await;
         let key = [("idempotency-key", "order-1")];
@@ -111,7 +111,7 @@ rules! {
         assert_eq!((&replayed.text, &replayed.headers["idempotent-replayed"]), (&charge.text, &"true".parse().unwrap()));
     }
 
-    async fn what_needs_no_key_is_not_counted(app, _line) {
+    async fn what_needs_no_key_is_not_counted(app, _acquirer) {
         app.takes_on(Some(1), 128).await;
         exhaust(app).await;
         for path in ["/healthz", "/readyz", "/metrics", "/", "/openapi.yaml"] {
@@ -119,7 +119,7 @@ rules! {
         }
     }
 
-    async fn without_a_limit_everybody_may_ask_as_often_as_they_like(app, _line) {
+    async fn without_a_limit_everybody_may_ask_as_often_as_they_like(app, _acquirer) {
         for _ in 0..50 {
             app.client().get("/1/balance").await.ok(200);
         }

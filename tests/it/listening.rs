@@ -25,7 +25,7 @@ struct Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        // A test that failed leaves nobody behind; one that ended is long gone.
+        // A failed test leaves no process behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -34,7 +34,7 @@ impl Drop for Listening {
 fn lines(stream: impl Read + Send + 'static) -> (mpsc::Receiver<String>, JoinHandle<()>) {
     let (said, heard) = mpsc::channel();
     let reader = std::thread::spawn(move || {
-        // Whoever does not listen any more need not be told.
+        // The test may have ended.
         BufReader::new(stream).lines().map(Result::unwrap).for_each(|line| drop(said.send(line)));
     });
     (heard, reader)
@@ -80,7 +80,7 @@ impl Listening {
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
-    /// Ask it to end: its exit code, and what nobody has read yet.
+    /// Stops it. Returns its exit code, and the output that is not read yet.
     fn ended_by(mut self, signal: &str) -> (Option<i32>, Vec<String>) {
         self.signal(signal);
         let code = self.child.wait().unwrap().code();
@@ -153,7 +153,7 @@ operated! {
             for _ in 0..4 {
                 server.pay(&key).ok(201);
             }
-            // Some are told before the server goes, others were only recorded.
+            // Some are delivered before the server ends, others only recorded.
             told.push(listening.event());
             if round == 0 {
                 server.stopped();

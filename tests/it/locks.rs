@@ -1,4 +1,4 @@
-//! Somebody else's lock on our PostgreSQL: nobody waits for it for ever.
+//! Locks of other clients on PostgreSQL: no request waits for them without a limit.
 
 use std::time::Duration;
 

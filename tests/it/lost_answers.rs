@@ -47,7 +47,7 @@ pub fn sites() -> Vec<Site> {
         | Origin::Authorisation
         | Origin::Subscription
         | Origin::Renewal => true,
-        // The charge that is made of a captured authorisation: nobody asks anew.
+        // The charge of a captured authorisation: it makes no call of its own.
         Origin::Capture => false,
     };
     let mut sites: Vec<_> =
@@ -88,8 +88,8 @@ impl Keyed<'_> {
     }
 }
 
-/// Let one answer be lost there, and see what was asked come about.
-pub async fn loses(app: &App, line: &FlakyAcquirer, site: Site, round: usize) {
+/// Loses one answer there, and checks that the request still has its effect.
+pub async fn loses(app: &App, acquirer: &FlakyAcquirer, site: Site, round: usize) {
     let client = &app.client();
     let keyed = |method: Method, path: &str, body: Value| Keyed {
         client,
@@ -104,34 +104,34 @@ pub async fn loses(app: &App, line: &FlakyAcquirer, site: Site, round: usize) {
     };
     match site {
         Site::Authorise(Origin::Payment | Origin::Capture) => {
-            creation(line, keyed(Method::POST, "/1/charges", by_card(json!(true)).await)).await;
+            creation(acquirer, keyed(Method::POST, "/1/charges", by_card(json!(true)).await)).await;
         }
         Site::Authorise(Origin::Authorisation) => {
-            creation(line, keyed(Method::POST, "/1/authorisations", by_card(Value::Null).await)).await;
+            creation(acquirer, keyed(Method::POST, "/1/authorisations", by_card(Value::Null).await)).await;
         }
         Site::Authorise(Origin::Challenge) => {
             let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
             let (token, page) = pending(client, &charge_with(400, json!({ "three_d_secure": asks }))).await;
-            line.carry(Carries::Call);
+            acquirer.carry(Carries::Call);
             assert_eq!(press(&app.anonymous(), &page, "decision=approve").await.status, 303);
-            line.carry(Carries::Both);
-            // Nobody was told that it failed, so what was done stands.
+            acquirer.carry(Carries::Both);
+            // No client was told that it failed, so the payment stands.
             assert_eq!(client.charge(&token).await["captured"], true);
         }
         Site::Authorise(Origin::Subscription) => {
             let (plan, customer) = subscriber(client).await;
             let asked = json!({ "plan_token": plan, "customer_token": customer });
-            creation(line, keyed(Method::POST, "/1/subscriptions", asked)).await;
+            creation(acquirer, keyed(Method::POST, "/1/subscriptions", asked)).await;
             assert_eq!(client.charged(&customer).await.len(), 1);
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         }
         Site::Authorise(Origin::Renewal) => {
             let (plan, customer) = subscriber(client).await;
             client.subscribed(&plan, &customer).await;
-            line.carry(Carries::Call);
+            acquirer.carry(Carries::Call);
             app.clock.advance(TimeSpan::days(31));
             app.do_due_work().await;
-            line.carry(Carries::Both);
+            acquirer.carry(Carries::Both);
             assert_eq!(client.charged(&customer).await.len(), 2);
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         }
@@ -140,33 +140,33 @@ pub async fn loses(app: &App, line: &FlakyAcquirer, site: Site, round: usize) {
             let path = format!("/1/subscriptions/{}", client.subscribed(&plan, &customer).await);
             client.delete(&path).await.ok(200);
             app.clock.advance(TimeSpan::days(40));
-            creation(line, keyed(Method::PUT, &format!("{path}/reactivate"), json!({}))).await;
+            creation(acquirer, keyed(Method::PUT, &format!("{path}/reactivate"), json!({}))).await;
             assert_eq!(client.charged(&customer).await.len(), 2);
             client.delete(&format!("/1/customers/{customer}")).await.ok(204);
         }
         Site::Capture(Origin::Authorisation) => {
             let path = format!("/1/authorisations/{}/charges", client.authorisation(400).await);
-            follow_up(app, line, keyed(Method::POST, &path, json!({ "amount": 300 }))).await;
+            follow_up(app, acquirer, keyed(Method::POST, &path, json!({ "amount": 300 }))).await;
         }
         Site::Void(Origin::Authorisation) => {
             let path = format!("/1/authorisations/{}/void", client.authorisation(400).await);
-            follow_up(app, line, keyed(Method::PUT, &path, json!({}))).await;
+            follow_up(app, acquirer, keyed(Method::PUT, &path, json!({}))).await;
         }
         Site::Capture(_) => {
             let path = format!("/1/charges/{}/capture", client.authorised(400).await);
-            follow_up(app, line, keyed(Method::PUT, &path, json!({}))).await;
+            follow_up(app, acquirer, keyed(Method::PUT, &path, json!({}))).await;
         }
         Site::Void(_) => {
             let path = format!("/1/charges/{}/void", client.authorised(400).await);
-            follow_up(app, line, keyed(Method::PUT, &path, json!({}))).await;
+            follow_up(app, acquirer, keyed(Method::PUT, &path, json!({}))).await;
         }
         Site::Refund => {
             let path = format!("/1/charges/{}/refunds", token_of(&client.captured(400).await));
             let asked = keyed(Method::POST, &path, json!({ "amount": 100 }));
-            line.carry(Carries::Call);
+            acquirer.carry(Carries::Call);
             let refund = asked.is_done().await;
             app.do_due_work().await;
-            line.carry(Carries::Both);
+            acquirer.carry(Carries::Both);
             // It is asked again under the acquirer's same key; ten seconds later it has succeeded.
             for _ in 0..2 {
                 app.clock.advance(TimeSpan::seconds(40));
@@ -181,18 +181,18 @@ pub async fn loses(app: &App, line: &FlakyAcquirer, site: Site, round: usize) {
 }
 
 /// Nothing was charged, and the next attempt under the key is another call.
-async fn creation(line: &FlakyAcquirer, asked: Keyed<'_>) {
-    line.carry(Carries::Call);
+async fn creation(acquirer: &FlakyAcquirer, asked: Keyed<'_>) {
+    acquirer.carry(Carries::Call);
     asked.sent().await.refused(502, "gateway_error");
-    line.carry(Carries::Both);
+    acquirer.carry(Carries::Both);
     asked.is_done().await;
 }
 
 /// It is not known until a worker has asked, and then it was done.
-async fn follow_up(app: &App, line: &FlakyAcquirer, asked: Keyed<'_>) {
-    line.carry(Carries::Call);
+async fn follow_up(app: &App, acquirer: &FlakyAcquirer, asked: Keyed<'_>) {
+    acquirer.carry(Carries::Call);
     asked.sent().await.refused(502, "gateway_error");
-    line.carry(Carries::Both);
+    acquirer.carry(Carries::Both);
     asked.sent().await.refused(409, "idempotency_key_in_use");
     app.clock.advance(TimeSpan::seconds(31));
     app.do_due_work().await;
@@ -208,23 +208,23 @@ async fn subscriber(client: &Client) -> (String, String) {
 const ROUNDS_OF_A_SERVER: usize = 15;
 
 /// An answer of every site is lost in each round. What is lost or doubled at the end.
-async fn live(app: &App, line: &FlakyAcquirer, rounds: Range<usize>) -> (usize, usize) {
+async fn live(app: &App, acquirer: &FlakyAcquirer, rounds: Range<usize>) -> (usize, usize) {
     for round in rounds {
         for site in sites() {
-            loses(app, line, site, round).await;
+            loses(app, acquirer, site, round).await;
         }
     }
-    compared(app, line).await
+    compared(app, acquirer).await
 }
 
 rules! {
-    async fn an_answer_that_is_lost_loses_nothing_and_repeats_nothing(app, line) {
+    async fn an_answer_that_is_lost_loses_nothing_and_repeats_nothing(app, acquirer) {
         let rounds = std::env::var("CARD_PAYMENTS_LOST_ANSWERS").map_or(3, |rounds| rounds.parse().unwrap());
-        let (mut lost, mut doubled) = live(app, line, 0..rounds.min(ROUNDS_OF_A_SERVER)).await;
+        let (mut lost, mut doubled) = live(app, acquirer, 0..rounds.min(ROUNDS_OF_A_SERVER)).await;
         for first in (ROUNDS_OF_A_SERVER..rounds).step_by(ROUNDS_OF_A_SERVER) {
-            let line = Arc::new(FlakyAcquirer::default());
-            let next = Arc::clone(&line).start(app.database).await.unwrap();
-            let more = live(&next, &line, first..rounds.min(first + ROUNDS_OF_A_SERVER)).await;
+            let acquirer = Arc::new(FlakyAcquirer::default());
+            let next = Arc::clone(&acquirer).start(app.database).await.unwrap();
+            let more = live(&next, &acquirer, first..rounds.min(first + ROUNDS_OF_A_SERVER)).await;
             (lost, doubled) = (lost + more.0, doubled + more.1);
             next.check_books().await;
         }
@@ -238,7 +238,7 @@ rules! {
 }
 
 /// What stands at the acquirer and in none of our books, and the other way round.
-pub async fn compared(app: &App, line: &FlakyAcquirer) -> (usize, usize) {
+pub async fn compared(app: &App, acquirer: &FlakyAcquirer) -> (usize, usize) {
     let db = app.ctx().store.read();
     let charges =
         charge::Entity::find().filter(charge::Column::Origin.ne(Origin::Capture)).all(db).await.unwrap();
@@ -247,7 +247,7 @@ pub async fn compared(app: &App, line: &FlakyAcquirer) -> (usize, usize) {
     let here =
         charges.iter().flat_map(stands).chain(refunds.iter().map(|refund| format!("{}:refund", refund.id)));
     // A capture or void is asked for under a number of its own each time, and done once.
-    let there = line.done().into_iter().map(|key| key.split(':').take(2).collect::<Vec<_>>().join(":"));
+    let there = acquirer.done().into_iter().map(|key| key.split(':').take(2).collect::<Vec<_>>().join(":"));
     let mut apart = BTreeMap::<String, isize>::new();
     there.for_each(|call| *apart.entry(call).or_default() += 1);
     here.for_each(|call| *apart.entry(call).or_default() -= 1);

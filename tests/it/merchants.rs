@@ -268,7 +268,7 @@ rules! {
             let made = client.post(PATH, &changed("entity", &json!({ "address_country_code": country }))).await.ok(201);
             assert_eq!(made["country_code"], "AU");
         }
-        // Of an unknown country nobody knows what its numbers are.
+        // The numbers of an unknown country cannot be checked.
         for country in ["DE", "au", "AUS", "x"] {
             let asked = json!({ "address_country_code": country, "business_registration_number": "HRB 1" });
             app.invalid(PATH, &changed("entity", &asked), &[(
@@ -565,7 +565,7 @@ rules! {
                 assert!(!page.contains("<script") && !page.contains("<form"));
             }
         }
-        // An account that is nobody's merchant has no page.
+        // An account that no partner has referred has no page.
         let account = app.text("SELECT value FROM installation WHERE name = 'first_account'").await;
         for unknown in ["mrch_AAAAAAAAAAAAAAAAAAAAAA", "x", &account, &account.replace("acct_", "mrch_"), "%FF"] {
             for path in [format!("/pay/{unknown}"), format!("/pay/{unknown}/surcharge")] {

@@ -1,4 +1,4 @@
-//! The schema is brought up to date by whoever comes first, however often and however suddenly it ends.
+//! The first process brings the schema up to date, however often and however suddenly processes end.
 
 use std::time::Duration;
 

@@ -67,11 +67,11 @@ pub const STATUSES: [&str; 10] = [
     "arbitration_won",
     "arbitration_lost",
 ];
-/// In these nobody claims the money any more.
+/// In these statuses the money is the merchant's again.
 pub const FORGIVEN: [&str; 4] = ["won", "cancelled", "resolved", "arbitration_won"];
 pub const CHARGEBACK_FEE: i64 = 2_500;
 
-/// Whether a status may follow (decisions 9).
+/// Returns whether a status may follow (decisions 9).
 pub fn follows(from: &str, to: &str) -> bool {
     match from {
         "evidence_required" => &STATUSES[..5],

@@ -30,7 +30,7 @@ fn told_to_wait(answer: &Answer) {
     assert_eq!(answer.headers["retry-after"], "1");
 }
 
-/// A body of more than 16 KiB: a charge with a parameter that nobody reads.
+/// A body of more than 16 KiB: a charge with an unknown parameter.
 fn large() -> Value {
     charge_with(400, json!({ "unknown": "x".repeat(20_000) }))
 }
@@ -39,7 +39,7 @@ async fn is_free(app: &App) {
     eventually(async || app.gate().requests().taken().0 == 0).await;
 }
 
-/// A payment whose place is others' already, because its body is still coming. What is returned beside it sends the rest.
+/// A payment that has released its permit, because its body is not complete. The second value sends the rest.
 async fn paying_slowly(app: &App) -> (JoinHandle<Answer>, impl FnOnce() + use<>) {
     let (pieces, body) = futures::channel::mpsc::unbounded::<Result<Bytes, std::io::Error>>();
     let client = app.client();
@@ -101,15 +101,15 @@ rules! {
         assert!(answer.text.starts_with("/**/f({\"error\":\"service_unavailable\""), "{}", answer.text);
     }
 
-    async fn a_payment_that_waits_for_the_acquirer_leaves_its_place_to_others(app, line) {
+    async fn a_payment_that_waits_for_the_acquirer_leaves_its_place_to_others(app, acquirer) {
         app.takes_on(None, 1).await;
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         let client = app.client();
         let paying = tokio::spawn(async move { client.post("/1/charges", &charge(400)).await });
-        line.called(1).await;
+        acquirer.called(1).await;
         is_free(app).await;
         app.client().get("/1/balance").await.ok(200);
-        line.release();
+        acquirer.release();
         paying.await.unwrap().ok(201);
     }
 
@@ -143,13 +143,13 @@ rules! {
 }
 
 rules! {
-    async fn payments_whose_callers_hang_up_are_counted_until_they_are_done(app, line) {
+    async fn payments_whose_callers_hang_up_are_counted_until_they_are_done(app, acquirer) {
         app.takes_on(None, 1).await;
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         for paid in 1..=6 {
             let client = app.client();
             let paying = tokio::spawn(async move { client.post("/1/charges", &charge(400)).await });
-            line.called(paid).await;
+            acquirer.called(paid).await;
             paying.abort();
             assert!(paying.await.unwrap_err().is_cancelled());
         }
@@ -157,10 +157,10 @@ rules! {
         told_to_wait(&app.unchanged(app.client().post("/1/charges", &charge(400))).await);
         // A silent acquirer stops nothing else.
         app.client().get("/1/balance").await.ok(200);
-        assert_eq!(line.calls().len(), 6);
-        line.carry(Carries::Both);
+        assert_eq!(acquirer.calls().len(), 6);
+        acquirer.carry(Carries::Both);
         for _ in 0..6 {
-            line.release();
+            acquirer.release();
         }
         eventually(async || app.gate().tasks().taken().0 == 0).await;
         app.client().post("/1/charges", &charge(400)).await.ok(201);
@@ -190,7 +190,7 @@ rules! {
 /// All room for answers that is left, in the names of many accounts: one alone may not take it.
 fn fill_up(app: &App, mut left: usize) -> Vec<Permit> {
     let mut taken = Vec::new();
-    // Each leaves as much as it takes, so the last permit is nobody's.
+    // Each leaves as many as it takes, so the last permit stays free.
     while left > 1 {
         taken.extend(app.gate().answers().try_acquire(Some(app.ctx().ids.token()), left / 2));
         left -= left / 2;

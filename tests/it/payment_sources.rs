@@ -255,7 +255,7 @@ async fn nowhere(app: &App, text: &str) {
 }
 
 rules! {
-    async fn the_proof_goes_to_the_acquirer_instead_of_a_cvc_and_is_kept_no_longer(app, line) {
+    async fn the_proof_goes_to_the_acquirer_instead_of_a_cvc_and_is_kept_no_longer(app, acquirer) {
         let client = app.client();
         let cryptogram = "AgAAAAAABk4DWZ4C28yUQAAAAAA=";
         let source = client.payment_source(&network_token("4200000000000000")).await;
@@ -264,13 +264,13 @@ rules! {
         nowhere(app, cryptogram).await;
         client.post("/1/charges", &by_source(&source["token"])).await.ok(201);
         let proof = Proof { cvc: None, network: Some((Some("05".into()), cryptogram.into())) };
-        assert_eq!(line.proofs(), [proof]);
+        assert_eq!(acquirer.proofs(), [proof]);
         assert_eq!(app.number(kept).await, 0);
         for wallet in ["walletApay", "walletGpay"] {
             let source = client.payment_source(&client.wallet_payload(wallet, "4200000000000000").await).await;
             client.post("/1/charges", &by_source(&source["token"])).await.ok(201);
-            let Proof { cvc: None, network: Some((Some(eci), cryptogram)) } = line.proofs().pop().unwrap() else {
-                panic!("{:?}", line.proofs())
+            let Proof { cvc: None, network: Some((Some(eci), cryptogram)) } = acquirer.proofs().pop().unwrap() else {
+                panic!("{:?}", acquirer.proofs())
             };
             assert!(eci.trim_start_matches('0') == "5" && cryptogram.len() == 28, "{eci} {cryptogram}");
             nowhere(app, &cryptogram).await;
@@ -280,22 +280,22 @@ rules! {
         token["source"]["eci"] = json!("");
         let source = client.payment_source(&token).await;
         client.charge_by(&token_of(&source["source"])).await.ok(201);
-        assert_eq!(line.proofs().pop().unwrap().network, Some((None, cryptogram.into())));
+        assert_eq!(acquirer.proofs().pop().unwrap().network, Some((None, cryptogram.into())));
         let source = client.payment_source(&network_token("4200000000000000")).await;
         let customer = json!({ "email": "a@example.com", "card_token": source["source"]["token"] });
         let customer = client.post("/1/customers", &customer).await.ok(201);
         client.post("/1/charges", &charge_with(400, json!({ "card": null, "customer_token": customer["token"] }))).await.ok(201);
-        assert_eq!(line.proofs().pop().unwrap(), Proof { cvc: None, network: None });
+        assert_eq!(acquirer.proofs().pop().unwrap(), Proof { cvc: None, network: None });
     }
 
-    async fn a_sources_token_is_free_again_where_nothing_was_charged(app, line) {
+    async fn a_sources_token_is_free_again_where_nothing_was_charged(app, acquirer) {
         let client = app.client();
         let source = client.payment_source(&client.wallet_payload("walletApay", "4200000000000000").await).await;
-        line.carry(crate::harness::flaky_acquirer::Carries::Call);
+        acquirer.carry(crate::harness::flaky_acquirer::Carries::Call);
         client.post("/1/charges", &by_source(&source["token"])).await.refused(502, "gateway_error");
-        line.carry(crate::harness::flaky_acquirer::Carries::Both);
+        acquirer.carry(crate::harness::flaky_acquirer::Carries::Both);
         client.post("/1/charges", &by_source(&source["token"])).await.ok(201);
-        let proofs = line.proofs();
+        let proofs = acquirer.proofs();
         assert_eq!(proofs[0], proofs[1], "the same payment, so the same proof");
         app.clock.advance(TimeSpan::seconds(30));
     }

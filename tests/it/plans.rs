@@ -223,7 +223,7 @@ rules! {
                 app.do_due_work().await;
             }
         }
-        // Nothing of them is left, but what was charged; and nobody heard of them again.
+        // Nothing of them is left but their charges, and no event names them again.
         assert_eq!(app.number("SELECT COUNT(*) FROM subscriptions").await, 1);
         assert_eq!(app.number("SELECT COUNT(*) FROM subscription_entries").await, 2);
         assert_eq!(app.number("SELECT COUNT(*) FROM plans").await, 1);

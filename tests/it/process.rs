@@ -43,7 +43,7 @@ fn vault_key() -> String {
     OperatorKeys::generate("live").to_text().expose().to_owned()
 }
 
-/// A SQLite file with a table of somebody else's.
+/// A SQLite file with a table of another program.
 async fn foreign(path: &Path) {
     let theirs = RawDatabase::connect(&format!("sqlite:{}", path.display())).await;
     theirs.execute("CREATE TABLE theirs (id INTEGER)").await;
@@ -66,7 +66,7 @@ fn a_server_says_what_it_is_and_takes_its_first_payment() {
 
     let charge = server.pay(&secret).ok(201);
     assert_eq!((&charge["success"], &charge["total_fees"]), (&json!(true), &json!(37)));
-    // What the banner tells to try is the same payment.
+    // The payment in the banner is the same.
     let tried: Vec<_> = curl.split(" -d ").skip(1).map(|pair| pair.trim().trim_matches('\'')).collect();
     let tried = tried.join("&").replace(' ', "+");
     server.ask("POST", "/1/charges", Some(&secret), &tried).ok(201);
@@ -163,7 +163,7 @@ fn sigterm_lets_what_is_in_flight_end() {
 
 #[test]
 fn a_server_that_is_told_to_stop_while_it_starts_ends_well() {
-    // Whoever is to move the money takes the call, and says nothing.
+    // The acquirer takes the call and does not answer.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let data = folder();
     let mut server = program(data.path());
@@ -242,7 +242,7 @@ fn a_wrong_configuration_is_one_line_and_changes_nothing() {
         refuses(program(data.path()).envs(variables), &line);
         assert!(files(data.path()).is_empty(), "{line}");
     }
-    // The simulator in live is told of in the log, so only the last line is the error's.
+    // The log warns about the simulator in live, so the error is the last line.
     let unsealed = &mut program(data.path());
     unsealed.env("CARD_PAYMENTS_ENVIRONMENT", "live").env("CARD_PAYMENTS_ACQUIRER", "simulator");
     let (code, _, stderr) = output(unsealed);
@@ -386,7 +386,7 @@ fn another_vault_key_does_not_open_the_database() {
     Process::start(&mut program(data.path())).stopped();
 }
 
-/// What a command says whose reader has gone before it says anything.
+/// Runs a command whose reader has gone before it prints anything.
 fn unread(command: &mut Command) -> (Option<i32>, String) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

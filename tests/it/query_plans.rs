@@ -12,7 +12,7 @@ use crate::statements::{is_owned, may_look_at_all, plain};
 /// What is small in any account: at most five endpoints, ten keys.
 const SMALL: [&str; 2] = ["webhook_endpoints", "api_keys"];
 
-/// Ask for what a whole run asks for in one way only: deep pages, and searches of every kind.
+/// Sends the requests that a whole run sends in one way only: deep pages, and searches of every kind.
 pub async fn ask(app: &App) {
     let client = app.client();
     let charge = token_of(&client.post("/1/charges", &charge_with(401, json!({}))).await.ok(201));

@@ -7,7 +7,7 @@ use crate::customer_cards::cards_of;
 use crate::customers::{charge_by, created, path, stored_card};
 use crate::harness::{Answer, App, Client, at_once, card, rounds, rules, token, with};
 
-/// How a request of a race is told.
+/// The description of a request of a race.
 enum Ask {
     Get(String),
     Post(String, Value),

@@ -16,7 +16,7 @@ use crate::harness::{Answer, App, Client, Database, charge_with, rounds, rules, 
 const RACERS: usize = 64;
 const OVER_THE_CHARGE: &str = "You have tried to refund more than the original charge";
 
-/// Refunds of these charges and amounts, all under way together; no amount is the full one.
+/// Refunds of these charges and amounts, all in flight together; no amount is the full one.
 async fn race(
     client: &Client,
     refunds: impl Iterator<Item = (String, Option<i64>)>,

@@ -439,33 +439,33 @@ async fn stored(app: &App, token: &str) -> refund::Model {
 }
 
 rules! {
-    async fn post_never_waits_for_the_acquirer(app, line) {
+    async fn post_never_waits_for_the_acquirer(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         client.refund(&charge, 400).await.ok(201);
-        assert_eq!(line.calls().len(), 1, "the charge's");
+        assert_eq!(acquirer.calls().len(), 1, "the charge's");
     }
 
-    async fn a_lost_answer_is_asked_for_again_under_the_same_key_with_growing_pauses(app, line) {
+    async fn a_lost_answer_is_asked_for_again_under_the_same_key_with_growing_pauses(app, acquirer) {
         let client = app.client();
         for carries in [Carries::Call, Carries::Nothing, Carries::Refusal] {
-            line.carry(Carries::Both);
+            acquirer.carry(Carries::Both);
             let charge = token_of(&client.captured(400).await);
             let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-            let before = line.calls().len();
-            line.carry(carries);
+            let before = acquirer.calls().len();
+            acquirer.carry(carries);
             let mut asked = Vec::new();
             for _ in 0..40 {
                 app.do_due_work().await;
-                asked.push(line.calls().len() - before);
+                asked.push(acquirer.calls().len() - before);
                 app.clock.advance(TimeSpan::seconds(30));
             }
             assert_eq!(ending(&shown(&client, &refund).await), pending());
             // At once, after 30 s, and then after twice as long each time.
             assert_eq!((asked[0], asked[1], asked[2], asked[3], asked[7], asked[15], asked[31], asked[39]), (1, 2, 2, 3, 4, 5, 6, 6));
-            assert_eq!(line.calls()[before..], vec![format!("{refund}:refund"); 6]);
-            line.carry(Carries::Both);
+            assert_eq!(acquirer.calls()[before..], vec![format!("{refund}:refund"); 6]);
+            acquirer.carry(Carries::Both);
             app.clock.advance(TimeSpan::days(1));
             app.do_due_work().await;
             assert_eq!(ending(&shown(&client, &refund).await), succeeded());
@@ -473,64 +473,64 @@ rules! {
         }
     }
 
-    async fn a_declined_submission_fails_the_refund_at_once(app, line) {
+    async fn a_declined_submission_fails_the_refund_at_once(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         let money = client.balance().await;
         let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-        line.carry(Carries::Decline);
+        acquirer.carry(Carries::Decline);
         app.do_due_work().await;
         assert_eq!(ending(&shown(&client, &refund).await), failed());
         assert_eq!((refunded(&client, &charge).await, client.balance().await), ((0, false), money));
         assert_eq!(app.events().await, ["charge.captured", "refund.created", "refund.failed"]);
     }
 
-    async fn an_attempt_that_is_slower_than_its_successor_changes_nothing(app, line) {
+    async fn an_attempt_that_is_slower_than_its_successor_changes_nothing(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-        let calls = line.calls().len();
-        line.carry(Carries::AnswerLate);
+        let calls = acquirer.calls().len();
+        acquirer.carry(Carries::AnswerLate);
         let (ctx, moment, row) = (app.ctx().clone(), app.moment().await, stored(app, &refund).await);
         let slow = tokio::spawn(async move { refunds::submit(&ctx, &moment, row).await });
-        line.called(calls + 1).await;
+        acquirer.called(calls + 1).await;
         // Its claim has run out, and the next attempt is answered and settles.
         app.clock.advance(TimeSpan::seconds(30));
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         app.do_due_work().await;
         assert_eq!(ending(&shown(&client, &refund).await), succeeded());
         let before = app.rows().await;
-        line.release();
+        acquirer.release();
         slow.await.unwrap().unwrap();
         assert_eq!(app.rows().await, before);
     }
 
-    async fn several_workers_submit_and_settle_once(app, line) {
+    async fn several_workers_submit_and_settle_once(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         client.refund(&charge, 400).await.ok(201);
-        let calls = line.calls().len();
+        let calls = acquirer.calls().len();
         let together = || async { futures::future::join_all((0..8).map(|_| app.do_due_work())).await };
         together().await;
         app.clock.advance(SETTLES_AFTER);
         together().await;
-        assert_eq!(line.calls().len(), calls + 1);
+        assert_eq!(acquirer.calls().len(), calls + 1);
         assert_eq!(app.events().await, ["charge.captured", "refund.created", "refund.succeeded"]);
     }
 
-    async fn a_refund_outlives_the_process_that_made_it(app, line) {
+    async fn a_refund_outlives_the_process_that_made_it(app, acquirer) {
         let client = app.client();
         let charge = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&charge, 400).await.ok(201));
-        line.carry(Carries::Call);
+        acquirer.carry(Carries::Call);
         app.do_due_work().await;
         app.restart().await;
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         let client = app.client();
-        let calls = line.calls().len();
+        let calls = acquirer.calls().len();
         app.do_due_work().await;
         // On a SQLite file the new process is alone; on PostgreSQL the attempt may be a living neighbour's.
-        assert_eq!(line.calls().len() - calls, usize::from(app.database == Database::Sqlite));
+        assert_eq!(acquirer.calls().len() - calls, usize::from(app.database == Database::Sqlite));
         assert_eq!(ending(&shown(&client, &refund).await), pending());
         app.clock.advance(TimeSpan::seconds(30));
         app.do_due_work().await;

@@ -13,14 +13,13 @@ use std::time::Duration;
 use card_payments::config::Environment;
 
 use crate::harness::fault_proxy::FaultProxy;
-use crate::harness::{App, Database, FlakyAcquirer, remote_acquirer};
+use crate::harness::{App, Database, Fixture, FlakyAcquirer, remote_acquirer};
 
-/// A server, and the acquirer that it asks over a cable.
+/// A server, and the acquirer that it calls through a proxy.
 struct Apart {
     app: App,
-    /// At the acquirer's end.
-    line: Arc<FlakyAcquirer>,
-    cable: FaultProxy,
+    acquirer: Arc<FlakyAcquirer>,
+    proxy: FaultProxy,
 }
 
 impl Apart {
@@ -31,36 +30,30 @@ impl Apart {
 
     /// A server that waits for answers no longer than this.
     async fn waiting(database: Database, answer: Duration) -> Option<Self> {
-        let line = Arc::new(FlakyAcquirer::default());
-        let cable = FaultProxy::to(remote_acquirer::served(line.clone(), Environment::Test).await).await;
-        let client = remote_acquirer::client(cable.address, Environment::Test);
+        let acquirer = Arc::new(FlakyAcquirer::default());
+        let proxy = FaultProxy::to(remote_acquirer::served(acquirer.clone(), Environment::Test).await).await;
+        let client = remote_acquirer::client(proxy.address, Environment::Test);
         let app = App::start_with(database, client, answer).await?;
-        Some(Self { app, line, cable })
+        Some(Self { app, acquirer, proxy })
     }
 }
 
-/// Rules about a server and an acquirer elsewhere, each tested on both databases; the books are checked at the end.
+impl Fixture for Apart {
+    async fn start(database: Database) -> Option<Self> {
+        Self::on(database).await
+    }
+
+    async fn check(&self) {
+        self.app.check_books().await;
+    }
+}
+
+/// Rules about a server and an acquirer elsewhere, with `apart: &Apart`; the books are checked at the end.
 macro_rules! apart {
     ($(async fn $name:ident($apart:ident) $body:block)*) => {$(
         async fn $name($apart: &$crate::remote_acquirer::Apart) $body
 
-        mod $name {
-            async fn on(database: $crate::harness::Database) {
-                let Some(apart) = $crate::remote_acquirer::Apart::on(database).await else { return };
-                super::$name(&apart).await;
-                apart.app.check_books().await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                on($crate::harness::Database::Sqlite).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                on($crate::harness::Database::Postgres).await;
-            }
-        }
+        $crate::harness::on_both!($name, $crate::remote_acquirer::Apart);
     )*};
 }
 use apart;

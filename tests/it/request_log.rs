@@ -113,13 +113,13 @@ rules! {
             ("/1/bank_accounts", bank_account("918273645"), vec!["number"]),
             ("/1/payment_sources", payload, vec!["source.signature", "source.protocolVersion", "source.signedMessage"]),
             ("/1/payment_sources", json!({ "type": "card", "source": card("4200000000000000") }), vec!["source.number", "source.cvc"]),
-            // What lets somebody in, and what callers name themselves.
+            // Credentials, and names that clients choose.
             ("/1/webhook_endpoints", json!({ "url": "https://user:4200000000000000@example.com/" }), vec!["url"]),
             ("/1/charges", charge_with(400, json!({
                 "metadata": { "card": "4200000000000000" },
                 "three_d_secure": { "cavv": "ECv2", "eci": "05", "callback_url": "https://4200000000000000@example.com/" },
             })), vec!["metadata.card", "three_d_secure.cavv", "three_d_secure.callback_url"]),
-            // What could not be read, and what nobody reads.
+            // Values that could not be read, and values that no operation reads.
             ("/1/customers", json!({ "email": ["4200000000000000"], "number": "4200000000000000" }), vec!["email", "number"]),
         ] {
             let answer = client.post(path, &asked).await;
@@ -132,7 +132,7 @@ rules! {
                 assert!(!text.contains(secret), "{path}: {text}");
             }
         }
-        // As curl sends JSON when nobody says what it is.
+        // As curl sends JSON without a Content-Type.
         let form = client.request(Method::POST, "/1/cards").body(card("4200000000000000").to_string().into());
         let answer = client.send(form.unwrap()).await;
         assert_eq!(logged(&client, &answer).await["hidden"], json!(["?"]));
@@ -198,7 +198,7 @@ rules! {
         assert_eq!(ids(&stranger, "").await, [""; 0]);
         app.anonymous().get(LOG).await.refused(401, "unauthorized");
         app.with_key(app.publishable_key()).get(LOG).await.refused(401, "unauthorized");
-        // Whoever brings no key has no account, and no log.
+        // Without a key there is no account, and no log.
         app.anonymous().get("/1/balance").await.refused(401, "unauthorized");
         assert_eq!(ids(&client, "").await, [id(&answer)]);
     }

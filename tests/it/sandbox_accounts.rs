@@ -20,7 +20,7 @@ use crate::harness::{
 
 const ACCOUNTS: &str = "/1/sandbox/accounts";
 const ACCOUNT: &str = "/1/sandbox/account";
-/// After this, no request that began before a deletion is under way.
+/// After this, no request that began before a deletion is in flight.
 const QUIET: TimeSpan = TimeSpan::seconds(121);
 
 /// An account of its own: its token, and a caller with its key.
@@ -59,7 +59,7 @@ pub async fn fill(client: &Client) {
     client.payment_source(&client.wallet_payload("walletApay", "4200000000000000").await).await;
 }
 
-/// How many rows each table has of an account, of those that can have any.
+/// Returns how many rows each table has of an account, of those that can have any.
 async fn rows_of(app: &App, account: &str) -> Vec<(String, i64)> {
     let account: AccountToken = account.parse().unwrap();
     let (tables, id) = match app.database {
@@ -372,7 +372,7 @@ rules! {
 }
 
 rules! {
-    async fn two_hundred_accounts_at_once_do_not_disturb_each_other(app, _line) {
+    async fn two_hundred_accounts_at_once_do_not_disturb_each_other(app, _acquirer) {
         // As many as ask: what is refused where too many ask is a rule of its own.
         app.takes_on(None, 256).await;
         let jobs = (0..200).map(|n| {

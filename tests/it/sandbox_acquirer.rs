@@ -194,7 +194,7 @@ rules! {
         order(&client, json!({ "latency_ms": 30_000 })).await;
         client.post("/1/charges", &charge(400)).await.refused(502, "gateway_error");
         assert_eq!(client.listed().await, 1);
-        // It was done, and nobody knows it until it is settled.
+        // It was done, and the server does not know it until it is recovered.
         client.put_charge(&authorised, "capture").await.refused(502, "gateway_error");
         assert_eq!(client.charge(&authorised).await["captured"], false);
         app.clock.advance(TimeSpan::seconds(31));

@@ -5,6 +5,7 @@ use entity::failure::Decline;
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::harness::app::DOCUMENT;
 use crate::harness::sending::post_with;
 use crate::harness::{Answer, App, Client, Database, card, charge, charge_with, rules};
 
@@ -84,7 +85,7 @@ rules! {
             assert_eq!(again.headers["idempotent-replayed"], "true", "{word}");
         }
         assert_eq!(client.listed().await, 1);
-        let document = card_payments::http::openapi();
+        let document = &*DOCUMENT;
         let said = document["info"]["description"].as_str().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains("the headers of the sandbox are not looked at: it gets the first answer"), "{said}");
     }
@@ -99,7 +100,7 @@ rules! {
 
 async fn live_has_no_sandbox(database: Database) {
     let Some(app) = App::live(database).await else { return };
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let mut asked = 0;
     for (path, operations) in document["paths"].as_object().unwrap() {
         let Some(rest) = path.strip_prefix("/1/sandbox/") else { continue };

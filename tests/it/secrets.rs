@@ -99,7 +99,7 @@ fn tells_the_code(text: &[u8]) -> bool {
     alone.any(|(before, after)| !of_an_id(before) && !of_an_id(after))
 }
 
-/// How many cards are in these states and hold what.
+/// Returns how many cards are in these states and hold these secrets.
 async fn cards_where(app: &App, condition: &str) -> i64 {
     app.number(&format!("SELECT COUNT(*) FROM cards WHERE {condition}")).await
 }
@@ -212,7 +212,7 @@ impl Write for Lines {
 /// Says that this process runs one test only.
 const ALONE: &str = "CARD_PAYMENTS_TEST_ALONE";
 
-/// Whether the process runs this test alone; where it does not, another process has done so, and the test has passed
+/// Returns whether the process runs this test alone; where it does not, another process has done so, and the test has passed
 /// there.
 pub fn alone(name: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {

@@ -1,4 +1,4 @@
-//! `card-payments seed`: what a file of fixtures tells is made by a running server, wholly or not at all.
+//! `card-payments seed`: a running server makes all records of a file of fixtures, or none.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -35,7 +35,7 @@ impl<'a> Shop<'a> {
         self.installed.run(&[&self.arguments(&address, &file), further].concat())
     }
 
-    /// It begins, and is still at it once it has told of `what`.
+    /// Starts it, and returns while it runs, after it has printed `what`.
     fn comes_to(&self, what: &str, name: &str, text: &str) -> Child {
         let file = self.file(name, text);
         let address = format!("http://{}", self.server.address);
@@ -154,7 +154,7 @@ operated! {
                     what was made before stays\n";
         assert_eq!((code, stderr.as_str()), (Some(1), said));
         assert_eq!(shop.count("/1/customers"), 3);
-        // Another story needs another account, or somebody who knows what he does.
+        // Another file needs another account, or a flag.
         let other = "customers:\n  dora: { email: dora@example.com }\n";
         let (code, _, stderr) = shop.seeds("other.yaml", other, &[]);
         assert!(code == Some(1) && stderr.contains("something has happened in this account already"), "{stderr}");

@@ -185,7 +185,7 @@ async fn run(installed: &mut Installed, seed: &str, receiver: &Receiver) -> Vec<
     run.payments();
     run.advance("2month").await;
     run.lists();
-    // Nobody listens there; when it is tried again is drawn, too.
+    // No server listens there; the time of the next try is random, too.
     run.post("/1/webhook_endpoints", &json!({ "url": "http://127.0.0.1:9/" }));
     run.post("/1/charges", &charge_with(400, json!({})));
     run.delivered().await;
@@ -199,7 +199,7 @@ async fn run(installed: &mut Installed, seed: &str, receiver: &Receiver) -> Vec<
             format!("{id} {} {:?} {}", it.path, it.headers, String::from_utf8_lossy(&it.body))
         })
         .collect();
-    // Several are under way at a time.
+    // Several are in flight at a time.
     deliveries.sort();
     assert!(deliveries.len() > 30, "{}", deliveries.len());
     said.extend(deliveries);

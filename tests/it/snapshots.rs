@@ -85,7 +85,7 @@ fn equal(before: &[String], after: &[String]) {
     assert!(gone.is_empty() && come.is_empty(), "gone: {gone:#?}\ncome: {come:#?}");
 }
 
-/// Let nothing be due that has happened so far.
+/// Lets nothing be due that has happened so far.
 async fn settled(app: &App) {
     app.do_due_work().await;
     app.clock.advance(TimeSpan::seconds(60));

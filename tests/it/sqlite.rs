@@ -1,4 +1,4 @@
-//! How statements run on SQLite: what they find comes back as it was stored, and nobody is held up.
+//! How statements run on SQLite: values come back as they were stored, and readers do not wait for writers.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ macro_rules! read_by_all {
     ($($entity:ident)*) => { [$(read_by::<$entity::Entity>()),*].concat() };
 }
 
-// An integer is read as the type of its column's declaration, and whoever reads another type finds NULL.
+// An integer is read as the type that its column declares; as another type it reads as NULL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_column_is_declared_as_its_entity_reads_it() {
     let app = App::start(Database::Sqlite).await.unwrap();
@@ -136,7 +136,7 @@ async fn what_takes_long_is_done_all_the_same_and_holds_up_nobody() {
     app.check_books().await;
 }
 
-// SQLite plans a statement anew whenever another LIMIT is bound, unless it is built not to.
+// SQLite plans a statement again for each bound LIMIT, unless it is built not to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plans_do_not_depend_on_what_is_bound() {
     let app = App::start(Database::Sqlite).await.unwrap();

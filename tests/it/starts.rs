@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::harness::process::{Process, ask, output, program};
 use crate::harness::{Installed, operated};
 
-/// Nobody: a user who may write nothing of ours.
+/// The user nobody, who may not write our files.
 const NOBODY: u32 = 65534;
 
 fn folder() -> tempfile::TempDir {
@@ -99,7 +99,7 @@ fn a_file_that_only_others_may_write_to_is_told_alike() {
     let mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     mode(&file, 0o444);
     mode(&data.path().join("vault.key"), 0o444);
-    // A place that nobody comes to is not where a user's program is.
+    // A folder that the user cannot enter cannot hold the program.
     let copy = folder();
     let own = copy.path().join("card-payments");
     if is_root {

@@ -300,14 +300,14 @@ impl<'a> Part<'a> {
         narrowed
     }
 
-    /// Whether rows are added to the table, with these columns.
+    /// Returns whether rows are added to the table, with these columns.
     fn adds_to(&self, table: &str) -> Option<&[&'a str]> {
         let at = self.words.windows(3).position(|words| words == ["insert", "into", table])?;
         let columns = &self.words[at + 3..];
         columns.get(..columns.iter().position(|word| *word == ")")?)
     }
 
-    /// Whether it says that something belongs to the account of what stands outside of it.
+    /// Returns whether it says that something belongs to the account of what stands outside of it.
     fn follows_an_outer_part(&self, tables: &[(&str, &str)]) -> bool {
         let known = |name: &str| tables.iter().any(|(_, alias)| *alias == name);
         self.words.iter().filter_map(|word| word.strip_suffix(".account_id")).any(|name| !known(name))
@@ -316,7 +316,7 @@ impl<'a> Part<'a> {
     /// Why it does not start from an account.
     fn wrong(&self, distributed: bool) -> Option<String> {
         let tables = self.tables();
-        // Rows that come with the statement, or stand outside, say whose.
+        // Rows that come with the statement, or of an outer part, name the account.
         let mut named =
             tables.iter().any(|(table, _)| !is_owned(table)) || self.follows_an_outer_part(&tables);
         let (mut looked_at, mut in_plain_sight) = (false, false);
@@ -347,7 +347,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Whether rows of the table belong to accounts, or are accounts: whatever this program's schema holds.
+/// Returns whether rows of the table belong to accounts, or are accounts: whatever this program's schema holds.
 pub fn is_owned(table: &str) -> bool {
     !OF_NOBODY.contains(&table) && TABLES.contains(table)
 }

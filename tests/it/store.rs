@@ -60,7 +60,7 @@ async fn act(tx: &Tx, name: &str, ends: Ends) -> Result<(), Error> {
     }
 }
 
-/// Run units at once: the first one holds SQLite's writer until the others wait, so that they share a batch.
+/// Runs units at once: the first one holds SQLite's writer until the others wait, so that they share a batch.
 async fn together(app: &App, units: &[Ends]) -> Vec<Result<(), Error>> {
     let store = &app.ctx().store;
     let gate = Arc::new(Semaphore::new(0));
@@ -103,7 +103,7 @@ async fn only_the_good_are_kept(app: &App, units: &[Ends]) {
     assert_eq!(kept(app).await, good.map(|(n, _)| format!("unit {n}")).collect::<Vec<_>>());
 }
 
-/// Whether the guards of a unit and what it appends are one statement.
+/// Returns whether the guards of a unit and what it appends are one statement.
 fn is_one(app: &App) -> bool {
     app.database == Database::Postgres && !postgres::is_distributed()
 }
@@ -113,7 +113,7 @@ fn of_two_units(app: &App) -> u64 {
     if is_one(app) { 2 } else { 3 }
 }
 
-/// Take a row that nobody has taken, with a row of one's own; or say who has it.
+/// Takes a free row, with a row of its own. Otherwise returns the owner.
 async fn take(tx: &Tx, who: &str) -> Result<String, Error> {
     let free = installation::Entity::update_many()
         .filter(installation::Column::Name.eq("prize"))
@@ -177,12 +177,12 @@ async fn postgres_plans_the_size_of_a_broad_search_for_its_words() {
     assert_eq!((kept("rows_found").await, kept("ORDER BY").await), (0, 1), "the size, the page");
 }
 
-/// So of the transactions under way, whichever server's they are, none waits for another one's counts.
+/// So of the transactions in flight on all servers none waits for another one's counts.
 #[tokio::test]
 async fn postgres_counts_in_the_slot_of_the_session_that_writes() {
     const SESSION: &str = "SELECT number % 32 AS slot FROM pg_stat_get_backend_idset() AS number \
          WHERE pg_stat_get_backend_pid(number) = pg_backend_pid()";
-    // PostgreSQL 15 numbers its sessions anew when one of another test has ended since ours began.
+    // PostgreSQL 15 numbers its sessions again when a session of another test has ended since.
     for _ in 0..10 {
         let Some(app) = App::start(Database::Postgres).await else { return };
         let account = app.account().await;
@@ -192,7 +192,7 @@ async fn postgres_counts_in_the_slot_of_the_session_that_writes() {
                 async move {
                     let session = Statement::from_string(DbBackend::Postgres, SESSION);
                     let slot: i32 = tx.query_one_raw(session).await?.unwrap().try_get("", "slot")?;
-                    // Nobody ends before each has a session.
+                    // No unit ends before each has a session.
                     everybody.wait().await;
                     tx.count(account, Counted::Deposits, 1);
                     Ok(slot)
@@ -370,14 +370,14 @@ rules! {
             let panics = app.ctx().store.write((), |tx, ()| act(tx, "gone", Ends::Panicking).boxed());
             assert_eq!(panics.await.unwrap_err().code(), ErrorCode::InternalError);
             let looks = installation::Entity::find_by_id("x").one(app.ctx().store.read());
-            // Whoever reads may go away at any moment.
+            // The reader may go away at any moment.
             drop(futures::poll!(Box::pin(looks)));
         }
         assert!(kept(app).await.is_empty());
         app.client().captured(400).await;
     }
 
-    // These numbers decide the throughput. They may fall; whoever lets one rise must say why.
+    // These numbers decide the throughput. They may fall; a change that raises one must say why.
     async fn a_charge_costs_so_many_statements_and_commits(app) {
         let client = app.client();
         let (stored, customer) = (client.card_token("4200000000000000").await, client.customer("4200000000000000").await);

@@ -169,7 +169,7 @@ rules! {
 
     async fn a_plan_that_costs_nothing_charges_nothing(app) {
         let client = app.client();
-        // Nobody looks at a card that is not charged.
+        // A card that is not charged is not checked.
         let (plan, customer) = (client.plan(&json!({ "amount": 0 })).await, token_of(&client.customer(DECLINED).await));
         let subscription = client.subscribing(&plan, &customer, &json!({})).await.ok(201);
         assert_eq!(subscription["state"], "active");

@@ -5,9 +5,10 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::challenge_page::driven;
+use crate::harness::app::DOCUMENT;
 use crate::harness::process::{Process, program};
 
-/// How many times as long as on a quiet machine a visit may take: `CARD_PAYMENTS_PAGE_MARGIN`.
+/// Returns how many times as long as on a quiet machine a visit may take: `CARD_PAYMENTS_PAGE_MARGIN`.
 fn margin() -> u64 {
     std::env::var("CARD_PAYMENTS_PAGE_MARGIN").map_or(1, |margin| margin.parse().unwrap())
 }
@@ -19,12 +20,7 @@ fn a_reader_finds_an_operation_presses_execute_twice_and_makes_two_charges() {
     let page = format!("http://{}/docs/", server.address);
     let Some(told) = driven("swagger.mjs", &[&page, "Charges", "create_charge"]) else { return };
     assert_eq!(told["title"], "Card payments API");
-    let tags: Vec<_> = card_payments::http::openapi()["tags"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tag| tag["name"].clone())
-        .collect();
+    let tags: Vec<_> = DOCUMENT["tags"].as_array().unwrap().iter().map(|tag| tag["name"].clone()).collect();
     assert_eq!(told["sections"], Value::from(tags), "the sections of the specification, in its order");
     assert_eq!(
         told["headings"],
@@ -86,7 +82,7 @@ fn the_page_tells_the_key_to_nobody_but_a_browser_on_the_servers_machine() {
     ] {
         let script = script(own);
         assert!(script.contains(&key), "{own}");
-        // A page of somebody else's that names it as its script gets nothing.
+        // A page of another site that names it as its script gets nothing.
         assert!(script.contains("cross-origin-resource-policy: same-origin"), "{own}");
     }
     for strange in [

@@ -15,10 +15,15 @@ const CALLBACK: &str = "https://shop.example.com/done?order=1&x=%20#top";
 const ENROLLED: &str = "4200000000000000";
 const NOT_ENROLLED: &str = "5520000000000000";
 
-/// Parameters of a charge whose cardholder is asked.
+/// Returns the parameters of a charge with 3-D Secure.
 fn challenged(number: &str, changes: &Value) -> Value {
     let three_d_secure = with(json!({ "enabled": true, "callback_url": CALLBACK }), changes);
     charge_with(400, json!({ "card": card(number), "three_d_secure": three_d_secure }))
+}
+
+/// The same, paid by the token of an enrolled card.
+fn challenged_by_token(token: &str) -> Value {
+    with(challenged(ENROLLED, &json!({})), &json!({ "card": null, "card_token": token }))
 }
 
 /// A pending charge's token, and the path of its page.
@@ -165,9 +170,7 @@ rules! {
     async fn a_payment_that_the_cardholder_fails_is_forbidden_and_spends_the_token(app) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, &json!({}));
-        parameters["card"] = Value::Null;
-        parameters["card_token"] = json!(token);
+        let parameters = challenged_by_token(&token);
         let (charge, page) = pending(&client, &parameters).await;
         app.unchanged(client.charge_by(&token)).await.refused(400, "token_already_used");
         let session = session_of(&press(&app.anonymous(), &page, "decision=fail").await);
@@ -184,9 +187,7 @@ rules! {
     async fn a_single_use_token_is_spent_by_an_approved_payment(app) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, &json!({}));
-        parameters["card"] = Value::Null;
-        parameters["card_token"] = json!(token);
+        let parameters = challenged_by_token(&token);
         let (_, page) = pending(&client, &parameters).await;
         app.unchanged(client.post("/1/charges", &parameters)).await.refused(400, "token_already_used");
         client.verify(&approve(app, &page).await).await.ok(200);
@@ -229,7 +230,7 @@ rules! {
         app.do_due_work().await;
         assert_eq!(client.charge(&charge).await["status_message"], "Pending");
         app.clock.advance(TimeSpan::seconds(1));
-        // Nobody has noticed yet, and all the same it is over.
+        // No worker has noticed yet, and it is over all the same.
         assert_eq!(app.unchanged(open(app, &page)).await.status, 404);
         assert_eq!(app.unchanged(press(&client, &page, "decision=approve")).await.status, 404);
         app.do_due_work().await;
@@ -447,9 +448,7 @@ rules! {
         let client = app.client();
         let key = [("Idempotency-Key", "order-1")];
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, &json!({}));
-        parameters["card"] = Value::Null;
-        parameters["card_token"] = json!(token);
+        let parameters = challenged_by_token(&token);
         let first = post_with(&client, "/1/charges", &key, &parameters).await;
         first.ok(201);
         let replay = async || {
@@ -470,7 +469,7 @@ rules! {
         for (word, success, sentence) in [
             ("lost_card", false, "The card was reported lost"),
             ("gateway_error", false, "An upstream error occurred while processing the transaction. Please try again."),
-            // Nobody was told that it failed, so it stands.
+            // No client was told that it failed, so it stands.
             ("approved_but_lost", true, "Success"),
         ] {
             let made = post_with(&client, "/1/charges", &[("Sandbox-Outcome", word)], &challenged(ENROLLED, &json!({}))).await.ok(201);
@@ -519,30 +518,28 @@ rules! {
 }
 
 rules! {
-    async fn a_lost_answer_after_the_approval_stands(app, line) {
+    async fn a_lost_answer_after_the_approval_stands(app, acquirer) {
         let client = app.client();
         let (charge, page) = pending(&client, &challenged(ENROLLED, &json!({}))).await;
-        line.carry(Carries::Call);
-        line.settle(false);
+        acquirer.carry(Carries::Call);
+        acquirer.settle(false);
         let session = approve(app, &page).await;
         app.unchanged(client.verify(&session)).await.refused(403, "transaction_forbidden");
         assert_eq!(client.charge(&charge).await["status_message"], "Pending");
         app.clock.advance(TimeSpan::seconds(30));
-        line.settle(true);
+        acquirer.settle(true);
         app.do_due_work().await;
         let verified = client.verify(&session).await.ok(200);
         assert_eq!((&verified["success"], &verified["captured"]), (&json!(true), &json!(true)));
         assert_eq!((client.listed().await, app.events().await), (1, vec!["charge.captured"]));
     }
 
-    async fn a_lost_call_after_the_approval_is_declined(app, line) {
+    async fn a_lost_call_after_the_approval_is_declined(app, acquirer) {
         let client = app.client();
         let token = client.card_token(ENROLLED).await;
-        let mut parameters = challenged(ENROLLED, &json!({}));
-        parameters["card"] = Value::Null;
-        parameters["card_token"] = json!(token);
+        let parameters = challenged_by_token(&token);
         let (charge, page) = pending(&client, &parameters).await;
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         let session = approve(app, &page).await;
         let declined = client.verify(&session).await.ok(200);
         let sentence = "An error occurred while processing the card";

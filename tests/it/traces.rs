@@ -32,7 +32,7 @@ fn pay(server: &Process, headers: &[(&str, &str)]) -> RawResponse {
     ask(server, &request("POST", "/1/charges", Some(&server.keys().0), PAYMENT), headers)
 }
 
-/// Have a receiver told of what happens.
+/// Registers a receiver for all events.
 fn tell(server: &Process, receiver: &Receiver) {
     let form = format!("url={}", receiver.url());
     server.ask("POST", "/1/webhook_endpoints", Some(&server.keys().0), &form).ok(201);

@@ -53,7 +53,7 @@ rules! {
             }
             let taken = 200 * i64::try_from(won).unwrap();
             assert_eq!(client.balance().await, (available - taken, 0));
-            // A refund may take what a transfer may not leave, but nobody takes more than there is.
+            // A refund may take an amount that a transfer must leave, but neither takes more than there is.
             assert!((0..200).contains(&(available - taken)));
         }
     }

@@ -1,4 +1,4 @@
-//! Calls whose outcome nobody learnt (decisions 5, "Unknown outcome").
+//! Calls with an unknown outcome (decisions 5, "Unknown outcome").
 
 use card_payments::services::due_work::registry;
 use entity::TimeSpan;
@@ -11,7 +11,7 @@ const SENTENCE: &str = "An upstream error occurred while processing the transact
 /// Decisions 5: a worker settles a call once thirty seconds of wall clock have passed since its intent.
 const SETTLE_AFTER: TimeSpan = TimeSpan::seconds(30);
 
-/// The token of a charge of which nobody knows what became.
+/// Makes a charge with an unknown outcome. Returns its token.
 fn unknown(answer: &Answer) -> String {
     let body = answer.refused(502, "gateway_error");
     assert_eq!(body["error_description"], SENTENCE);
@@ -90,57 +90,57 @@ mod on_the_simulator {
 }
 
 rules! {
-    async fn a_creation_whose_reversal_is_not_answered_is_settled_by_a_worker_when_due(app, line) {
+    async fn a_creation_whose_reversal_is_not_answered_is_settled_by_a_worker_when_due(app, acquirer) {
         let client = app.client();
         let money = client.balance().await;
         let card = client.card_token("4200000000000000").await;
-        line.settle(false);
+        acquirer.settle(false);
         for carries in [Carries::Call, Carries::Nothing] {
-            line.carry(carries);
+            acquirer.carry(carries);
             let charge = unknown(&client.charge_by(&card).await);
             is_pending(&client, &charge).await;
             app.unchanged_by(client.charge_by(&card), 400, "token_already_used").await;
             for verb in ["capture", "void"] {
                 app.unchanged_by(client.put_charge(&charge, verb), 400, "bad_authorisation").await;
             }
-            line.settle(true);
+            acquirer.settle(true);
             settled_when_due(app).await;
             is_failed(&client, &charge).await;
-            line.settle(false);
+            acquirer.settle(false);
         }
         assert_eq!(app.events().await, ["charge.failed", "charge.failed"]);
         assert_eq!(client.balance().await, money);
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         client.charge_by(&card).await.ok(201);
     }
 
-    async fn settling_is_repeated_until_it_is_answered(app, line) {
+    async fn settling_is_repeated_until_it_is_answered(app, acquirer) {
         let client = app.client();
-        line.carry(Carries::Call);
-        line.settle(false);
+        acquirer.carry(Carries::Call);
+        acquirer.settle(false);
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
         let mut asked = Vec::new();
         for _ in 0..40 {
             app.clock.advance(TimeSpan::seconds(30));
             app.do_due_work().await;
-            asked.push(line.settlings());
+            asked.push(acquirer.settlings());
         }
         is_pending(&client, &charge).await;
         let (first, second) = (asked[19] - 1, asked[39] - asked[19]);
         assert!((3..20).contains(&first) && second >= 1 && second < first, "pauses grow: {asked:?}");
-        line.settle(true);
+        acquirer.settle(true);
         app.clock.advance(TimeSpan::days(1));
         app.do_due_work().await;
         is_failed(&client, &charge).await;
         assert_eq!(app.events().await, ["charge.failed"]);
     }
 
-    async fn two_workers_settle_once(app, line) {
+    async fn two_workers_settle_once(app, acquirer) {
         let client = app.client();
-        line.carry(Carries::Call);
-        line.settle(false);
+        acquirer.carry(Carries::Call);
+        acquirer.settle(false);
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
-        line.settle(true);
+        acquirer.settle(true);
         app.clock.advance(SETTLE_AFTER);
         let workers = (0..4).map(|_| registry::UNSETTLED_CHARGES.run(app.ctx()));
         for settled in futures::future::join_all(workers).await {
@@ -148,14 +148,14 @@ rules! {
         }
         is_failed(&client, &charge).await;
         assert_eq!(app.events().await, ["charge.failed"]);
-        assert_eq!(line.settlings(), 2, "the one of the request, and the one of the worker that won");
+        assert_eq!(acquirer.settlings(), 2, "the one of the request, and the one of the worker that won");
     }
 
-    async fn a_capture_that_was_done_is_completed(app, line) {
+    async fn a_capture_that_was_done_is_completed(app, acquirer) {
         let client = app.client();
         let (available, pending) = client.balance().await;
         let charge = client.authorised(400).await;
-        line.carry(Carries::Call);
+        acquirer.carry(Carries::Call);
         assert_eq!(unknown(&client.put_charge(&charge, "capture").await), charge);
         is_authorised(&client, &charge).await;
         for verb in ["capture", "void"] {
@@ -169,25 +169,25 @@ rules! {
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
     }
 
-    async fn a_capture_that_was_not_done_goes_back(app, line) {
+    async fn a_capture_that_was_not_done_goes_back(app, acquirer) {
         let client = app.client();
         let money = client.balance().await;
         let charge = client.authorised(400).await;
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         unknown(&client.put_charge(&charge, "capture").await);
         settled_when_due(app).await;
         is_authorised(&client, &charge).await;
         assert_eq!((app.events().await.len(), client.balance().await), (1, money));
         // A later try is another call, and succeeds.
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         client.put_charge(&charge, "capture").await.ok(200);
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
     }
 
-    async fn a_void_that_was_done_is_completed(app, line) {
+    async fn a_void_that_was_done_is_completed(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
-        line.carry(Carries::Call);
+        acquirer.carry(Carries::Call);
         assert_eq!(unknown(&client.put_charge(&charge, "void").await), charge);
         is_authorised(&client, &charge).await;
         for verb in ["capture", "void"] {
@@ -198,26 +198,26 @@ rules! {
         assert_eq!(app.events().await, ["charge.authorised", "charge.voided"]);
     }
 
-    async fn a_void_that_was_not_done_goes_back(app, line) {
+    async fn a_void_that_was_not_done_goes_back(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         unknown(&client.put_charge(&charge, "void").await);
         settled_when_due(app).await;
         is_authorised(&client, &charge).await;
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         client.put_charge(&charge, "void").await.ok(200);
         assert_eq!(app.events().await, ["charge.authorised", "charge.voided"]);
     }
 
-    async fn an_authorisation_that_runs_out_during_its_capture_is_captured_or_expired(app, line) {
+    async fn an_authorisation_that_runs_out_during_its_capture_is_captured_or_expired(app, acquirer) {
         let client = app.client();
         let (done, not_done) = (client.authorised(400).await, client.authorised(400).await);
         app.clock.advance(TimeSpan::days(7));
         app.clock.advance(TimeSpan::seconds(-1));
-        line.carry(Carries::Call);
+        acquirer.carry(Carries::Call);
         unknown(&client.put_charge(&done, "capture").await);
-        line.carry(Carries::Nothing);
+        acquirer.carry(Carries::Nothing);
         unknown(&client.put_charge(&not_done, "capture").await);
         settled_when_due(app).await;
         assert_eq!(client.charge(&done).await["captured"], true);
@@ -226,98 +226,98 @@ rules! {
         app.unchanged_by(client.put_charge(&not_done, "capture"), 400, "authorisation_expired").await;
     }
 
-    async fn a_follow_up_that_is_refused_goes_back_at_once(app, line) {
+    async fn a_follow_up_that_is_refused_goes_back_at_once(app, acquirer) {
         let client = app.client();
         for verb in ["capture", "void"] {
             let charge = client.authorised(400).await;
-            line.carry(Carries::Refusal);
+            acquirer.carry(Carries::Refusal);
             assert_eq!(unknown(&client.put_charge(&charge, verb).await), charge);
             is_authorised(&client, &charge).await;
-            line.carry(Carries::Both);
+            acquirer.carry(Carries::Both);
             client.put_charge(&charge, verb).await.ok(200);
         }
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured", "charge.authorised", "charge.voided"]);
     }
 
-    async fn a_late_approval_loses_against_the_workers_settlement(app, line) {
+    async fn a_late_approval_loses_against_the_workers_settlement(app, acquirer) {
         let client = app.client();
         let money = client.balance().await;
         let card = client.card_token("4200000000000000").await;
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         let late = sent(&client, charge_with(400, json!({ "card": null, "card_token": card })));
-        line.called(1).await;
+        acquirer.called(1).await;
         app.clock.advance(SETTLE_AFTER);
         app.do_due_work().await;
-        line.release();
+        acquirer.release();
         let charge = unknown(&late.await.unwrap());
         is_failed(&client, &charge).await;
         assert_eq!((app.events().await, client.balance().await), (vec!["charge.failed"], money));
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         client.charge_by(&card).await.ok(201);
     }
 
-    async fn a_late_capture_loses_against_its_successor(app, line) {
+    async fn a_late_capture_loses_against_its_successor(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
-        line.carry(Carries::CallLate);
+        acquirer.carry(Carries::CallLate);
         let late = put(&client, &charge, "capture");
-        line.called(2).await;
+        acquirer.called(2).await;
         app.clock.advance(SETTLE_AFTER);
         app.do_due_work().await;
         is_authorised(&client, &charge).await;
         let successor = put(&client, &charge, "capture");
-        line.called(3).await;
-        line.release();
+        acquirer.called(3).await;
+        acquirer.release();
         assert_eq!(unknown(&late.await.unwrap()), charge);
         assert_eq!(app.events().await, ["charge.authorised"], "the late call is not the successor's");
-        line.release();
+        acquirer.release();
         assert_eq!(successor.await.unwrap().ok(200)["captured"], true);
         assert_eq!(app.events().await, ["charge.authorised", "charge.captured"]);
-        let calls = line.calls();
+        let calls = acquirer.calls();
         assert_ne!(calls[1], calls[2], "each try has a key of its own");
     }
 
     // The acquirer has done it, so the worker completes it; its caller answers from the row it finds.
-    async fn a_capture_whose_answer_is_late_is_completed_once(app, line) {
+    async fn a_capture_whose_answer_is_late_is_completed_once(app, acquirer) {
         let client = app.client();
         for (verb, flag, event) in
             [("capture", "captured", "charge.captured"), ("void", "authorisation_voided", "charge.voided")]
         {
             let charge = client.authorised(400).await;
-            line.carry(Carries::AnswerLate);
-            let (calls, events) = (line.calls().len(), app.events().await.len());
+            acquirer.carry(Carries::AnswerLate);
+            let (calls, events) = (acquirer.calls().len(), app.events().await.len());
             let late = put(&client, &charge, verb);
-            line.called(calls + 1).await;
+            acquirer.called(calls + 1).await;
             settled_when_due(app).await;
             assert_eq!(client.charge(&charge).await[flag], true);
-            line.release();
+            acquirer.release();
             assert_eq!(late.await.unwrap().ok(200), client.charge(&charge).await);
             assert_eq!(app.events().await[events..], [event]);
-            line.carry(Carries::Both);
+            acquirer.carry(Carries::Both);
         }
     }
 
-    async fn a_caller_that_hangs_up_does_not_stop_a_payment(app, line) {
+    async fn a_caller_that_hangs_up_does_not_stop_a_payment(app, acquirer) {
         let client = app.client();
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         let gone = sent(&client, charge(400));
-        line.called(1).await;
+        acquirer.called(1).await;
         gone.abort();
         assert!(gone.await.unwrap_err().is_cancelled());
-        line.release();
+        acquirer.release();
         eventually(async || client.listed().await == 1).await;
         assert_eq!(app.events().await, ["charge.captured"]);
     }
 
-    async fn a_process_that_dies_in_a_payment_leaves_it_to_the_next_one(app, line) {
+    async fn a_process_that_dies_in_a_payment_leaves_it_to_the_next_one(app, acquirer) {
         let client = app.client();
         let card = client.card_token("4200000000000000").await;
         let authorised = client.authorised(400).await;
-        line.carry(Carries::CallLate);
+        acquirer.carry(Carries::CallLate);
         let creation = sent(&client, charge_with(400, json!({ "card": null, "card_token": card })));
-        line.called(2).await;
+        acquirer.called(2).await;
         let capture = put(&client, &authorised, "capture");
-        line.called(3).await;
+        acquirer.called(3).await;
         drop(client);
         app.restart().await;
         let client = app.client();
@@ -326,23 +326,23 @@ rules! {
         app.do_due_work().await;
         is_authorised(&client, &authorised).await;
         assert_eq!(app.events().await, ["charge.authorised", "charge.failed"]);
-        // Nobody of the dead process writes any more: here its calls arrive late, and are refused.
-        line.release();
-        line.release();
+        // A dead process writes nothing any more: here its calls arrive late, and are refused.
+        acquirer.release();
+        acquirer.release();
         unknown(&creation.await.unwrap());
         unknown(&capture.await.unwrap());
         assert_eq!(app.events().await, ["charge.authorised", "charge.failed"]);
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         client.charge_by(&card).await.ok(201);
         client.put_charge(&authorised, "capture").await.ok(200);
     }
 
-    async fn the_only_server_of_a_sqlite_file_settles_what_the_last_one_left_at_once(app, line) {
+    async fn the_only_server_of_a_sqlite_file_settles_what_the_last_one_left_at_once(app, acquirer) {
         let client = app.client();
-        line.carry(Carries::Call);
-        line.settle(false);
+        acquirer.carry(Carries::Call);
+        acquirer.settle(false);
         let charge = unknown(&client.post("/1/charges", &charge(400)).await);
-        line.settle(true);
+        acquirer.settle(true);
         app.restart().await;
         app.do_due_work().await;
         let client = app.client();
@@ -357,28 +357,28 @@ rules! {
         assert_eq!(app.events().await, ["charge.failed"]);
     }
 
-    async fn a_payment_under_way_is_seen_by_nobody(app, line) {
+    async fn a_payment_under_way_is_seen_by_nobody(app, acquirer) {
         let client = app.client();
         let money = client.balance().await;
-        line.carry(Carries::AnswerLate);
+        acquirer.carry(Carries::AnswerLate);
         let under_way = sent(&client, charge_with(400, json!({ "reference": "Shop" })));
-        line.called(1).await;
+        acquirer.called(1).await;
         assert_eq!((client.listed().await, client.balance().await), (0, money));
         assert_eq!(client.get("/1/charges/search?query=roland").await.ok(200), json!([]));
         assert!(app.events().await.is_empty());
-        line.release();
+        acquirer.release();
         let made = under_way.await.unwrap().ok(201);
-        assert_eq!(line.references(), [Some("Shop".to_owned())], "the reference goes to the acquirer");
+        assert_eq!(acquirer.references(), [Some("Shop".to_owned())], "the reference goes to the acquirer");
         assert_eq!(client.get("/1/charges/search?query=roland").await.ok(200)[0]["token"], made["token"]);
     }
 
-    async fn a_call_has_the_key_of_its_attempt_and_action(app, line) {
+    async fn a_call_has_the_key_of_its_attempt_and_action(app, acquirer) {
         let client = app.client();
         let charge = client.authorised(400).await;
         client.put_charge(&charge, "capture").await.ok(200);
         let declined = charge_with(400, json!({ "card": card("4100000000000001") }));
         let body = client.post("/1/charges", &declined).await.refused(400, "card_declined");
-        let calls = line.calls();
+        let calls = acquirer.calls();
         assert!(calls[0].starts_with(&charge) && calls[1].starts_with(&charge) && calls[0] != calls[1]);
         assert!(calls[2].starts_with(body["charge_token"].as_str().unwrap()));
     }

@@ -1,4 +1,4 @@
-//! A new data key while servers run: what older ones sealed is encrypted anew, and nothing is lost on the way (decisions
+//! A new data key while servers run: what older ones sealed is encrypted again, and nothing is lost on the way (decisions
 //! 4 and 14).
 
 use std::collections::BTreeMap;

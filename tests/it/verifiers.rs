@@ -25,7 +25,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// Whether the libraries are there; where they must be, it is a failure that they are not.
+/// Returns whether the libraries are there; where they must be, it is a failure that they are not.
 pub fn installed() -> bool {
     let there = root().join(PYTHON).exists() && root().join(LIBRARY).exists();
     if !there {

@@ -60,7 +60,7 @@ impl Drawn {
     }
 }
 
-/// How many inputs each parser is given.
+/// Returns how many inputs each parser is given.
 pub fn rounds() -> usize {
     std::env::var("CARD_PAYMENTS_FUZZ_ROUNDS").map_or(10_000, |rounds| rounds.parse().unwrap())
 }

@@ -191,7 +191,7 @@ rules! {
         }
         let own = client.wallet_certificate().await;
         let others = stranger.wallet_certificate().await;
-        // Sealed for one key, said to be for another; for another merchant; for a key that nobody certified, or that is gone.
+        // Sealed for one key, said to be for another; for another merchant; for a key without a certificate, or one that is gone.
         let mut lying = wallet_a(&DEVICE, &others, wall(app));
         lying["source"]["header"]["publicKeyHash"] = own["public_key_hash"].clone();
         refused(app, &client, &lying).await;
@@ -275,7 +275,7 @@ rules! {
     }
 }
 
-/// A live server that was told of roots and a gateway takes what these sign, and nothing that a test device does.
+/// A live server with roots and a gateway accepts payloads that these sign, and none of a test device.
 async fn live(database: Database) {
     let Some(mut app) = App::live(database).await else { return };
     let client = app.client();
@@ -285,7 +285,7 @@ async fn live(database: Database) {
     let account = account_of(&app).await;
     let payloads = |device: &Issuer| {
         let now = wall(&app);
-        // No test number: that is nobody's card in live.
+        // A test number is no card in live.
         let card = DeviceCard { number: "4000056655665556", ..CARD };
         let source_a =
             device.wallet_a(card, (certificate["public_key"].as_str().unwrap(), MERCHANT), now).unwrap();

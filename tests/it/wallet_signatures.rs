@@ -1,4 +1,4 @@
-//! The parser of walletA's signatures, `cms`, is a release candidate, and whoever has a publishable key may hand it what he likes:
+//! The parser of walletA's signatures, `cms`, is a release candidate, and a client with a publishable key may send it any bytes:
 //! nothing panics, nothing runs away, and no signature is believed for anything but what was signed.
 //!
 //! `CARD_PAYMENTS_FUZZ_ROUNDS` says how many inputs it is given; `CARD_PAYMENTS_FUZZ_SEED` repeats a run.
@@ -31,7 +31,7 @@ enum Inside {
     Parts(Vec<Part>),
 }
 
-/// Read what our own issuer writes: plain tags, definite lengths.
+/// Reads what our own issuer writes: plain tags, definite lengths.
 fn read(mut bytes: &[u8]) -> Vec<Part> {
     let mut parts = Vec::new();
     while let [tag, length, rest @ ..] = bytes {
@@ -52,7 +52,7 @@ fn read(mut bytes: &[u8]) -> Vec<Part> {
     parts
 }
 
-/// Write it; now and then as BER may: with lengths left open, or longer than they have to be, or none of anything.
+/// Writes it; now and then as BER may: with lengths left open, or longer than they have to be, or none of anything.
 fn write(parts: &[Part], odd: bool, drawn: &mut Drawn) -> Vec<u8> {
     let mut bytes = Vec::new();
     for Part { tag, inside } in parts {
@@ -79,7 +79,7 @@ fn write(parts: &[Part], odd: bool, drawn: &mut Drawn) -> Vec<u8> {
     bytes
 }
 
-/// Do something to one part, somewhere.
+/// Does something to one part, somewhere.
 fn reshape(parts: &mut Vec<Part>, drawn: &mut Drawn) {
     let at = drawn.below(parts.len());
     if let Some(Part { inside: Inside::Parts(below), .. }) = parts.get_mut(at)
@@ -96,7 +96,7 @@ fn reshape(parts: &mut Vec<Part>, drawn: &mut Drawn) {
         3 => parts[at].tag = [0x02, 0x04, 0x06, 0x30, 0x31, 0x80, 0xa0, 0xa1, 0xff][drawn.below(9)],
         4 => parts[at].tag ^= 1 << drawn.below(8),
         5 => {
-            // Deeper than anybody writes.
+            // Deeper than any program writes.
             for _ in 0..=drawn.below(200) {
                 let inside = Inside::Parts(vec![parts[at].clone()]);
                 parts[at] = Part { tag: [0x30, 0x31, 0xa0][drawn.below(3)], inside };

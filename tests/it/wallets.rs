@@ -281,7 +281,7 @@ fn rcgen_certificate(algorithm: &'static rcgen::SignatureAlgorithm) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{base64}\n-----END CERTIFICATE-----\n")
 }
 
-/// A live server fetches the file of a domain, and asks nobody whom the operator has not named for a session.
+/// A live server fetches the file of a domain, and asks only hosts that the operator has named for a session.
 async fn live(database: Database) {
     let Some(mut app) = App::live(database).await else { return };
     let client = app.client();
@@ -296,7 +296,7 @@ async fn live(database: Database) {
         let public = pem("PUBLIC KEY", rcgen::PublicKeyData::subject_public_key_info(&key));
         let certificate = certify(&public, &format!("UID={MERCHANT}"), VALID);
         let identity = format!("{certificate}{}", pem("PRIVATE KEY", key.serialize_der()));
-        // Nobody is there.
+        // No server listens there.
         let hosts = ["wallet.invalid".to_owned()];
         let provider = Provider::new(&identity.into(), &hosts, AddressPolicy::test()).unwrap();
         Wallets { provider: Some(provider), ..Wallets::default() }

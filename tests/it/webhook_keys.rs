@@ -76,7 +76,7 @@ rules! {
         let third = client.rotate_key(token(&endpoint), "0h").await.ok(200);
         sign(app, &receiver, &[key(&third)]).await;
         client.rotate_key(token(&endpoint), "1d").await.ok(200);
-        // Its end is what counts, not whether anybody has erased it.
+        // Its end counts, not whether it is erased already.
         app.clock.advance(DAY);
         client.rotate_key(token(&endpoint), "1d").await.ok(200);
     }

@@ -199,7 +199,7 @@ rules! {
         resetting.behave(Behaviour::Reset);
         let redirecting = Receiver::start().await;
         redirecting.behave(Behaviour::Redirect(refusing.url()));
-        // A port that nobody listens on any more.
+        // A port on which no server listens any more.
         let nobody = Receiver::start().await.url();
         for (url, error) in [
             (nobody, "connection_failed"),

@@ -1,4 +1,4 @@
-// Somebody who looks at the dashboard. Called with the server's address, the path of a charge that can be disputed, and a
+// A visit to the dashboard. Called with the server's address, the path of a charge that can be disputed, and a
 // folder for screenshots, or `-` for none. Tells what was met on the way.
 import { chromium } from 'playwright-core'
 

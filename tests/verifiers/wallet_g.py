@@ -58,7 +58,7 @@ def seal(plain, version, gatewayKeyPem, recipient, rootKeyPem, keyExpiration):
     key = json.dumps(
         {"keyValue": text(intermediate.public_key().public_bytes(*SPKI)), "keyExpiration": keyExpiration}
     )
-    # A signature of nobody's stands beside the right one while roots change.
+    # A signature of an unknown root stands beside the right one while roots change.
     signatures = [text(os.urandom(70)), sign(root, "Google", version, key)]
     return {
         "protocolVersion": version,

@@ -123,7 +123,7 @@ rules! {
                 if right.contains(method.as_str()) {
                     continue;
                 }
-                // Nobody has to say who he is.
+                // No key is needed.
                 let answer = ask(&app.anonymous(), method.clone(), &path, &[]).await;
                 let status = StatusCode::from_u16(answer.status).unwrap();
                 CONTRACT.check_unknown_route(&method, &path, status, &answer.headers).unwrap();

@@ -7,7 +7,7 @@ use super::{operations, unknown};
 use crate::harness::sending::{JSON, send};
 use crate::harness::{Answer, App, card, charge, rules};
 
-/// No token of anybody, in every way in which a text can fail to be one.
+/// Texts that are no token, one for each way in which a text can be malformed.
 fn malformed(prefix: &str) -> Vec<String> {
     vec![
         unknown(prefix),

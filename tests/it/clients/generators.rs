@@ -146,6 +146,8 @@ generators! {
         compile: "cargo build --quiet --locked --manifest-path rust/Cargo.toml --target-dir ../rust-target",
         flow: "../rust-target/debug/flow",
         holds: &[(Operations, "pub async fn {snake}("), (Tags, "/{snake}_api.rs\n")],
+        // An HTTP client with all that it needs is compiled.
+        long: true,
         ..OPENAPI_GENERATOR
     };
     ruby: Generator {

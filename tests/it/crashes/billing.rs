@@ -3,24 +3,23 @@
 //!
 //! `CARD_PAYMENTS_CRASH_RENEWALS` (100) says how many renewals are due in the run.
 
-use std::process::Command;
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::runtime::Handle;
 
-use super::number;
 use super::points::MOMENTS;
-use crate::harness::RawDatabase;
+use super::{a_minute_passes, books_are_right, dies_at, number, until_nothing_is_due};
 use crate::harness::chance::Chance;
-use crate::harness::postgres::Template;
-use crate::harness::process::{Process, output, pause, program, repeatable_request, try_to_ask};
+use crate::harness::process::{Process, pause, repeatable_request, try_to_ask};
+use crate::harness::{Database, Installed, on_both};
 
 const WHAT: [&str; 3] = ["first", "renewal", "reactivation"];
 const CUSTOMER: &str = "email=roland@example.com&card[number]=4200000000000000&card[expiry_month]=5&card[expiry_year]=2030\
     &card[cvc]=123&card[name]=Roland+Robot&card[address_line1]=42+Sevenoaks+St&card[address_city]=Lathlain&card[address_country]=AU";
 const PLAN: &str = "name=Coffee&amount=1000&interval=1&interval_unit=month";
-/// Workers settle what nobody can be making any more after thirty seconds, and look every second.
+/// Longer than anything takes that is waited for.
 const SETTLED: Duration = Duration::from_mins(2);
 
 fn post(server: &Process, secret: &str, path: &str, form: &str) -> Value {
@@ -40,8 +39,8 @@ fn count(server: &Process, secret: &str, path: &str) -> u64 {
 
 /// A server dies at a point of one of the three; the next one finishes what was begun, and the request is sent again until
 /// it succeeds.
-fn dies_and_lives(command: &dyn Fn() -> Command, what: &str, moment: &str) {
-    let server = Process::start(&mut command());
+fn dies_and_lives(installed: &Installed, runtime: &Handle, what: &str, moment: &str) {
+    let server = installed.serve();
     let (secret, _) = server.keys();
     let plan = token(&post(&server, &secret, "/1/plans", PLAN));
     let customer = token(&post(&server, &secret, "/1/customers", CUSTOMER));
@@ -72,13 +71,11 @@ fn dies_and_lives(command: &dyn Fn() -> Command, what: &str, moment: &str) {
     server.stopped();
     let request = repeatable_request(method, &path, Some(&secret), Some(&format!("{what}.{moment}")), &form);
 
-    let server = Process::start(command().env("CARD_PAYMENTS_CRASH_AT", format!("charge.{moment}")));
-    let answer = try_to_ask(server.address, &request);
+    let answer = dies_at(installed, &format!("charge.{moment}"), &request);
     assert!(answer.is_err(), "{what}.{moment}: {answer:?}");
-    let (code, stderr) = server.ended();
-    assert_eq!(code, None, "{what}.{moment}: it did not die: {stderr}");
+    runtime.block_on(a_minute_passes(installed));
 
-    let server = Process::start(&mut command());
+    let server = installed.serve();
     let deadline = Instant::now() + SETTLED;
     loop {
         let answer = try_to_ask(server.address, &request);
@@ -97,7 +94,7 @@ fn dies_and_lives(command: &dyn Fn() -> Command, what: &str, moment: &str) {
             Err(error) => panic!("{what}.{moment}: {error}"),
         }
         assert!(Instant::now() < deadline, "{what}.{moment} is not settled");
-        pause(Duration::from_millis(500));
+        pause(Duration::from_millis(100));
     }
     assert_eq!(count(&server, &secret, "/1/charges"), charges, "{what}.{moment}: charges");
     let subscriptions = server.ask("GET", "/1/subscriptions", Some(&secret), "").ok(200);
@@ -110,54 +107,26 @@ fn dies_and_lives(command: &dyn Fn() -> Command, what: &str, moment: &str) {
             .clone();
     assert_eq!(counts["active"], 1, "{what}.{moment}: {counts}");
     server.stopped();
-    let (code, stdout, stderr) = output(command().args(["ledger", "verify"]));
-    assert_eq!(code, Some(0), "{what}.{moment}: {stdout}{stderr}");
+    books_are_right(installed);
 }
 
-#[test]
-fn on_sqlite_every_point_of_a_bill_leaves_what_the_next_process_can_settle() {
+async fn every_point_of_a_bill_leaves_what_the_next_process_can_settle(database: Database) {
+    let runtime = &Handle::current();
     for what in WHAT {
+        let mut cases = Vec::new();
+        for moment in MOMENTS {
+            let Some(installed) = Installed::on(database).await else { return };
+            cases.push((moment, installed));
+        }
+        // Most of them only wait.
         scope(|scope| {
-            for moment in MOMENTS {
-                scope.spawn(move || {
-                    let data = tempfile::tempdir().unwrap();
-                    dies_and_lives(&|| program(data.path()), what, moment);
-                });
+            for (moment, installed) in &cases {
+                scope.spawn(move || dies_and_lives(installed, runtime, what, moment));
             }
         });
     }
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_postgresql_every_point_of_a_bill_leaves_what_the_next_process_can_settle() {
-    static EMPTY: Template = Template::new("billing_points");
-    // All at once, each on a database of its own: most of them only wait.
-    let mut cases = Vec::new();
-    for what in WHAT {
-        for moment in MOMENTS {
-            let Some(database) = EMPTY.database(async |_| {}).await else { return };
-            cases.push((what, moment, database));
-        }
-    }
-    let died = tokio::task::spawn_blocking(move || {
-        for cases in cases.chunks(6) {
-            scope(|scope| {
-                for (what, moment, database) in cases {
-                    scope.spawn(move || {
-                        let data = tempfile::tempdir().unwrap();
-                        let command = || {
-                            let mut command = program(data.path());
-                            command.env("CARD_PAYMENTS_DATABASE_URL", database.url());
-                            command
-                        };
-                        dies_and_lives(&command, what, moment);
-                    });
-                }
-            });
-        }
-    });
-    died.await.unwrap();
-}
+on_both!(every_point_of_a_bill_leaves_what_the_next_process_can_settle);
 
 /// Subscriptions whose first bill is due, as many as wanted, and the plan they are of.
 fn many(server: &Process, secret: &str, renewals: u64) -> String {
@@ -171,13 +140,12 @@ fn many(server: &Process, secret: &str, renewals: u64) -> String {
     plan
 }
 
-/// Let the clock of the one account stand so far ahead, as if days had gone by.
-async fn days_ahead(url: &str, days: i64) {
-    let sql = format!("UPDATE accounts SET clock_offset = {}", days * 86_400_000);
-    RawDatabase::connect(url).await.execute(&sql).await;
+/// Lets the clock of the one account stand so far ahead, as if days had gone by.
+async fn days_ahead(installed: &Installed, days: i64) {
+    installed.execute(&format!("UPDATE accounts SET clock_offset = {}", days * 86_400_000)).await;
 }
 
-/// Each subscription was billed once, and nobody is asked any more.
+/// Checks that each subscription was billed once, and that no bill is left.
 fn billed_once(server: &Process, secret: &str, plan: &str, renewals: u64) {
     assert_eq!(count(server, secret, "/1/charges"), renewals);
     let counts =
@@ -193,7 +161,7 @@ fn billed_once(server: &Process, secret: &str, plan: &str, renewals: u64) {
     }
 }
 
-/// Wait until so many charges were made.
+/// Waits until so many charges were made.
 fn charged(server: &Process, secret: &str, charges: u64) {
     let deadline = Instant::now() + SETTLED;
     while count(server, secret, "/1/charges") < charges {
@@ -202,76 +170,56 @@ fn charged(server: &Process, secret: &str, charges: u64) {
     }
 }
 
-/// Kill whoever bills, again and again; then let what was lost be tried again.
-async fn killed_while_billing(url: String, data: tempfile::TempDir, copies: usize) {
+/// Kills servers that bill, again and again; then lets lost bills be tried again.
+async fn killed_while_billing(mut installed: Installed, copies: usize) {
     let renewals = number("CARD_PAYMENTS_CRASH_RENEWALS", 100);
     let mut chance = Chance(number("CARD_PAYMENTS_CRASH_SEED", getrandom::u64().unwrap() >> 1));
     println!("CARD_PAYMENTS_CRASH_SEED={}", chance.0);
-    let (address, handle) = (url.clone(), tokio::runtime::Handle::current());
-    let billed = tokio::task::spawn_blocking(move || {
-        let command = || {
-            let mut command = program(data.path());
-            command.env("CARD_PAYMENTS_DATABASE_URL", &address).env("CARD_PAYMENTS_LOG", "error");
-            command
-        };
-        let server = Process::start(&mut command());
-        let (secret, _) = server.keys();
-        let plan = many(&server, &secret, renewals);
-        server.stopped();
-        handle.block_on(days_ahead(&address, 2));
-        let mut servers: Vec<_> = (0..copies).map(|_| Process::start(&mut command())).collect();
-        for kill in 0..4 {
-            pause(Duration::from_millis(chance.below(400)));
-            // SIGKILL.
-            drop(servers.remove(kill % copies));
-            servers.insert(kill % copies, Process::start(&mut command()));
-        }
-        // What was under way at a kill is lost with its simulator: settled as refused, tried again a day later, and at the
-        // latest six days later.
-        let deadline = Instant::now() + SETTLED;
-        let under_way = |server: &Process| {
-            let metrics = server.ask("GET", "/metrics", None, "").body;
-            let left =
-                |kind: &str| !metrics.contains(&format!("card_payments_due_work{{kind=\"{kind}\"}} 0"));
-            left("due_renewal") || left("unsettled_subscription")
-        };
-        if copies > 1 {
-            // Nobody tells how many calls nobody is making any more, before their time has come.
-            pause(Duration::from_secs(32));
-        }
-        while under_way(&servers[0]) {
-            assert!(Instant::now() < deadline, "still billing");
-            pause(Duration::from_millis(200));
-        }
-        println!("{} of {renewals} charges before the retries", count(&servers[0], &secret, "/1/charges"));
-        for days in [4, 6, 10] {
-            handle.block_on(days_ahead(&address, days));
-            pause(Duration::from_millis(1500));
-            while under_way(&servers[0]) {
-                pause(Duration::from_millis(200));
-            }
-        }
-        charged(&servers[0], &secret, renewals);
-        billed_once(&servers[0], &secret, &plan, renewals);
+    installed.with("LOG", "error");
+    let server = installed.serve();
+    let (secret, _) = server.keys();
+    let plan = many(&server, &secret, renewals);
+    server.stopped();
+    days_ahead(&installed, 2).await;
+    let mut servers: Vec<_> = (0..copies).map(|_| installed.serve()).collect();
+    for kill in 0..4 {
+        pause(Duration::from_millis(chance.below(400)));
+        // SIGKILL.
+        drop(servers.remove(kill % copies));
+        servers.insert(kill % copies, installed.serve());
+    }
+    if copies > 1 {
+        // The calls of living copies end as they should, and those of dead ones become due.
         for server in servers {
             server.stopped();
         }
-        let (code, stdout, stderr) = output(command().args(["ledger", "verify"]));
-        assert_eq!(code, Some(0), "{stdout}{stderr}");
-    });
-    billed.await.unwrap();
+        a_minute_passes(&installed).await;
+        servers = (0..copies).map(|_| installed.serve()).collect();
+    }
+    // The simulator of a killed server forgets a call in flight: it is settled as refused, and the bill is tried again a day later,
+    // and at the latest six days later.
+    until_nothing_is_due(&servers[0]).await;
+    println!("{} of {renewals} charges before the retries", count(&servers[0], &secret, "/1/charges"));
+    for days in [4, 6, 10] {
+        days_ahead(&installed, days).await;
+        pause(Duration::from_millis(1500));
+        until_nothing_is_due(&servers[0]).await;
+    }
+    charged(&servers[0], &secret, renewals);
+    billed_once(&servers[0], &secret, &plan, renewals);
+    for server in servers {
+        server.stopped();
+    }
+    books_are_right(&installed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_sqlite_a_server_that_is_killed_while_it_bills_bills_each_interval_once() {
-    let data = tempfile::tempdir().unwrap();
-    let url = format!("sqlite:{}", data.path().join("billing.db").display());
-    killed_while_billing(url, data, 1).await;
+    killed_while_billing(Installed::on(Database::Sqlite).await.unwrap(), 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_copies_that_are_killed_while_they_bill_each_interval_is_billed_once() {
-    static EMPTY: Template = Template::new("billing_copies");
-    let Some(database) = EMPTY.database(async |_| {}).await else { return };
-    killed_while_billing(database.url().to_owned(), tempfile::tempdir().unwrap(), 2).await;
+    let Some(installed) = Installed::on(Database::Postgres).await else { return };
+    killed_while_billing(installed, 2).await;
 }

@@ -2,16 +2,15 @@
 //! nothing happens twice.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 use std::time::Duration;
 
 use chrono::{DateTime, Days, SecondsFormat, Utc};
 use serde_json::Value;
 
-use super::number;
+use super::{a_minute_passes, books_are_right, number};
 use crate::harness::chance::Chance;
-use crate::harness::postgres::Template;
-use crate::harness::process::{Process, output, pause, program, repeatable_request, try_to_ask};
+use crate::harness::operated;
+use crate::harness::process::{Process, pause, repeatable_request, try_to_ask};
 
 const CARDS: usize = 150;
 const REFUNDS: usize = 60;
@@ -19,89 +18,70 @@ const REFUNDS: usize = 60;
 const CARD: &str = "number=4200000000000000&expiry_month=5&expiry_year=2030&cvc=123&name=Roland+Robot\
     &address_line1=42+Sevenoaks+St&address_city=Lathlain&address_country=AU";
 
-#[test]
-fn on_sqlite_a_killed_move_goes_on() {
-    let data = tempfile::tempdir().unwrap();
-    killed_while_moving(|| program(data.path()));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_postgresql_a_killed_move_goes_on() {
-    static EMPTY: Template = Template::new("killed_moves");
-    let Some(database) = EMPTY.database(async |_| {}).await else { return };
-    let data = tempfile::tempdir().unwrap();
-    let url = database.url().to_owned();
-    let killed = tokio::task::spawn_blocking(move || {
-        killed_while_moving(|| {
-            let mut command = program(data.path());
-            command.env("CARD_PAYMENTS_DATABASE_URL", &url);
-            command
-        });
-    });
-    killed.await.unwrap();
-}
-
-fn killed_while_moving(command: impl Fn() -> Command) {
-    let seed = number("CARD_PAYMENTS_CRASH_SEED", getrandom::u64().unwrap() >> 1);
-    println!("CARD_PAYMENTS_CRASH_SEED={seed}");
-    let mut chance = Chance(seed);
-    let mut server = Process::start(command().env("CARD_PAYMENTS_LOG", "error"));
-    let (secret, _) = server.keys();
-    for _ in 0..REFUNDS {
-        let charge = server.pay(&secret).ok(201);
-        let path = format!("/1/charges/{}/refunds", charge["token"].as_str().unwrap());
-        server.ask("POST", &path, Some(&secret), "").ok(201);
-    }
-    for _ in 0..CARDS {
-        server.ask("POST", "/1/cards", Some(&secret), CARD).ok(201);
-    }
-    let shown = |server: &Process| server.ask("GET", "/1/sandbox/clock", Some(&secret), "").ok(200);
-    let began = shown(&server)["now"].as_str().unwrap().to_owned();
-    // Past all that is due, but for the events: those are kept.
-    let to = began.parse::<DateTime<Utc>>().unwrap() + Days::new(60);
-    let to = to.to_rfc3339_opts(SecondsFormat::Secs, true);
-    let form = format!("to={}", to.replace(':', "%3A"));
-    let (mut kills, mut before) = (0, began);
-    let moved = loop {
-        let (address, request) =
-            (server.address, repeatable_request("PUT", "/1/sandbox/clock", Some(&secret), None, &form));
-        let request = std::thread::spawn(move || try_to_ask(address, &request));
-        if kills < 6 {
-            pause(Duration::from_millis(20 + chance.below(150)));
-            drop(server);
-            kills += 1;
-            server = Process::start(command().env("CARD_PAYMENTS_LOG", "error"));
+operated! {
+    async fn a_killed_move_goes_on(installed) {
+        let seed = number("CARD_PAYMENTS_CRASH_SEED", getrandom::u64().unwrap() >> 1);
+        println!("CARD_PAYMENTS_CRASH_SEED={seed}");
+        let mut chance = Chance(seed);
+        installed.with("LOG", "error");
+        let mut server = installed.serve();
+        let (secret, _) = server.keys();
+        for _ in 0..REFUNDS {
+            let charge = server.pay(&secret).ok(201);
+            let path = format!("/1/charges/{}/refunds", charge["token"].as_str().unwrap());
+            server.ask("POST", &path, Some(&secret), "").ok(201);
         }
-        let answer = request.join().unwrap();
-        let now = shown(&server)["now"].as_str().unwrap().to_owned();
-        assert!(now >= before, "{now} is before {before}");
-        before = now;
-        match answer {
-            Ok(heard) if heard.status == 200 => {
-                let moved = heard.ok(200);
-                if moved["complete"] == true {
-                    break moved;
-                }
+        for _ in 0..CARDS {
+            server.ask("POST", "/1/cards", Some(&secret), CARD).ok(201);
+        }
+        let shown = |server: &Process| server.ask("GET", "/1/sandbox/clock", Some(&secret), "").ok(200);
+        let began = shown(&server)["now"].as_str().unwrap().to_owned();
+        // Past all that is due, but for the events: those are kept.
+        let to = began.parse::<DateTime<Utc>>().unwrap() + Days::new(60);
+        let to = to.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let form = format!("to={}", to.replace(':', "%3A"));
+        let (mut kills, mut before) = (0, began);
+        let moved = loop {
+            let (address, request) =
+                (server.address, repeatable_request("PUT", "/1/sandbox/clock", Some(&secret), None, &form));
+            let request = std::thread::spawn(move || try_to_ask(address, &request));
+            if kills < 6 {
+                pause(Duration::from_millis(20 + chance.below(150)));
+                drop(server);
+                kills += 1;
+                a_minute_passes(installed).await;
+                server = installed.serve();
             }
-            // Whoever died has the clock for a few seconds more.
-            Ok(heard) => assert_eq!(heard.status, 409, "{}", heard.body),
-            Err(_) => {}
+            let answer = request.join().unwrap();
+            let now = shown(&server)["now"].as_str().unwrap().to_owned();
+            assert!(now >= before, "{now} is before {before}");
+            before = now;
+            match answer {
+                Ok(heard) if heard.status == 200 => {
+                    let moved = heard.ok(200);
+                    if moved["complete"] == true {
+                        break moved;
+                    }
+                }
+                // A dead server's lease on the clock may last a few seconds more.
+                Ok(heard) => assert_eq!(heard.status, 409, "{}", heard.body),
+                Err(_) => {}
+            }
+            pause(Duration::from_millis(100));
+        };
+        println!("{kills} kills; the last move did {} of {}", moved["ran_count"], CARDS + 2 * REFUNDS);
+        assert!(before >= to, "{before} is before {to}");
+        happened_once(&server, &secret);
+        let metrics = server.ask("GET", "/metrics", None, "").body;
+        for kind in ["expired_card", "unsubmitted_refund", "settling_refund", "unsettled_charge"] {
+            assert!(
+                metrics.contains(&format!("card_payments_due_work{{kind=\"{kind}\"}} 0")),
+                "{kind}: {metrics}"
+            );
         }
-        pause(Duration::from_millis(100));
-    };
-    println!("{kills} kills; the last move did {} of {}", moved["ran_count"], CARDS + 2 * REFUNDS);
-    assert!(before >= to, "{before} is before {to}");
-    happened_once(&server, &secret);
-    let metrics = server.ask("GET", "/metrics", None, "").body;
-    for kind in ["expired_card", "unsubmitted_refund", "settling_refund", "unsettled_charge"] {
-        assert!(
-            metrics.contains(&format!("card_payments_due_work{{kind=\"{kind}\"}} 0")),
-            "{kind}: {metrics}"
-        );
+        server.stopped();
+        books_are_right(installed);
     }
-    server.stopped();
-    let (code, stdout, stderr) = output(command().args(["ledger", "verify"]));
-    assert_eq!(code, Some(0), "{stdout}{stderr}");
 }
 
 /// Each refund has succeeded, once.

@@ -1,16 +1,14 @@
 //! What is left by a process that dies right before or after the commit of a transfer, of a settlement, or of a transfer
 //! that comes back: each happens once, and the books are right.
 
-use std::process::Command;
 use std::time::Duration;
 
 use chrono::{DateTime, Days, SecondsFormat, Utc};
 use serde_json::Value;
 
-use crate::harness::postgres::Template;
-use crate::harness::process::{
-    PAYMENT, Process, RawResponse, output, pause, program, repeatable_request, try_to_ask,
-};
+use super::{a_minute_passes, books_are_right, dies_at};
+use crate::harness::operated;
+use crate::harness::process::{PAYMENT, Process, RawResponse, pause, repeatable_request, try_to_ask};
 
 const POINTS: [&str; 6] = [
     "transfer.outcome.before",
@@ -21,87 +19,64 @@ const POINTS: [&str; 6] = [
     "transfer_return.outcome.after",
 ];
 
-#[test]
-fn on_sqlite_what_is_paid_out_is_paid_once() {
-    let data = tempfile::tempdir().unwrap();
-    dies_everywhere(|| program(data.path()));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_postgresql_what_is_paid_out_is_paid_once() {
-    static EMPTY: Template = Template::new("crash_payouts");
-    let Some(database) = EMPTY.database(async |_| {}).await else { return };
-    let data = tempfile::tempdir().unwrap();
-    let url = database.url().to_owned();
-    let died = tokio::task::spawn_blocking(move || {
-        dies_everywhere(|| {
-            let mut command = program(data.path());
-            command.env("CARD_PAYMENTS_DATABASE_URL", &url);
-            command
-        });
-    });
-    died.await.unwrap();
-}
-
-fn dies_everywhere(command: impl Fn() -> Command) {
-    let server = Process::start(&mut command());
-    let (first, _) = server.keys();
-    let made = server.ask("POST", "/1/sandbox/accounts", Some(&first), "").ok(201);
-    let key = made["secret_key"].as_str().unwrap();
-    server
-        .ask("PUT", "/1/sandbox/account", Some(key), "transfers_schedule=daily&settlement_delay_days=0")
-        .ok(200);
-    let payee =
-        "email=payee@example.com&bank_account[name]=N&bank_account[bsb]=736032&bank_account[number]=999";
-    let returns = server.ask("POST", "/1/recipients", Some(key), payee).ok(201);
-    let order =
-        format!("description=out&amount=100&currency=AUD&recipient={}", returns["token"].as_str().unwrap());
-    server.stopped();
-    for point in POINTS {
-        let server = Process::start(&mut command());
-        server.ask("POST", "/1/charges", Some(key), PAYMENT).ok(201);
-        let (method, path, form) = if point.starts_with("transfer.") {
-            ("POST", "/1/transfers", order.clone())
-        } else {
-            server.ask("POST", "/1/transfers", Some(key), &order).ok(201);
-            ("PUT", "/1/sandbox/clock", format!("to={}", two_days_later(&server, key)))
+operated! {
+    async fn what_is_paid_out_is_paid_once(installed) {
+        let server = installed.serve();
+        let (first, _) = server.keys();
+        let made = server.ask("POST", "/1/sandbox/accounts", Some(&first), "").ok(201);
+        let key = made["secret_key"].as_str().unwrap();
+        server
+            .ask("PUT", "/1/sandbox/account", Some(key), "transfers_schedule=daily&settlement_delay_days=0")
+            .ok(200);
+        let payee =
+            "email=payee@example.com&bank_account[name]=N&bank_account[bsb]=736032&bank_account[number]=999";
+        let returns = server.ask("POST", "/1/recipients", Some(key), payee).ok(201);
+        let order =
+            format!("description=out&amount=100&currency=AUD&recipient={}", returns["token"].as_str().unwrap());
+        server.stopped();
+        for point in POINTS {
+            let server = installed.serve();
+            server.ask("POST", "/1/charges", Some(key), PAYMENT).ok(201);
+            let (method, path, form) = if point.starts_with("transfer.") {
+                ("POST", "/1/transfers", order.clone())
+            } else {
+                server.ask("POST", "/1/transfers", Some(key), &order).ok(201);
+                ("PUT", "/1/sandbox/clock", format!("to={}", two_days_later(&server, key)))
+            };
+            server.stopped();
+            let request = repeatable_request(method, path, Some(key), Some(point), &form);
+            assert!(dies_at(installed, point, &request).is_err(), "{point}");
+            a_minute_passes(installed).await;
+            let server = installed.serve();
+            let done = asked_again(&server, &request);
+            let replayed = done.headers.contains_key("idempotent-replayed");
+            assert_eq!(replayed, point == "transfer.outcome.after", "{point}");
+            server.stopped();
+        }
+        let server = installed.serve();
+        let to = format!("to={}", two_days_later(&server, key));
+        server.ask("PUT", "/1/sandbox/clock", Some(key), &to).ok(200);
+        let list = |path: &str| server.ask("GET", &format!("/1/{path}?per_page=500"), Some(key), "").ok(200);
+        let transfers = list("transfers");
+        let transfers = transfers.as_array().unwrap();
+        let of = |description: &str| {
+            transfers.iter().filter(|transfer| transfer["description"] == description).count()
         };
+        assert_eq!(of("out"), POINTS.len(), "one for each point");
+        assert!(of("Settlement") >= POINTS.len() - 1, "{transfers:?}");
+        let events = list("events");
+        let happened =
+            |what: &str| events.as_array().unwrap().iter().filter(|event| event["type"] == what).count();
+        assert_eq!((happened("transfer.created"), happened("transfer.failed")), (transfers.len(), POINTS.len()));
+        let charges = list("charges");
+        let paid = |charge: &Value| charge["transfer"].as_array().unwrap().len() == 1;
+        assert!(charges.as_array().unwrap().iter().all(paid), "{charges}");
+        // Whatever came in by charges has gone out, and whatever was sent back is there again.
+        let balance = server.ask("GET", "/1/balance", Some(key), "").ok(200);
+        assert_eq!(balance["available"][0]["amount"], 100_000_000);
         server.stopped();
-        let request = repeatable_request(method, path, Some(key), Some(point), &form);
-        let server = Process::start(command().env("CARD_PAYMENTS_CRASH_AT", point));
-        assert!(try_to_ask(server.address, &request).is_err(), "{point}");
-        let (code, stderr) = server.ended();
-        assert_eq!(code, None, "{point}: it did not die: {stderr}");
-        let server = Process::start(&mut command());
-        let done = asked_again(&server, &request);
-        let replayed = done.headers.contains_key("idempotent-replayed");
-        assert_eq!(replayed, point == "transfer.outcome.after", "{point}");
-        server.stopped();
+        books_are_right(installed);
     }
-    let server = Process::start(&mut command());
-    let to = format!("to={}", two_days_later(&server, key));
-    server.ask("PUT", "/1/sandbox/clock", Some(key), &to).ok(200);
-    let list = |path: &str| server.ask("GET", &format!("/1/{path}?per_page=500"), Some(key), "").ok(200);
-    let transfers = list("transfers");
-    let transfers = transfers.as_array().unwrap();
-    let of = |description: &str| {
-        transfers.iter().filter(|transfer| transfer["description"] == description).count()
-    };
-    assert_eq!(of("out"), POINTS.len(), "one for each point");
-    assert!(of("Settlement") >= POINTS.len() - 1, "{transfers:?}");
-    let events = list("events");
-    let happened =
-        |what: &str| events.as_array().unwrap().iter().filter(|event| event["type"] == what).count();
-    assert_eq!((happened("transfer.created"), happened("transfer.failed")), (transfers.len(), POINTS.len()));
-    let charges = list("charges");
-    let paid = |charge: &Value| charge["transfer"].as_array().unwrap().len() == 1;
-    assert!(charges.as_array().unwrap().iter().all(paid), "{charges}");
-    // Whatever came in by charges has gone out, and whatever was sent back is there again.
-    let balance = server.ask("GET", "/1/balance", Some(key), "").ok(200);
-    assert_eq!(balance["available"][0]["amount"], 100_000_000);
-    server.stopped();
-    let (code, stdout, stderr) = output(command().args(["ledger", "verify"]));
-    assert_eq!(code, Some(0), "{stdout}{stderr}");
 }
 
 fn two_days_later(server: &Process, key: &str) -> String {
@@ -110,7 +85,7 @@ fn two_days_later(server: &Process, key: &str) -> String {
     (now + Days::new(2)).to_rfc3339_opts(SecondsFormat::Secs, true).replace(':', "%3A")
 }
 
-/// The same request until it is done: whoever died has the clock for a few seconds more.
+/// Repeats the request until it succeeds: a dead server's lease on the clock may last a few seconds more.
 fn asked_again(server: &Process, request: &str) -> RawResponse {
     for _ in 0..300 {
         let heard = try_to_ask(server.address, request).unwrap();

@@ -1,16 +1,12 @@
 //! What is left by a process that dies right before or after each commit and each call of the acquirer.
 
 use std::collections::BTreeMap;
-use std::process::Command;
-use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::harness::postgres::Template;
-use crate::harness::process::{
-    PAYMENT, Process, RawResponse, pause, program, repeatable_request, request, try_to_ask,
-};
-use crate::harness::remote_acquirer;
+use super::{a_minute_passes, dies_at};
+use crate::harness::process::{PAYMENT, Process, RawResponse, repeatable_request, request, try_to_ask};
+use crate::harness::{Installed, eventually, operated, remote_acquirer};
 
 /// Of each payment: its intent, its call, its outcome.
 pub const MOMENTS: [&str; 6] =
@@ -26,8 +22,6 @@ const REFUND_MOMENTS: [&str; 8] = [
     "outcome.before",
     "outcome.after",
 ];
-/// Decisions 5: on PostgreSQL another copy might be making the payment, so a worker waits.
-const SETTLE_AFTER: Duration = Duration::from_secs(31);
 
 /// A payment that dies at a point, and its request.
 struct Dying {
@@ -39,7 +33,7 @@ struct Dying {
     subject: String,
 }
 
-/// Whose call it is.
+/// The kind of payment that makes the call.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Charge,
@@ -66,10 +60,10 @@ impl Dying {
         repeatable_request(method, &path, Some(secret), Some(&key), form)
     }
 
-    /// Whether the dead process had done what it was asked for, as far as anybody can know.
+    /// Returns whether the dead process had done the work, as far as the next one can know.
     fn was_done(&self, acquirer: Acquirer) -> bool {
         let is_remembered = match (self.of, self.what, acquirer) {
-            // It dies with the server; or it is undone, for its caller was not told that it was done.
+            // The simulator dies with the server; or the payment is reversed, because the client got no answer.
             (_, _, Acquirer::InTheProcess) | (Of::Charge, "charge", Acquirer::Elsewhere) => false,
             (_, _, Acquirer::Elsewhere) => matches!(self.moment, "call.after" | "outcome.before"),
         };
@@ -93,49 +87,45 @@ enum Acquirer {
     Elsewhere,
 }
 
-/// A server whose acquirer is elsewhere, on SQLite, at the points around its calls; at all of them where every acquirer is to be
-/// elsewhere.
-pub fn dies_around_calls(command: impl Fn() -> Command) {
+/// A server whose acquirer is elsewhere, at the points around its calls; at all of them where every acquirer is to be elsewhere.
+pub async fn dies_around_calls(installed: &Installed) {
     let around = ["call.before", "call.after", "outcome.before"];
-    if remote_acquirer::is_everywhere() {
-        dies_everywhere(command, Duration::ZERO, Acquirer::Elsewhere, (&MOMENTS[..], &REFUND_MOMENTS[..]));
+    let points = if remote_acquirer::is_everywhere() {
+        (&MOMENTS[..], &REFUND_MOMENTS[..])
     } else {
-        dies_everywhere(command, Duration::ZERO, Acquirer::Elsewhere, (&around[..], &around[..]));
+        (&around[..], &around[..])
+    };
+    dies_everywhere(installed, Acquirer::Elsewhere, points).await;
+}
+
+operated! {
+    async fn every_point_leaves_what_the_next_process_can_settle(installed) {
+        dies_everywhere(installed, Acquirer::InTheProcess, (&MOMENTS[..], &REFUND_MOMENTS[..])).await;
     }
 }
 
-#[test]
-fn on_sqlite_every_point_leaves_what_the_next_process_can_settle() {
-    let data = tempfile::tempdir().unwrap();
-    let points = (&MOMENTS[..], &REFUND_MOMENTS[..]);
-    dies_everywhere(|| program(data.path()), Duration::ZERO, Acquirer::InTheProcess, points);
+/// Waits until workers have recovered the calls of dead servers, and have submitted every refund.
+async fn recovered(installed: &Installed) {
+    let in_flight = "(SELECT COUNT(*) FROM charges WHERE settle_after IS NOT NULL) \
+                     + (SELECT COUNT(*) FROM refunds WHERE state = 'submitting')";
+    eventually(async || installed.number(in_flight).await == 0).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_postgresql_every_point_leaves_what_the_next_process_can_settle() {
-    static EMPTY: Template = Template::new("crash_points");
-    let Some(database) = EMPTY.database(async |_| {}).await else { return };
-    let data = tempfile::tempdir().unwrap();
-    let url = database.url().to_owned();
-    let died = tokio::task::spawn_blocking(move || {
-        let command = || {
-            let mut command = program(data.path());
-            command.env("CARD_PAYMENTS_DATABASE_URL", &url);
-            command
-        };
-        dies_everywhere(command, SETTLE_AFTER, Acquirer::InTheProcess, (&MOMENTS[..], &REFUND_MOMENTS[..]));
-    });
-    died.await.unwrap();
+/// Lets refunds come to their ends: ten seconds after the acquirer has accepted them.
+async fn refunded(installed: &Installed) {
+    recovered(installed).await;
+    installed.execute("UPDATE refunds SET settles_at = settles_at - 10000").await;
+    let accepted = "SELECT COUNT(*) FROM refunds WHERE state = 'accepted'";
+    eventually(async || installed.number(accepted).await == 0).await;
 }
 
 /// At moments of payments, and at others of refunds.
-fn dies_everywhere(
-    command: impl Fn() -> Command,
-    settle_after: Duration,
+async fn dies_everywhere(
+    installed: &Installed,
     acquirer: Acquirer,
     (moments, refund_moments): (&[&'static str], &[&'static str]),
 ) {
-    let server = Process::start(&mut command());
+    let server = installed.serve();
     let (secret, _) = server.keys();
     let payments = [
         (Of::Charge, "charge"),
@@ -152,28 +142,19 @@ fn dies_everywhere(
         .collect();
     let prepared = listed(&server, &secret);
     server.stopped();
-    let mut before = Of::Charge;
     for dying in &dying {
-        // Its points are those of a charge, too: what charges have left is settled before, lest somebody dies of it.
-        if std::mem::replace(&mut before, dying.of) == Of::Charge && dying.of != Of::Charge {
-            let server = Process::start(&mut command());
-            pause(settle_after + Duration::from_secs(3));
-            server.stopped();
-        }
-        dies(&command, dying, &secret);
-        // What is due at once is done before the next one dies, and not by it.
-        let server = Process::start(&mut command());
-        pause(Duration::from_millis(700));
+        dies(installed, dying, &secret);
+        // The next one must not die of what this one has left.
+        a_minute_passes(installed).await;
+        let server = installed.serve();
+        recovered(installed).await;
         server.stopped();
     }
-    let server = Process::start(&mut command());
-    // A worker looks every second.
-    pause(settle_after + Duration::from_secs(3));
+    let server = installed.serve();
     for dying in &dying {
         stands(&server, dying, acquirer, &secret);
     }
-    // A refund is settled ten seconds after it was made.
-    pause(Duration::from_secs(12));
+    refunded(installed).await;
     let approved = dying.iter().filter(|it| it.of == Of::Challenge && it.is_approved(acquirer)).count();
     // Of charges, of authorisations, and of challenges.
     let made = moments.len() + moments.len() + approved;
@@ -215,10 +196,9 @@ fn made(server: &Process, of: Of, what: &str, secret: &str) -> String {
     }
 }
 
-fn dies(command: &impl Fn() -> Command, dying: &Dying, secret: &str) {
+fn dies(installed: &Installed, dying: &Dying, secret: &str) {
     let point = format!("{}.{}", dying.what, dying.moment);
-    let server = Process::start(command().env("CARD_PAYMENTS_CRASH_AT", &point));
-    let answer = try_to_ask(server.address, &dying.request(secret));
+    let answer = dies_at(installed, &point, &dying.request(secret));
     let is_promised = dying.what == "refund" && !dying.moment.starts_with("intent");
     if is_promised {
         // The worker may be faster than the answer.
@@ -226,8 +206,6 @@ fn dies(command: &impl Fn() -> Command, dying: &Dying, secret: &str) {
     } else {
         assert!(answer.is_err(), "{point}: {answer:?}");
     }
-    let (code, stderr) = server.ended();
-    assert_eq!(code, None, "{point}: it did not die: {stderr}");
 }
 
 /// The dead process's request, asked for again: its answer where it was done, else done now. Either way once.
@@ -277,7 +255,7 @@ fn listed(server: &Process, secret: &str) -> usize {
     usize::try_from(list["pagination"]["count"].as_u64().unwrap()).unwrap()
 }
 
-/// How often each thing has happened.
+/// Returns how often each thing has happened.
 fn events(server: &Process, secret: &str) -> BTreeMap<String, usize> {
     let events = server.ask("GET", "/1/events?per_page=500", Some(secret), "").ok(200);
     let mut count = BTreeMap::new();

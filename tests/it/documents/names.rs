@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::operations;
+use crate::harness::app::DOCUMENT;
 
 fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
@@ -14,9 +15,9 @@ const SCHEMAS: &str = "#/components/schemas/";
 
 #[test]
 fn what_a_request_sends_is_an_input_or_changes() {
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let mut bodies = HashSet::new();
-    for (name, operation) in operations(&document) {
+    for (name, operation) in operations(document) {
         for (media, body) in fields(&operation["requestBody"]["content"]) {
             let schema = body["schema"]["$ref"].as_str().and_then(|named| named.strip_prefix(SCHEMAS));
             let schema = schema.unwrap_or_else(|| panic!("{name}: the body has no name: {media}"));
@@ -31,7 +32,7 @@ fn what_a_request_sends_is_an_input_or_changes() {
 /// A client in Go has a function `NewCharge` and a type `Charge`, so a type `NewCharge` does not compile beside them.
 #[test]
 fn no_schema_is_called_as_the_constructor_of_another() {
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let called: Vec<_> = fields(&document["components"]["schemas"])
         .map(|(name, _)| name)
         .filter(|name| name.starts_with("New"))
@@ -42,8 +43,8 @@ fn no_schema_is_called_as_the_constructor_of_another() {
 /// A client has a file a section: what webhook endpoints are sent must not take the place of what this server is asked.
 #[test]
 fn webhook_requests_have_a_section_of_their_own() {
-    let document = card_payments::http::openapi();
-    let asked: HashSet<&Value> = operations(&document).map(|(_, operation)| &operation["tags"][0]).collect();
+    let document = &*DOCUMENT;
+    let asked: HashSet<&Value> = operations(document).map(|(_, operation)| &operation["tags"][0]).collect();
     let declared: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
     for (name, methods) in fields(&document["webhooks"]) {
         for (_, operation) in fields(methods) {

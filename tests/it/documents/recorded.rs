@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::answers::{Operation, operations};
+use crate::harness::app::DOCUMENT;
 use crate::harness::contract::Contract;
 use crate::harness::{App, Client, Database};
 use crate::site::committed;
@@ -90,7 +91,7 @@ fn answering() -> impl Iterator<Item = (String, u16, Operation)> {
 
 /// What is wrong with kept answers, by their operations.
 fn faults(kept: &Value) -> BTreeMap<String, String> {
-    let contract = Contract::new(card_payments::http::openapi());
+    let contract = Contract::new(DOCUMENT.clone());
     let headers = HeaderMap::from_iter([
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         ("x-request-id".parse().unwrap(), HeaderValue::from_static("1")),

@@ -1,4 +1,4 @@
-//! A browser that looks at the dashboard.
+//! A browser in the dashboard.
 
 use axum::body::Body;
 use http::{HeaderMap, Method, header};
@@ -6,15 +6,15 @@ use url::form_urlencoded;
 
 use super::{Answer, App, Client};
 
-/// The address by which the server is asked for.
+/// The server's origin.
 pub const OWN: &str = "http://test";
 
-/// Somebody's browser.
+/// A browser.
 pub struct Browser {
     client: Client,
-    /// What it keeps, as it sends it back.
+    /// Its cookie, as it sends it back.
     pub cookie: Option<String>,
-    /// What it says of the page whose form it sends.
+    /// The origin of the page whose form it sends.
     pub origin: Option<&'static str>,
 }
 
@@ -23,7 +23,7 @@ impl Browser {
         Self { client: app.anonymous(), cookie: None, origin: Some(OWN) }
     }
 
-    /// One that has signed in.
+    /// Returns one that has signed in.
     pub async fn with(app: &App, key: &str) -> Self {
         let mut browser = Self::new(app);
         let answer = browser.sign_in(key).await;
@@ -61,21 +61,21 @@ impl Browser {
         self.ask(Method::POST, path, Some(form)).await
     }
 
-    /// A page, whose forms carry something.
+    /// Returns a page.
     pub async fn page(&mut self, path: &str) -> String {
         let answer = self.get(&format!("/dashboard{path}")).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
         answer.text
     }
 
-    /// A form of a page of this session.
+    /// Sends a form of a page of this session.
     pub async fn press(&mut self, path: &str, pairs: &[(&str, &str)]) -> Answer {
         let carried = carried(&self.page("/clock").await);
         self.post(&format!("/dashboard{path}"), &[&[("form", carried.as_str())], pairs].concat()).await
     }
 }
 
-/// The cookie that an answer sets, as the browser sends it back.
+/// Returns the cookie that an answer sets, as the browser sends it back.
 pub fn kept(headers: &HeaderMap) -> Option<String> {
     let cookie = headers.get(header::SET_COOKIE)?.to_str().unwrap();
     Some(cookie.split(';').next().unwrap().to_owned())
@@ -91,7 +91,7 @@ pub fn led(answer: &Answer, to: &str) {
     );
 }
 
-/// What a page gives its forms to carry.
+/// Returns the CSRF field of a page's forms.
 #[track_caller]
 pub fn carried(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
@@ -103,7 +103,7 @@ pub fn asks_for_a_key(answer: &Answer) {
     assert!(answer.status == 200 && answer.text.contains("<h1>Sign in</h1>"), "{}", answer.text);
 }
 
-/// A refusal in the API's words, as a page.
+/// Expects a refusal in the API's words, as a page.
 #[track_caller]
 pub fn refused(answer: &Answer, status: u16, words: &str) {
     assert_eq!(answer.status, status, "{}", answer.text);

@@ -1,6 +1,6 @@
-//! Chance that a seed repeats.
+//! Random numbers that a seed repeats.
 
-/// Numbers that a seed decides (SplitMix64).
+/// A sequence of random numbers from a seed (SplitMix64).
 pub struct Chance(pub u64);
 
 impl Chance {

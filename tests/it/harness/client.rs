@@ -1,4 +1,4 @@
-//! A caller. Every answer it gets is checked against the document.
+//! A client. Every answer that it gets is checked against the document.
 
 use axum::Router;
 use axum::body::Body;
@@ -11,14 +11,14 @@ use tower::ServiceExt;
 
 use super::app::CONTRACT;
 
-/// A caller with or without a key.
+/// A client with or without a key.
 #[derive(Clone)]
 pub struct Client {
     router: Router,
     key: Option<String>,
 }
 
-/// What came back.
+/// An answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
@@ -31,7 +31,7 @@ impl Client {
         Self { router, key }
     }
 
-    /// The same server with another key.
+    /// Returns a client of the same server with another key.
     pub fn keyed(&self, key: &str) -> Self {
         Self::new(self.router.clone(), Some(key.into()))
     }
@@ -44,12 +44,12 @@ impl Client {
         self.send(self.request(Method::DELETE, path).body(Body::empty()).unwrap()).await
     }
 
-    /// A POST of JSON.
+    /// Sends a POST of JSON.
     pub async fn post(&self, path: &str, body: &Value) -> Answer {
         self.json(Method::POST, path, body).await
     }
 
-    /// A PUT of JSON.
+    /// Sends a PUT of JSON.
     pub async fn put(&self, path: &str, body: &Value) -> Answer {
         self.json(Method::PUT, path, body).await
     }
@@ -59,7 +59,7 @@ impl Client {
         self.send(request.body(Body::from(body.to_string())).unwrap()).await
     }
 
-    /// A POST of the same parameters as a form, nested ones as name[key].
+    /// Sends a POST of a form, nested parameters as name[key].
     pub async fn post_form(&self, path: &str, body: &Value) -> Answer {
         let form = serde_qs::Config::new().use_form_encoding(true).serialize_string(body).unwrap();
         let request = self
@@ -68,7 +68,7 @@ impl Client {
         self.send(request.body(Body::from(form)).unwrap()).await
     }
 
-    /// A request with this caller's credentials, to be finished and sent.
+    /// Begins a request with this client's credentials.
     pub fn request(&self, method: Method, path: &str) -> http::request::Builder {
         let request = Request::builder().method(method).uri(path);
         match &self.key {
@@ -79,7 +79,7 @@ impl Client {
         }
     }
 
-    /// Send a request; its answer must be one that the document names.
+    /// Sends a request; its answer must be one that the document describes.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (method, path) = (request.method().clone(), request.uri().to_string());
         let answer = self.send_unchecked(request).await;
@@ -90,19 +90,19 @@ impl Client {
         answer
     }
 
-    /// What lies at a path beside the API: status, headers, bytes.
+    /// Gets a path beside the API. Returns status, headers, bytes.
     pub async fn bytes(&self, path: &str) -> (u16, HeaderMap, Vec<u8>) {
         let (parts, body) = self.unread(path).await.into_parts();
         (parts.status.as_u16(), parts.headers, body.collect().await.unwrap().to_bytes().to_vec())
     }
 
-    /// An answer of which nothing is read yet.
+    /// Gets a path. Returns an answer whose body is not read yet.
     pub async fn unread(&self, path: &str) -> http::Response<Body> {
         let request = self.request(Method::GET, path).body(Body::empty()).unwrap();
         self.router.clone().oneshot(request).await.unwrap()
     }
 
-    /// Send a request to where the document says nothing: pages, unknown routes, JSONP.
+    /// Sends a request that the document does not describe: pages, unknown routes, JSONP.
     pub async fn send_unchecked(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
@@ -112,19 +112,19 @@ impl Client {
 }
 
 impl Answer {
-    /// The body.
+    /// Returns the body.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {}", self.text))
     }
 
-    /// The record or records of a success with this status.
+    /// Expects a success with this status. Returns its record or records.
     #[track_caller]
     pub fn ok(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
         if self.text.is_empty() { Value::Null } else { self.json()["response"].clone() }
     }
 
-    /// The body of a refusal with this status and code.
+    /// Expects a refusal with this status and code. Returns its body.
     #[track_caller]
     pub fn refused(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
@@ -133,7 +133,7 @@ impl Answer {
         body
     }
 
-    /// The messages of a 422 `invalid_resource`, as (param, message).
+    /// Expects a 422 `invalid_resource`. Returns its messages as (param, message).
     #[track_caller]
     pub fn faults(&self) -> Vec<(String, String)> {
         let body = self.refused(422, "invalid_resource");
@@ -149,7 +149,7 @@ impl Answer {
     }
 }
 
-/// Parameters of a card that is accepted, or of another number.
+/// Returns the parameters of a card.
 pub fn card(number: &str) -> Value {
     json!({
         "number": number, "expiry_month": 5, "expiry_year": 2030, "cvc": if number.starts_with('3') && number.len() == 15 { "1234" } else { "123" },
@@ -158,7 +158,7 @@ pub fn card(number: &str) -> Value {
     })
 }
 
-/// Parameters of a charge of an amount, paid by a card that is accepted.
+/// Returns the parameters of a charge, paid by a card that is accepted.
 pub fn charge(amount: i64) -> Value {
     json!({
         "email": "roland@example.com", "description": "test charge", "amount": amount, "ip_address": "203.192.1.172",

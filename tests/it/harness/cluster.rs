@@ -23,24 +23,24 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A server that flushes nothing. None where PostgreSQL is not installed.
+    /// Starts a server that flushes nothing. None where PostgreSQL is not installed.
     pub fn fast() -> Result<Option<Self>, String> {
         Self::installed("fast", None)
     }
 
-    /// A server that may be killed: what it has committed is on disk, in a folder that everybody may write to. None where
+    /// Starts a server that may be killed: commits are on disk, in a folder that all users may write to. None where
     /// PostgreSQL is not installed.
     pub fn durable(folder: Option<&Path>) -> Option<Self> {
         Self::installed("durable", folder).unwrap_or_else(|reason| panic!("PostgreSQL: {reason}"))
     }
 
-    /// A server with its own settings and its files below this folder, which its user must be able to write to. None
+    /// Starts a server with its own settings and its files below this folder, which its user must be able to write to. None
     /// where PostgreSQL is not installed.
     pub fn measured(folder: &Path) -> Result<Option<Self>, String> {
         Self::installed("measured", Some(folder))
     }
 
-    /// Another program that came with the server.
+    /// Returns another program that came with the server.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         Some(self.programs.join(name)).filter(|program| program.is_file())
     }
@@ -56,7 +56,7 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Kill the server with all its processes, and start it again.
+    /// Kills the server with all its processes, and starts it again.
     pub fn crash(&mut self) {
         self.watcher.stdin.as_mut().expect("piped").write_all(b"crash\n").expect("its watcher");
         let mut ready = String::new();
@@ -99,18 +99,18 @@ impl Cluster {
     }
 }
 
-/// Several, because another process may take one before the server does.
+/// Returns several, because another process may take one before the server does.
 fn free_ports() -> std::io::Result<Vec<u16>> {
     let taken: Vec<_> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
     taken.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 
 fn is_root() -> bool {
-    // Whoever makes a file owns it; std has no other word for the effective user.
+    // The effective user owns each new file; std does not name it otherwise.
     tempfile::tempfile().and_then(|file| file.metadata()).is_ok_and(|file| file.uid() == 0)
 }
 
-/// User and group of the account that runs the server for root.
+/// Returns user and group of the account that runs the server for root.
 pub fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
     ["postgres", "nobody"].iter().find_map(|name| {
         let mut fields =
@@ -119,7 +119,7 @@ pub fn unprivileged(accounts: &str) -> Option<(u32, u32)> {
     })
 }
 
-/// The folder of the server's programs: first PATH, then where packages put them outside of it, newest version first.
+/// Finds the folder of the server's programs: first PATH, then where packages put them outside of it, newest version first.
 pub fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
     let complete = |folder: &Path| {
         // PATH may hold links to some of the programs only.
@@ -135,7 +135,7 @@ pub fn programs(path: &OsStr, root: &Path) -> Option<PathBuf> {
     std::env::split_paths(path).chain(packaged).find_map(|folder| complete(&folder))
 }
 
-/// The number in `/usr/lib/postgresql/15/bin`.
+/// Returns the number in `/usr/lib/postgresql/15/bin`.
 fn version(programs: &Path) -> Option<u32> {
     let folder = programs.parent()?.file_name()?.to_str()?;
     folder.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse().ok()

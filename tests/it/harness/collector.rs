@@ -1,15 +1,15 @@
-//! A collector of traces: a receiver that reads what comes by OTLP, in the binary encoding of Protocol Buffers.
+//! A collector of traces: a receiver that decodes OTLP in the binary encoding of Protocol Buffers.
 
 use std::collections::BTreeMap;
 
 use super::receiver::Receiver;
 
-/// Somebody at a socket of this machine who is told of spans.
+/// A collector on a socket of this machine.
 pub struct Collector {
     pub receiver: Receiver,
 }
 
-/// A span as it was told.
+/// A span as it was exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub trace: String,
@@ -30,13 +30,13 @@ impl Collector {
         Self { receiver: Receiver::start().await }
     }
 
-    /// The variables of a program that exports to it, without waiting long.
+    /// Returns the variables of a program that exports to it without delay.
     pub fn variables(&self) -> [(&'static str, String); 2] {
         let address = format!("http://{}", self.receiver.address());
         [("OTEL_EXPORTER_OTLP_ENDPOINT", address), ("OTEL_BSP_SCHEDULE_DELAY", "20".into())]
     }
 
-    /// The spans so far.
+    /// Returns the spans so far.
     pub fn spans(&self) -> Vec<Told> {
         let mut spans = Vec::new();
         for request in self.receiver.received() {
@@ -49,14 +49,14 @@ impl Collector {
         spans
     }
 
-    /// Who exports, as each request says it.
+    /// Returns the exporter's name in each request.
     pub fn resources(&self) -> Vec<BTreeMap<String, String>> {
         let requests = self.receiver.received();
         let resource = |body: &[u8]| attributes(&part(&part(body, 1), 1), 1);
         requests.iter().map(|request| resource(&request.body)).collect()
     }
 
-    /// Everything that it was sent, as bytes.
+    /// Returns everything that it was sent, as bytes.
     pub fn everything(&self) -> Vec<u8> {
         self.receiver.received().into_iter().flat_map(|request| request.body).collect()
     }
@@ -97,7 +97,7 @@ enum Value {
     Bytes(Vec<u8>),
 }
 
-/// The fields of a message, in their order.
+/// Returns the fields of a message, in their order.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Value)> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {

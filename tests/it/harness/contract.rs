@@ -30,7 +30,7 @@ pub struct Contract {
     noted: Mutex<BTreeSet<String>>,
 }
 
-/// Names the file in which a whole run notes what it was answered, for tests/contract/unreached.mjs.
+/// Names the file in which a whole run notes its answers, for tests/contract/unreached.mjs.
 const NOTES: &str = "CARD_PAYMENTS_ANSWERS";
 
 /// An operation ("POST /1/charges") and the status it answered.
@@ -155,12 +155,12 @@ impl Contract {
         report(&format!("webhook {event}"), &self.json_faults(&schema, body))
     }
 
-    /// Which documented answers have been checked so far.
+    /// Returns the documented answers that have been checked so far.
     pub fn seen(&self) -> BTreeSet<Answered> {
         lock(&self.seen).clone()
     }
 
-    /// Which documented answers nobody has got yet.
+    /// Returns the documented answers that no test has got yet.
     pub fn unseen(&self) -> BTreeSet<Answered> {
         let seen = self.seen();
         let documented = self.operations.iter().flat_map(|(path, method)| {
@@ -171,7 +171,7 @@ impl Contract {
         documented.filter(|answered| !seen.contains(answered)).collect()
     }
 
-    /// The documented path that a request path falls on; where several fit, text beats a parameter from left to right,
+    /// Returns the documented path of a request path; where several fit, text beats a parameter from left to right,
     /// as the router decides.
     fn template(&self, path: &str) -> Option<&str> {
         let asked: Vec<&str> = path.split(['?', '#']).next()?.split('/').collect();
@@ -349,7 +349,7 @@ fn close(schema: &mut Value, begins: bool) {
     }
 }
 
-/// One line a fault: where, and what is wrong. Innermost first: an outer fault may be nothing but its echo.
+/// Returns one line for each fault: its place, and the fault. Innermost first: an outer fault may be nothing but its echo.
 fn explain(errors: &[ValidationError<'_>], faults: &mut Vec<String>) {
     let mut errors: Vec<_> = errors.iter().collect();
     errors.sort_by_key(|error| {
@@ -384,7 +384,7 @@ fn unnamed<'a>(error: &'a ValidationError<'_>) -> Option<&'a [String]> {
     None
 }
 
-/// Where none of several alternatives fits: the faults of the one that was meant.
+/// Returns the faults of the alternative that was meant, where none of several fits.
 fn meant<'a>(error: &'a ValidationError<'_>, path: &str) -> Option<&'a [ValidationError<'static>]> {
     let (Kind::AnyOf { context } | Kind::OneOfNotValid { context }) = error.kind() else { return None };
     let alternatives = context.iter().filter(|errors| !errors.iter().any(|error| is_of_another(error, path)));
@@ -401,7 +401,7 @@ fn sentence(error: &ValidationError<'_>) -> String {
     sentence
 }
 
-/// Whether this fault only says that the value at `path` belongs to another alternative: null where an object was meant,
+/// Returns whether this fault only says that the value at `path` belongs to another alternative: null where an object was meant,
 /// or an object that a constant field tells apart.
 fn is_of_another(error: &ValidationError<'_>, path: &str) -> bool {
     let single = |options: &Value| options.as_array().is_some_and(|options| options.len() == 1);
@@ -421,7 +421,7 @@ fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
 
-/// The values of an object or array; none of anything else.
+/// Returns the values of an object or array, and none of other values.
 fn each(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
     match value {
         Value::Object(fields) => Box::new(fields.values_mut()),
@@ -434,7 +434,7 @@ fn inside<'a>(value: &'a mut Value, key: &str) -> impl Iterator<Item = &'a mut V
     value.get_mut(key).into_iter().flat_map(each)
 }
 
-/// A key as it stands in a JSON pointer.
+/// Returns a key as it stands in a JSON pointer.
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

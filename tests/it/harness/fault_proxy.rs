@@ -1,4 +1,4 @@
-//! A cable between a server and its acquirer that does what a test wants with requests and answers.
+//! A proxy between a server and its acquirer that injects faults into requests and answers.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What becomes of what is carried.
+/// What the proxy does with a request and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Does {
     /// It arrives, both ways.
@@ -21,13 +21,13 @@ pub enum Does {
     CutsHeads,
     /// The connection breaks in the middle of the answer's body.
     CutsBodies,
-    /// No answer comes; the connection breaks once the cable [lets go](Cable::lets_go).
+    /// No answer comes; the connection breaks once the proxy [lets go](FaultProxy::lets_go).
     Hangs,
-    /// The answer comes once the cable [lets go](Cable::lets_go).
+    /// The answer comes once the proxy [lets go](FaultProxy::lets_go).
     IsSlow,
-    /// Somebody else answers.
+    /// Another kind of server answers.
     TalksNonsense,
-    /// A page of a proxy's.
+    /// A 503 without a body, as from a gateway.
     IsOutOfOrder,
     /// The answer is changed.
     Forges,
@@ -57,7 +57,7 @@ pub const FAULTS: [Does; 12] = [
     Does::IsOfTheOtherEnvironment,
 ];
 
-/// A cable, for as long as the test's runtime lives.
+/// A proxy, for as long as the test's runtime lives.
 pub struct FaultProxy {
     pub address: SocketAddr,
     shared: Arc<Shared>,
@@ -92,18 +92,18 @@ impl FaultProxy {
         Self { address, shared }
     }
 
-    /// From now on, on open connections, too.
+    /// Sets the behaviour, on open connections, too.
     pub fn does(&self, what: Does) {
         *self.shared.does.lock().unwrap() = what;
     }
 
-    /// Wait until so many answers are held.
+    /// Waits until the proxy holds this many answers.
     pub async fn holds(&self, answers: usize) {
         let mut holding = self.shared.holding.subscribe();
         holding.wait_for(|holding| *holding >= answers).await.unwrap();
     }
 
-    /// The answer to a request, during which the cable lets go of every answer that it holds.
+    /// Returns the answer to a request, during which the proxy lets go of every answer that it holds.
     pub async fn while_it_lets_go<T>(&self, request: impl Future<Output = T>) -> T {
         let letting_go = async {
             loop {
@@ -117,14 +117,14 @@ impl FaultProxy {
         }
     }
 
-    /// Connections on which somebody waits break, and slow answers come.
+    /// Breaks connections that hang, and lets slow answers go.
     pub fn lets_go(&self) {
         self.shared.holding.send_replace(0);
         self.shared.gone.send_modify(|times| *times += 1);
     }
 }
 
-/// One request after another, each over a connection of its own to the acquirer.
+/// Carries one request after another, each over a connection of its own to the acquirer.
 async fn carry(mut stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
     loop {
         let request = message(&mut stream).await?;
@@ -183,7 +183,7 @@ async fn carry(mut stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
     }
 }
 
-/// The answer, with something else in a header.
+/// Returns the answer with another value in a header.
 fn saying(answer: &[u8], name: &str, value: &str, other: &str) -> Vec<u8> {
     let text = String::from_utf8(answer.to_vec()).unwrap();
     let (line, changed) = (format!("\r\n{name}: {value}\r\n"), format!("\r\n{name}: {other}\r\n"));
@@ -191,7 +191,7 @@ fn saying(answer: &[u8], name: &str, value: &str, other: &str) -> Vec<u8> {
     text.replace(&line, &changed).into_bytes()
 }
 
-/// One message, head and body, which says how long it is.
+/// Reads one message, head and body, whose head gives its length.
 pub async fn message(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {

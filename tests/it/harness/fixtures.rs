@@ -1,4 +1,4 @@
-//! What a test finds given before its rule begins.
+//! Records and requests that many tests begin with.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::app::App;
 use super::client::{Answer, Client, card, charge};
 use super::stored::with;
 
-/// The smallest thing that begins like a PDF.
+/// The smallest content that is taken for a PDF.
 pub const PDF: &[u8] = b"%PDF-1.7\n";
 
-/// The body of an upload.
+/// Returns the body of an upload.
 pub fn multipart(filename: &str, content: &[u8]) -> Vec<u8> {
     let head = format!(
         "--x\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\ndispute_evidence\r\n--x\r\n\
@@ -23,7 +23,7 @@ pub fn multipart(filename: &str, content: &[u8]) -> Vec<u8> {
     [head.as_bytes(), content, b"\r\n--x--\r\n"].concat()
 }
 
-/// Parameters of a charge, some of them changed; null is absent.
+/// Returns the parameters of a charge, some of them changed; null is absent.
 pub fn charge_with(amount: i64, changes: Value) -> Value {
     let mut parameters = charge(amount);
     let Value::Object(changes) = changes else { panic!("changes are an object") };
@@ -31,12 +31,12 @@ pub fn charge_with(amount: i64, changes: Value) -> Value {
     parameters
 }
 
-/// Parameters of a bank account.
+/// Returns the parameters of a bank account.
 pub fn bank_account(number: &str) -> Value {
     json!({ "name": "Pay Ee", "bsb": "736-032", "number": number })
 }
 
-/// Parameters of a merchant.
+/// Returns the parameters of a merchant.
 pub fn application() -> Value {
     json!({
         "contact": {
@@ -58,186 +58,186 @@ pub fn application() -> Value {
     })
 }
 
-/// What a merchant's contact logs in with.
+/// The password of a merchant's contact.
 pub const PASSWORD: &str = "correct horse battery staple";
 
 impl Client {
-    /// A referred merchant's token.
+    /// Refers a merchant. Returns its token.
     pub async fn merchant(&self) -> String {
         token_of(&self.post("/1/merchants", &application()).await.ok(201))
     }
 
-    /// A merchant as its partner sees it.
+    /// Returns a merchant as its partner sees it.
     pub async fn merchant_of(&self, merchant: &str) -> Value {
         self.get(&format!("/1/merchants/{merchant}")).await.ok(200)
     }
 
-    /// What the operator decides about a merchant.
+    /// Decides about a merchant, as an operator does.
     pub async fn decide_merchant(&self, merchant: &str, status: &str) -> Answer {
         self.put(&format!("/1/sandbox/merchants/{merchant}"), &json!({ "status": status })).await
     }
 
-    /// A stored card's unused token.
+    /// Stores a card. Returns its unused token.
     pub async fn card_token(&self, number: &str) -> String {
         token_of(&self.post("/1/cards", &card(number)).await.ok(201))
     }
 
-    /// A customer with one card.
+    /// Makes a customer with one card.
     pub async fn customer(&self, number: &str) -> Value {
         let parameters = json!({ "email": "roland@example.com", "card": card(number) });
         self.post("/1/customers", &parameters).await.ok(201)
     }
 
-    /// A charge by a stored card's token.
+    /// Makes a charge by a stored card's token.
     pub async fn charge_by(&self, card_token: &str) -> Answer {
         let parameters = charge_with(400, json!({ "card": null, "card_token": card_token }));
         self.post("/1/charges", &parameters).await
     }
 
-    /// A charge that was captured at once.
+    /// Makes a charge that is captured at once.
     pub async fn captured(&self, amount: i64) -> Value {
         self.post("/1/charges", &charge(amount)).await.ok(201)
     }
 
-    /// The token of a charge that is authorised only.
+    /// Makes a charge that is only authorised. Returns its token.
     pub async fn authorised(&self, amount: i64) -> String {
         token_of(&self.post("/1/charges", &charge_with(amount, json!({ "capture": false }))).await.ok(201))
     }
 
-    /// A verb on a charge, without parameters.
+    /// Sends a verb on a charge, without parameters.
     pub async fn put_charge(&self, charge: &str, verb: &str) -> Answer {
         self.put(&format!("/1/charges/{charge}/{verb}"), &json!({})).await
     }
 
-    /// A refund of a part of a charge.
+    /// Refunds a part of a charge.
     pub async fn refund(&self, charge: &str, amount: i64) -> Answer {
         self.post(&format!("/1/charges/{charge}/refunds"), &json!({ "amount": amount })).await
     }
 
-    /// A recipient with a bank account of this number.
+    /// Makes a recipient with a bank account of this number.
     pub async fn recipient(&self, number: &str) -> Value {
         let parameters =
             json!({ "email": "payee@example.com", "name": "Pay Ee", "bank_account": bank_account(number) });
         self.post("/1/recipients", &parameters).await.ok(201)
     }
 
-    /// A transfer to a recipient, or to self.
+    /// Makes a transfer to a recipient, or to self.
     pub async fn transfer(&self, amount: i64, recipient: &str) -> Answer {
         let parameters = json!({ "description": "test transfer", "amount": amount, "currency": "AUD", "recipient": recipient });
         self.post("/1/transfers", &parameters).await
     }
 
-    /// Settings of the account.
+    /// Changes settings of the account.
     pub async fn set(&self, settings: Value) {
         self.put("/1/sandbox/account", &settings).await.ok(200);
     }
 
-    /// A charge as it stands.
+    /// Returns a charge as it stands.
     pub async fn charge(&self, charge: &str) -> Value {
         self.get(&format!("/1/charges/{charge}")).await.ok(200)
     }
 
-    /// A dispute that has arrived: of all that is left of a charge.
+    /// Opens a dispute of all that is left of a charge.
     pub async fn dispute(&self, charge: &str) -> Value {
         self.post("/1/sandbox/disputes", &json!({ "charge_token": charge })).await.ok(201)
     }
 
-    /// A disputed charge's dispute.
+    /// Makes a charge and disputes it. Returns the dispute.
     pub async fn disputed(&self, amount: i64) -> Value {
         let charge = token_of(&self.captured(amount).await);
         self.dispute(&charge).await
     }
 
-    /// What the network decides.
+    /// Decides a dispute, as the network does.
     pub async fn decide(&self, dispute: &str, status: &str) -> Answer {
         self.put(&format!("/1/sandbox/disputes/{dispute}"), &json!({ "status": status })).await
     }
 
-    /// An upload, as its parts: filename and content, and a purpose.
+    /// Uploads a file.
     pub async fn upload(&self, filename: &str, content: &[u8]) -> Answer {
         self.send(self.uploading().body(multipart(filename, content).into()).unwrap()).await
     }
 
-    /// The head of an upload's request.
+    /// Begins the request of an upload.
     pub fn uploading(&self) -> http::request::Builder {
         self.request(Method::POST, "/1/files").header(header::CONTENT_TYPE, "multipart/form-data; boundary=x")
     }
 
-    /// A kept file's token.
+    /// Uploads a file. Returns its token.
     pub async fn file(&self) -> String {
         token_of(&self.upload("receipt.pdf", PDF).await.ok(200))
     }
 
-    /// A registered webhook endpoint.
+    /// Registers a webhook endpoint.
     pub async fn endpoint(&self, url: &str) -> Value {
         self.post("/1/webhook_endpoints", &json!({ "url": url })).await.ok(201)
     }
 
-    /// A ping of a webhook endpoint.
+    /// Pings a webhook endpoint.
     pub async fn ping(&self, endpoint: &str) -> Answer {
         self.post(&format!("/1/sandbox/webhook_endpoints/{endpoint}/ping"), &json!({})).await
     }
 
-    /// A fresh key for a webhook endpoint.
+    /// Gives a webhook endpoint a new key.
     pub async fn rotate_key(&self, endpoint: &str, grace: &str) -> Answer {
         self.put(&format!("/1/sandbox/webhook_endpoints/{endpoint}/key"), &json!({ "grace": grace })).await
     }
 
-    /// The newest webhook.
+    /// Returns the newest webhook.
     pub async fn newest_webhook(&self) -> Value {
         self.get("/1/webhooks?per_page=1").await.ok(200)[0].clone()
     }
 
-    /// How many charges are listed.
+    /// Returns how many charges are listed.
     pub async fn listed(&self) -> u64 {
         self.get("/1/charges").await.json()["pagination"]["count"].as_u64().unwrap()
     }
 
-    /// A monthly plan of 1,000 cents, some of it changed.
+    /// Makes a monthly plan of 1,000 cents, with changes. Returns its token.
     pub async fn plan(&self, changes: &Value) -> String {
         let monthly =
             json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" });
         token_of(&self.post("/1/plans", &with(monthly, changes)).await.ok(201))
     }
 
-    /// A plan as it stands.
+    /// Returns a plan as it stands.
     pub async fn plan_of(&self, plan: &str) -> Value {
         self.get(&format!("/1/plans/{plan}")).await.ok(200)
     }
 
-    /// How many subscriptions a plan has: trial, active, cancelling, cancelled.
+    /// Returns how many subscriptions a plan has: trial, active, cancelling, cancelled.
     pub async fn counts(&self, plan: &str) -> [i64; 4] {
         let counts = self.plan_of(plan).await["subscription_counts"].clone();
         ["trial", "active", "cancelling", "cancelled"].map(|state| counts[state].as_i64().unwrap())
     }
 
-    /// A request to subscribe.
+    /// Sends a request to subscribe.
     pub async fn subscribing(&self, plan: &str, customer: &str, changes: &Value) -> Answer {
         let parameters = json!({ "plan_token": plan, "customer_token": customer });
         self.post("/1/subscriptions", &with(parameters, changes)).await
     }
 
-    /// A subscription of a customer's to a plan.
+    /// Subscribes a customer to a plan. Returns the subscription's token.
     pub async fn subscribed(&self, plan: &str, customer: &str) -> String {
         token_of(&self.subscribing(plan, customer, &json!({})).await.ok(201))
     }
 
-    /// A subscription as it stands.
+    /// Returns a subscription as it stands.
     pub async fn subscription(&self, subscription: &str) -> Value {
         self.get(&format!("/1/subscriptions/{subscription}")).await.ok(200)
     }
 
-    /// A verb on a subscription, without parameters.
+    /// Sends a verb on a subscription, without parameters.
     pub async fn put_subscription(&self, subscription: &str, verb: &str) -> Answer {
         self.put(&format!("/1/subscriptions/{subscription}/{verb}"), &json!({})).await
     }
 
-    /// The customer unsubscribes.
+    /// Ends a subscription as its customer does.
     pub async fn unsubscribes(&self, subscription: &str) -> Answer {
         self.put(&format!("/1/sandbox/subscriptions/{subscription}/unsubscribe"), &json!({})).await
     }
 
-    /// A subscription's ledger, oldest first: annotation and amount.
+    /// Returns a subscription's ledger, oldest first: annotation and amount.
     pub async fn entries(&self, subscription: &str) -> Vec<(String, i64)> {
         let path = format!("/1/subscriptions/{subscription}/ledger?per_page=500");
         let entries = self.get(&path).await.ok(200);
@@ -247,7 +247,7 @@ impl Client {
         entries.as_array().unwrap().iter().rev().map(told).collect()
     }
 
-    /// When a customer was charged, and how much, oldest first.
+    /// Returns times and amounts of a customer's charges, oldest first.
     pub async fn charged(&self, customer: &str) -> Vec<(String, i64)> {
         let path = format!("/1/customers/{customer}/charges?per_page=500");
         let charges = self.get(&path).await.ok(200);
@@ -257,7 +257,7 @@ impl Client {
         charges.as_array().unwrap().iter().rev().map(told).collect()
     }
 
-    /// An example of the document's, with records of this account where it names some.
+    /// Returns an example of the document, with records of this account where it names some.
     pub async fn named_in(&self, example: &Value) -> Value {
         let mut example = example.clone();
         if example.get("plan_token").is_some() {
@@ -275,21 +275,7 @@ impl Client {
         example
     }
 
-    /// The path of an operation on plans or subscriptions, with fresh records that it can be done to.
-    pub async fn billing_path(&self, path: &str) -> String {
-        let plan = self.plan(&json!({})).await;
-        if !path.contains("{sub_token}") {
-            return path.replace("{plan_token}", &plan);
-        }
-        let customer = token_of(&self.customer("4200000000000000").await);
-        let subscription = self.subscribed(&plan, &customer).await;
-        if path.ends_with("/reactivate") {
-            self.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
-        }
-        path.replace("{customer_token}", &customer).replace("{sub_token}", &subscription)
-    }
-
-    /// Available and pending AUD cents.
+    /// Returns the available and pending AUD cents.
     pub async fn balance(&self) -> (i64, i64) {
         let balance = self.get("/1/balance").await.ok(200);
         let amount = |list: &str| balance[list][0]["amount"].as_i64().unwrap();
@@ -298,7 +284,7 @@ impl Client {
 }
 
 impl App {
-    /// A POST whose faults are all told, in order, as (param, message), and which changes nothing.
+    /// Sends a POST that is refused with exactly these (param, message), in this order, and changes nothing.
     #[track_caller]
     pub fn invalid<'a>(
         &'a self,
@@ -320,7 +306,7 @@ impl App {
         }
     }
 
-    /// The first account opens with these AUD cents instead: for what depends on being poor.
+    /// Gives the first account these AUD cents in place of its opening balance.
     pub async fn opens_with(&self, cents: i64) {
         for sql in [
             format!("UPDATE deposits SET amount = {cents}"),
@@ -331,7 +317,7 @@ impl App {
         }
     }
 
-    /// Something is refused with this status and code, and changes nothing.
+    /// Expects a refusal with this status and code, which changes nothing.
     pub async fn unchanged_by(
         &self,
         refused: impl Future<Output = Answer>,
@@ -345,7 +331,7 @@ impl App {
     }
 }
 
-/// Requests of tasks of their own, all under way together.
+/// Sends requests in tasks of their own, all in flight together.
 pub async fn at_once<F>(requests: impl IntoIterator<Item = F>) -> Vec<Answer>
 where
     F: Future<Output = Answer> + Send + 'static,
@@ -354,12 +340,12 @@ where
     join_all(tasks).await.into_iter().map(|answer| answer.expect("an answer")).collect()
 }
 
-/// How often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
+/// Returns how often a race is run: CARD_PAYMENTS_RACE_ROUNDS.
 pub fn rounds() -> usize {
     std::env::var("CARD_PAYMENTS_RACE_ROUNDS").map_or(4, |rounds| rounds.parse().unwrap())
 }
 
-/// Wait for what somebody else's task is about to do.
+/// Waits until a condition holds that another task or process brings about.
 pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..3000 {
         if is_so().await {
@@ -370,7 +356,7 @@ pub async fn eventually(mut is_so: impl AsyncFnMut() -> bool) {
     panic!("it never came about");
 }
 
-/// The token of a record.
+/// Returns the token of a record.
 pub fn token_of(record: &Value) -> String {
     record["token"].as_str().unwrap().to_owned()
 }

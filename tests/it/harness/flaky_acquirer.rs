@@ -1,4 +1,4 @@
-//! The acquirer at the end of a line that loses what it should carry.
+//! An acquirer in the process whose calls and answers are lost or late, as a test orders.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use super::app::{App, Database};
 use super::fixtures::eventually;
 
-/// What the line does with a call.
+/// How much of a call arrives.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum Carries {
     /// The call and its answer.
@@ -30,17 +30,17 @@ pub enum Carries {
     Call,
     /// Nothing: the call never arrives.
     Nothing,
-    /// Both, but the answer only once [`Line::release`] lets it go.
+    /// Both, but the answer only once [`FlakyAcquirer::release`] lets it go.
     AnswerLate,
-    /// Both, but the call only once [`Line::release`] lets it go.
+    /// Both, but the call only once [`FlakyAcquirer::release`] lets it go.
     CallLate,
-    /// A refusal of the acquirer's.
+    /// Nothing: the acquirer refuses the call.
     Refusal,
-    /// A definite no of the issuer's.
+    /// The call; the issuer declines.
     Decline,
 }
 
-/// What a payment was proved by.
+/// The proof that came with a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     pub cvc: Option<String>,
@@ -48,7 +48,7 @@ pub struct Proof {
     pub network: Option<(Option<String>, String)>,
 }
 
-/// A simulator behind a line whose faults a test orders.
+/// A simulator behind faults that a test orders.
 pub struct FlakyAcquirer {
     simulator: Simulator,
     carries: Mutex<Carries>,
@@ -78,57 +78,57 @@ impl Default for FlakyAcquirer {
 }
 
 impl FlakyAcquirer {
-    /// A server at this end of the line, which waits long for late answers.
+    /// Starts a server with this acquirer, which waits long for late answers.
     pub async fn start(self: Arc<Self>, database: Database) -> Option<App> {
         App::start_with(database, self, Duration::from_secs(15)).await
     }
 
-    /// From now on, calls fare like this.
+    /// Sets the fate of all later calls.
     pub fn carry(&self, carries: Carries) {
         *self.carries.lock().unwrap() = carries;
     }
 
-    /// From now on, questions about lost calls are answered, or not.
+    /// Sets whether later questions about lost calls are answered.
     pub fn settle(&self, answered: bool) {
         *self.settles.lock().unwrap() = answered;
     }
 
-    /// Let one late call or answer go; they go in the order of their calls.
+    /// Lets one late call or answer go; they go in the order of their calls.
     pub fn release(&self) {
         self.held.add_permits(1);
     }
 
-    /// The keys of the calls so far.
+    /// Returns the keys of the calls so far.
     pub fn calls(&self) -> Vec<String> {
         self.calls.lock().unwrap().clone()
     }
 
-    /// The keys of the calls that were done and not undone, whether or not their answer arrived.
+    /// Returns the keys of the calls that were done and not undone, whether or not their answers arrived.
     pub fn done(&self) -> BTreeSet<String> {
         self.done.lock().unwrap().clone()
     }
 
-    /// How many questions about lost calls were asked so far.
+    /// Returns how many questions about lost calls were asked so far.
     pub fn settlings(&self) -> usize {
         self.settlings.load(Ordering::SeqCst)
     }
 
-    /// The bank statement texts of the calls so far.
+    /// Returns the bank statement texts of the calls so far.
     pub fn references(&self) -> Vec<Option<String>> {
         self.references.lock().unwrap().clone()
     }
 
-    /// What was proved to the acquirer in the calls so far.
+    /// Returns the proofs that came with the calls so far.
     pub fn proofs(&self) -> Vec<Proof> {
         self.proofs.lock().unwrap().clone()
     }
 
-    /// Wait until so many calls were made.
+    /// Waits until this many calls were made.
     pub async fn called(&self, calls: usize) {
         eventually(async || self.calls().len() >= calls).await;
     }
 
-    /// How the call now made fares.
+    /// Notes a call. Returns its fate.
     fn call(&self, key: &CallKey) -> Carries {
         self.calls.lock().unwrap().push(key.to_string());
         *self.carries.lock().unwrap()
@@ -179,7 +179,7 @@ impl FlakyAcquirer {
 
 impl Acquirer for FlakyAcquirer {
     fn name(&self) -> &'static str {
-        "line"
+        "flaky"
     }
 
     fn answers_at_once(&self) -> bool {

@@ -5,9 +5,10 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::app::Database;
-use super::outside::RawDatabase;
 use super::postgres::{self, Template};
 use super::process::{Process, output, program};
+use super::raw_database::RawDatabase;
+use super::rules::Fixture;
 use super::stored::rows;
 
 static EMPTY: Template = Template::new("installed");
@@ -20,8 +21,14 @@ pub struct Installed {
     variables: Vec<(String, String)>,
 }
 
+impl Fixture for Installed {
+    async fn start(database: Database) -> Option<Self> {
+        Self::on(database).await
+    }
+}
+
 impl Installed {
-    /// One of the test environment. None where PostgreSQL is not there.
+    /// Makes one of the test environment. None where PostgreSQL is not installed.
     pub async fn on(database: Database) -> Option<Self> {
         let postgres = match database {
             Database::Sqlite => None,
@@ -30,18 +37,18 @@ impl Installed {
         Some(Self { data: tempfile::tempdir().unwrap(), database, postgres, variables: Vec::new() })
     }
 
-    /// From now on with this variable; `CARD_PAYMENTS_` is left out.
+    /// Sets a variable; its name is without `CARD_PAYMENTS_`.
     pub fn with(&mut self, name: &str, value: &str) {
         self.without(name);
         self.variables.push((format!("CARD_PAYMENTS_{name}"), value.to_owned()));
     }
 
-    /// From now on without it.
+    /// Removes a variable.
     pub fn without(&mut self, name: &str) {
         self.variables.retain(|(known, _)| known.strip_prefix("CARD_PAYMENTS_") != Some(name));
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> Command {
         let mut command = program(self.data.path());
         if let Some(postgres) = &self.postgres {
@@ -51,17 +58,17 @@ impl Installed {
         command
     }
 
-    /// Its server.
+    /// Starts its server.
     pub fn serve(&self) -> Process {
         Process::start(&mut self.program())
     }
 
-    /// What a command says: exit code, stdout, stderr.
+    /// Runs a command. Returns exit code, stdout, stderr.
     pub fn run(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         output(self.program().args(arguments))
     }
 
-    /// The records that a command tells in JSON.
+    /// Runs a command with --json. Returns the records that it prints.
     #[track_caller]
     pub fn told(&self, arguments: &[&str]) -> Vec<Value> {
         let (code, stdout, stderr) = output(self.program().args(arguments).arg("--json"));
@@ -69,36 +76,36 @@ impl Installed {
         stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// A command that refuses with this line.
+    /// Runs a command that must refuse with this line.
     #[track_caller]
     pub fn refuses(&self, arguments: &[&str], line: &str) {
         let refused = (Some(1), String::new(), format!("error: {line}\n"));
         assert_eq!(self.run(arguments), refused, "{arguments:?}");
     }
 
-    /// The one account that there is.
+    /// Returns the only account.
     #[track_caller]
     pub fn account(&self) -> String {
         let [account] = &self.told(&["account", "list"])[..] else { panic!("one account") };
         account["token"].as_str().unwrap().to_owned()
     }
 
-    /// One number from the database.
+    /// Returns one number from the database.
     pub async fn number(&self, sql: &str) -> i64 {
         self.outside().await.number(sql).await
     }
 
-    /// Every row.
+    /// Returns every row as text.
     pub async fn rows(&self) -> String {
         rows(self.database, async |sql| self.outside().await.text(&sql).await).await
     }
 
-    /// Change what no command can change.
+    /// Runs statements, for what no command can change.
     pub async fn execute(&self, sql: &str) {
         self.outside().await.execute(sql).await;
     }
 
-    /// A connection of somebody else.
+    /// Returns a connection beside the server's.
     pub async fn outside(&self) -> RawDatabase {
         if let Some(postgres) = &self.postgres {
             return RawDatabase::connect(postgres.url()).await;
@@ -107,29 +114,3 @@ impl Installed {
         RawDatabase::connect(&format!("sqlite:{}", file.display())).await
     }
 }
-
-/// Rules of the program and its commands, each tested on both databases, which are empty.
-macro_rules! operated {
-    ($(async fn $name:ident($installed:ident) $body:block)*) => {$(
-        async fn $name(mut $installed: $crate::harness::Installed) {
-            let $installed = &mut $installed;
-            $body
-        }
-
-        mod $name {
-            use $crate::harness::{Database, Installed};
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                super::$name(Installed::on(Database::Sqlite).await.unwrap()).await;
-            }
-
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                let Some(installed) = Installed::on(Database::Postgres).await else { return };
-                super::$name(installed).await;
-            }
-        }
-    )*};
-}
-pub(crate) use operated;

@@ -13,10 +13,10 @@ use super::postgres::{self, Template};
 
 static TEMPLATE: Template = Template::new("migrated");
 
-/// What a migrated file of SQLite holds.
+/// The bytes of a migrated SQLite file.
 static FILE: OnceCell<Vec<u8>> = OnceCell::const_new();
 
-/// In this folder, or on PostgreSQL for as long as what comes with it. None where PostgreSQL is not there.
+/// Makes a database in this folder, or on PostgreSQL for as long as the second value lives. None where PostgreSQL is not installed.
 pub async fn migrated(database: Database, folder: &Path) -> Option<(Location, Option<postgres::Database>)> {
     match database {
         Database::Sqlite => {

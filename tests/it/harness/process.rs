@@ -13,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// The program with a data directory, on any free port, and nothing else of this machine's environment.
+/// Returns the program with a data directory, on any free port, without this machine's environment.
 pub fn program(data_dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_card-payments"));
     command
@@ -24,7 +24,7 @@ pub fn program(data_dir: &Path) -> Command {
     command
 }
 
-/// What a program that is to end says.
+/// Runs a program to its end. Returns exit code, stdout, stderr.
 pub fn output(command: &mut Command) -> (Option<i32>, String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
@@ -33,7 +33,7 @@ pub fn output(command: &mut Command) -> (Option<i32>, String, String) {
 /// A server that runs until it is stopped.
 pub struct Process {
     child: Child,
-    /// What it printed before it listened.
+    /// The lines that it printed before it listened.
     pub banner: Vec<String>,
     pub address: SocketAddr,
     /// A program that goes on printing must find it open.
@@ -42,7 +42,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Start, and wait until it listens.
+    /// Starts it, and waits until it listens.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = child.stderr.take().unwrap();
@@ -67,37 +67,37 @@ impl Process {
         Self { child, banner, address, _stdout: stdout, stderr: Some(stderr) }
     }
 
-    /// The keys that it printed: secret, publishable.
+    /// Returns the keys that it printed: secret, publishable.
     pub fn keys(&self) -> (String, String) {
         let line = self.banner.iter().find_map(|line| line.trim().strip_prefix("Keys ")).unwrap();
         let mut keys = line.split(',').map(|key| key.split_whitespace().next().unwrap().to_owned());
         (keys.next().unwrap(), keys.next().unwrap())
     }
 
-    /// Its id, as the system knows it.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ask it to end.
+    /// Sends it SIGTERM.
     pub fn terminate(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     }
 
-    /// Wait for its end: exit code, and what it said on stderr.
+    /// Waits for its end. Returns exit code and stderr.
     pub fn ended(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().unwrap().code();
         (code, self.stderr.take().unwrap().join().unwrap())
     }
 
-    /// Kill it with SIGKILL; what it said on stderr.
+    /// Kills it with SIGKILL. Returns stderr.
     pub fn killed(mut self) -> String {
         self.child.kill().unwrap();
         self.ended().1
     }
 
-    /// Ask it to end and see that it ends well; what it said on stderr.
+    /// Stops it, and checks that it ends well. Returns stderr.
     pub fn stopped(self) -> String {
         self.terminate();
         let (code, stderr) = self.ended();
@@ -105,12 +105,12 @@ impl Process {
         stderr
     }
 
-    /// A request of its own connection.
+    /// Sends a request on a connection of its own.
     pub fn ask(&self, method: &str, path: &str, key: Option<&str>, form: &str) -> RawResponse {
         ask(self.address, method, path, key, form)
     }
 
-    /// A charge by the card that is always accepted.
+    /// Charges the card that is always accepted.
     pub fn pay(&self, key: &str) -> RawResponse {
         self.ask("POST", "/1/charges", Some(key), PAYMENT)
     }
@@ -155,7 +155,7 @@ impl RawResponse {
     }
 }
 
-/// The text of a request that closes its connection.
+/// Returns the text of a request that closes its connection.
 pub fn request(method: &str, path: &str, key: Option<&str>, form: &str) -> String {
     repeatable_request(method, path, key, None, form)
 }
@@ -183,7 +183,7 @@ pub fn repeatable_request(
     text + "\r\n" + form
 }
 
-/// One request to a server that may die meanwhile: only a whole answer is one.
+/// Sends a request to a server that may die meanwhile: a partial answer is an error.
 pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<RawResponse> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
     stream.set_read_timeout(Some(Duration::from_mins(1)))?;
@@ -198,14 +198,14 @@ pub fn try_to_ask(address: SocketAddr, request: &str) -> std::io::Result<RawResp
     Ok(heard)
 }
 
-/// One request, one connection.
+/// Sends one request on one connection.
 pub fn ask(address: SocketAddr, method: &str, path: &str, key: Option<&str>, form: &str) -> RawResponse {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request(method, path, key, form).as_bytes()).unwrap();
     heard(stream)
 }
 
-/// The answer on a connection.
+/// Reads the answer on a connection.
 pub fn heard(mut stream: TcpStream) -> RawResponse {
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut text = String::new();
@@ -213,7 +213,7 @@ pub fn heard(mut stream: TcpStream) -> RawResponse {
     parsed(&text).unwrap_or_else(|| panic!("no answer: {text}"))
 }
 
-/// The first answer on a connection that may be kept.
+/// Reads the first answer on a connection that may be kept.
 pub fn heard_first(stream: &mut TcpStream) -> RawResponse {
     let (mut text, mut byte) = (Vec::new(), [0]);
     loop {
@@ -238,7 +238,7 @@ fn parsed(text: &str) -> Option<RawResponse> {
     Some(RawResponse { status, headers, body: body.to_owned() })
 }
 
-/// Wait, on a thread that is nobody else's, for a program whose clock is the machine's.
+/// Sleeps, on a thread of the test's own, for a program that has the machine's clock.
 #[expect(clippy::disallowed_methods, reason = "programs that are killed have no clock of ours")]
 pub fn pause(span: Duration) {
     std::thread::sleep(span);

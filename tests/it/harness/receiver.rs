@@ -1,4 +1,4 @@
-//! A receiver of webhooks: HTTP/1.1 on a socket of this machine, as well or as badly behaved as a test wants.
+//! A receiver of webhooks: HTTP/1.1 on a socket of this machine, which behaves as a test orders.
 
 use std::convert::Infallible;
 use std::io;
@@ -49,12 +49,12 @@ pub struct Received {
 }
 
 impl Received {
-    /// The signatures that it carries.
+    /// Returns the signatures that it carries.
     pub fn signatures(&self) -> Vec<&str> {
         self.headers["webhook-signature"].to_str().unwrap().split(' ').collect()
     }
 
-    /// The signature that it would carry under a key, `whsec_...`.
+    /// Returns the signature that it would carry under a key, `whsec_...`.
     pub fn signature_under(&self, key: &str) -> String {
         let key = STANDARD.decode(key.strip_prefix("whsec_").unwrap()).unwrap();
         let mut hash = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -67,7 +67,7 @@ impl Received {
     }
 }
 
-/// Answers 200 until told otherwise; gone when dropped.
+/// A receiver, which answers 200 by default and stops when it is dropped.
 pub struct Receiver {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -85,7 +85,7 @@ impl Receiver {
         Self::on("127.0.0.1:0").await
     }
 
-    /// At an address of the test's choice.
+    /// Starts one at an address of the test's choice.
     pub async fn on(address: &str) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -102,28 +102,28 @@ impl Receiver {
         self.address
     }
 
-    /// A URL that leads here.
+    /// Returns a URL of this receiver.
     pub fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }
 
-    /// From now on, for requests on open connections, too.
+    /// Sets the behaviour, for requests on open connections, too.
     pub fn behave(&self, behaviour: Behaviour) {
         *self.shared.behaviour.lock().unwrap() = behaviour;
     }
 
-    /// What came in so far, oldest first.
+    /// Returns the requests so far, oldest first.
     pub fn received(&self) -> Vec<Received> {
         self.shared.received.lock().unwrap().clone()
     }
 
-    /// Wait until this many requests came in, and take a look at all there are.
+    /// Waits until this many requests came in. Returns all of them.
     pub async fn receives(&self, count: usize) -> Vec<Received> {
         eventually(async || self.received().len() >= count).await;
         self.received()
     }
 
-    /// How many connections were opened so far.
+    /// Returns how many connections were opened so far.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }

@@ -11,32 +11,44 @@ use super::fixtures::{PDF, charge_with, multipart, token_of};
 use crate::answers::{Operation, operations};
 use crate::three_d_secure::{pending, press};
 
-/// An accepted card that is asked for.
+/// A card that is accepted, and enrolled in 3-D Secure.
 const ENROLLED: &str = "4200000000000000";
 
 impl App {
-    /// The path with a fresh record of the client's account for each of its parameters: one to which what the path
-    /// says can be done.
-    pub async fn path_of(&self, client: &Client, path: &str) -> String {
-        let mut filled = path.to_owned();
+    /// Fills each parameter of a path with a fresh record of the client's account, to which what the path says can be done.
+    pub async fn path_of(&self, client: &Client, template: &str) -> String {
+        let (mut filled, mut above) = (template.to_owned(), Vec::new());
         while let Some((before, rest)) = filled.split_once('{') {
             let (parameter, after) = rest.split_once('}').expect("a parameter's end");
-            let token = match parameter {
-                "plan_token" | "sub_token" => return client.billing_path(path).await,
-                "customer_token" if after.contains("{sub_token}") => return client.billing_path(path).await,
-                // Below its customer, a card is one that may be deleted.
-                "card_token" if before.contains("/customers/") => {
-                    token_of(&client.post(before.trim_end_matches('/'), &card(ENROLLED)).await.ok(201))
-                }
-                "charge_token" if after == "/refunds" => token_of(&client.captured(400).await),
-                _ => self.record_of(client, parameter).await,
-            };
+            let token = self.record_at(client, template, parameter, &above).await;
             filled = format!("{before}{token}{after}");
+            above.push(token);
         }
         filled
     }
 
-    /// The token of a fresh record of the client's account, for a parameter that is named after it.
+    /// Makes a record for one parameter of a path: by the template of the path where it has a line here, or else by the name of
+    /// the parameter. Below another record it must have a line. Returns its token.
+    async fn record_at(&self, client: &Client, template: &str, parameter: &str, above: &[String]) -> String {
+        match (template, parameter, above) {
+            ("/1/charges/{charge_token}/refunds", "charge_token", _) => token_of(&client.captured(400).await),
+            ("/1/customers/{customer_token}/cards/{card_token}", "card_token", [customer]) => token_of(
+                &client.post(&format!("/1/customers/{customer}/cards"), &card(ENROLLED)).await.ok(201),
+            ),
+            ("/1/customers/{customer_token}/subscriptions/{sub_token}", "sub_token", [customer]) => {
+                client.subscribed(&client.plan(&json!({})).await, customer).await
+            }
+            ("/1/subscriptions/{sub_token}/reactivate", "sub_token", _) => {
+                let subscription = self.record_of(client, parameter).await;
+                client.delete(&format!("/1/subscriptions/{subscription}")).await.ok(200);
+                subscription
+            }
+            (_, _, []) => self.record_of(client, parameter).await,
+            _ => panic!("{template}: say in tests/it/harness/records.rs how its {parameter} is made"),
+        }
+    }
+
+    /// Makes a record of the client's account, for a parameter that is named after it. Returns its token.
     pub async fn record_of(&self, client: &Client, parameter: &str) -> String {
         match parameter {
             "account_token" => token_of(&client.post("/1/sandbox/accounts", &json!({})).await.ok(201)),
@@ -78,6 +90,10 @@ impl App {
                 token_of(&client.refund(&charge, 100).await.ok(201))
             }
             "session_token" => self.session(client).await,
+            "sub_token" => {
+                let (plan, customer) = (client.plan(&json!({})).await, client.customer(ENROLLED).await);
+                client.subscribed(&plan, &token_of(&customer)).await
+            }
             "snapshot_token" => {
                 for snapshot in client.get("/1/sandbox/snapshots").await.ok(200).as_array().expect("a list") {
                     client.delete(&format!("/1/sandbox/snapshots/{}", token_of(snapshot))).await.ok(204);
@@ -96,7 +112,7 @@ impl App {
         }
     }
 
-    /// A session at whose page the cardholder has approved.
+    /// Makes a session at whose page the cardholder has approved.
     async fn session(&self, client: &Client) -> String {
         let asks = json!({ "enabled": true, "callback_url": "https://shop.example.com/" });
         let mut asked = super::client::charge(400);
@@ -107,7 +123,7 @@ impl App {
         back.rsplit_once("session_token=").expect("a session").1.to_owned()
     }
 
-    /// The client's only webhook endpoint: nobody listens there.
+    /// Makes the client's only webhook endpoint; no server listens there.
     async fn only_endpoint(&self, client: &Client) -> String {
         for endpoint in client.get("/1/webhook_endpoints").await.ok(200).as_array().expect("a list") {
             client.delete(&format!("/1/webhook_endpoints/{}", token_of(endpoint))).await.ok(204);
@@ -117,8 +133,8 @@ impl App {
 }
 
 impl App {
-    /// Every operation of the document once, searches, attempts of all kinds, and then the time in which what was begun
-    /// comes to its end. The answers with what was asked.
+    /// Performs every operation of the document once, then searches, then attempts of all kinds, and lets time pass until all of
+    /// it has ended. Returns the answers with their requests.
     pub async fn whole_run(&self) -> Vec<(String, Answer)> {
         let (client, operations) = (self.client(), operations());
         let mut answers = Vec::new();
@@ -170,20 +186,20 @@ impl App {
 }
 
 impl Client {
-    /// The id of a request that is in the account's log.
+    /// Makes a request that is in the account's log. Returns its id.
     async fn logged_request(&self) -> String {
         let answer = self.get("/1/balance").await;
         answer.headers["x-request-id"].to_str().expect("an id").to_owned()
     }
 
-    /// A body that the operation accepts from this account: the document's example, with records of the account where
+    /// Returns a body that the operation accepts from this account: the document's example, with records of the account where
     /// it names some.
     pub async fn body_of(&self, described: &Value) -> Value {
         let example = &described["requestBody"]["content"]["application/json"]["example"];
         if example.is_null() { json!({}) } else { self.named_in(example).await }
     }
 
-    /// A request to any operation: JSON, but for an upload.
+    /// Performs any operation: with JSON, but for an upload.
     pub async fn perform(&self, method: &Method, path: &str, body: &Value) -> Answer {
         if (method, path) == (&Method::POST, "/1/files") {
             return self

@@ -1,4 +1,4 @@
-//! The acquirer elsewhere: behind the protocol of docs/acquirer.md, on a socket of this process or in a process of its own.
+//! The acquirer behind the protocol of docs/acquirer.md, on a socket of this process or in a process of its own.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,15 +17,15 @@ use tokio::sync::watch;
 
 use super::process::{Process, program};
 
-/// What both sides know.
+/// The shared secret.
 pub const SECRET: &str = "what-the-server-and-its-acquirer-know";
 
-/// Whether every test's acquirer is asked over the protocol: `CARD_PAYMENTS_ACQUIRER_ELSEWHERE`.
+/// Returns whether all tests call their acquirer over the protocol: `CARD_PAYMENTS_ACQUIRER_ELSEWHERE`.
 pub fn is_everywhere() -> bool {
     std::env::var_os("CARD_PAYMENTS_ACQUIRER_ELSEWHERE").is_some()
 }
 
-/// An acquirer behind a socket of this process, for as long as the test's runtime lives.
+/// Serves an acquirer on a socket of this process, for as long as the test's runtime lives.
 pub async fn served(acquirer: Arc<dyn Acquirer>, environment: Environment) -> SocketAddr {
     let routes = router(acquirer, secrets(SECRET), environment, machine_clock());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -37,18 +37,18 @@ pub async fn served(acquirer: Arc<dyn Acquirer>, environment: Environment) -> So
     address
 }
 
-/// Who asks it.
+/// Returns a client of it.
 pub fn client(address: SocketAddr, environment: Environment) -> Arc<HttpAcquirer> {
     knowing(SECRET, address, environment)
 }
 
-/// Who asks it, and knows other secrets.
+/// Returns a client of it with other secrets.
 pub fn knowing(text: &str, address: SocketAddr, environment: Environment) -> Arc<HttpAcquirer> {
     let address = Address::parse(&format!("http://{address}"), environment).unwrap();
     Arc::new(HttpAcquirer::new(address, secrets(text), environment, machine_clock()))
 }
 
-/// `card-payments acquirer` at an address, which it prints.
+/// Returns `card-payments acquirer` at an address, which it prints.
 pub fn acquirer(address: &str) -> Command {
     // It keeps nothing.
     let mut command = program(Path::new("/nonexistent"));
@@ -56,12 +56,12 @@ pub fn acquirer(address: &str) -> Command {
     command
 }
 
-/// A process of its own, on any free port.
+/// Starts a process of its own, on any free port.
 pub fn process() -> Process {
     Process::start(&mut acquirer("127.0.0.1:0"))
 }
 
-/// A server that asks the acquirer at an address.
+/// Makes a server call the acquirer at an address.
 pub fn asks(command: &mut Command, address: SocketAddr) -> &mut Command {
     command
         .env("CARD_PAYMENTS_ACQUIRER", format!("http://{address}"))

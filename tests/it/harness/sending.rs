@@ -1,4 +1,4 @@
-//! Requests as libraries in the field spell them: bodies of any type, or of none.
+//! Requests as client libraries spell them: bodies of any type, or of none.
 
 use axum::body::Body;
 use base64::Engine;
@@ -12,7 +12,7 @@ pub const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
 pub const JSON: Option<&str> = Some("application/json");
 pub const MULTIPART: Option<&str> = Some("multipart/form-data; boundary=parting");
 
-/// A body of this type, or of none.
+/// Sends a body of this type, or of none.
 pub async fn send(
     client: &Client,
     method: Method,
@@ -27,7 +27,7 @@ pub async fn send(
     client.send(request.body(body.into()).unwrap()).await
 }
 
-/// An answer of which the document says nothing, with any headers.
+/// Sends a request with any headers, which the document need not describe.
 pub async fn ask(client: &Client, method: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
     let request = headers
         .iter()
@@ -35,19 +35,19 @@ pub async fn ask(client: &Client, method: Method, path: &str, headers: &[(&str, 
     client.send_unchecked(request.body(Body::empty()).unwrap()).await
 }
 
-/// A JSON body beside any headers.
+/// Posts a JSON body with any headers.
 pub async fn post_with(client: &Client, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
     let request = client.request(Method::POST, path).header(header::CONTENT_TYPE, "application/json");
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     client.send(request.body(Body::from(body.to_string())).unwrap()).await
 }
 
-/// Basic credentials of any text.
+/// Returns Basic credentials of any text.
 pub fn basic(credentials: &str) -> String {
     format!("Basic {}", STANDARD.encode(credentials))
 }
 
-/// The parameters as a form names them: nested ones name[key].
+/// Returns the parameters as a form names them: nested ones name[key].
 pub fn pairs(parameters: &Value) -> Vec<(String, String)> {
     fn walk(name: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
         match value {
@@ -68,7 +68,7 @@ pub fn pairs(parameters: &Value) -> Vec<(String, String)> {
     list
 }
 
-/// A form, or the query of the same parameters; the brackets as they are, or encoded.
+/// Returns a form, or the query of the same parameters; brackets are literal or encoded.
 pub fn form(parameters: &Value, raw_brackets: bool) -> String {
     let encode = |text: &str| {
         text.bytes().fold(String::new(), |encoded, byte| match byte {
@@ -83,7 +83,7 @@ pub fn form(parameters: &Value, raw_brackets: bool) -> String {
     pairs.map(|(name, text)| format!("{}={}", encode(&name), encode(&text))).collect::<Vec<_>>().join("&")
 }
 
-/// A body for the boundary of [`MULTIPART`].
+/// Returns a body for the boundary of [`MULTIPART`].
 pub fn multipart(parameters: &Value) -> String {
     let parts = pairs(parameters).into_iter().map(|(name, text)| {
         format!("--parting\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")

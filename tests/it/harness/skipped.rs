@@ -1,8 +1,8 @@
-//! What has nothing to do where something is not installed.
+//! The notice for tests of programs that are not installed.
 
 use std::io::Write;
 
-/// Say what is not installed, and which tests therefore have nothing to do; where CI runs that is a failure.
+/// Prints which tests are skipped because a program is not installed; in CI that is a failure.
 pub fn skipped(missing: &'static str) -> Result<(), String> {
     let notice = without(missing, std::env::var("CI").ok().as_deref())?;
     // Not eprintln: the test runner swallows that when the test passes.

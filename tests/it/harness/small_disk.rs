@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// A small disk; it goes with its files.
+/// A small disk; it is removed with its files.
 pub struct SmallDisk {
     folder: tempfile::TempDir,
 }
 
 impl SmallDisk {
-    /// One of so many megabytes. None where this user cannot mount it.
+    /// Makes one of this many megabytes. None where this user cannot mount it.
     pub fn of(megabytes: u64) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
@@ -25,12 +25,12 @@ impl SmallDisk {
         None
     }
 
-    /// Where it is.
+    /// Returns its folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Fill it to the last byte.
+    /// Fills it to the last byte.
     pub fn fill(&self) {
         let mut ballast = File::create(self.path().join("ballast")).unwrap();
         let mut part = vec![0; 1 << 20];
@@ -41,7 +41,7 @@ impl SmallDisk {
         }
     }
 
-    /// Make room again.
+    /// Makes room again.
     pub fn empty(&self) {
         fs::remove_file(self.path().join("ballast")).unwrap();
     }

@@ -1,4 +1,4 @@
-//! What is stored, for rules about what a request must not change or keep.
+//! Stored rows and files, for rules about what a request must not change or keep.
 
 use entity::{idempotency_answer, idempotency_key};
 use sea_orm::{ConnectionTrait, EntityTrait, QueryOrder, Statement};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::app::{App, Database};
 use super::client::Answer;
 
-/// Every row of every table, as text: equal texts mean that nothing changed. The schema says which tables there are, so none is
+/// Returns every row of every table as text: equal texts mean that nothing changed. The schema says which tables there are, so none is
 /// forgotten. Only uses of keys are left out, which a worker counts in its own time, and the log of requests, which is about
 /// those that change nothing, too. `text` answers a query.
 pub async fn rows(database: Database, text: impl AsyncFn(String) -> String) -> String {
@@ -32,13 +32,13 @@ pub async fn rows(database: Database, text: impl AsyncFn(String) -> String) -> S
 }
 
 impl App {
-    /// Every row and every stored file.
+    /// Returns every row and every stored file as text.
     pub async fn rows(&self) -> String {
         let rows = rows(self.database, async |sql| self.text(&sql).await).await;
         format!("{rows}\n{:#?}", self.blobs())
     }
 
-    /// What is stored for Idempotency-Keys.
+    /// Returns the stored Idempotency-Keys and their answers.
     pub async fn kept(&self) -> (Vec<idempotency_key::Model>, Vec<idempotency_answer::Model>) {
         let db = self.ctx().store.read();
         let keys = idempotency_key::Entity::find().order_by_asc(idempotency_key::Column::Hash);
@@ -46,7 +46,7 @@ impl App {
         (keys.all(db).await.unwrap(), answers.all(db).await.unwrap())
     }
 
-    /// The answer to a request that leaves everything stored as it was.
+    /// Sends a request that must change nothing. Returns its answer.
     pub async fn unchanged(&self, request: impl Future<Output = Answer>) -> Answer {
         let before = self.rows().await;
         let answer = request.await;
@@ -56,7 +56,7 @@ impl App {
         answer
     }
 
-    /// Everything the database holds, as bytes: the files of SQLite's, the text of PostgreSQL's tables.
+    /// Returns everything in the database as bytes: the files of SQLite's, the text of PostgreSQL's tables.
     pub async fn everything(&self) -> Vec<u8> {
         match self.database {
             Database::Sqlite => {
@@ -78,7 +78,7 @@ impl App {
         }
     }
 
-    /// One text from the database.
+    /// Returns one text from the database.
     pub async fn text(&self, sql: &str) -> String {
         let reader = self.ctx().store.read();
         let statement = Statement::from_string(reader.get_database_backend(), sql);
@@ -87,7 +87,7 @@ impl App {
 }
 
 impl Answer {
-    /// A 422 `invalid_resource` with exactly these faults, in this order.
+    /// Expects a 422 `invalid_resource` with exactly these messages, in this order.
     #[track_caller]
     pub fn faulty(&self, expected: &[(&str, &str)]) {
         let faults = self.faults();
@@ -101,14 +101,14 @@ impl Answer {
         );
     }
 
-    /// A 404 `not_found`.
+    /// Expects a 404 `not_found`.
     #[track_caller]
     pub fn not_found(&self) {
         let body = self.refused(404, "not_found");
         assert_eq!(body["error_description"], "The requested resource could not be found.");
     }
 
-    /// The record of a success, byte for byte.
+    /// Expects a success. Returns its record, byte for byte.
     #[track_caller]
     pub fn record(&self) -> &str {
         assert!((200..300).contains(&self.status), "{}", self.text);
@@ -118,18 +118,18 @@ impl Answer {
     }
 }
 
-/// The token of a record.
+/// Returns the token of a record.
 #[track_caller]
 pub fn token(record: &Value) -> &str {
     record["token"].as_str().unwrap_or_else(|| panic!("no token: {record}"))
 }
 
-/// The fields of a record, in their order.
+/// Returns the names of a record's fields, in their order.
 pub fn fields(record: &Value) -> Vec<&str> {
     record.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
-/// The same parameters with others on top.
+/// Returns parameters with others added or replaced.
 pub fn with(mut parameters: Value, others: &Value) -> Value {
     for (name, value) in others.as_object().expect("an object") {
         parameters[name] = value.clone();

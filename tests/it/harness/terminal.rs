@@ -1,4 +1,4 @@
-//! A terminal, as programs meet one: they write to one end, and what they have written is read at the other.
+//! A terminal for a program: the program writes to one end, and the test reads its output at the other.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,12 +18,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Terminal {
     name: std::ffi::CString,
     shown: Arc<Mutex<Vec<u8>>>,
-    /// Whoever holds one end keeps what is shown.
+    /// While one end is open, output is kept.
     _kept: File,
 }
 
 impl Terminal {
-    /// One that nobody has written to.
+    /// Opens an empty terminal.
     pub fn open() -> Self {
         let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&far).unwrap();
@@ -32,7 +32,7 @@ impl Terminal {
         let kept = end(&name);
         let shown = Arc::new(Mutex::new(Vec::new()));
         let (mut far, seen) = (File::from(far), Arc::clone(&shown));
-        // It ends when nobody can write any more.
+        // It ends when all writers have closed their ends.
         std::thread::spawn(move || {
             let mut piece = [0; 1024];
             while let Ok(read) = far.read(&mut piece) {
@@ -42,17 +42,17 @@ impl Terminal {
         Self { name, shown, _kept: kept }
     }
 
-    /// An end for a program, which also has to be told what terminal it is.
+    /// Returns an end for a program; `on_a_terminal` names the terminal to it.
     pub fn end(&self) -> Stdio {
         end(&self.name).into()
     }
 
-    /// What was written so far.
+    /// Returns the output so far.
     pub fn shown(&self) -> String {
         String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned()
     }
 
-    /// Wait until this has been written.
+    /// Waits for this text in the output.
     #[track_caller]
     pub fn shows(&self, text: &str) {
         let began = Instant::now();
@@ -67,7 +67,7 @@ fn end(name: &std::ffi::CStr) -> File {
     rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap().into()
 }
 
-/// The program is told that its terminal knows colours.
+/// Tells a program that its terminal has colours.
 pub fn on_a_terminal(command: &mut Command) -> &mut Command {
     command.env("TERM", "xterm-256color")
 }

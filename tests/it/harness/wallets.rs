@@ -62,7 +62,7 @@ impl BuilderProfile for Profile {
     }
 }
 
-/// A certificate for a public key, in PEM. Its subject is `CN=...`, or with a merchant `UID=...`.
+/// Makes a certificate for a public key, in PEM. Its subject is `CN=...`, or with a merchant `UID=...`.
 pub fn certify(public_pem: &str, subject: &str, [from, until]: [&str; 2]) -> String {
     let time = |day: &str| {
         let day = day.parse::<chrono::NaiveDate>().unwrap().and_time(chrono::NaiveTime::MIN).and_utc();
@@ -79,7 +79,7 @@ pub fn certify(public_pem: &str, subject: &str, [from, until]: [&str; 2]) -> Str
     certificate.to_pem(LineEnding::LF).unwrap()
 }
 
-/// The paths of all texts in a payload.
+/// Collects the paths of all texts in a payload.
 pub fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::String(_) => found.push(at.to_owned()),
@@ -98,19 +98,19 @@ pub fn texts(value: &Value, at: &str, found: &mut Vec<String>) {
 }
 
 impl Client {
-    /// What the provider has issued for a fresh key and [`MERCHANT`], in PEM.
+    /// Makes a key. Returns the provider's certificate for it and [`MERCHANT`], in PEM.
     pub async fn issued_certificate(&self) -> String {
         let made = self.post("/1/walletA_pay/certificates", &json!({})).await.ok(201);
         certify(made["public_key"].as_str().unwrap(), &format!("UID={MERCHANT}"), VALID)
     }
 
-    /// An active certificate.
+    /// Makes an active certificate.
     pub async fn wallet_certificate(&self) -> Value {
         let pem = self.issued_certificate().await;
         self.put("/1/walletA_pay/certificates", &json!({ "pem": pem })).await.ok(200)
     }
 
-    /// What a test device hands over of a card: parameters of a payment source.
+    /// Returns a test device's payload of a card: parameters of a payment source.
     pub async fn wallet_payload(&self, wallet: &str, number: &str) -> Value {
         let mut asked = json!({ "type": wallet, "number": number });
         if wallet == "walletApay" {
@@ -119,13 +119,13 @@ impl Client {
         self.post("/1/sandbox/wallet_payloads", &asked).await.ok(201)
     }
 
-    /// A stored payment source.
+    /// Stores a payment source.
     pub async fn payment_source(&self, parameters: &Value) -> Value {
         self.post("/1/payment_sources", parameters).await.ok(201)
     }
 }
 
-/// Parameters of a payment source with the number of a card that is accepted, or of another one.
+/// Returns the parameters of a payment source with this card number.
 pub fn network_token(number: &str) -> Value {
     json!({
         "type": "network_token",

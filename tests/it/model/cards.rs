@@ -250,7 +250,7 @@ impl World {
         shown
     }
 
-    /// The token of a card that came inline is the server's to tell.
+    /// The server chooses the token of a card that came inline.
     pub fn learns_card(&mut self, card: usize, record: &Value) {
         self.cards[card].shown["token"] = record["token"].clone();
     }

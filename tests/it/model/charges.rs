@@ -200,7 +200,7 @@ impl World {
         }
     }
 
-    /// A failed record is told by GET and by its event.
+    /// A failed record is shown by GET and by its event.
     async fn fails(&mut self, charge: usize) {
         let record = said(&self.wire.get(&self.charges[charge].path()).await, 200, self.charge(charge));
         self.charges[charge].card = record["card"].clone();
@@ -293,7 +293,7 @@ impl World {
 }
 
 impl Charge {
-    /// Whether a word stands in what a search looks at.
+    /// Returns whether a word stands in what a search looks at.
     fn is_worded(&self, word: &str) -> bool {
         let holds = |value: &Value| value.as_str().is_some_and(|text| text.to_lowercase().contains(word));
         let metadata = self.metadata.as_object().unwrap().values().any(holds);

@@ -111,7 +111,7 @@ impl World {
         self.happens("dispute.evidence_required", record);
     }
 
-    /// The dispute is in another status now, and its money with whom that status says.
+    /// Moves the dispute to another status, and its money to the party that owns it in that status.
     fn becomes(&mut self, n: usize, status: &'static str) {
         let dispute = &mut self.disputes[n];
         dispute.status = status;

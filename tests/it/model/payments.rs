@@ -1,4 +1,4 @@
-//! What every payment has: an amount, somebody who pays, and an acquirer's verdict.
+//! Parts of every payment: an amount, a payer, and the acquirer's verdict.
 
 use serde_json::{Value, json};
 
@@ -100,7 +100,7 @@ impl Verdict {
         forced.filter(|_| !expired).map_or_else(|| Self::of(number, now), |(_, verdict)| verdict)
     }
 
-    /// How a failed record tells it.
+    /// The message of a failed record.
     pub fn said(self) -> Option<&'static str> {
         match self {
             Self::Approved => None,
@@ -190,7 +190,7 @@ impl Asked {
 }
 
 impl World {
-    /// Somebody pays, or a token that nobody can pay by is given.
+    /// Chooses a payer, or a token that cannot pay.
     pub fn some_payer(&self, chance: &mut Chance) -> Payer {
         let kind = chance.below(7);
         if kind < 3

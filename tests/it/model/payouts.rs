@@ -47,7 +47,7 @@ impl Deposit {
     }
 }
 
-/// What a transfer to somebody else costs.
+/// The fee of a transfer to a recipient.
 const FEE: i64 = 30;
 
 /// A bank account as it is sent, as it is shown, and whether it sends everything back.
@@ -65,7 +65,7 @@ fn some_account(chance: &mut Chance) -> (Value, Value, bool) {
     (sent, shown, number == "123999")
 }
 
-/// The account's own, in which nobody has named a token yet.
+/// The account's own, whose token is not known yet.
 pub fn own_account() -> Value {
     json!({
         "token": "?ba_", "name": "Sandbox", "bsb": "806015", "number": "XXXXXX321", "bank_name": "Cuscal Limited",

@@ -1,4 +1,4 @@
-//! Charges whose cardholder is asked first.
+//! Charges with 3-D Secure.
 
 use axum::body::Body;
 use http::{Method, header};

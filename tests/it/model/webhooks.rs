@@ -1,4 +1,4 @@
-//! Endpoints, the webhooks that wait for them (nobody delivers here), and the events.
+//! Endpoints, their webhooks (which are never delivered here), and the events.
 
 use std::collections::BTreeSet;
 

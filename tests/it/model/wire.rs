@@ -1,4 +1,4 @@
-//! What goes over the wire, and what is told of it.
+//! Requests and their answers, compared with the model.
 
 use std::sync::{Arc, Mutex};
 
@@ -30,7 +30,7 @@ impl Lines {
     }
 }
 
-/// A caller whose changes are now and then repeatable, and then repeated.
+/// A client some of whose changes have an Idempotency-Key, and are then repeated.
 pub struct Wire {
     pub client: Client,
     pub lines: Lines,
@@ -39,7 +39,7 @@ pub struct Wire {
     free: Option<String>,
 }
 
-/// Whether an answer is kept under its key: what changed something, or was declined by the acquirer (decisions 2).
+/// Returns whether an answer is kept under its key: what changed something, or was declined by the acquirer (decisions 2).
 fn is_kept(answer: &Answer) -> bool {
     const DECLINES: [&str; 10] = [
         "card_declined",

@@ -25,7 +25,7 @@ pub struct Event {
     pub kind: &'static str,
     pub at: Time,
     pub data: Value,
-    /// The record whose token only this event tells.
+    /// The record whose token is in this event only.
     pub teaches: Option<Teaches>,
     pub token: String,
 }
@@ -222,7 +222,7 @@ impl World {
         all + self.deposits.iter().map(|deposit| deposit.amount).sum::<i64>() - self.available()
     }
 
-    /// What nobody has made is not found, under whatever code its chapter names.
+    /// Checks that an unknown record is not found, with the code of its chapter.
     async fn looks_for_nothing(&mut self, chance: &mut Chance) {
         const GONE: &str = "AZqYv3rVcBKUQ1mHn7tKRw";
         let (method, path, code) = [

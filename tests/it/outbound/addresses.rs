@@ -19,7 +19,7 @@ fn allowing(entries: &[&str]) -> AddressPolicy {
     AddressPolicy::live(entries.iter().map(|entry| entry.parse().unwrap()).collect())
 }
 
-/// Whether a host may be registered.
+/// Returns whether a host may be registered.
 #[track_caller]
 fn permits(reach: &AddressPolicy, host: &str) -> bool {
     reach.permits_literal(&Url::parse(&format!("https://{host}/hook")).unwrap())

@@ -1,4 +1,4 @@
-//! Whose certificates are believed.
+//! Which certificates are accepted.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ fn acceptor(certificate: CertificateDer<'static>, key: &KeyPair, protocols: &[&s
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Answers 200 to whoever believes the certificate.
+/// Answers 200 to clients that accept the certificate.
 async fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> SocketAddr {
     let acceptor = acceptor(certificate, key, &[]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -71,7 +71,7 @@ async fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> SocketAdd
     tokio::spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            // Whoever does not believe it hangs up.
+            // A client that rejects it hangs up.
             let Ok(mut stream) = acceptor.accept(stream).await else { continue };
             let mut request = [0; 4096];
             if stream.read(&mut request).await.is_ok_and(|length| length > 0) {
@@ -196,7 +196,7 @@ fn pem(certificate: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(certificate))
 }
 
-/// Answers JSON to whoever shows a certificate of the authority's.
+/// Answers JSON to clients with a certificate of the authority.
 async fn asks_for_identity(authority: &Authority) -> SocketAddr {
     let key = KeyPair::generate().unwrap();
     let own = certificate("127.0.0.1").signed_by(&key, &authority.issuer).unwrap();

@@ -11,7 +11,7 @@ use card_payments::outbound::{AddressPolicy, Outbound, OutboundError, Resolver};
 use super::call;
 use crate::harness::{Behaviour, Receiver};
 
-/// Answers one look-up after another as it was told, the last for ever; None: there is no such name.
+/// Answers look-ups one after another from a list, and all later ones like the last; None: there is no such name.
 struct Names {
     answers: Mutex<VecDeque<Option<Vec<SocketAddr>>>>,
     asked: AtomicUsize,
@@ -116,7 +116,7 @@ async fn a_second_look_up_that_answers_differently_gains_nothing() {
     assert_eq!((names.asked(), receiver.connections()), (1, 1));
     receiver.behave(Behaviour::Reset);
     assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ConnectionFailed));
-    // The next one is looked up and judged anew.
+    // The next one is looked up and judged again.
     assert_eq!(call(&outbound, &url(&receiver)).await, Err(OutboundError::ForbiddenAddress));
     assert_eq!(names.asked(), 2);
 }
@@ -142,7 +142,7 @@ async fn an_unknown_name_is_a_failed_look_up() {
         let outbound = Outbound::asking(AddressPolicy::test(), Names::new([answer]));
         assert_eq!(call(&outbound, "http://receiver.example/").await, Err(OutboundError::DnsFailed));
     }
-    // Labels have at most 63 letters, so nobody needs to be asked.
+    // Labels have at most 63 letters, so no look-up is needed.
     let url = format!("http://{}.example/", "a".repeat(64));
     assert_eq!(call(&super::test(), &url).await, Err(OutboundError::DnsFailed));
 }

@@ -137,7 +137,7 @@ impl OpenLoop {
     }
 }
 
-/// Whether head and body are there.
+/// Returns whether head and body are there.
 fn is_whole(answer: &[u8]) -> bool {
     let text = String::from_utf8_lossy(answer);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

@@ -22,7 +22,7 @@ const OTHER: &str = "another-secret-that-somebody-else-has";
 const MALFORMED: &str = r#"{"error":"malformed"}"#;
 const UNKNOWN: &str = r#"{"error":"unknown"}"#;
 
-/// Somebody who answers every request alike, and signs that.
+/// A server that gives every request the same signed answer.
 async fn answering(secret: &'static str, status: u16, body: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -97,8 +97,8 @@ async fn only_a_signed_refusal_to_look_at_a_call_says_that_nothing_was_done() {
 #[tokio::test]
 async fn no_call_reaches_an_acquirer_of_the_other_environment_whether_or_not_it_was_greeted() {
     for ours in [Environment::Test, Environment::Live] {
-        let line = Arc::new(FlakyAcquirer::default());
-        let address = remote_acquirer::served(line.clone(), ours.other()).await;
+        let acquirer = Arc::new(FlakyAcquirer::default());
+        let address = remote_acquirer::served(acquirer.clone(), ours.other()).await;
         let client = remote_acquirer::client(address, ours);
         let number = CardNumber::parse(&Secret::from(CARD)).unwrap();
         for _ in 0..2 {
@@ -114,6 +114,6 @@ async fn no_call_reaches_an_acquirer_of_the_other_environment_whether_or_not_it_
             let other = AcquirerClientError::Environment(ours.other().name().to_owned());
             assert_eq!(client.greet().await, Err(other));
         }
-        assert_eq!((line.calls(), line.settlings()), (Vec::new(), 0));
+        assert_eq!((acquirer.calls(), acquirer.settlings()), (Vec::new(), 0));
     }
 }

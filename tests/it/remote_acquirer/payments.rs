@@ -30,21 +30,21 @@ async fn settled(app: &App) {
 
 /// One of each call while the cable fails, and what the acquirer has done of them is then what the books say.
 async fn fails(apart: &Apart, does: Does) {
-    let Apart { app, line, cable } = apart;
+    let Apart { app, acquirer, proxy } = apart;
     let client = &app.client();
     let token = client.card_token(CARD).await;
     let [captured, voided] = [client.authorised(400).await, client.authorised(400).await];
     let refunded = token_of(&client.captured(400).await);
     let refunds = format!("/1/charges/{refunded}/refunds");
-    cable.does(does);
-    // Not charged, as far as its caller is told; a worker sees to it.
-    let failed = cable.while_it_lets_go(client.charge_by(&token)).await.refused(502, "gateway_error");
+    proxy.does(does);
+    // The client gets 502; a worker recovers the call.
+    let failed = proxy.while_it_lets_go(client.charge_by(&token)).await.refused(502, "gateway_error");
     for (charge, verb) in [(&captured, "capture"), (&voided, "void")] {
-        cable.while_it_lets_go(client.put_charge(charge, verb)).await.refused(502, "gateway_error");
+        proxy.while_it_lets_go(client.put_charge(charge, verb)).await.refused(502, "gateway_error");
     }
     let refund = token_of(&client.post(&refunds, &json!({ "amount": 100 })).await.ok(201));
-    cable.while_it_lets_go(app.do_due_work()).await;
-    cable.does(Does::Carries);
+    proxy.while_it_lets_go(app.do_due_work()).await;
+    proxy.does(Does::Carries);
     settled(app).await;
     let failed = client.charge(failed["charge_token"].as_str().unwrap()).await;
     assert_eq!((&failed["success"], &failed["captured"]), (&json!(false), &json!(false)), "{does:?}");
@@ -53,7 +53,7 @@ async fn fails(apart: &Apart, does: Does) {
     assert_eq!(client.charge(&captured).await["captured"], arrived, "{does:?}");
     assert_eq!(client.charge(&voided).await["authorisation_voided"], arrived, "{does:?}");
     client.charge_by(&token).await.ok(201);
-    assert_eq!(compared(app, line).await, (0, 0), "{does:?}");
+    assert_eq!(compared(app, acquirer).await, (0, 0), "{does:?}");
 }
 
 /// A request that the acquirer's silence refuses: at once, and with nothing changed.
@@ -92,7 +92,7 @@ apart! {
         app.do_due_work().await;
         let dispute = client.get("/1/disputes").await.ok(200)[0].clone();
         assert_eq!(dispute["charge"]["token"], disputed.as_str());
-        assert_eq!(compared(app, &apart.line).await, (0, 0));
+        assert_eq!(compared(app, &apart.acquirer).await, (0, 0));
     }
 
     async fn cardholders_and_wallets_pay_through_an_acquirer_elsewhere(apart) {
@@ -109,13 +109,13 @@ apart! {
         let source = client.post("/1/payment_sources", &network_token(CARD)).await.ok(201);
         let by_source = json!({ "card": null, "payment_source_token": source["token"] });
         client.post("/1/charges", &charge_with(400, by_source)).await.ok(201);
-        let proofs = apart.line.proofs();
+        let proofs = apart.acquirer.proofs();
         let proved = proofs.last().unwrap();
         let network = (Some("05".to_owned()), "AgAAAAAABk4DWZ4C28yUQAAAAAA=".to_owned());
         assert_eq!((proved.cvc.as_ref(), proved.network.as_ref()), (None, Some(&network)));
         assert_eq!(proofs[0].cvc.as_deref(), Some("123"));
         client.post("/1/charges", &charge_with(400, json!({ "reference": "Shop" }))).await.ok(201);
-        assert_eq!(apart.line.references().last().unwrap().as_deref(), Some("Shop"));
+        assert_eq!(apart.acquirer.references().last().unwrap().as_deref(), Some("Shop"));
     }
 
     async fn a_moved_clock_bills_through_an_acquirer_elsewhere(apart) {
@@ -125,7 +125,7 @@ apart! {
         let moved = client.put("/1/sandbox/clock", &json!({ "advance": "70d" })).await.ok(200);
         assert_eq!(moved["complete"], true, "{moved}");
         assert_eq!(client.charged(&customer).await.len(), 3);
-        assert_eq!(compared(&apart.app, &apart.line).await, (0, 0));
+        assert_eq!(compared(&apart.app, &apart.acquirer).await, (0, 0));
     }
 
     async fn what_testers_order_reaches_an_acquirer_elsewhere(apart) {
@@ -140,14 +140,14 @@ apart! {
         client.post("/1/charges", &charge(400)).await.refused(502, "gateway_error");
         client.put("/1/sandbox/acquirer", &json!({ "drop_rate": 0, "decline": "expired_card" })).await.ok(200);
         client.post("/1/charges", &charge(400)).await.refused(400, "expired_card");
-        assert_eq!(compared(&apart.app, &apart.line).await, (0, 0));
+        assert_eq!(compared(&apart.app, &apart.acquirer).await, (0, 0));
     }
 
     async fn an_answer_that_is_lost_elsewhere_loses_nothing_and_repeats_nothing(apart) {
         for site in sites() {
-            loses(&apart.app, &apart.line, site, 0).await;
+            loses(&apart.app, &apart.acquirer, site, 0).await;
         }
-        assert_eq!(compared(&apart.app, &apart.line).await, (0, 0));
+        assert_eq!(compared(&apart.app, &apart.acquirer).await, (0, 0));
     }
 
     async fn whatever_becomes_of_an_answer_nothing_is_lost_and_nothing_happens_twice(apart) {
@@ -157,32 +157,32 @@ apart! {
     }
 
     async fn an_answer_that_is_slow_and_comes_in_time_counts(apart) {
-        let Apart { app, line, cable } = apart;
+        let Apart { app, acquirer, proxy } = apart;
         let client = &app.client();
         let [captured, voided] = [client.authorised(400).await, client.authorised(400).await];
-        cable.does(Does::IsSlow);
-        cable.while_it_lets_go(client.post("/1/charges", &charge(400))).await.ok(201);
+        proxy.does(Does::IsSlow);
+        proxy.while_it_lets_go(client.post("/1/charges", &charge(400))).await.ok(201);
         for (charge, verb, flag) in [(&captured, "capture", "captured"), (&voided, "void", "authorisation_voided")] {
-            assert_eq!(cable.while_it_lets_go(client.put_charge(charge, verb)).await.ok(200)[flag], true);
+            assert_eq!(proxy.while_it_lets_go(client.put_charge(charge, verb)).await.ok(200)[flag], true);
         }
-        cable.does(Does::Carries);
-        assert_eq!(compared(app, line).await, (0, 0));
+        proxy.does(Does::Carries);
+        assert_eq!(compared(app, acquirer).await, (0, 0));
     }
 
     async fn a_clock_that_is_moved_waits_for_what_became_of_a_call_no_longer_than_for_a_call(apart) {
-        let Apart { app, cable, .. } = apart;
+        let Apart { app, proxy, .. } = apart;
         let client = app.client();
         let charge = client.authorised(400).await;
-        cable.does(Does::LosesAnswers);
+        proxy.does(Does::LosesAnswers);
         client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
         app.clock.advance(TimeSpan::seconds(30));
-        cable.does(Does::Hangs);
+        proxy.does(Does::Hangs);
         let caller = client.clone();
         let moving = tokio::spawn(async move { caller.put("/1/sandbox/clock", &json!({ "advance": "1d" })).await });
         // This server waits a minute for anything else.
-        timeout(Duration::from_secs(30), cable.holds(2)).await.expect("it gives up, and asks again");
-        cable.does(Does::Carries);
-        cable.lets_go();
+        timeout(Duration::from_secs(30), proxy.holds(2)).await.expect("it gives up, and asks again");
+        proxy.does(Does::Carries);
+        proxy.lets_go();
         assert_eq!(moving.await.unwrap().ok(200)["complete"], true);
         assert_eq!(client.charge(&charge).await["captured"], true);
     }
@@ -192,7 +192,7 @@ apart! {
         let token = client.card_token(CARD).await;
         // The first use finds out the rates, too.
         client.post("/1/charges", &charge(400)).await.ok(201);
-        apart.cable.does(Does::CutsBodies);
+        apart.proxy.does(Does::CutsBodies);
         let by_token = charge_with(400, json!({ "card": null, "card_token": token }));
         let answers = crate::harness::at_once((0..16).map(|_| {
             let (client, by_token) = (client.clone(), by_token.clone());
@@ -202,15 +202,15 @@ apart! {
         for answer in &answers {
             assert!(matches!(answer.status, 400 | 502), "{}", answer.text);
         }
-        apart.cable.does(Does::Carries);
+        apart.proxy.does(Does::Carries);
         settled(&apart.app).await;
         assert_eq!(client.listed().await, 1);
         client.charge_by(&token).await.ok(201);
-        assert_eq!(compared(&apart.app, &apart.line).await, (0, 0));
+        assert_eq!(compared(&apart.app, &apart.acquirer).await, (0, 0));
     }
 
     async fn an_acquirer_that_does_not_say_what_it_knows_refuses_and_changes_nothing(apart) {
-        let Apart { app, cable, .. } = apart;
+        let Apart { app, proxy, .. } = apart;
         let client = &app.client();
         let token = client.card_token(CARD).await;
         let customer = token_of(&client.customer(CARD).await);
@@ -225,9 +225,9 @@ apart! {
             ("/1/authorisations", charge_with(400, json!({ "card": fresh, "capture": null }))),
             ("/1/sandbox/wallet_payloads", json!({ "type": "walletGpay", "number": "5520000000000000" })),
         ];
-        // Of cards, and of rates, which nobody has asked for yet.
+        // Of cards, and of rates that are not cached yet.
         for does in [Does::LosesRequests, Does::TalksNonsense, Does::IsOutOfOrder] {
-            cable.does(does);
+            proxy.does(does);
             for (path, body) in &requests {
                 is_refused(app, client.post(path, body)).await;
             }
@@ -236,37 +236,37 @@ apart! {
             let plan = json!({ "name": "Coffee plan", "amount": 1000, "interval": 1, "interval_unit": "month" });
             is_refused(app, client.post("/1/plans", &plan)).await;
         }
-        cable.does(Does::Carries);
+        proxy.does(Does::Carries);
         for (path, body) in &requests {
             client.post(path, body).await.ok(201);
         }
         // What is known is not asked for again.
-        cable.does(Does::LosesRequests);
+        proxy.does(Does::LosesRequests);
         client.post("/1/cards", &fresh).await.ok(201);
         client.plan(&json!({})).await;
         is_refused(app, client.post("/1/cards", &card("372000000000000"))).await;
-        cable.does(Does::Carries);
+        proxy.does(Does::Carries);
     }
 }
 
-/// The acquirer has done what it was asked and says so, when nobody listens any more.
+/// The acquirer has done the call, and its answer comes too late.
 async fn a_signed_answer_that_comes_too_late_is_nobodys(database: Database) {
     let Some(apart) = Apart::waiting(database, Duration::from_secs(2)).await else { return };
-    let Apart { app, line, cable } = &apart;
+    let Apart { app, acquirer, proxy } = &apart;
     let client = &app.client();
     let token = client.card_token(CARD).await;
     let charge = client.authorised(400).await;
-    cable.does(Does::IsSlow);
+    proxy.does(Does::IsSlow);
     client.charge_by(&token).await.refused(502, "gateway_error");
     client.put_charge(&charge, "capture").await.refused(502, "gateway_error");
-    cable.does(Does::Carries);
-    cable.lets_go();
+    proxy.does(Does::Carries);
+    proxy.lets_go();
     // Whatever is asked now gets its own answer.
     client.post("/1/charges", &charge_with(500, json!({}))).await.ok(201);
     settled(app).await;
     assert_eq!(client.charge(&charge).await["captured"], true);
     client.charge_by(&token).await.ok(201);
-    assert_eq!(compared(app, line).await, (0, 0));
+    assert_eq!(compared(app, acquirer).await, (0, 0));
     app.check_books().await;
 }
 

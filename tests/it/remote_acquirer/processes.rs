@@ -10,19 +10,19 @@ use entity::TimeSpan;
 
 use super::protocol::authorise;
 use crate::crashes::points;
-use crate::harness::process::{Process, heard, pause, program};
-use crate::harness::{App, Database, remote_acquirer, token_of};
+use crate::harness::process::{Process, heard, pause};
+use crate::harness::{App, Database, Installed, on_both, remote_acquirer, token_of};
 
 const CARD: &str = "4200000000000000";
 
-/// A server whose acquirer may take so long.
+/// Starts a server that waits this long for its acquirer.
 async fn server(database: Database, acquirer: &Process, answer: Duration) -> Option<App> {
     let client = remote_acquirer::client(acquirer.address, Environment::Test);
     client.greet().await.unwrap();
     App::start_with(database, client, answer).await
 }
 
-/// Nobody is there, so nothing is sent, and all that is known at once.
+/// No process listens, so nothing is sent, and the server knows that at once.
 async fn a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back(database: Database) {
     let acquirer = remote_acquirer::process();
     let Some(app) = server(database, &acquirer, Duration::from_mins(1)).await else { return };
@@ -59,15 +59,7 @@ async fn a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back(d
     app.check_books().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_acquirer_is_asked_again_when_it_is_back_on_sqlite() {
-    a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back(Database::Sqlite).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_acquirer_is_asked_again_when_it_is_back_on_postgres() {
-    a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back(Database::Postgres).await;
-}
+on_both!(a_killed_acquirer_has_done_nothing_and_is_asked_again_when_it_is_back);
 
 fn signal(process: &Process, name: &str) {
     let id = process.id().to_string();
@@ -105,15 +97,13 @@ async fn what_reached_an_acquirer_that_stood_still_is_settled_once() {
     app.check_books().await;
 }
 
-#[test]
-fn every_point_at_which_a_server_dies_is_settled_with_what_its_acquirer_remembers() {
-    let (data, acquirer) = (tempfile::tempdir().unwrap(), remote_acquirer::process());
-    let command = || {
-        let mut command = program(data.path());
-        remote_acquirer::asks(&mut command, acquirer.address);
-        command
-    };
-    points::dies_around_calls(command);
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_point_at_which_a_server_dies_is_settled_with_what_its_acquirer_remembers() {
+    let acquirer = remote_acquirer::process();
+    let mut installed = Installed::on(Database::Sqlite).await.unwrap();
+    installed.with("ACQUIRER", &format!("http://{}", acquirer.address));
+    installed.with("ACQUIRER_SECRET", remote_acquirer::SECRET);
+    points::dies_around_calls(&installed).await;
     acquirer.stopped();
 }
 
@@ -124,7 +114,7 @@ fn an_acquirer_that_is_told_to_stop_answers_what_is_under_way_and_ends() {
     let (head, body) = said.spelled();
     let mut stream = TcpStream::connect(acquirer.address).unwrap();
     stream.write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
-    // Whoever wants the body has begun.
+    // An acquirer that asks for the body has begun.
     let mut begun = [0; 25];
     stream.read_exact(&mut begun).unwrap();
     assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");

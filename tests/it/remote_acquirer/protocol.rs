@@ -92,7 +92,7 @@ impl Said {
         heard.json()
     }
 
-    /// Nobody looks at it, and the refusal is signed by nobody.
+    /// The acquirer refuses it unread, and does not sign the refusal.
     #[track_caller]
     fn refused(&self, acquirer: SocketAddr, status: u16, error: &str) {
         let heard = self.to(acquirer);
@@ -168,7 +168,7 @@ fn nobody_else_is_answered_and_nothing_happens() {
     for said in changed {
         said.refused(acquirer, 401, "signature");
     }
-    // Kept by somebody for more than a minute, or signed by a clock that is ahead.
+    // Replayed after more than a minute, or signed by a clock that is ahead.
     for at in [now() - 70, now() + 70, 0, i64::MAX, i64::MIN] {
         Said::at(at, "POST", "/authorise", "ch_1:charge", &authorisation()).refused(acquirer, 401, "clock");
     }
@@ -178,7 +178,7 @@ fn nobody_else_is_answered_and_nothing_happens() {
     for environment in ["live", "Test", ""] {
         said.clone().of(environment).refused(acquirer, 400, "environment");
     }
-    // Somebody on the way has renamed it.
+    // A proxy has renamed it.
     Said { environment: "test", ..said.clone().of("live") }.refused(acquirer, 401, "signature");
     let long = json!({ "number": "4".repeat(70_000) });
     Said::signed("POST", "/card", "", &long).refused(acquirer, 400, "malformed");

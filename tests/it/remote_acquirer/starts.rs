@@ -22,7 +22,7 @@ fn is_empty(folder: &tempfile::TempDir) -> bool {
     std::fs::read_dir(folder.path()).unwrap().next().is_none()
 }
 
-/// Somebody who answers every request alike.
+/// A server that gives every request the same answer.
 fn somebody(answer: &'static str) -> SocketAddr {
     use std::io::{Read, Write};
 
@@ -124,7 +124,7 @@ fn a_server_whose_time_stands_still_signs_at_the_time_of_its_machine() {
 #[test]
 fn a_host_that_has_no_address_is_told_as_such() {
     let data = tempfile::tempdir().unwrap();
-    // No resolver asks anybody for a label that is too long.
+    // No resolver looks up a label that is too long.
     let address = format!("http://{}", "a".repeat(64));
     let mut command = program(data.path());
     command.env("CARD_PAYMENTS_ACQUIRER", address).env("CARD_PAYMENTS_ACQUIRER_SECRET", SECRET);

@@ -1,4 +1,4 @@
-//! How faults are told (decisions 3): all at once, in the order of the specification's parameter list.
+//! How parameters are refused (decisions 3): all faults at once, in the order of the specification's parameter list.
 
 use serde_json::{Value, json};
 

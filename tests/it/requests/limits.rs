@@ -21,7 +21,7 @@ fn of_size(bytes: usize) -> String {
     body
 }
 
-/// In pieces whose sum nobody announces.
+/// In pieces, without a Content-Length.
 fn chunked(text: String) -> Body {
     let pieces: Vec<_> = text.into_bytes().chunks(65_536).map(Bytes::copy_from_slice).collect();
     Body::from_stream(futures::stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>)))
@@ -68,7 +68,7 @@ rules! {
         let deep = |levels: usize| (0..levels).fold(json!(1), |value, _| json!({ "a": value }));
         let brackets = |levels: usize| format!("a{}=1", "[a]".repeat(levels - 1));
         let client = app.client();
-        // Whoever is read is only told what is missing.
+        // A request that is read gets only its missing parameters.
         send(&client, Method::POST, "/1/charges", JSON, deep(4).to_string())
             .await
             .refused(422, "invalid_resource");

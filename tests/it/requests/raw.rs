@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use crate::harness::app::DOCUMENT;
 use crate::harness::chance::Chance;
 use crate::harness::process::{Process, program};
 
@@ -319,7 +320,7 @@ fn connection(address: SocketAddr, chance: &mut Chance, paths: &[String]) -> u64
     let at = usize::try_from(chance.below(bytes.len() as u64 + 1)).unwrap();
     // A server that has heard enough closes, and the rest cannot be written.
     let _ = stream.write_all(&bytes[..at]).and_then(|()| stream.write_all(&bytes[at..]));
-    // The library drops what it has under way for a caller who ends the connection, be it by half.
+    // The library drops requests in flight of a client that ends its connection, even one direction of it.
     let whole = sent.iter().all(|request| request.framed.is_some());
     if !whole {
         if one_of(chance, 4) {
@@ -357,7 +358,7 @@ fn no_bytes_on_the_socket_break_the_server() {
     let server = Process::start(
         program(data.path()).env("CARD_PAYMENTS_SECRET_KEY", KEY).env("CARD_PAYMENTS_LOG", "warn"),
     );
-    let document = card_payments::http::openapi();
+    let document = &*DOCUMENT;
     let mut paths: Vec<String> = document["paths"].as_object().unwrap().keys().cloned().collect();
     paths.extend(
         ["/", "/docs/", "/healthz", "/3d-secure/x", "/files/x", "*", "/1/nothing"].map(str::to_owned),

@@ -1,5 +1,5 @@
-//! One run of everything that the document offers, and all that it leaves, searched for what nobody may read: any card
-//! number at all, and every secret that the run was told or has sent.
+//! One run of everything that the document offers, and all that it leaves, searched for secrets: any card
+//! number at all, and every secret that the run has got or sent.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use card_payments::sensitive::card_number::CardNumber;
 use card_payments::sensitive::secret::Secret;
 use serde_json::{Value, json};
 
+use crate::harness::app::DOCUMENT;
 use crate::harness::wallets::network_token;
 use crate::harness::{Answer, App, bank_account, rules, with};
 
@@ -14,7 +15,7 @@ use crate::harness::{Answer, App, bank_account, rules, with};
 const BANK_ACCOUNT: &str = "918273645";
 const CRYPTOGRAM: &str = "AgAAAAAABk4DWZ4C28yUQSECRET=";
 
-/// Fields by which answers tell secrets to those whom they concern, and requests tell them to us.
+/// Fields in which answers return secrets to their owners, and requests send them.
 const SECRETS: [&str; 7] = [
     "secret_key",
     "publishable_key",
@@ -25,13 +26,13 @@ const SECRETS: [&str; 7] = [
     "password",
 ];
 
-/// What a run was told.
+/// The answers of a run.
 pub struct Told {
     answers: Vec<(String, Answer)>,
     secrets: BTreeSet<String>,
 }
 
-/// Run everything.
+/// Runs everything.
 pub async fn told(app: &App) -> Told {
     let client = app.client();
     let mut answers = app.whole_run().await;
@@ -54,7 +55,7 @@ pub async fn told(app: &App) -> Told {
         }
     }
     // What the examples send: passwords.
-    secrets_of(&card_payments::http::openapi()["paths"], &mut secrets);
+    secrets_of(&DOCUMENT["paths"], &mut secrets);
     Told { answers, secrets }
 }
 

@@ -54,7 +54,7 @@ rules! {
 }
 
 rules! {
-    async fn the_acquirer_is_asked_for_nothing_else_under_a_key_that_he_knows(app, line) {
+    async fn the_acquirer_is_asked_for_nothing_else_under_a_key_that_he_knows(app, acquirer) {
         let (_, client) = made(app).await;
         let older = snapshot(&client).await;
         let authorisation = client.authorisation(400).await;
@@ -71,33 +71,33 @@ rules! {
         client.put(&format!("/1/authorisations/{authorisation}/void"), &json!({})).await.ok(200);
         restore(&client, &newer).await;
         capture(250).await;
-        let keys: BTreeSet<_> = line.calls().into_iter().collect();
+        let keys: BTreeSet<_> = acquirer.calls().into_iter().collect();
         assert_eq!(keys.len(), 5, "{keys:?}");
-        assert_eq!(line.calls().len(), 5);
+        assert_eq!(acquirer.calls().len(), 5);
     }
 
-    async fn a_card_comes_back_without_its_cvc(app, line) {
+    async fn a_card_comes_back_without_its_cvc(app, acquirer) {
         let (_, client) = made(app).await;
         let (one, two) = (client.card_token("4200000000000000").await, client.card_token("4200000000000000").await);
         let snapshot = snapshot(&client).await;
         client.charge_by(&one).await.ok(201);
         restore(&client, &snapshot).await;
         client.charge_by(&two).await.ok(201);
-        let cvcs: Vec<_> = line.proofs().into_iter().map(|proof| proof.cvc).collect();
+        let cvcs: Vec<_> = acquirer.proofs().into_iter().map(|proof| proof.cvc).collect();
         assert_eq!(cvcs, [Some("123".to_owned()), None]);
     }
 
-    async fn a_clock_that_is_moved_is_waited_for_and_a_refund_is_asked_for_again_under_its_key(app, line) {
+    async fn a_clock_that_is_moved_is_waited_for_and_a_refund_is_asked_for_again_under_its_key(app, acquirer) {
         let (_, client) = made(app).await;
         let paid = token_of(&client.captured(400).await);
         let refund = token_of(&client.refund(&paid, 400).await.ok(201));
         let snapshot = snapshot(&client).await;
-        line.carry(Carries::Nothing);
-        let (caller, calls) = (client.clone(), line.calls().len());
+        acquirer.carry(Carries::Nothing);
+        let (caller, calls) = (client.clone(), acquirer.calls().len());
         let moving = tokio::spawn(async move { caller.move_clock("1d").await });
-        line.called(calls + 1).await;
+        acquirer.called(calls + 1).await;
         client.put(&restoring(&snapshot), &json!({})).await.refused(409, "clock_moving");
-        line.carry(Carries::Both);
+        acquirer.carry(Carries::Both);
         assert_eq!(moving.await.unwrap()["complete"], true);
         let state = async || client.get(&format!("/1/refunds/{refund}")).await.ok(200)["success"].clone();
         assert_eq!(state().await, true);
@@ -105,7 +105,7 @@ rules! {
         assert_eq!(state().await, Value::Null);
         client.move_clock("1d").await;
         assert_eq!(state().await, true);
-        let asked: BTreeSet<_> = line.calls().split_off(calls).into_iter().collect();
+        let asked: BTreeSet<_> = acquirer.calls().split_off(calls).into_iter().collect();
         assert_eq!(asked, BTreeSet::from([format!("{refund}:refund")]));
     }
 }

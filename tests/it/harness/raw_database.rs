@@ -1,4 +1,4 @@
-//! A database as an operator's own tools see it, beside the server.
+//! The database beside the server, as an operator's own tools see it.
 
 use rusqlite::types::FromSql;
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, Statement, TryGetable};
@@ -10,7 +10,7 @@ pub enum RawDatabase {
 }
 
 impl RawDatabase {
-    /// Connect to the database at an address as the server takes it.
+    /// Connects to the database at an address as the server takes it.
     pub async fn connect(url: &str) -> Self {
         match url.strip_prefix("sqlite:") {
             Some(path) => Self::Sqlite(rusqlite::Connection::open(path).unwrap()),
@@ -18,7 +18,7 @@ impl RawDatabase {
         }
     }
 
-    /// Change what no request and no command can change.
+    /// Runs statements, for what no request and no command can change.
     pub async fn execute(self, sql: &str) {
         match self {
             Self::Sqlite(connection) => connection.execute_batch(sql).unwrap(),
@@ -29,12 +29,12 @@ impl RawDatabase {
         }
     }
 
-    /// One number.
+    /// Returns one number.
     pub async fn number(self, sql: &str) -> i64 {
         self.one(format!("SELECT CAST(({sql}) AS BIGINT) AS one")).await
     }
 
-    /// One text.
+    /// Returns one text.
     pub async fn text(self, sql: &str) -> String {
         self.one(format!("SELECT ({sql}) AS one")).await
     }
