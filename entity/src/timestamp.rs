@@ -62,21 +62,21 @@ impl Timestamp {
         Self(self.0.saturating_sub(self.0.rem_euclid(1000)))
     }
 
-    /// The first whole second that is not before this instant: what the API shows without loss.
+    /// Returns the first whole second that is not before this instant.
     #[must_use]
     pub const fn next_second(self) -> Self {
         let over = self.0.rem_euclid(1000);
         if over == 0 { self } else { Self(self.0.saturating_add(1000 - over)) }
     }
 
-    /// The same day and time `months` calendar months later, the last day where that month is shorter
-    /// (decisions 4: "a month = the same day of the next calendar month"). Past the end of the calendar: its end.
+    /// Returns the same day and time `months` calendar months later, or the last day of a shorter month. Past the end of the
+    /// calendar: its end.
     #[must_use]
     pub fn plus_months(self, months: u32) -> Self {
         self.datetime().checked_add_months(Months::new(months)).unwrap_or(DateTime::<Utc>::MAX_UTC).into()
     }
 
-    /// The calendar year and month.
+    /// Returns the calendar year and month.
     pub fn year_and_month(self) -> (i32, u32) {
         let time = self.datetime();
         (time.year(), time.month())

@@ -1,6 +1,5 @@
-//! Tokens: a prefix that says what is named, and the row's UUID in 22 characters of URL-safe base64.
-//!
-//! Specification, "Common rules"; decisions 1, "tokens". `Token<Charge>` and `Token<Card>` are different
+//! Tokens: a prefix for the kind of record, and the row's UUID in 22 characters of URL-safe base64 (specification, Common
+//! rules; `docs/decisions.md`, 15). `Token<Charge>` and `Token<Card>` are different
 //! types, in Rust and in columns, so a token never fits where another kind is wanted.
 
 use std::cmp::Ordering;
@@ -16,7 +15,7 @@ use sea_orm::{ColIdx, DbErr, QueryResult, TryFromU64, TryGetError, TryGetable, V
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
 
-/// What a token names.
+/// The kind of record that a token names.
 pub trait TokenKind: 'static {
     /// The letters in front, underscore included.
     const PREFIX: &'static str;

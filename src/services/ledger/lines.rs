@@ -117,7 +117,7 @@ fn unsettled() -> SimpleExpr {
 }
 
 fn of(account: AccountToken) -> UpdateMany<posting::Entity> {
-    posting::Entity::update_many().filter(Column::AccountId.eq(account))
+    posting::Entity::update_of(account)
 }
 
 async fn sum(tx: &Tx, lines: Select<posting::Entity>) -> Result<SettlementLines, Error> {
