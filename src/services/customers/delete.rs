@@ -6,7 +6,7 @@ use entity::customer;
 use entity::event::EventType;
 use entity::{Listed, Timestamp};
 
-use super::create::gone;
+use super::create::deleted_meanwhile;
 use super::find::view;
 use super::update::locked;
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub(in crate::services) async fn record(
     let last = view(tx, row.clone()).await?;
     let rows = customer::Entity::delete_at(row.account_id, row.id);
     if rows.exec(tx).await?.rows_affected == 0 {
-        return Err(gone());
+        return Err(deleted_meanwhile());
     }
     cards::delete_of_customer(tx, row.account_id, row.id, None).await?;
     tx.count(row.account_id, Counted::Customers, -1);

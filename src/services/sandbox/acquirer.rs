@@ -14,7 +14,7 @@ use crate::views::sandbox::Faults;
 
 /// Returns the configured faults.
 pub fn show(account: &Account) -> Result<Faults, Error> {
-    Ok(faults::of(account.settings())?.into())
+    Ok(faults::faults_of(account.settings())?.into())
 }
 
 /// Configures faults; absent fields stay. Resets the count of calls, so that the same configuration gives the same run.
@@ -31,8 +31,8 @@ pub async fn change(
 }
 
 async fn record(tx: &Tx, id: AccountToken, asked: &ChangedFaults) -> Result<Faults, Error> {
-    let row = settings::held(tx, id).await?;
-    let stays = faults::of(&row)?;
+    let row = settings::lock_account(tx, id).await?;
+    let stays = faults::faults_of(&row)?;
     let ordered = AcquirerFaults {
         latency_ms: asked.latency_ms.unwrap_or(stays.latency_ms),
         decline: match asked.decline {
