@@ -86,7 +86,7 @@ impl Migrator<'_> {
         database: &DatabaseConnection,
         on_step: &(dyn Fn(&str, usize) + Sync),
     ) -> Result<(), DbErr> {
-        let missing = self.get_pending_migrations_read_only(database).await?;
+        let missing = self.get_pending_migrations(database).await?;
         for (n, step) in missing.iter().enumerate() {
             self.up(database, Some(1)).await?;
             on_step(step.name(), missing.len() - n - 1);
