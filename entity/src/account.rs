@@ -1,72 +1,65 @@
-//! Accounts: one merchant in one environment, the tenant of every row (decisions 2).
-
-use sea_orm::entity::prelude::*;
+//! Accounts: one merchant in one environment, the tenant of every row (`docs/decisions.md`, 54).
 
 use crate::merchant::MerchantStatus;
 use crate::{AccountToken, BankAccountToken, JsonText, TimeSpan, Timestamp};
 
-/// One account with the switches and settings that govern it (decisions 10).
-#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
-#[sea_orm(table_name = "accounts")]
-#[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
-pub struct Model {
-    /// The account's token.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: AccountToken,
-    /// The name customers know.
-    pub business_name: String,
-    /// Where the operator writes to.
-    pub email: String,
-    /// Manages an approved partner: may use the merchants API.
-    pub partner: bool,
-    /// The disputes API is enabled.
-    pub disputes: bool,
-    /// The wallet API is enabled.
-    pub wallet: bool,
-    /// POST /transfers is allowed.
-    pub transfers_enabled: bool,
-    /// When settlement pays out.
-    pub transfers_schedule: TransfersSchedule,
-    /// When settlement pays out next, by the account's clock; null where it never does.
-    pub settles_at: Option<Timestamp>,
-    /// The account's own bank account, if it has one.
-    pub bank_account_id: Option<BankAccountToken>,
-    /// What a transfer to somebody else costs, in AUD cents.
-    pub third_party_transfer_fee: i64,
-    /// Days from a capture to the day its entitlement becomes available.
-    pub settlement_delay_days: i32,
-    /// The largest charge, in AUD cents.
-    pub maximum_charge_cents: i64,
-    /// The merchant's pricing table, as the API shows it.
-    pub pricing: JsonText,
-    /// How far the account's clock runs ahead of the wall clock; never falls (decisions 13).
-    pub clock_offset: TimeSpan,
-    /// The number of the clock's last move, which may go on. Never falls: a snapshot that is put back raises it.
-    pub clock_moves: i32,
-    /// Until when that move has the clock to itself, by the wall clock; null when it has ended.
-    pub moving_until: Option<Timestamp>,
-    /// When events and webhooks may have been kept long enough, by the account's clock.
-    pub purge_at: Timestamp,
-    /// The account that made this one, in the sandbox.
-    pub made_by: Option<AccountToken>,
-    /// The partner whose merchant it is; a merchant without a partner here names itself, other accounts nobody.
-    pub referred_by: Option<AccountToken>,
-    /// What the operator has decided about the merchant; every other account is active.
-    pub status: MerchantStatus,
-    /// [`crate::AcquirerFaults`] that the sandbox has ordered; null where it never has.
-    pub acquirer_faults: Option<JsonText>,
-    /// How many calls have drawn their fault since these were ordered.
-    pub acquirer_calls: i64,
-    /// When it was deleted, by the wall clock: its keys open nothing, and its rows go.
-    pub closed_at: Option<Timestamp>,
-    /// When what is left of a deleted account goes next, by the wall clock.
-    pub wipe_at: Option<Timestamp>,
-    /// By the account's clock.
-    pub created_at: Timestamp,
+table! {
+    /// One account with its switches and settings (`docs/decisions.md`, 222).
+    #[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
+    "accounts" [id: AccountToken] {
+        /// The name that customers know.
+        business_name: String,
+        /// The address for the operator's letters.
+        email: String,
+        /// Manages an approved partner: may use the merchants API.
+        partner: bool,
+        /// The disputes API is enabled.
+        disputes: bool,
+        /// The wallet API is enabled.
+        wallet: bool,
+        /// POST /transfers is allowed.
+        transfers_enabled: bool,
+        transfers_schedule: TransfersSchedule,
+        /// The next settlement; null if there is none.
+        settles_at: Option<Timestamp>,
+        /// The account's own bank account.
+        bank_account_id: Option<BankAccountToken>,
+        /// The fee of a transfer to a recipient, in AUD cents.
+        third_party_transfer_fee: i64,
+        /// Days from a capture to the day its entitlement becomes available.
+        settlement_delay_days: i32,
+        /// The largest charge, in AUD cents.
+        maximum_charge_cents: i64,
+        /// The merchant's pricing table, as the API shows it.
+        pricing: JsonText,
+        /// The lead of the account's clock over the wall clock; never falls (`docs/decisions.md`, 290).
+        clock_offset: TimeSpan,
+        /// The number of the clock's last move, which may be in flight. Never falls: a restored snapshot raises it.
+        clock_moves: i32,
+        /// The end of that move's lease of the clock, by the wall clock; null when it has ended.
+        moving_until: Option<Timestamp>,
+        /// The next purge of old events and webhooks.
+        purge_at: Timestamp,
+        /// The account that made this one, in the sandbox.
+        made_by: Option<AccountToken>,
+        /// The partner of a merchant; a merchant without a partner in this environment names itself. Null for other accounts.
+        referred_by: Option<AccountToken>,
+        /// The operator's decision about the merchant; every other account is active.
+        status: MerchantStatus,
+        /// [`crate::AcquirerFaults`] ordered in the sandbox.
+        acquirer_faults: Option<JsonText>,
+        /// The number of calls that have drawn their fault since these were ordered.
+        acquirer_calls: i64,
+        /// The deletion, by the wall clock. From then on its keys open nothing, and its rows go.
+        closed_at: Option<Timestamp>,
+        /// The next step of a deletion, by the wall clock.
+        wipe_at: Option<Timestamp>,
+        created_at: Timestamp,
+    }
 }
 
 string_enum! {
-    /// How often an account is paid out.
+    /// The schedule of an account's settlements.
     pub enum TransfersSchedule {
         /// Every day at 00:00 UTC.
         Daily "daily",
@@ -78,9 +71,9 @@ string_enum! {
 }
 
 impl TransfersSchedule {
-    /// When settlement is due next after an instant: a midnight of UTC.
+    /// Returns the next settlement after an instant: a midnight of UTC.
     pub fn next_after(self, now: Timestamp) -> Option<Timestamp> {
-        /// Of days since the epoch, which was a Thursday.
+        /// The day's number; the epoch was a Thursday.
         const FIRST_MONDAY: i32 = 4;
         let midnight = now.last_midnight();
         let days_since_monday = (midnight.day().number() - FIRST_MONDAY).rem_euclid(7);
@@ -92,15 +85,9 @@ impl TransfersSchedule {
     }
 }
 
-/// None: tables are read from the account, not walked.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
-
 impl Model {
-    /// What the account's clock shows when the wall clock shows `wall`. It goes by the second, as the API shows times: what
-    /// is due at a time that was shown is due when the clock shows it.
+    /// Returns the account's time at the wall clock's `wall`, in whole seconds as the API shows times: work that is due at a
+    /// time shown is due when the clock shows it.
     pub fn now(&self, wall: Timestamp) -> Timestamp {
         (wall + self.clock_offset).last_second()
     }

@@ -1,4 +1,4 @@
-//! What the sandbox can order of an account's acquirer (decisions 12).
+//! The faults that the sandbox can order of an account's acquirer (`docs/decisions.md`, 272 and 273).
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,19 +11,19 @@ use crate::failure::Decline;
 /// Faults of one account's acquirer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcquirerFaults {
-    /// How much later than usual it answers.
+    /// The delay of its answers.
     pub latency_ms: i64,
-    /// What it answers to every attempt on a card.
+    /// Its answer to every attempt on a card.
     pub decline: Option<Decline>,
-    /// How many of its calls fail before anything happens.
+    /// The share of calls that fail before anything happens.
     pub gateway_error_rate: Probability,
-    /// How many of its calls are done, and their answers lost.
+    /// The share of calls that are done and whose answers are lost.
     pub drop_rate: Probability,
-    /// The same seed gives the same run.
+    /// The seed of the draws: the same seed gives the same run.
     pub seed: i64,
 }
 
-/// 0 to 1 in millionths. Outside, a JSON number; inside of a request, its text.
+/// A probability, in millionths. In JSON it is a number from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Probability(u32);
 
@@ -32,21 +32,21 @@ impl Probability {
     /// One in millionths.
     pub const ONE: u32 = 1_000_000;
 
-    /// Whether a roll of 0 to 999,999 is among those that it takes.
+    /// Returns whether a roll of 0 to 999,999 hits.
     pub const fn takes(self, roll: u32) -> bool {
         roll < self.0
     }
 
-    /// Whether it takes none.
+    /// Returns whether no roll hits.
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
 }
 
-/// The text is no chance.
+/// The error of a text that is no probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidProbability {
-    /// Nor any number.
+    /// The text is no number.
     #[error("is not a number")]
     NoNumber,
     /// Below zero.

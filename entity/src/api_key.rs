@@ -1,33 +1,30 @@
-//! API keys, found by a keyed hash of the secret (decisions 2).
+//! API keys, found by a keyed hash of the secret (`docs/decisions.md`, 56).
 
-use sea_orm::entity::prelude::*;
 use uuid::Uuid;
 
-use crate::{AccountToken, Timestamp};
+use crate::{AccountToken, Bytes, Timestamp};
 
-/// One key. It must be shown again in merchant detail, so it is kept encrypted beside its hash.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "api_keys")]
-pub struct Model {
-    /// HMAC-SHA256 of the key: the only way to find it.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub hash: Vec<u8>,
-    /// Whose key it is.
-    pub account_id: AccountToken,
-    /// What it may do.
-    pub kind: KeyKind,
-    /// The key itself, encrypted.
-    pub sealed: Vec<u8>,
-    /// The data key that encrypts it.
-    pub sealed_by: Uuid,
-    /// Until when it works, by the wall clock; null = no end is set.
-    pub valid_until: Option<Timestamp>,
-    /// By the wall clock; the youngest pair is the one that is shown.
-    pub created_at: Timestamp,
+table! {
+    /// One key, by its HMAC-SHA256. Merchant detail shows the key again, so it is kept encrypted as well.
+    "api_keys" [hash: Bytes] {
+        account_id: AccountToken,
+        kind: KeyKind,
+        /// The encrypted key.
+        sealed: Bytes,
+        sealed_by: Uuid,
+        /// The end of its validity, by the wall clock; null if none is set.
+        valid_until: Option<Timestamp>,
+        /// By the wall clock. The API shows the youngest pair.
+        created_at: Timestamp,
+    }
+}
+
+impl crate::Owned for Entity {
+    const ACCOUNT: Column = Column::AccountId;
 }
 
 string_enum! {
-    /// Specification, Authentication: a secret key is for servers, a publishable one for browsers.
+    /// The kind of a key (specification, Authentication): a secret key is for servers, a publishable one for browsers.
     pub enum KeyKind {
         /// Works on every endpoint.
         Secret "secret",
@@ -35,9 +32,3 @@ string_enum! {
         Publishable "publishable",
     }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

@@ -1,33 +1,27 @@
-//! The audit trail: what operators have done (decisions 14). Rows are only added, and removed when they are old.
+//! The audit trail of operators' acts (`docs/decisions.md`, 344). Rows are added, never changed, and removed when they are old.
 
-use sea_orm::entity::prelude::*;
 use uuid::Uuid;
 
 use crate::{AccountToken, JsonText, Timestamp};
 
-/// One act. It is the operator's and no account's, so it stays when the account goes.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "audit_entries")]
-pub struct Model {
-    /// In the order of time.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: Uuid,
-    /// What was done.
-    pub action: Action,
-    /// Whose account it is about, where it is about one.
-    pub account: Option<AccountToken>,
-    /// What it is about: a token, or the id of a data key.
-    pub subject: String,
-    /// How it was done, an object. No secret is in it.
-    pub detail: JsonText,
-    /// Who did it, as the machine knows him.
-    pub operator: String,
-    /// By the wall clock.
-    pub recorded_at: Timestamp,
+table! {
+    /// One act. It belongs to the operator, so it stays when the account is deleted. Ids sort by time.
+    "audit_entries" [id: Uuid] {
+        action: Action,
+        account: Option<AccountToken>,
+        /// A token, or the id of a data key.
+        subject: String,
+        /// The act's parameters, an object without secrets.
+        detail: JsonText,
+        /// The operator's name on the machine.
+        operator: String,
+        /// By the wall clock.
+        recorded_at: Timestamp,
+    }
 }
 
 string_enum! {
-    /// What operators do.
+    /// An act.
     pub enum Action {
         AccountCreated "account.created",
         AccountChanged "account.changed",
@@ -45,9 +39,3 @@ string_enum! {
         AccountViewed "account.viewed",
     }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

@@ -1,54 +1,37 @@
-//! Stored bank accounts (specification, Transfer; decisions 8).
+//! Stored bank accounts (specification, Transfer; `docs/decisions.md`, 201).
 
-use sea_orm::entity::prelude::*;
 use uuid::Uuid;
 
-use crate::{AccountToken, BankAccountToken, Timestamp};
+use crate::{AccountToken, BankAccountToken, Bytes, Timestamp};
 
-/// One bank account. What it is never changes; one that is replaced goes.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "bank_accounts")]
-pub struct Model {
-    /// Whose row it is.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// The bank account's token.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: BankAccountToken,
-    /// Where its token stands.
-    pub state: BankAccountState,
-    /// Whose bank account it is.
-    pub name: String,
-    /// The branch, six digits.
-    pub bsb: String,
-    /// Masked: only the last three digits are shown.
-    pub number: String,
-    /// Empty where the branch is not known.
-    pub bank_name: String,
-    /// Empty where the branch is not known.
-    pub branch: String,
-    /// The number, encrypted.
-    pub number_sealed: Vec<u8>,
-    /// The data key that encrypts it.
-    pub sealed_by: Uuid,
-    /// When an unused token expires, by the account's clock; null once it is used.
-    pub expires_at: Option<Timestamp>,
-    /// By the account's clock.
-    pub created_at: Timestamp,
+table! {
+    /// One bank account. It never changes; a replaced one is deleted.
+    "bank_accounts" [account_id: AccountToken, id: BankAccountToken] {
+        state: BankAccountState,
+        /// The holder.
+        name: String,
+        /// The branch's number, six digits.
+        bsb: String,
+        /// Masked but for the last three digits.
+        number: String,
+        /// Empty if the branch is not known.
+        bank_name: String,
+        /// Empty if the branch is not known.
+        branch: String,
+        number_sealed: Bytes,
+        sealed_by: Uuid,
+        /// The expiry of an unused token; null once it is used.
+        expires_at: Option<Timestamp>,
+        created_at: Timestamp,
+    }
 }
 
 string_enum! {
-    /// Where a bank account's token stands.
+    /// The state of a bank account's token.
     pub enum BankAccountState {
-        /// May be given to a recipient once, until it expires.
+        /// May be used for a recipient once, until it expires.
         Unused "unused",
         /// Belongs to a recipient, or is the account's own.
         Attached "attached",
     }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

@@ -1,28 +1,17 @@
-//! Counters: how many records an account's lists hold, so that no list counts its rows.
-
-use sea_orm::entity::prelude::*;
+//! Counters of the records in an account's lists, so that no list counts its rows.
 
 use crate::AccountToken;
 
-/// One slot of one count: slots spread the writers of one account over several rows.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "counters")]
-pub struct Model {
-    /// Whose row it is.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// What is counted.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub kind: Counted,
-    /// 0 to 31 on PostgreSQL, 0 on SQLite.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub slot: i32,
-    /// The slot's part of the count.
-    pub n: i64,
+table! {
+    /// One slot of one count. Slots spread the writers of an account over several rows: 32 on PostgreSQL, one on SQLite.
+    "counters" [account_id: AccountToken, kind: Counted, slot: i32] {
+        /// The slot's part of the count.
+        n: i64,
+    }
 }
 
 string_enum! {
-    /// What is counted.
+    /// A list whose records are counted.
     pub enum Counted {
         /// Authorisations that lists show.
         Authorisations "authorisations",
@@ -52,9 +41,3 @@ string_enum! {
         Webhooks "webhooks",
     }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

@@ -22,12 +22,12 @@ string_enum! {
 }
 
 impl Currency {
-    /// Existing clients send lower case; the answer is in upper case.
+    /// Parses a code in either case, as existing clients send them.
     pub fn parse(text: &str) -> Option<Self> {
         Self::from_code(&text.trim().to_ascii_uppercase())
     }
 
-    /// The smallest amount that can be charged, in base units.
+    /// Returns the smallest amount that can be charged, in base units.
     pub const fn charge_amount_min(self) -> i64 {
         match self {
             Self::Gbp => 50,
@@ -41,7 +41,7 @@ impl Currency {
         }
     }
 
-    /// Decimal places between the base unit and the currency unit.
+    /// Returns the decimal places between the base unit and the currency unit.
     pub const fn minor_units(self) -> u32 {
         match self {
             Self::Jpy => 0,
@@ -62,7 +62,7 @@ impl Currency {
         }
     }
 
-    /// An amount of base units as people read it: `AUD 4.00`, `JPY 400`.
+    /// Formats an amount of base units for people: `AUD 4.00`, `JPY 400`.
     pub fn in_words(self, amount: i64) -> String {
         let places = self.minor_units();
         let unit = 10_u64.pow(places);

@@ -1,82 +1,68 @@
-//! Disputes (specification, Dispute; decisions 9).
-
-use sea_orm::entity::prelude::*;
+//! Disputes (specification, Dispute).
 
 use crate::{AccountToken, ChargeToken, Currency, DisputeToken, Timestamp};
 
-/// One dispute of a charge.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "disputes")]
-pub struct Model {
-    /// Whose row it is.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// The dispute's token.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: DisputeToken,
-    /// What is disputed.
-    pub charge_id: ChargeToken,
-    /// Why.
-    pub category: DisputeCategory,
-    /// The one column that says where the dispute stands.
-    pub status: DisputeStatus,
-    /// Whether the merchant has paid recovery and fee, and has not got them back. An arbitration does not tell: it may
-    /// follow a lost dispute or a won one.
-    pub charged_back: bool,
-    /// In the currency's base unit.
-    pub amount: i64,
-    /// The charge's.
-    pub currency: Currency,
-    /// `amount` in AUD cents, at the charge's rate.
-    pub settlement_amount: i64,
-    /// Until when evidence may be submitted, by the account's clock.
-    pub evidence_required_by: Timestamp,
-    /// The same while evidence is required; null in every other status.
-    pub expires_at: Option<Timestamp>,
-    /// When its evidence was submitted, by the account's clock; from then on that is frozen.
-    pub submitted_at: Option<Timestamp>,
-    /// By the account's clock.
-    pub received_at: Timestamp,
+table! {
+    /// One dispute of a charge.
+    "disputes" [account_id: AccountToken, id: DisputeToken] {
+        charge_id: ChargeToken,
+        category: DisputeCategory,
+        status: DisputeStatus,
+        /// Whether the merchant has paid recovery and fee and did not get them back. The status does not tell: an arbitration
+        /// may follow a lost dispute or a won one.
+        charged_back: bool,
+        amount: i64,
+        currency: Currency,
+        /// `amount` in AUD cents, at the charge's rate.
+        settlement_amount: i64,
+        /// The deadline of evidence.
+        evidence_required_by: Timestamp,
+        /// The same while evidence is required; null in every other status.
+        expires_at: Option<Timestamp>,
+        /// The submission of its evidence, which is frozen from then on.
+        submitted_at: Option<Timestamp>,
+        received_at: Timestamp,
+    }
 }
 
 string_enum! {
-    /// Why a cardholder disputes.
+    /// The reason of a dispute.
     pub enum DisputeCategory {
-        /// For no reason that the network names.
+        /// No reason that the network names.
         General "general",
     }
 }
 
 string_enum! {
-    /// Where a dispute stands.
+    /// The status of a dispute.
     pub enum DisputeStatus {
         /// The merchant is asked for evidence.
         EvidenceRequired "evidence_required",
-        /// The network looks at it.
+        /// The network reviews it.
         EvidenceUnderReview "evidence_under_review",
         /// Decided for the merchant.
         Won "won",
         /// Decided for the cardholder.
         Lost "lost",
-        /// The merchant gave in.
+        /// The merchant accepted it.
         Accepted "accepted",
         /// The merchant did not answer in time.
         Expired "expired",
         /// The cardholder withdrew it.
         Cancelled "cancelled",
-        /// Settled otherwise, in the merchant's favour.
+        /// Resolved otherwise, in the merchant's favour.
         Resolved "resolved",
-        /// The loser of the review has asked for another one.
+        /// The loser of the review has asked for another review.
         ArbitrationUnderReview "arbitration_under_review",
-        /// Decided for the merchant in the end.
+        /// Finally decided for the merchant.
         ArbitrationWon "arbitration_won",
-        /// Decided for the cardholder in the end.
+        /// Finally decided for the cardholder.
         ArbitrationLost "arbitration_lost",
     }
 }
 
 impl DisputeStatus {
-    /// Whether nobody has decided it yet: the charge has an active chargeback.
+    /// Returns whether it is not decided yet: the charge has an active chargeback.
     pub fn is_open(self) -> bool {
         match self {
             Self::EvidenceRequired | Self::EvidenceUnderReview | Self::ArbitrationUnderReview => true,
@@ -91,7 +77,7 @@ impl DisputeStatus {
         }
     }
 
-    /// Whether it is not decided in the merchant's favour: its charge cannot be refunded (decisions 6).
+    /// Returns whether it is not decided in the merchant's favour: its charge cannot be refunded (`docs/decisions.md`, 177).
     pub fn is_standing(self) -> bool {
         match self {
             Self::Won | Self::Cancelled | Self::Resolved | Self::ArbitrationWon => false,
@@ -106,39 +92,21 @@ impl DisputeStatus {
     }
 }
 
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
-
-/// What is brought forward against a dispute.
+/// Evidence against disputes.
 pub mod evidence {
-    use sea_orm::entity::prelude::*;
-
     use crate::{AccountToken, DisputeToken, FileToken};
 
-    /// The evidence of one kind; a row where there is any.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "evidence")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// Against what.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub dispute_id: DisputeToken,
-        /// What it shows.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub kind: EvidenceKind,
-        /// A file that shows it.
-        pub file_id: Option<FileToken>,
-        /// What the merchant says of it.
-        pub text: Option<String>,
+    table! {
+        /// The evidence of one kind; there is no row without any.
+        "evidence" [account_id: AccountToken, dispute_id: DisputeToken, kind: EvidenceKind] {
+            file_id: Option<FileToken>,
+            /// The merchant's text.
+            text: Option<String>,
+        }
     }
 
     string_enum! {
-        /// What evidence can show, in the order of the specification's `relevant_evidence`.
+        /// The kinds of evidence, in the order of the specification's `relevant_evidence`.
         pub enum EvidenceKind {
             ProofOfDeliveryOrService "proof_of_delivery_or_service",
             InvoiceOrReceipt "invoice_or_receipt",
@@ -149,45 +117,28 @@ pub mod evidence {
             AdditionalEvidence "additional_evidence",
         }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }
 
-/// What happened to a dispute.
+/// Activities of disputes.
 pub mod dispute_activity {
-    use sea_orm::entity::prelude::*;
-
     use super::DisputeStatus;
     use crate::{AccountToken, DisputeActivityToken, DisputeToken, Timestamp};
 
-    /// An entry of a dispute's activity feed.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "dispute_activities")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// The entry.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub id: DisputeActivityToken,
-        /// To which dispute.
-        pub dispute_id: DisputeToken,
-        /// What.
-        pub kind: ActivityKind,
-        /// The dispute's from then on; null where money moved.
-        pub status: Option<DisputeStatus>,
-        /// AUD cents, negative for debits; null but where money moved.
-        pub amount: Option<i64>,
-        /// By the account's clock.
-        pub created_at: Timestamp,
+    table! {
+        /// An entry of a dispute's activity feed.
+        "dispute_activities" [account_id: AccountToken, id: DisputeActivityToken] {
+            dispute_id: DisputeToken,
+            kind: ActivityKind,
+            /// The dispute's new status; null if money moved.
+            status: Option<DisputeStatus>,
+            /// AUD cents, negative for debits; null unless money moved.
+            amount: Option<i64>,
+            created_at: Timestamp,
+        }
     }
 
     string_enum! {
-        /// What can happen to a dispute.
+        /// The kinds of activity.
         pub enum ActivityKind {
             /// It was received.
             Created "created",
@@ -199,37 +150,16 @@ pub mod dispute_activity {
             Fee "chargeback_fee",
         }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }
 
-/// Disputes that are foretold.
-pub mod foretold_dispute {
-    use sea_orm::entity::prelude::*;
-
+/// Disputes that simulated cardholders will open.
+pub mod scheduled_dispute {
     use crate::{AccountToken, ChargeToken, Timestamp};
 
-    /// A captured charge whose simulated cardholder disputes it at once.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "foretold_disputes")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// The charge.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub id: ChargeToken,
-        /// When the dispute arrives, by the account's clock.
-        pub arrives_at: Timestamp,
+    table! {
+        /// A captured charge that its simulated cardholder disputes at once.
+        "scheduled_disputes" [account_id: AccountToken, id: ChargeToken] {
+            arrives_at: Timestamp,
+        }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }

@@ -1,35 +1,19 @@
-//! Events (specification, Events; decisions 11).
-
-use sea_orm::entity::prelude::*;
+//! Events (specification, Events; `docs/decisions.md`, 241).
 
 use crate::{AccountToken, EventToken, JsonText, Timestamp};
 
-/// One event: what happened, and the record as the API showed it at that moment.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "events")]
-pub struct Model {
-    /// Whose row it is.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// The event's token.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: EventToken,
-    /// What happened.
-    pub r#type: EventType,
-    /// The record, byte for byte.
-    pub data: JsonText,
-    /// By the account's clock.
-    pub created_at: Timestamp,
+table! {
+    /// One event, with the record as the API showed it at that moment.
+    "events" [account_id: AccountToken, id: EventToken] {
+        r#type: EventType,
+        /// The record, byte for byte.
+        data: JsonText,
+        created_at: Timestamp,
+    }
 }
 
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
-
 string_enum! {
-    /// What can happen. More types join over time; consumers must tolerate unknown ones.
+    /// The types of events. More types join over time; consumers must tolerate unknown ones.
     pub enum EventType {
         ChargeAuthorised "charge.authorised",
         ChargeVoided "charge.voided",
@@ -69,7 +53,7 @@ string_enum! {
         DisputeArbitrationUnderReview "dispute.arbitration_under_review",
         DisputeArbitrationWon "dispute.arbitration_won",
         DisputeArbitrationLost "dispute.arbitration_lost",
-        /// Nothing did: somebody tries one endpoint, which alone is told.
+        /// A test of one endpoint, which alone gets it.
         Ping "ping",
     }
 }

@@ -1,7 +1,7 @@
-//! Why an attempt to take money failed.
+//! The reasons of failed payments.
 
 string_enum! {
-    /// What an acquirer or issuer answers when it refuses a card.
+    /// The reason for which an acquirer or issuer declines a card.
     pub enum Decline {
         CardDeclined "card_declined",
         InsufficientFunds "insufficient_funds",
@@ -17,7 +17,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// Why a failed record failed: a decline, or no answer of the issuer at all.
+    /// The reason of a failed record: a decline, or no answer of the issuer.
     pub enum FailureCode {
         CardDeclined "card_declined",
         InsufficientFunds "insufficient_funds",
@@ -30,7 +30,7 @@ string_enum! {
         StolenCard "stolen_card",
         Unknown "unknown",
         GatewayError "gateway_error",
-        /// The challenge failed or its time ran out: the acquirer was never asked.
+        /// The challenge failed or expired; the acquirer was not called.
         ThreeDSecureNotCompleted "three_d_secure_not_completed",
     }
 }

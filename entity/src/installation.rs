@@ -1,56 +1,33 @@
-//! What a database is for: it belongs to one environment, and carries its wrapped keys.
+//! The facts about a database, and its wrapped keys.
 
-use sea_orm::entity::prelude::*;
-
-/// One fact about the database.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "installation")]
-pub struct Model {
-    /// What is said.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub name: String,
-    /// What it is.
-    pub value: String,
+table! {
+    /// One fact, such as the environment that the database belongs to.
+    "installation" [name: String] {
+        value: String,
+    }
 }
 
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}
-
-/// Keys that the operator's vault key wraps (decisions 4).
+/// Keys that the operator's vault key wraps (`docs/decisions.md`, 108).
 pub mod vault_key {
-    use sea_orm::entity::prelude::*;
     use uuid::Uuid;
 
-    use crate::Timestamp;
+    use crate::{Bytes, Timestamp};
 
-    /// One data key or hash key, wrapped.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "vault_keys")]
-    pub struct Model {
-        /// Stands beside every ciphertext.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub id: Uuid,
-        /// `data`, or the purpose of a hash key.
-        pub purpose: String,
-        /// The id of the operator's key that wraps it.
-        pub wrapped_by: String,
-        /// The wrapped key.
-        pub wrapped: Vec<u8>,
-        /// By the wall clock.
-        pub created_at: Timestamp,
-        /// When a data key that only opens goes, if nothing needs it any more, by the wall clock; null for hash keys and
-        /// for the one that encrypts.
-        pub remove_at: Option<Timestamp>,
-        /// How often a data key has encrypted, as far as that is written down.
-        pub seals: i64,
+    table! {
+        /// One data key or hash key, wrapped.
+        "vault_keys" [id: Uuid] {
+            /// `data`, or the purpose of a hash key.
+            purpose: String,
+            /// The id of the operator's key that wraps it.
+            wrapped_by: String,
+            wrapped: Bytes,
+            /// By the wall clock.
+            created_at: Timestamp,
+            /// The earliest removal of a former data key, which only decrypts, by the wall clock; null for hash keys and for the
+            /// current data key.
+            remove_at: Option<Timestamp>,
+            /// The recorded number of encryptions by a data key.
+            seals: i64,
+        }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }

@@ -1,27 +1,17 @@
-//! The ledger's rows: journal entries, their postings, and the balances they add up to (decisions 8).
+//! The ledger: journal entries, their postings, and the balances that they add up to (`docs/decisions.md`, 193).
 
-/// One movement of money.
+/// Movements of money.
 pub mod journal_entry {
-    use sea_orm::entity::prelude::*;
-
     use crate::{AccountToken, JournalEntryToken, Timestamp};
 
-    /// A journal entry. Its postings sum to zero per currency.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "journal_entries")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// The entry.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub id: JournalEntryToken,
-        /// Why money moved.
-        pub kind: EntryKind,
-        /// The token of the record that moved it.
-        pub source: String,
-        /// By the account's clock.
-        pub created_at: Timestamp,
+    table! {
+        /// One movement. Its postings sum to zero per currency.
+        "journal_entries" [account_id: AccountToken, id: JournalEntryToken] {
+            kind: EntryKind,
+            /// The token of the record that moved it.
+            source: String,
+            created_at: Timestamp,
+        }
     }
 
     string_enum! {
@@ -29,32 +19,32 @@ pub mod journal_entry {
         pub enum EntryKind {
             /// A charge was captured.
             Charge "charge",
-            /// Money arrived.
+            /// Money arrived from outside.
             Deposit "deposit",
             /// A charge was refunded.
             Refund "refund",
             /// A refund failed: its money came back.
             RefundReturn "refund_return",
-            /// A cardholder disputes a charge and has the money back, or the dispute ended well and it returns.
+            /// The money of a disputed charge was taken, or came back after the dispute.
             ChargebackRecovery "chargeback_recovery",
-            /// What that costs, or the same back.
+            /// The fee of a dispute, or its return.
             ChargebackFee "chargeback_fee",
             /// Money was paid out on request.
             Transfer "transfer",
-            /// What that cost.
+            /// The fee of a transfer.
             TransferFee "transfer_fee",
-            /// Everything that waited was paid out.
+            /// The movements that waited for settlement were paid out.
             Settlement "settlement",
             /// The bank sent a transfer back.
             TransferReturn "transfer_return",
-            /// So it costs nothing.
+            /// The fee of a returned transfer came back.
             TransferFeeReturn "transfer_fee_return",
         }
     }
 
     impl EntryKind {
-        /// Whether the merchant's side of it is a line of a later settlement. Deposits are never swept, and a
-        /// settlement is no line of the next one.
+        /// Returns whether the merchant's posting is a line of a later settlement. Deposits are never paid out by settlement,
+        /// and a settlement is no line of the next one.
         pub fn is_settled(self) -> bool {
             match self {
                 Self::Charge
@@ -70,60 +60,44 @@ pub mod journal_entry {
             }
         }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }
 
-/// One side of a movement.
+/// Sides of movements.
 pub mod posting {
-    use sea_orm::entity::prelude::*;
-
     use crate::{AccountToken, Currency, Day, JournalEntryToken, PostingToken, TransferToken};
 
-    /// A posting: `amount` is added to `book`. The merchant's side of most entries is a line that waits for
-    /// settlement; of a charge it has the charge's own id, so that charges find what has paid them out.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "postings")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// The posting.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub id: PostingToken,
-        /// The entry it is a side of.
-        pub entry_id: JournalEntryToken,
-        /// Where it goes.
-        pub book: Book,
-        /// Signed, in the currency's base unit.
-        pub amount: i64,
-        /// The ledger is in AUD.
-        pub currency: Currency,
-        /// The day a posting to the merchant's book becomes available; the day of the entry on other books.
-        pub available_on: Day,
-        /// Whether it waits for settlement.
-        pub unsettled: bool,
-        /// The settlement that it is a line of.
-        pub transfer_id: Option<TransferToken>,
+    table! {
+        /// One posting: adds `amount` to `book`. The merchant's posting of most entries waits for settlement as a line. That of
+        /// a charge has the charge's id, so that a charge finds the transfer that paid it out.
+        "postings" [account_id: AccountToken, id: PostingToken] {
+            entry_id: JournalEntryToken,
+            book: Book,
+            /// Signed.
+            amount: i64,
+            /// Always AUD.
+            currency: Currency,
+            /// The day from which a posting to the merchant's book is available; the day of the entry in other books.
+            available_on: Day,
+            /// Whether it waits for settlement.
+            unsettled: bool,
+            /// The settlement of which it is a line.
+            transfer_id: Option<TransferToken>,
+        }
     }
 
     string_enum! {
-        /// The books of an account. The merchant's book is what the account owns; each other one names where
-        /// money came from or went to, so its negated sum is one term of the equation of decisions 8.
+        /// The books of an account. The merchant's book is the account's money. Each other book names where money came from or
+        /// went to, so its negated sum is one term of the proof (`docs/decisions.md`, 199).
         pub enum Book {
-            /// Available and pending balance.
+            /// The available and pending balance.
             Merchant "merchant",
             /// Money charged to cards.
             Charges "charges",
-            /// Our fees, of charges and of disputes.
+            /// Our fees of charges and disputes.
             Fees "fees",
             /// Shares withheld for the platform.
             Platform "platform",
-            /// Money that arrived.
+            /// Money that arrived from outside.
             Deposits "deposits",
             /// Money refunded to cards.
             Refunds "refunds",
@@ -133,40 +107,17 @@ pub mod posting {
             Transfers "transfers",
         }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }
 
 /// The merchant's book, summed by the day its money becomes available.
 pub mod balance {
-    use sea_orm::entity::prelude::*;
-
     use crate::{AccountToken, Day};
 
-    /// One slot of one day: slots spread the writers of one account over several rows.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "balances")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// Time moves money: available are the days up to the account's today.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub available_on: Day,
-        /// Credits: 0 to 31 on PostgreSQL, 0 on SQLite. Debits: 32, which they take turns over.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub slot: i32,
-        /// AUD cents.
-        pub amount: i64,
+    table! {
+        /// One slot of one day; the days up to the account's today are available. Slots spread the writers of an account over
+        /// several rows: credits have slots 0 to 31 on PostgreSQL and 0 on SQLite, debits have slot 32 and take turns.
+        "balances" [account_id: AccountToken, available_on: Day, slot: i32] {
+            amount: i64,
+        }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }

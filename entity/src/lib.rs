@@ -1,7 +1,13 @@
-//! Rows, states and typed column values: what is stored, and nothing about how it is used.
+//! The tables: rows, states and typed column values, without rules.
+//!
+//! `account_id` is the account that owns a row. Times are by the account's clock unless a column says otherwise. An amount is
+//! in the base unit of the row's `currency`, or in AUD cents if the row has none. A column `..._sealed` is a ciphertext, by
+//! the data key whose id is in `sealed_by` (`docs/decisions.md`, 108).
 
 #[macro_use]
 mod string_enum;
+#[macro_use]
+mod table;
 
 pub mod account;
 mod acquirer_faults;
@@ -25,7 +31,6 @@ pub mod key_use;
 mod ledger;
 pub mod logged_request;
 pub mod merchant;
-mod owned;
 pub mod plan;
 pub mod pricing;
 mod rate;
@@ -47,16 +52,16 @@ pub mod webhook_endpoint;
 
 pub use acquirer_faults::{AcquirerFaults, InvalidProbability, Probability};
 pub use currency::Currency;
-pub use dispute::{dispute_activity, evidence, foretold_dispute};
+pub use dispute::{dispute_activity, evidence, scheduled_dispute};
 pub use failure::FailureCode;
 pub use file::stray_blob;
 pub use idempotency::{idempotency_answer, idempotency_key};
 pub use installation::vault_key;
 pub use ledger::{balance, journal_entry, posting};
-pub use owned::{Listed, Owned};
 pub use rate::Rate;
 pub use scheme::Scheme;
 pub use snapshot::{snapshot_file, snapshot_part};
+pub use table::{Listed, Owned};
 pub use text::JsonText;
 pub use timestamp::{Day, TimeSpan, Timestamp};
 pub use token::{
@@ -67,3 +72,6 @@ pub use token::{
     WalletDomainToken, WebhookEndpointToken, WebhookToken,
 };
 pub use wallet::{wallet_certificate, wallet_domain, wallet_payload};
+
+/// The bytes of a column.
+pub type Bytes = Vec<u8>;

@@ -1,49 +1,32 @@
-//! What accounts of a test environment asked for lately (decisions 12).
-
-use sea_orm::entity::prelude::*;
+//! The latest requests of accounts in a test environment (`docs/decisions.md`, 280).
 
 use crate::{AccountToken, JsonText, LoggedRequestToken, Timestamp};
 
-/// One request and its answer, without secrets.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "logged_requests")]
-pub struct Model {
-    /// Whose row it is.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// In the order in which they were answered.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: LoggedRequestToken,
-    /// What callers know it by; they may use one twice.
-    pub request_id: String,
-    /// HTTP method.
-    pub method: String,
-    /// The template of its path.
-    pub route: String,
-    /// Its path, with nothing but tokens in it.
-    pub path: String,
-    /// HTTP status of the answer; 499 where nobody waited for one.
-    pub status: i32,
-    /// Milliseconds to the answer.
-    pub duration: i64,
-    /// The Idempotency-Key.
-    pub idempotency_key: Option<String>,
-    /// Whether the answer is an earlier one.
-    pub replayed: bool,
-    /// What of its parameters may be shown, an object.
-    pub parameters: JsonText,
-    /// The names of the others, a list.
-    pub hidden: JsonText,
-    /// Code, sentence and faults of an answer that is an error, an object.
-    pub error: Option<JsonText>,
-    /// By the account's clock.
-    pub created_at: Timestamp,
-    /// The same moment by the wall clock, by which it grows old: a moved clock takes no request away.
-    pub logged_at: Timestamp,
+table! {
+    /// One request and its response, without secrets. Ids sort by the time of the response.
+    "logged_requests" [account_id: AccountToken, id: LoggedRequestToken] {
+        /// The client's X-Request-Id, which need not be unique.
+        request_id: String,
+        method: String,
+        /// The template of the path.
+        route: String,
+        /// The path, without values other than tokens.
+        path: String,
+        /// The HTTP status; 499 if the client hung up.
+        status: i32,
+        /// In milliseconds.
+        duration: i64,
+        idempotency_key: Option<String>,
+        /// Whether the response is a replay.
+        replayed: bool,
+        /// The parameters that may be shown, an object.
+        parameters: JsonText,
+        /// The names of the other parameters, a list.
+        hidden: JsonText,
+        /// Code, sentence and messages of an error, an object.
+        error: Option<JsonText>,
+        created_at: Timestamp,
+        /// The same moment by the wall clock, which decides the removal: a moved clock removes no requests.
+        logged_at: Timestamp,
+    }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

@@ -1,76 +1,64 @@
-//! Merchants that a partner has referred (specification, Merchant; decisions 10).
+//! Merchants that partners have referred (specification, Merchant; `docs/decisions.md`, 231).
 
-use sea_orm::entity::prelude::*;
 use uuid::Uuid;
 
-use crate::{AccountToken, JsonText, MerchantToken, Timestamp};
+use crate::{AccountToken, Bytes, JsonText, MerchantToken, Timestamp};
 
-/// One referred merchant: its application, as its partner sees it.
-///
-/// It is an account of its own as well, of the same id ([`Model::own_account`]): its keys, settings and bank account
-/// are there, and its status stands on both rows, changed together.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "merchants")]
-pub struct Model {
-    /// The partner's. A merchant that was brought here from the other environment has no partner here: its own.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// The merchant's token.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: MerchantToken,
-    /// What the operator has decided.
-    pub status: MerchantStatus,
-    /// The contact's e-mail address; need not be unique.
-    pub email: String,
-    /// The contact's given name.
-    pub first_name: String,
-    /// The contact's family name.
-    pub last_name: String,
-    /// The name customers know.
-    pub business_name: String,
-    /// Where it is at home.
-    pub country: Country,
-    /// What was applied with, but for the password and the bank account.
-    pub application: JsonText,
-    /// Argon2id, as a PHC string.
-    pub password_hash: String,
-    /// The pair of keys that works in the other environment, encrypted; null where it was not minted here.
-    pub other_keys_sealed: Option<Vec<u8>>,
-    /// The data key that encrypts it.
-    pub sealed_by: Option<Uuid>,
-    /// What a search looks its words up in.
-    pub search_text: String,
-    /// By the partner's clock.
-    pub created_at: Timestamp,
-    /// The same: of the last decision.
-    pub updated_at: Timestamp,
-    /// The same: of the first activation.
-    pub activated_at: Option<Timestamp>,
+table! {
+    /// One referred merchant: its application, as its partner sees it. `account_id` is the partner, or the merchant's own
+    /// account if the merchant was imported from the other environment. Times are by that account's clock.
+    ///
+    /// The merchant is also an account with the same id ([`Model::own_account`]), which has its keys, settings and bank
+    /// account. Both rows hold its status, changed together.
+    "merchants" [account_id: AccountToken, id: MerchantToken] {
+        status: MerchantStatus,
+        /// The contact's address; need not be unique.
+        email: String,
+        first_name: String,
+        last_name: String,
+        /// The name that customers know.
+        business_name: String,
+        country: Country,
+        /// The parameters of the application, without password and bank account.
+        application: JsonText,
+        /// Argon2id, as a PHC string.
+        password_hash: String,
+        /// The pair of keys for the other environment; null if it was not made here.
+        other_keys_sealed: Option<Bytes>,
+        sealed_by: Option<Uuid>,
+        /// The folded text that searches read.
+        search_text: String,
+        created_at: Timestamp,
+        /// The last decision.
+        updated_at: Timestamp,
+        /// The first activation.
+        activated_at: Option<Timestamp>,
+    }
 }
 
 impl Model {
-    /// The account that the merchant is.
+    /// Returns the merchant's own account.
     pub fn own_account(&self) -> AccountToken {
         AccountToken::new(self.id.id())
     }
 }
 
 string_enum! {
-    /// What the operator has decided about a merchant.
+    /// The operator's decision about a merchant.
     pub enum MerchantStatus {
-        /// Nothing yet.
+        /// Not decided yet.
         PendingApproval "pending_approval",
-        /// It may trade. So may every account that nobody has referred.
+        /// May trade, as every account that is no merchant.
         Active "active",
-        /// Never, which is final.
+        /// May not trade, finally.
         Declined "declined",
-        /// Not until it is active again.
+        /// May not trade until it is active again.
         OnHold "on_hold",
     }
 }
 
 string_enum! {
-    /// Where a merchant may be at home: ISO 3166-1 alpha-2.
+    /// The countries of merchants: ISO 3166-1 alpha-2.
     pub enum Country {
         Australia "AU",
         NewZealand "NZ",
@@ -84,7 +72,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// What one sale is worth, in dollars.
+    /// The typical price of a product, in dollars.
     pub enum TypicalProductPrice {
         Dollars20 "20",
         Dollars100 "100",
@@ -95,7 +83,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// How many sales there are.
+    /// The number of sales per month.
     pub enum TransactionsPerMonth {
         Sales10 "10",
         Sales20 "20",
@@ -106,7 +94,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// What all sales of a year are worth, in dollars.
+    /// The volume of sales per year, in dollars.
     pub enum AnnualTransactionVolume {
         Dollars5000 "5000",
         Dollars20000 "20000",
@@ -116,7 +104,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// How long goods are under way.
+    /// The average time of delivery.
     pub enum AverageDeliveryDays {
         Days1 "1",
         Days3 "3",
@@ -126,9 +114,3 @@ string_enum! {
         Days40 "40",
     }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

@@ -1,4 +1,4 @@
-//! What a charge costs its merchant.
+//! The fees of charges.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,29 +19,29 @@ const DOMESTIC_CURRENCY: Currency = Currency::Aud;
 pub struct Pricing {
     /// AUD, a card issued in Australia.
     pub domestic_currency_domestic_card_core: PricingRow,
-    /// The same of a premium scheme.
+    /// The same for a premium scheme.
     pub domestic_currency_domestic_card_premium: PricingRow,
     /// AUD, a card issued elsewhere.
     pub domestic_currency_foreign_card_core: PricingRow,
-    /// The same of a premium scheme.
+    /// The same for a premium scheme.
     pub domestic_currency_foreign_card_premium: PricingRow,
     /// Another currency, wherever the card was issued.
     pub foreign_currency_core: PricingRow,
-    /// The same of a premium scheme.
+    /// The same for a premium scheme.
     pub foreign_currency_premium: PricingRow,
 }
 
 /// The fee of one kind of charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PricingRow {
-    /// AUD cents a charge.
+    /// AUD cents per charge.
     pub fixed_fee: i64,
-    /// Share of the settlement amount.
+    /// The share of the settlement amount.
     pub percentage_fee: Percentage,
 }
 
 impl Pricing {
-    /// The fee in AUD cents on a settlement amount in AUD cents: never more than that.
+    /// Returns the fee of a settlement amount, both in AUD cents: never more than the amount.
     pub fn fee_rounded_half_up(
         &self,
         settlement_amount: i64,
@@ -54,7 +54,7 @@ impl Pricing {
         fee.min(settlement_amount)
     }
 
-    /// Every row.
+    /// Returns all rows.
     pub const fn rows(&self) -> [&PricingRow; 6] {
         [
             &self.domestic_currency_domestic_card_core,
@@ -66,7 +66,7 @@ impl Pricing {
         ]
     }
 
-    /// The same fixed fee for every kind of charge, in AUD cents.
+    /// Sets the fixed fee of every kind of charge, in AUD cents.
     pub fn set_fixed_fee(&mut self, cents: i64) {
         self.domestic_currency_domestic_card_core.fixed_fee = cents;
         self.domestic_currency_domestic_card_premium.fixed_fee = cents;
@@ -75,7 +75,7 @@ impl Pricing {
         }
     }
 
-    /// The same percentage for every charge that is not domestic.
+    /// Sets the percentage of every charge that is not domestic.
     pub fn set_foreign_percentage(&mut self, percentage: Percentage) {
         for row in self.foreign() {
             row.percentage_fee = percentage;
@@ -128,7 +128,7 @@ const fn is_premium(scheme: Scheme) -> bool {
     }
 }
 
-/// 0 to 100 per cent in steps of a millionth of the whole; a decimal text outside ("1.75").
+/// A percentage from 0 to 100, in millionths of the whole. In texts it is a decimal ("1.75").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Percentage(u32);
@@ -138,13 +138,13 @@ impl Percentage {
     const ONE: u32 = 10_000;
     const DECIMALS_MAX: usize = 4;
 
-    /// This percentage of an amount.
+    /// Returns this percentage of an amount.
     pub fn share_rounded_half_up(self, amount: i64) -> i64 {
         quotient_rounded_half_up(i128::from(amount) * i128::from(self.0), 1_000_000)
     }
 }
 
-/// The text is no percentage.
+/// The error of a text that is no percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a decimal from 0 to 100 with at most four decimals")]
 pub struct NotAPercentage;

@@ -1,4 +1,4 @@
-//! What a unit of a currency is worth in AUD.
+//! The worth of currencies in AUD.
 
 use sea_orm::DeriveValueType;
 
@@ -12,7 +12,7 @@ const MILLION: i128 = 1_000_000;
 pub struct Rate(i64);
 
 impl Rate {
-    /// An AUD is an AUD.
+    /// The rate of AUD.
     pub const AUD: Self = Self(1_000_000);
 
     /// # Panics
@@ -22,19 +22,17 @@ impl Rate {
         Self(millionths)
     }
 
-    /// Millionths of an AUD for one currency unit.
+    /// Returns the millionths of an AUD for one currency unit.
     pub const fn millionths(self) -> i64 {
         self.0
     }
 
-    /// What an amount in base units of `currency` settles for, in AUD cents.
+    /// Returns the settlement amount, in AUD cents, of an amount in base units of `currency`.
     pub fn settle_rounded_half_up(self, amount: i64, currency: Currency) -> i64 {
         quotient_rounded_half_up(self.cent_millionths(currency).saturating_mul(amount.into()), MILLION)
     }
 
-    /// The largest amount that settles for at most `cents_max`.
-    ///
-    /// It turns the rounding round: amount x rate stays below `cents_max` and a half.
+    /// Returns the largest amount that settles for at most `cents_max`: amount x rate stays below `cents_max` and a half.
     pub fn amount_max(self, currency: Currency, cents_max: i64) -> i64 {
         let below = i128::from(cents_max) * MILLION + MILLION / 2;
         match self.cent_millionths(currency) {
@@ -43,7 +41,7 @@ impl Rate {
         }
     }
 
-    /// Millionths of an AUD cent for one base unit: where the currency has no minor unit, a base unit is a whole unit.
+    /// Returns the millionths of an AUD cent for one base unit, which is a whole unit if the currency has no minor one.
     fn cent_millionths(self, currency: Currency) -> i128 {
         let cents_per_aud_places = Currency::Aud.minor_units();
         i128::from(self.0) * 10_i128.pow(cents_per_aud_places - currency.minor_units())

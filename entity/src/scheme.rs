@@ -1,7 +1,7 @@
 //! The card schemes.
 
 string_enum! {
-    /// The network that a card belongs to, told by the prefix of its number.
+    /// The network of a card, by the prefix of its number.
     pub enum Scheme {
         Visa "visa",
         Master "master",

@@ -1,6 +1,6 @@
-//! Enums that are words outside: the same word in a column, in JSON and in a request.
+//! Enums whose values are words: the same in a column, in JSON and in a request.
 
-/// Writes an enum with one word a variant, so that no word is spelled twice.
+/// Defines an enum with one word per variant, so that no word is spelled twice.
 macro_rules! string_enum {
     (
         $(#[$about:meta])*
@@ -23,17 +23,17 @@ macro_rules! string_enum {
         }
 
         impl $name {
-            /// Every value, in the order of its definition.
+            /// All values, in the order of their definition.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The word that columns, JSON and requests carry.
+            /// Returns the word.
             pub const fn code(self) -> &'static str {
                 match self {
                     $(Self::$variant => $code,)+
                 }
             }
 
-            /// The value of exactly this word.
+            /// Returns the value of a word.
             pub fn from_code(code: &str) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$variant),)+

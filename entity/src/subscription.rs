@@ -1,75 +1,56 @@
-//! Subscriptions (specification, Subscription; decisions 7).
-
-use sea_orm::entity::prelude::*;
+//! Subscriptions (specification, Subscription).
 
 use crate::{AccountToken, CardToken, ChargeToken, CustomerToken, PlanToken, SubscriptionToken, Timestamp};
 
-/// A customer's subscription to a plan. All times are by the account's clock.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "subscriptions")]
-pub struct Model {
-    /// Whose row it is.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// The subscription's token.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: SubscriptionToken,
-    /// The one column that says where the subscription stands.
-    pub state: SubscriptionState,
-    /// What is billed.
-    pub plan_id: PlanToken,
-    /// Who is billed.
-    pub customer_id: CustomerToken,
-    /// The card that pays; null is the customer's primary one at that moment.
-    pub card_id: Option<CardToken>,
-    /// The attempt to charge it that may write its outcome.
-    pub attempt: i32,
-    /// The charge of that attempt, while the acquirer is asked.
-    pub charge_id: Option<ChargeToken>,
-    /// The number of the present interval, which is how many were billed: 0 is the trial.
-    pub interval_number: i32,
-    /// When the present interval began.
-    pub started_at: Timestamp,
-    /// When the present interval ends: the next one begins then, however late it is paid.
-    pub finishes_at: Timestamp,
-    /// The interval from whose beginning all later ones are counted.
-    pub anchor_number: i32,
-    /// When that one began, or will begin: its day of the month is kept.
-    pub anchor_at: Timestamp,
-    /// Whether the setup fee goes with the next bill.
-    pub setup_due: bool,
-    /// How often the present bill was refused.
-    pub failures: i32,
-    /// When it was refused for the first time: retries are counted from there.
-    pub first_failed_at: Option<Timestamp>,
-    /// When it is billed next; null where it is not.
-    pub next_billing_at: Option<Timestamp>,
-    /// When it ends; null where it goes on.
-    pub ends_at: Option<Timestamp>,
-    /// When it was cancelled.
-    pub cancelled_at: Option<Timestamp>,
-    /// When it was made.
-    pub created_at: Timestamp,
+table! {
+    /// A customer's subscription to a plan.
+    "subscriptions" [account_id: AccountToken, id: SubscriptionToken] {
+        state: SubscriptionState,
+        plan_id: PlanToken,
+        customer_id: CustomerToken,
+        /// The card that pays; null is the customer's primary card at that moment.
+        card_id: Option<CardToken>,
+        /// The number of the attempt to charge it that may record its outcome.
+        attempt: i32,
+        /// The charge of that attempt, while it is in flight.
+        charge_id: Option<ChargeToken>,
+        /// The number of the present interval, which is the number of billed ones: 0 is the trial.
+        interval_number: i32,
+        /// The start of the present interval.
+        started_at: Timestamp,
+        /// The end of the present interval: the next one begins then, even if it is paid late.
+        finishes_at: Timestamp,
+        /// The interval from whose start all later ones are counted.
+        anchor_number: i32,
+        /// The start of that interval: its day of the month is kept.
+        anchor_at: Timestamp,
+        /// Whether the next bill includes the setup fee.
+        setup_due: bool,
+        /// The number of refusals of the present bill.
+        failures: i32,
+        /// The first refusal, from which retries are counted.
+        first_failed_at: Option<Timestamp>,
+        /// Null if it is not billed again.
+        next_billing_at: Option<Timestamp>,
+        /// Null if no end is set.
+        ends_at: Option<Timestamp>,
+        cancelled_at: Option<Timestamp>,
+        created_at: Timestamp,
+    }
 }
 
 string_enum! {
-    /// Where a subscription stands.
+    /// The state of a subscription.
     pub enum SubscriptionState {
-        /// Its first charge is being asked of the acquirer; nobody sees it.
+        /// Its first charge is in flight; the API does not show it.
         Starting "starting",
         /// In its trial.
         Trial "trial",
         /// Billed interval by interval.
         Active "active",
-        /// The customer has unsubscribed: what is paid runs out.
+        /// The customer has unsubscribed; the paid interval runs out.
         Cancelling "cancelling",
         /// Billed no more.
         Cancelled "cancelled",
     }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

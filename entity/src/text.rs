@@ -1,26 +1,26 @@
-//! JSON that must come back exactly as it went out.
+//! JSON that is returned exactly as it was stored.
 
 use sea_orm::DeriveValueType;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// A JSON text kept as TEXT on both databases, because jsonb would reorder its keys: event data, card
-/// snapshots, metadata. Serialises as the JSON it holds, byte for byte.
+/// A JSON text, which both databases keep as TEXT, because jsonb would sort its keys. Serialises as the JSON that it holds, byte
+/// for byte.
 #[derive(Debug, Clone, PartialEq, Eq, DeriveValueType)]
 pub struct JsonText(String);
 
 impl JsonText {
-    /// The JSON of a value.
+    /// Returns the JSON of a value.
     pub fn of(value: &impl Serialize) -> Result<Self, serde_json::Error> {
         serde_json::to_string(value).map(Self)
     }
 
-    /// The empty object.
+    /// Returns the empty object.
     pub fn empty_object() -> Self {
         Self("{}".into())
     }
 
-    /// The JSON itself.
+    /// Returns the JSON.
     pub fn as_str(&self) -> &str {
         &self.0
     }

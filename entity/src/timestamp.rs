@@ -1,4 +1,4 @@
-//! Instants, as this API keeps and shows them.
+//! Instants, spans and days.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -16,67 +16,67 @@ pub struct Timestamp(i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, DeriveValueType)]
 pub struct TimeSpan(i64);
 
-/// A day of the UTC calendar, counted from the epoch: what balances become available on.
+/// A day of the UTC calendar, counted from the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, DeriveValueType)]
 pub struct Day(i32);
 
 const MILLISECONDS_A_DAY: i64 = 86_400_000;
 
 impl Timestamp {
-    /// The instant that many milliseconds after the epoch.
+    /// Creates an instant from milliseconds since the epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the epoch.
+    /// Returns the milliseconds since the epoch.
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// Seconds since the epoch, rounded down.
+    /// Returns the seconds since the epoch, rounded down.
     pub const fn seconds(self) -> i64 {
         self.0.div_euclid(1000)
     }
 
-    /// The UTC day this instant lies in.
+    /// Returns the UTC day of the instant.
     pub fn day(self) -> Day {
         Day(i32::try_from(self.0.div_euclid(MILLISECONDS_A_DAY)).unwrap_or(i32::MAX))
     }
 
-    /// The midnight of UTC at which this instant's day began.
+    /// Returns the midnight of UTC at which the instant's day began.
     #[must_use]
     pub const fn last_midnight(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(MILLISECONDS_A_DAY)))
     }
 
-    /// The first midnight of UTC that is not before this instant.
+    /// Returns the first midnight of UTC that is not before this instant.
     #[must_use]
     pub fn next_midnight(self) -> Self {
         let began = self.last_midnight();
         if began == self { self } else { began + TimeSpan::days(1) }
     }
 
-    /// The whole second this instant lies in.
+    /// Returns the instant rounded down to a whole second.
     #[must_use]
     pub const fn last_second(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(1000)))
     }
 
-    /// The first whole second that is not before this instant: what the API shows without loss.
+    /// Returns the first whole second that is not before this instant.
     #[must_use]
     pub const fn next_second(self) -> Self {
         let over = self.0.rem_euclid(1000);
         if over == 0 { self } else { Self(self.0.saturating_add(1000 - over)) }
     }
 
-    /// The same day and time `months` calendar months later, the last day where that month is shorter
-    /// (decisions 4: "a month = the same day of the next calendar month"). Past the end of the calendar: its end.
+    /// Returns the same day and time `months` calendar months later, or the last day of a shorter month. Past the end of the
+    /// calendar: its end.
     #[must_use]
     pub fn plus_months(self, months: u32) -> Self {
         self.datetime().checked_add_months(Months::new(months)).unwrap_or(DateTime::<Utc>::MAX_UTC).into()
     }
 
-    /// The calendar year and month.
+    /// Returns the calendar year and month.
     pub fn year_and_month(self) -> (i32, u32) {
         let time = self.datetime();
         (time.year(), time.month())
@@ -92,48 +92,48 @@ impl Timestamp {
 }
 
 impl TimeSpan {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
 
-    /// A span of milliseconds.
+    /// Creates a span from milliseconds.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// A span of seconds.
+    /// Creates a span from seconds.
     pub const fn seconds(seconds: i64) -> Self {
         Self(seconds.saturating_mul(1000))
     }
 
-    /// A span of days of 24 hours.
+    /// Creates a span from days of 24 hours.
     pub const fn days(days: i64) -> Self {
         Self(days.saturating_mul(MILLISECONDS_A_DAY))
     }
 
-    /// Milliseconds.
+    /// Returns the milliseconds.
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// Seconds, rounded down.
+    /// Returns the seconds, rounded down.
     pub const fn whole_seconds(self) -> i64 {
         self.0.div_euclid(1000)
     }
 }
 
 impl Day {
-    /// Days since the epoch.
+    /// Returns the days since the epoch.
     pub const fn number(self) -> i32 {
         self.0
     }
 
-    /// The day that many days later.
+    /// Returns the day a number of days later.
     #[must_use]
     pub const fn plus(self, days: i32) -> Self {
         Self(self.0.saturating_add(days))
     }
 
-    /// As a calendar date.
+    /// Returns the calendar date.
     pub fn date(self) -> NaiveDate {
         let epoch = DateTime::<Utc>::UNIX_EPOCH.date_naive();
         epoch.checked_add_days(Days::new(u64::try_from(self.0).unwrap_or(0))).unwrap_or(NaiveDate::MAX)
@@ -179,7 +179,7 @@ impl Serialize for Timestamp {
     }
 }
 
-/// As a calendar date.
+/// Formats the calendar date.
 impl Serialize for Day {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.date())

@@ -1,7 +1,6 @@
-//! Tokens: a prefix that says what is named, and the row's UUID in 22 characters of URL-safe base64.
-//!
-//! Specification, "Common rules"; decisions 1, "tokens". `Token<Charge>` and `Token<Card>` are different
-//! types, in Rust and in columns, so a token never fits where another kind is wanted.
+//! Tokens: a prefix for the kind of record, and the row's UUID in 22 characters of URL-safe base64 (specification, Common
+//! rules; `docs/decisions.md`, 15). `Token<Charge>` and `Token<Card>` are different types, in Rust and in columns, so a token
+//! of another kind does not compile.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -16,27 +15,27 @@ use sea_orm::{ColIdx, DbErr, QueryResult, TryFromU64, TryGetError, TryGetable, V
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
 
-/// What a token names.
+/// The kind of record that a token names.
 pub trait TokenKind: 'static {
-    /// The letters in front, underscore included.
+    /// The prefix, with its underscore.
     const PREFIX: &'static str;
 }
 
-/// The name of one record.
+/// The token of one record.
 pub struct Token<K>(Uuid, PhantomData<fn() -> K>);
 
-/// The text is no token of this kind.
+/// The error of a text that is no token of this kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a token of this kind")]
 pub struct MalformedToken;
 
 impl<K> Token<K> {
-    /// The token of the row with this id.
+    /// Creates the token of the row with this id.
     pub const fn new(id: Uuid) -> Self {
         Self(id, PhantomData)
     }
 
-    /// The row's id.
+    /// Returns the row's id.
     pub const fn id(self) -> Uuid {
         self.0
     }
@@ -45,7 +44,7 @@ impl<K> Token<K> {
 impl<K: TokenKind> FromStr for Token<K> {
     type Err = MalformedToken;
 
-    /// Strict: right prefix, exactly 22 characters, unused bits zero.
+    /// Parses strictly: the right prefix, exactly 22 characters, unused bits zero.
     fn from_str(text: &str) -> Result<Self, MalformedToken> {
         let encoded = text.strip_prefix(K::PREFIX).ok_or(MalformedToken)?;
         // A longer text would decode into a longer buffer; 22 characters are exactly 16 bytes.
@@ -163,7 +162,7 @@ macro_rules! kinds {
         #[doc = concat!("The token of ", stringify!($kind), " records, `", $prefix, "...`.")]
         pub type $token = Token<$kind>;
     )*
-        /// Whether a text is a well-formed token of any kind.
+        /// Returns whether a text is a well-formed token of any kind.
         pub fn is_token(text: &str) -> bool {
             $(text.parse::<$token>().is_ok())||*
         }
@@ -183,19 +182,19 @@ kinds! {
     Charge ChargeToken "ch_"
     /// A customer.
     Customer CustomerToken "cus_"
-    /// Money that arrived.
+    /// Money that arrived from outside.
     Deposit DepositToken "dpo_"
     /// A dispute of a charge.
     Dispute DisputeToken "dis_"
-    /// What happened to a dispute; internal, in no answer.
+    /// An activity of a dispute; internal, in no response.
     DisputeActivity DisputeActivityToken "da_"
     /// An event.
     Event EventToken "evt_"
     /// An uploaded file.
     File FileToken "file_"
-    /// One balanced movement of money; internal, in no answer.
+    /// One balanced movement of money; internal, in no response.
     JournalEntry JournalEntryToken "je_"
-    /// A request in an account's log; internal, in no answer.
+    /// A request in an account's log; internal, in no response.
     LoggedRequest LoggedRequestToken "lr_"
     /// A merchant that a partner has referred.
     Merchant MerchantToken "mrch_"
@@ -203,11 +202,11 @@ kinds! {
     Plan PlanToken "plan_"
     /// A 3-D Secure session.
     Session SessionToken "se_"
-    /// A payment source: a card that was stored as one.
+    /// A card that was stored as a payment source.
     PaymentSource PaymentSourceToken "ps_"
-    /// One side of a movement; internal, in no answer.
+    /// One side of a movement; internal, in no response.
     Posting PostingToken "po_"
-    /// Who is paid.
+    /// A recipient of transfers.
     Recipient RecipientToken "rp_"
     /// A refund.
     Refund RefundToken "rf_"
@@ -219,13 +218,13 @@ kinds! {
     WalletDomain WalletDomainToken "apmd_"
     /// A subscription.
     Subscription SubscriptionToken "sub_"
-    /// An entry of a subscription's ledger; internal, in no answer.
+    /// An entry of a subscription's ledger; internal, in no response.
     SubscriptionEntry SubscriptionEntryToken "sube_"
     /// Money paid out.
     Transfer TransferToken "tfer_"
     /// A request sent to a webhook endpoint for one event.
     Webhook WebhookToken "whr_"
-    /// Where webhooks are sent.
+    /// An endpoint that gets webhooks.
     WebhookEndpoint WebhookEndpointToken "whe_"
 }
 

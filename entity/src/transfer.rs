@@ -1,61 +1,49 @@
-//! Transfers: money paid out (specification, Transfer; decisions 8).
-
-use sea_orm::entity::prelude::*;
+//! Transfers: money paid out (specification, Transfer).
 
 use crate::{AccountToken, JsonText, RecipientToken, Timestamp, TransferToken};
 
-/// One transfer, in AUD cents. It is paid when it is made.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "transfers")]
-pub struct Model {
-    /// Whose row it is.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// The transfer's token.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: TransferToken,
-    /// Why it was made.
-    pub kind: TransferKind,
-    /// The one column that says where it stands.
-    pub status: TransferStatus,
-    /// Who is paid; null is the account itself.
-    pub recipient_id: Option<RecipientToken>,
-    /// For the account's records.
-    pub description: String,
-    /// What is paid, in AUD cents.
-    pub amount: i64,
-    /// What that costs besides, in AUD cents.
-    pub fee: i64,
-    /// The sum of the negative lines, shown positive.
-    pub total_debits: i64,
-    /// The sum of the positive lines.
-    pub total_credits: i64,
-    /// How many lines it has.
-    pub line_items_count: i64,
-    /// What the bank statement says.
-    pub reference: String,
-    /// The bank account as it was paid.
-    pub bank_account: JsonText,
-    /// When the bank sends it back, by the account's clock; null if it does not, or has.
-    pub returns_at: Option<Timestamp>,
-    /// What a search looks its words up in: the folded description.
-    pub search_text: String,
-    /// By the account's clock.
-    pub created_at: Timestamp,
+table! {
+    /// One transfer. It is paid at its creation.
+    "transfers" [account_id: AccountToken, id: TransferToken] {
+        kind: TransferKind,
+        status: TransferStatus,
+        /// Null is the account itself.
+        recipient_id: Option<RecipientToken>,
+        /// For the account's records.
+        description: String,
+        amount: i64,
+        /// The fee, which is debited in addition.
+        fee: i64,
+        /// The sum of the negative lines, shown positive.
+        total_debits: i64,
+        /// The sum of the positive lines.
+        total_credits: i64,
+        /// The number of its lines.
+        line_items_count: i64,
+        /// The text of the bank statement.
+        reference: String,
+        /// The bank account at the time of payment, as the API shows it.
+        bank_account: JsonText,
+        /// The time at which the bank will send it back; null if it will not, or has.
+        returns_at: Option<Timestamp>,
+        /// The folded description, which searches read.
+        search_text: String,
+        created_at: Timestamp,
+    }
 }
 
 string_enum! {
-    /// Why a transfer was made.
+    /// The reason of a transfer.
     pub enum TransferKind {
-        /// On request.
+        /// A request.
         Manual "manual",
-        /// On the account's schedule: its lines are the movements that it pays out.
+        /// The account's schedule: its lines are the movements that it pays out.
         Settlement "settlement",
     }
 }
 
 string_enum! {
-    /// Where a transfer stands.
+    /// The status of a transfer.
     pub enum TransferStatus {
         /// Paid.
         Succeeded "succeeded",
@@ -63,9 +51,3 @@ string_enum! {
         Failed "failed",
     }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

@@ -1,113 +1,69 @@
-//! What an account has at wallets (specification, Wallet domain and certificate; decisions 10).
+//! Certificates, domains and used payloads of wallets (specification, Wallet domain and certificate).
 
-/// Keys for which walletA seals payloads.
+/// Certified keys, for which walletA encrypts payloads.
 pub mod wallet_certificate {
-    use sea_orm::entity::prelude::*;
     use uuid::Uuid;
 
-    use crate::{AccountToken, Timestamp, WalletCertificateToken};
+    use crate::{AccountToken, Bytes, Timestamp, WalletCertificateToken};
 
-    /// One key, and the certificate that the provider has issued for it, once there is one.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "wallet_certificates")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// The certificate's token.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub id: WalletCertificateToken,
-        /// Whether there is a certificate.
-        pub state: CertificateState,
-        /// PEM.
-        pub public_key: String,
-        /// SHA-256, base64: what payloads name the key by.
-        pub public_key_hash: String,
-        /// PEM.
-        pub certificate_signing_request: String,
-        /// The private key, encrypted.
-        pub key_sealed: Vec<u8>,
-        /// The data key that encrypts it.
-        pub sealed_by: Uuid,
-        /// From the certificate: whom the provider means.
-        pub merchant_id: Option<String>,
-        /// From the certificate.
-        pub valid_from: Option<Timestamp>,
-        /// From the certificate.
-        pub valid_until: Option<Timestamp>,
-        /// By the account's clock.
-        pub created_at: Timestamp,
-    }
-
-    string_enum! {
-        /// Where a certificate stands.
-        pub enum CertificateState {
-            /// There is a key and a request to certify it.
-            Incomplete "incomplete",
-            /// The provider has certified the key.
-            Active "active",
+    table! {
+        /// One key with its certificate, once the provider has issued it.
+        "wallet_certificates" [account_id: AccountToken, id: WalletCertificateToken] {
+            state: CertificateState,
+            /// PEM.
+            public_key: String,
+            /// SHA-256 in base64, by which payloads name the key.
+            public_key_hash: String,
+            /// PEM.
+            certificate_signing_request: String,
+            /// The private key.
+            key_sealed: Bytes,
+            sealed_by: Uuid,
+            /// The provider's name of the merchant, from the certificate.
+            merchant_id: Option<String>,
+            /// From the certificate.
+            valid_from: Option<Timestamp>,
+            /// From the certificate.
+            valid_until: Option<Timestamp>,
+            created_at: Timestamp,
         }
     }
 
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
+    string_enum! {
+        /// The state of a certificate.
+        pub enum CertificateState {
+            /// The key has no certificate yet.
+            Incomplete "incomplete",
+            /// The key is certified.
+            Active "active",
+        }
+    }
 }
 
 /// Domains on whose pages walletA may be used.
 pub mod wallet_domain {
-    use sea_orm::entity::prelude::*;
-
     use crate::{AccountToken, Timestamp, WalletDomainToken};
 
-    /// One registered domain.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "wallet_domains")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// The domain's token.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub id: WalletDomainToken,
-        /// Fully qualified, in small letters; once an account.
-        pub domain_name: String,
-        /// By the account's clock.
-        pub created_at: Timestamp,
+    table! {
+        /// One registered domain.
+        "wallet_domains" [account_id: AccountToken, id: WalletDomainToken] {
+            /// Fully qualified, in lower case, and unique in the account.
+            domain_name: String,
+            created_at: Timestamp,
+        }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }
 
-/// Payloads that were used.
+/// Used payloads.
 pub mod wallet_payload {
-    use sea_orm::entity::prelude::*;
+    use crate::{AccountToken, Bytes, Timestamp};
 
-    use crate::{AccountToken, Timestamp};
-
-    /// One used payload, remembered for as long as it would still be taken.
-    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-    #[sea_orm(table_name = "wallet_payloads")]
-    pub struct Model {
-        /// Whose row it is.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub account_id: AccountToken,
-        /// Hash of the wallet and its name of the payment.
-        #[sea_orm(primary_key, auto_increment = false)]
-        pub hash: Vec<u8>,
-        /// When the payload is too old, by the wall clock.
-        pub expires_at: Timestamp,
+    table! {
+        /// One used payload, by the hash of the wallet and its name of the payment. It is kept while the payload would still be
+        /// accepted.
+        "wallet_payloads" [account_id: AccountToken, hash: Bytes] {
+            /// By the wall clock.
+            expires_at: Timestamp,
+        }
     }
-
-    /// None.
-    #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-    pub enum Relation {}
-
-    impl ActiveModelBehavior for ActiveModel {}
 }

@@ -1,47 +1,34 @@
-//! Webhooks: one event on its way to one endpoint (specification, Webhook; decisions 11).
-
-use sea_orm::entity::prelude::*;
+//! Webhooks: the delivery of one event to one endpoint (specification, Webhook; `docs/decisions.md`, 252).
 
 use crate::{AccountToken, EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken};
 
-/// One webhook. What it delivers is its event, as that stands in its own row.
-#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "webhooks")]
-pub struct Model {
-    /// Whose row it is.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub account_id: AccountToken,
-    /// The webhook's token.
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub id: WebhookToken,
-    /// What it tells.
-    pub event_id: EventToken,
-    /// Whom it tells.
-    pub endpoint_id: WebhookEndpointToken,
-    /// Where it stands.
-    pub state: WebhookState,
-    /// Raised by whoever takes it over: only the holder of this number records what came of a delivery.
-    pub attempt: i32,
-    /// Until when its holder may deliver it, by the wall clock; null when nobody holds it.
-    pub leased_until: Option<Timestamp>,
-    /// When it may be delivered, by the account's clock; null when nothing is to be delivered.
-    pub due_at: Option<Timestamp>,
-    /// How many retries were planned since it was made or replayed.
-    pub retries: i32,
-    /// What went wrong since then, by time: `{"<date> <time> UTC": {error, error_description}}`.
-    pub errors: JsonText,
-    /// When the endpoint accepted it, by the account's clock.
-    pub accepted_at: Option<Timestamp>,
-    /// By the account's clock.
-    pub created_at: Timestamp,
-    /// The trace of whatever made the event happen: its `traceparent`.
-    pub trace: Option<String>,
+table! {
+    /// One webhook. Its content is the event's row.
+    "webhooks" [account_id: AccountToken, id: WebhookToken] {
+        event_id: EventToken,
+        endpoint_id: WebhookEndpointToken,
+        state: WebhookState,
+        /// Raised by each lease: only the holder of this number records the outcome of a delivery.
+        attempt: i32,
+        /// The end of the lease, by the wall clock; null if it is not leased.
+        leased_until: Option<Timestamp>,
+        /// The next delivery; null if none is planned.
+        due_at: Option<Timestamp>,
+        /// The number of retries planned since its creation or replay.
+        retries: i32,
+        /// The errors since then, by time: `{"<date> <time> UTC": {error, error_description}}`.
+        errors: JsonText,
+        accepted_at: Option<Timestamp>,
+        created_at: Timestamp,
+        /// The `traceparent` of the event's cause.
+        trace: Option<String>,
+    }
 }
 
 string_enum! {
-    /// Where a webhook stands.
+    /// The state of a webhook.
     pub enum WebhookState {
-        /// To be delivered for the first time, or anew after a replay.
+        /// Waits for its first delivery, or for the first one after a replay.
         Pending "pending",
         /// The last delivery failed; another one is planned.
         Retrying "retrying",
@@ -51,9 +38,3 @@ string_enum! {
         Failed "failed",
     }
 }
-
-/// None.
-#[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]
-pub enum Relation {}
-
-impl ActiveModelBehavior for ActiveModel {}

@@ -81,7 +81,7 @@ fn contents(inspection: &Inspection, configuration: &Configuration, findings: &m
         );
     }
     if !unknown.is_empty() {
-        let error = ConnectError::Later(unknown.clone());
+        let error = ConnectError::unknown(unknown);
         findings.wrong(error.to_string(), error.mend());
     } else if missing.is_empty() {
         findings.ok(match &found.environment {

@@ -42,7 +42,7 @@ pub async fn run(command: Migrate) -> Result<(), Box<dyn Error>> {
     let (done, kind) = if distribute {
         (store::distribute(&location, &bar).await?, "table")
     } else {
-        (store::migrate(&location, &bar).await?, "step")
+        (store::migrate(&location, store::STEPS, &bar).await?, "step")
     };
     drop(bar);
     let mut out = terminal::stdout();

@@ -9,10 +9,10 @@ pub use validation::{
 };
 
 use entity::card::{self, CardState, Column};
-use entity::{AccountToken, CardToken, CustomerToken, Owned, Timestamp, customer, subscription};
+use entity::{AccountToken, CardToken, CustomerToken, Listed, Owned, Timestamp, customer, subscription};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, UpdateMany};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, UpdateMany};
 use zeroize::Zeroizing;
 
 use super::context::{Account, Caller, Context};
@@ -61,7 +61,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views
 
 /// Finds an account's card. An unused one that has expired is not found, even before a worker erases it.
 pub async fn find(ctx: &Context, account: &Account, id: CardToken) -> Result<Option<card::Model>, Error> {
-    let row = card::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let row = card::Entity::at(account.id(), id).one(ctx.store.read()).await?;
     Ok(row.filter(|row| row.state != CardState::Unused || row.expires_at.is_some_and(|at| at > account.now)))
 }
 
@@ -77,10 +77,7 @@ pub async fn primary_beside(
     card: &card::Model,
 ) -> Result<Option<CardToken>, Error> {
     let Some(customer) = card.customer_id else { return Ok(None) };
-    let row = customer::Entity::owned_by(account.id())
-        .filter(customer::Column::Id.eq(customer))
-        .one(ctx.store.read())
-        .await?;
+    let row = customer::Entity::at(account.id(), customer).one(ctx.store.read()).await?;
     Ok(row.map(|row| row.primary_card_id))
 }
 
@@ -221,11 +218,8 @@ pub async fn delete_of_customer(
 ) -> Result<u64, Error> {
     use subscription::Column as Naming;
 
-    let mut gone = card::Entity::delete_many()
-        .filter(Column::AccountId.eq(account))
-        .filter(Column::CustomerId.eq(customer));
-    let mut naming = subscription::Entity::update_many()
-        .filter(Naming::AccountId.eq(account))
+    let mut gone = card::Entity::delete_of(account).filter(Column::CustomerId.eq(customer));
+    let mut naming = subscription::Entity::update_of(account)
         .filter(Naming::CustomerId.eq(customer))
         .col_expr(Naming::CardId, Expr::value(None::<uuid::Uuid>));
     if let Some(card) = only {
@@ -241,7 +235,7 @@ pub async fn delete_of_customer(
 
 /// Deletes the copy that a pending payment no longer needs.
 pub async fn delete_copy(tx: &Tx, account: AccountToken, id: CardToken) -> Result<(), Error> {
-    let copy = card::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(id));
+    let copy = card::Entity::delete_at(account, id);
     Ok(tx.defer_update(copy).await?)
 }
 
@@ -251,14 +245,11 @@ pub async fn in_unit(
     account: AccountToken,
     id: CardToken,
 ) -> Result<Option<card::Model>, Error> {
-    Ok(card::Entity::owned_by(account).filter(Column::Id.eq(id)).one(db).await?)
+    Ok(card::Entity::at(account, id).one(db).await?)
 }
 
 fn from(account: AccountToken, id: CardToken, seen: CardState) -> UpdateMany<card::Entity> {
-    card::Entity::update_many()
-        .filter(Column::AccountId.eq(account))
-        .filter(Column::Id.eq(id))
-        .filter(Column::State.eq(seen))
+    card::Entity::update_at(account, id).filter(Column::State.eq(seen))
 }
 
 fn erase_credentials(update: UpdateMany<card::Entity>) -> UpdateMany<card::Entity> {

@@ -2,13 +2,12 @@
 
 use entity::audit_entry::Action;
 use entity::counter::Counted;
-use entity::deposit::{self, Column};
+use entity::deposit;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{DepositToken, Owned};
+use entity::{DepositToken, Listed, Owned};
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, QueryFilter};
 use serde_json::json;
 
 use super::audit::{self, OperatorAction};
@@ -27,7 +26,7 @@ use crate::views::deposit::Deposit;
 /// Refusals: `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Deposit, Error> {
     let id: DepositToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = deposit::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let row = deposit::Entity::at(account.id(), id).one(ctx.store.read()).await?;
     Ok(row.ok_or(ErrorCode::NotFound)?.into())
 }
 

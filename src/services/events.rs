@@ -4,8 +4,7 @@ pub mod ping;
 
 use entity::counter::Counted;
 use entity::event::EventType;
-use entity::{AccountToken, EventToken, JsonText, Owned, Timestamp, event};
-use sea_orm::{ColumnTrait, QueryFilter};
+use entity::{AccountToken, EventToken, JsonText, Listed, Owned, Timestamp, event};
 use serde::Serialize;
 
 use super::context::{Account, Context};
@@ -63,7 +62,6 @@ pub async fn list(
 /// Refusals: `resource_not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<views::event::Event, Error> {
     let id: EventToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let row =
-        event::Entity::owned_by(account.id()).filter(event::Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let row = event::Entity::at(account.id(), id).one(ctx.store.read()).await?;
     Ok(row.ok_or(ErrorCode::RecordNotFound)?.into())
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use entity::logged_request::{self, Column};
 use entity::{AccountToken, LoggedRequestToken, Owned};
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use tokio::sync::Notify;
 
 use super::context::Context;
@@ -109,9 +109,7 @@ async fn add(tx: &Tx, account: AccountToken, rows: &[logged_request::Model]) -> 
         .one(tx)
         .await?;
     if let Some(id) = youngest_to_go {
-        let gone = logged_request::Entity::delete_many()
-            .filter(Column::AccountId.eq(account))
-            .filter(Column::Id.lte(id));
+        let gone = logged_request::Entity::delete_of(account).filter(Column::Id.lte(id));
         gone.exec(tx).await?;
     }
     for row in rows {

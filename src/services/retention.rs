@@ -6,7 +6,6 @@ use entity::account::Column;
 use entity::counter::Counted;
 use entity::{Listed, Owned, TimeSpan, Timestamp, account, event, logged_request, webhook};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
 
 use super::context::Context;
@@ -95,18 +94,14 @@ impl Batch {
         let ahead = self.now - self.wall;
         let of_log = of_log.map_or(self.now, |logged_at| logged_at + ahead);
         let next = (Ord::min(oldest.unwrap_or(self.now), of_log) + self.kept).next_midnight();
-        let looked = account::Entity::update_many()
-            .col_expr(Column::PurgeAt, Expr::value(next.millis()))
-            .filter(Column::Id.eq(self.account.id))
-            .filter(Column::PurgeAt.eq(self.account.purge_at));
-        looked.exec(tx).await?;
+        let looked = account::Model { purge_at: next, ..self.account.clone() };
+        tx.compare_and_swap(&self.account, &looked, &[Column::PurgeAt]).await?;
         Ok(())
     }
 
     /// Deletes expired requests. A log is never longer than a batch.
     async fn delete_logged(&self, tx: &Tx) -> Result<(), Error> {
-        let gone = logged_request::Entity::delete_many()
-            .filter(logged_request::Column::AccountId.eq(self.account.id))
+        let gone = logged_request::Entity::delete_of(self.account.id)
             .filter(logged_request::Column::LoggedAt.lte(self.wall - self.kept));
         gone.exec(tx).await?;
         Ok(())
@@ -121,10 +116,8 @@ impl Batch {
             .column(E::ID)
             .into_query();
         let long_ago = self.now.last_midnight() - self.kept;
-        let gone = E::delete_many()
-            .filter(E::ACCOUNT.eq(self.account.id))
-            .filter(E::ID.in_subquery(oldest))
-            .filter(created_at.lte(long_ago));
+        let gone =
+            E::delete_of(self.account.id).filter(E::ID.in_subquery(oldest)).filter(created_at.lte(long_ago));
         Ok(gone.exec(tx).await?.rows_affected)
     }
 }

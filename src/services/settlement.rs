@@ -8,8 +8,7 @@ use entity::posting::Book;
 use entity::transfer::{self, TransferKind};
 use entity::{AccountToken, Timestamp, TransferToken};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
+use sea_orm::{EntityTrait, Select};
 
 use super::accounts::settings;
 use super::context::{Account, Context};
@@ -80,9 +79,9 @@ impl Run {
         if row.settles_at != Some(self.due) {
             return Ok(WorkResult::Skipped);
         }
-        let next = row.transfers_schedule.next_after(self.due).map(Timestamp::millis);
-        let settled = settings::update_of(self.account).col_expr(Column::SettlesAt, Expr::value(next));
-        settled.filter(Column::SettlesAt.eq(self.due)).exec(tx).await?;
+        let settled =
+            account::Model { settles_at: row.transfers_schedule.next_after(self.due), ..row.clone() };
+        tx.update(&row, &settled).await?;
         let mut account = Account::new(row, self.now);
         account.now = self.now;
         tx.disable_timeouts().await?;

@@ -4,10 +4,10 @@ pub mod keys;
 
 use entity::counter::Counted;
 use entity::webhook_endpoint::{self, Column};
-use entity::{AccountToken, Owned, WebhookEndpointToken, webhook};
+use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, webhook};
 use futures::FutureExt;
 use futures::future::try_join_all;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect, QueryTrait};
 use url::Url;
 
 use super::context::{Account, Caller, Context};
@@ -109,7 +109,7 @@ pub async fn by_token(
     token: &str,
 ) -> Result<webhook_endpoint::Model, Error> {
     let id: WebhookEndpointToken = token.parse().map_err(|_| ErrorCode::RecordNotFound)?;
-    let row = webhook_endpoint::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    let row = webhook_endpoint::Entity::at(account.id(), id);
     row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::RecordNotFound.into())
 }
 
@@ -134,9 +134,7 @@ async fn delete_webhooks(tx: &Tx, account: AccountToken, id: WebhookEndpointToke
         .select_only()
         .column(webhook::Column::Id)
         .into_query();
-    let webhooks = webhook::Entity::delete_many()
-        .filter(webhook::Column::AccountId.eq(account))
-        .filter(webhook::Column::Id.in_subquery(portion));
+    let webhooks = webhook::Entity::delete_of(account).filter(webhook::Column::Id.in_subquery(portion));
     let gone = webhooks.exec(tx).await?.rows_affected;
     tx.uncount(account, Counted::Webhooks, gone);
     Ok(gone)
@@ -145,15 +143,11 @@ async fn delete_webhooks(tx: &Tx, account: AccountToken, id: WebhookEndpointToke
 /// Deletes the endpoint first: uncommitted events have locked it, and once they commit their webhooks are deleted as
 /// well.
 async fn remove(tx: &Tx, account: AccountToken, id: WebhookEndpointToken) -> Result<(), Error> {
-    let endpoint = webhook_endpoint::Entity::delete_many()
-        .filter(Column::AccountId.eq(account))
-        .filter(Column::Id.eq(id));
+    let endpoint = webhook_endpoint::Entity::delete_at(account, id);
     if endpoint.exec(tx).await?.rows_affected == 0 {
         return Err(ErrorCode::RecordNotFound.into());
     }
-    let webhooks = webhook::Entity::delete_many()
-        .filter(webhook::Column::AccountId.eq(account))
-        .filter(webhook::Column::EndpointId.eq(id));
+    let webhooks = webhook::Entity::delete_of(account).filter(webhook::Column::EndpointId.eq(id));
     let gone = webhooks.exec(tx).await?.rows_affected;
     tx.uncount(account, Counted::Webhooks, gone);
     Ok(())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use migration::Migrator;
+use migration::{Migrator, STEPS, Step};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, QueryResult, RuntimeErr,
     Statement, sqlx,
@@ -76,6 +76,9 @@ pub enum ConnectError {
     /// The schema has migrations that this release does not know.
     #[error("the database's schema is of a later release: {}", .0.join(", "))]
     Later(Vec<String>),
+    /// The schema was made before the first release.
+    #[error("the database's schema is older than the first release, and no release reads it")]
+    Unreleased,
     /// No PostgreSQL answers at the address.
     #[error("no PostgreSQL answers at {0}: {1}")]
     Unreachable(String, String),
@@ -100,6 +103,13 @@ impl ConnectError {
     /// The remedy for a damaged database.
     pub const RESTORE: &str = "stop its server, keep a copy of what is there, and restore the last backup";
 
+    /// Returns the error for migrations that this release does not know.
+    pub fn unknown(steps: &[String]) -> Self {
+        const FIRST_UNRELEASED: &str = "m0001_accounts";
+        let released = steps.iter().all(|step| step != FIRST_UNRELEASED);
+        if released { Self::Later(steps.to_vec()) } else { Self::Unreleased }
+    }
+
     /// Returns the remedy for the error.
     pub const fn mend(&self) -> &'static str {
         match self {
@@ -114,6 +124,7 @@ impl ConnectError {
             Self::NoFolder(_) => "name another CARD_PAYMENTS_DATA_DIR, or another file",
             Self::Damaged(_) => Self::RESTORE,
             Self::Later(_) => "run that release, or restore a backup that this one has made",
+            Self::Unreleased => "begin with an empty database",
             Self::Unreachable(..) | Self::Refused(..) => {
                 "see that it runs, and that address, user and password are right"
             }
@@ -155,8 +166,13 @@ impl Location {
 /// A callback for each migration that has run, with the number of remaining ones.
 type OnStep<'a> = &'a (dyn Fn(&str, usize) + Sync);
 
-/// Migrates the schema and returns the names of the migrations that ran.
-pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec<String>, ConnectError> {
+/// Runs the migrations that the database lacks, and returns their names.
+pub async fn migrate(
+    location: &Location,
+    steps: &[Step],
+    progress: &dyn Progress,
+) -> Result<Vec<String>, ConnectError> {
+    let migrator = Migrator(steps);
     let ran = Mutex::new(Vec::new());
     let on_step = |step: &str, left| {
         let mut ran = ran.lock().unwrap_or_else(PoisonError::into_inner);
@@ -166,11 +182,11 @@ pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec
     };
     match location {
         Location::Sqlite { path } => {
-            drop(prepared_file(&Arc::new(DatabaseFile::open(path, None)?), &on_step).await?);
+            drop(prepared_file(&Arc::new(DatabaseFile::open(path, None)?), migrator, &on_step).await?);
         }
         Location::Postgres { url } => {
             let database = patient(url).await?;
-            prepare(&database, &on_step).await?;
+            prepare(&database, migrator, &on_step).await?;
             database.close().await?;
         }
     }
@@ -181,6 +197,7 @@ pub async fn migrate(location: &Location, progress: &dyn Progress) -> Result<Vec
 /// why it cannot be written.
 async fn prepared_file(
     file: &Arc<DatabaseFile>,
+    migrator: Migrator<'_>,
     on_step: OnStep<'_>,
 ) -> Result<(WriteConnection, Option<String>), ConnectError> {
     let path = file.path();
@@ -195,7 +212,7 @@ async fn prepared_file(
         done => done.map(|_| lacks_room(path))?,
     };
     let writing = WriteConnection::on(connection);
-    sqlite::migrate(&writing, on_step).await?;
+    sqlite::migrate(&writing, migrator, on_step).await?;
     Ok((writing, full))
 }
 
@@ -207,7 +224,7 @@ pub(super) async fn open(
     match location {
         Location::Sqlite { path } => {
             let file = Arc::new(DatabaseFile::open(path, lock)?);
-            let (writing, full) = prepared_file(&file, &|_, _| ()).await?;
+            let (writing, full) = prepared_file(&file, Migrator(STEPS), &|_, _| ()).await?;
             Ok((
                 Either::Sqlite(SqliteAdapter(Readers::new(&file))),
                 Either::Sqlite(SqliteAdapter(writing)),
@@ -216,7 +233,7 @@ pub(super) async fn open(
         }
         Location::Postgres { url } => {
             let pool = postgres(url).await?;
-            prepare(&pool, &|_, _| ()).await?;
+            prepare(&pool, Migrator(STEPS), &|_, _| ()).await?;
             let both = PostgresPool::new(watched(pool), POSTGRES_STATEMENTS);
             Ok((Either::Postgres(both.clone()), Either::Postgres(both), None))
         }
@@ -239,19 +256,27 @@ fn lacks_room(path: &Path) -> Option<String> {
 }
 
 /// Checks that a PostgreSQL database is ours, and migrates its schema.
-pub(super) async fn prepare(pool: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), ConnectError> {
+pub(super) async fn prepare(
+    pool: &DatabaseConnection,
+    migrator: Migrator<'_>,
+    on_step: OnStep<'_>,
+) -> Result<(), ConnectError> {
     refuse_foreign(pool).await?;
-    Ok(steps(pool, on_step).await?)
+    Ok(run(pool, migrator, on_step).await?)
 }
 
 /// Runs the migrations. Servers that start at the same time on an empty PostgreSQL conflict: the loser retries and finds
 /// the migration done. A server that always loses has lost once per migration.
-async fn steps(connection: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(), DbErr> {
+async fn run(
+    connection: &DatabaseConnection,
+    migrator: Migrator<'_>,
+    on_step: OnStep<'_>,
+) -> Result<(), DbErr> {
     const OTHER_TRIES: usize = 20;
     const PAUSE: Duration = Duration::from_millis(100);
 
-    for _ in 0..Migrator::steps() + OTHER_TRIES {
-        match Migrator::run(connection, on_step).await {
+    for _ in 0..migrator.0.len() + OTHER_TRIES {
+        match migrator.run(connection, on_step).await {
             Err(DbErr::Exec(error) | DbErr::Query(error)) => {
                 tracing::debug!(%error, "a migration lost a race");
             }
@@ -259,7 +284,7 @@ async fn steps(connection: &DatabaseConnection, on_step: OnStep<'_>) -> Result<(
         }
         tokio::time::sleep(PAUSE).await;
     }
-    Migrator::run(connection, on_step).await
+    migrator.run(connection, on_step).await
 }
 
 /// The size of the pool. Measured: eight connections to two database cores were as fast as thirty-two; other statements wait

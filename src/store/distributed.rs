@@ -1,6 +1,7 @@
 //! Distributes the tables of a Citus coordinator over its workers, for load beyond one PostgreSQL (design, The store). Rows
 //! of an account are colocated with it; rows that are found without an account are distributed by their own key.
 
+use migration::{Migrator, STEPS};
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 
 use super::connect::{self, ConnectError, Location};
@@ -79,7 +80,7 @@ pub async fn distribute(location: &Location, progress: &dyn Progress) -> Result<
     if !has_citus(&database).await? {
         return Err(NotDistributed::NoCitus);
     }
-    connect::prepare(&database, &|_, _| ()).await?;
+    connect::prepare(&database, Migrator(STEPS), &|_, _| ()).await?;
     let mut tables = tables(&database).await?;
     // The other tables are colocated with the accounts, which come first.
     tables.sort_by_key(|table| table.place != Place::Accounts);

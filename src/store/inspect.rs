@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use entity::{TimeSpan, Timestamp};
-use migration::Migrator;
+use migration::STEPS;
 use sea_orm::{
     AccessMode, ConnectionTrait, DbBackend, DbErr, FromQueryResult, IsolationLevel, Statement,
     TransactionTrait,
@@ -27,7 +27,7 @@ pub struct Inspection {
     pub unknown: Vec<String>,
     /// The creation time of its newest key, by the wall clock.
     pub youngest_key: Option<Timestamp>,
-    /// The number of seals by the current data key, if the schema counts them.
+    /// The number of seals by the current data key.
     pub seals: Option<u64>,
     /// The kind of database, with its details.
     pub kind: DatabaseKind,
@@ -133,9 +133,6 @@ const SAID: &str = "\
         AND NOT pg_has_role(tableowner, 'USAGE')) AS tables_of_others \
     FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()";
 
-/// The migration since which seals are counted.
-const SEALS_COUNTED: &str = "m0033_counted_seals";
-
 /// Inspects a database of any release; one that does not exist yet is empty.
 pub async fn inspect(location: &Location, clock: &dyn Clock) -> Result<Inspection, ConnectError> {
     match location {
@@ -176,10 +173,9 @@ async fn inspect_file(path: &Path) -> Result<Inspection, ConnectError> {
     };
     let kind = DatabaseKind::Sqlite(file);
     if bytes.is_none_or(|bytes| bytes == 0) {
-        let missing = Migrator::names();
         return Ok(Inspection {
             found: InstallationInfo::default(),
-            missing,
+            missing: STEPS.iter().map(|step| step.name.to_owned()).collect(),
             unknown: Vec::new(),
             youngest_key: None,
             seals: None,
@@ -194,28 +190,32 @@ async fn with_contents(
     kind: DatabaseKind,
 ) -> Result<Inspection, ConnectError> {
     let found = found(looker).await?;
-    let mut youngest_key = None;
+    let (missing, unknown) = missing_and_unknown(looker).await?;
+    let (mut youngest_key, mut seals) = (None, None);
     if is_installed(looker).await? {
-        let sql = "SELECT MAX(created_at) AS youngest FROM vault_keys";
-        let row = looker.query_one_raw(statement(looker, sql)).await?;
-        let millis = row.map(|row| row.try_get::<Option<i64>>("", "youngest")).transpose()?;
-        youngest_key = millis.flatten().map(Timestamp::from_millis);
+        let sql = "SELECT MAX(created_at) AS youngest, \
+                   MAX(CASE WHEN purpose = 'data' AND remove_at IS NULL THEN seals END) AS seals FROM vault_keys";
+        if let Some(row) = looker.query_one_raw(statement(looker, sql)).await? {
+            youngest_key = row.try_get::<Option<i64>>("", "youngest")?.map(Timestamp::from_millis);
+            seals = row.try_get::<Option<i64>>("", "seals")?.and_then(|seals| u64::try_from(seals).ok());
+        }
     }
-    let (known, seen) = (Migrator::names(), steps(looker).await?);
-    let mut seals = None;
-    if seen.iter().any(|step| step == SEALS_COUNTED) {
-        let sql = "SELECT MAX(seals) AS seals FROM vault_keys WHERE purpose = 'data' AND remove_at IS NULL";
-        let row = looker.query_one_raw(statement(looker, sql)).await?;
-        let counted = row.map(|row| row.try_get::<Option<i64>>("", "seals")).transpose()?.flatten();
-        seals = counted.and_then(|counted| u64::try_from(counted).ok());
-    }
-    let missing = known.iter().filter(|step| !seen.contains(step)).cloned().collect();
-    let unknown = seen.into_iter().filter(|step| !known.contains(step)).collect();
     Ok(Inspection { found, missing, unknown, youngest_key, seals, kind })
 }
 
+/// Returns the migrations that the database lacks, and those that it has and this release does not know.
+pub(super) async fn missing_and_unknown(
+    looker: &impl ConnectionTrait,
+) -> Result<(Vec<String>, Vec<String>), DbErr> {
+    let mut unknown = steps(looker).await?;
+    let mut missing: Vec<_> = STEPS.iter().map(|step| step.name.to_owned()).collect();
+    missing.retain(|step| !unknown.contains(step));
+    unknown.retain(|step| STEPS.iter().all(|known| known.name != step));
+    Ok((missing, unknown))
+}
+
 /// Returns the migrations that have run; none if the database has no record of migrations.
-pub(super) async fn steps(looker: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
+async fn steps(looker: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
     let there = if looker.get_database_backend() == DbBackend::Postgres {
         "SELECT 1 AS n FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'seaql_migrations'"
     } else {

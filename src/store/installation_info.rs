@@ -1,11 +1,10 @@
 //! What a database says of its installation, read before anything is changed: a server that must not use it stops in time.
 
-use migration::Migrator;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, Statement};
 use uuid::Uuid;
 
 use super::connect::{self, ConnectError, Location};
-use super::inspect::steps;
+use super::inspect::missing_and_unknown;
 use super::integrity::is_corruption;
 use super::sqlite;
 use crate::vault::Wrapped;
@@ -61,9 +60,8 @@ pub async fn read_installation(location: &Location) -> Result<InstallationInfo, 
 /// Reads the installation; refuses a schema of a later release.
 async fn ours(looker: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {
     let found = found(looker).await?;
-    let known = Migrator::names();
-    let later: Vec<_> = steps(looker).await?.into_iter().filter(|step| !known.contains(step)).collect();
-    if later.is_empty() { Ok(found) } else { Err(ConnectError::Later(later)) }
+    let (_, unknown) = missing_and_unknown(looker).await?;
+    if unknown.is_empty() { Ok(found) } else { Err(ConnectError::unknown(&unknown)) }
 }
 
 pub(super) async fn found(looker: &impl ConnectionTrait) -> Result<InstallationInfo, ConnectError> {

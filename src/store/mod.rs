@@ -43,6 +43,7 @@ pub use either::Snapshot;
 pub use inspect::{DatabaseKind, Inspection, PostgresSaid, PostgresServer, SqliteFile, inspect};
 pub use installation_info::{FoundKey, InstallationInfo, read_installation};
 pub use integrity::{Integrity, check_integrity};
+pub use migration::{STEPS, Step};
 pub use outbox::OutboxEvent;
 pub use rows::about;
 pub use sqlite::FileLock;
@@ -65,7 +66,7 @@ use unit::{UnitOfWork, UnitResult, typed};
 
 /// Returns the number of migrations of the schema.
 pub fn schema_steps() -> i32 {
-    i32::try_from(migration::Migrator::steps()).unwrap_or(i32::MAX)
+    i32::try_from(STEPS.len()).unwrap_or(i32::MAX)
 }
 
 /// The connections that reads run on.

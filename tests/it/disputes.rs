@@ -232,7 +232,7 @@ rules! {
         }
     }
 
-    async fn a_moved_clock_comes_by_a_foretold_dispute_and_its_expiry(app) {
+    async fn a_moved_clock_comes_by_a_scheduled_dispute_and_its_expiry(app) {
         let client = app.client();
         foretold(&client).await;
         let moved = client.move_clock("30d").await;
@@ -251,7 +251,7 @@ rules! {
         client.refund(token(&charge), charge["amount"].as_i64().unwrap()).await.ok(201);
         app.do_due_work().await;
         assert_eq!(client.get("/1/disputes").await.ok(200), json!([]));
-        assert_eq!(app.number("SELECT COUNT(*) FROM foretold_disputes").await, 0);
+        assert_eq!(app.number("SELECT COUNT(*) FROM scheduled_disputes").await, 0);
     }
 
     async fn disputes_are_listed_newest_first_or_as_asked_and_counted_in_a_header(app) {

@@ -7,11 +7,10 @@ use crate::harness::{Installed, operated};
 
 const KEY: &str = "other:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-/// As the release before would have left it.
+/// As an older release would have left it: without this release's step.
 async fn older(installed: &Installed) {
     installed.serve().stopped();
-    installed.execute("DROP INDEX api_keys_ended").await;
-    installed.execute("DELETE FROM seaql_migrations WHERE version = 'm0023_ended_api_keys'").await;
+    installed.execute("DELETE FROM seaql_migrations WHERE version = 'm0001_schema'").await;
 }
 
 /// What there is: the steps that have run, and of the data directory every file with its bytes.
@@ -44,6 +43,7 @@ operated! {
         }
         assert!(all(installed).await == before, "something was touched");
         installed.without("VAULT_KEY");
+        installed.execute("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m0001_schema', 0)").await;
         let server = installed.serve();
         server.pay(&server.keys().0).ok(201);
         server.stopped();

@@ -1,11 +1,89 @@
-//! The first process brings the schema up to date, however often and however suddenly processes end.
+//! Migrations: by many processes at once, killed anywhere, and from one release to the next.
 
 use std::time::Duration;
 
-use crate::harness::operated;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use card_payments::store::{self, STEPS, Step};
+use sea_orm::DbBackend;
+use sha2::{Digest, Sha256};
+
 use crate::harness::process::pause;
+use crate::harness::{Installed, operated};
+
+/// Released steps, and the digests of what they run on PostgreSQL and on SQLite. Lines are added here, and none is changed.
+const RELEASED: [(&str, &str, &str); 1] = [(
+    "m0001_schema",
+    "0NZyNVYJUFeiIf+rQZtbB81/XFEdsf2EJf8MujD9I7w=",
+    "zLLTXq9RhDOEPjB8m2tuQ8KwVxfXXUtLH6rUNBL9xvw=",
+)];
+
+#[test]
+fn a_released_step_never_changes() {
+    let digest = |step: &Step, backend| BASE64.encode(Sha256::digest(step.sql(backend)));
+    let steps: Vec<_> = STEPS
+        .iter()
+        .map(|step| (step.name, digest(step, DbBackend::Postgres), digest(step, DbBackend::Sqlite)))
+        .collect();
+    let released = RELEASED.map(|(name, postgres, sqlite)| (name, postgres.to_owned(), sqlite.to_owned()));
+    assert_eq!(steps, released);
+}
+
+/// What a later release may add.
+const NEXT: Step = Step {
+    name: "m0002_next",
+    both: "
+        ALTER TABLE charges ADD COLUMN note TEXT NOT NULL DEFAULT 'none';
+        CREATE TABLE notes (account_id UUID NOT NULL, id UUID NOT NULL, text BYTES, PRIMARY KEY (account_id, id)) CLUSTERED;
+        INSERT INTO notes (account_id, id) SELECT account_id, id FROM charges;
+    ",
+    postgres: "CREATE INDEX charges_by_note ON charges USING gin (account_id, note gin_trgm_ops);",
+    sqlite: "CREATE INDEX charges_by_note ON charges (account_id, note);",
+};
+
+/// A step that fails after it has changed something.
+const BROKEN: Step = Step {
+    name: "m0003_broken",
+    both: "UPDATE charges SET note = 'lost'; INSERT INTO nowhere (id) VALUES (1);",
+    postgres: "",
+    sqlite: "",
+};
+
+/// What runs of these steps.
+async fn upgraded(installed: &Installed, steps: &[Step]) -> Result<Vec<String>, String> {
+    let location = installed.database_url().parse().unwrap();
+    store::migrate(&location, steps, &()).await.map_err(|error| error.to_string())
+}
 
 operated! {
+    async fn an_additional_step_runs_on_a_database_with_rows(installed) {
+        let server = installed.serve();
+        server.pay(&server.keys().0).ok(201);
+        server.stopped();
+        let before = installed.number("SELECT COUNT(*) FROM charges").await;
+        assert!(before > 0);
+        assert_eq!(upgraded(installed, STEPS).await, Ok(vec![]));
+        let next = [STEPS, &[NEXT]].concat();
+        assert_eq!(upgraded(installed, &next).await, Ok(vec!["m0002_next".to_owned()]));
+        assert_eq!(upgraded(installed, &next).await, Ok(vec![]));
+        upgraded(installed, &[&next[..], &[BROKEN]].concat()).await.unwrap_err();
+        for rows in ["charges WHERE note = 'none'", "notes"] {
+            assert_eq!(installed.number(&format!("SELECT COUNT(*) FROM {rows}")).await, before, "{rows}");
+        }
+        installed.refuses(&["account", "list"], "the database's schema is of a later release: m0002_next");
+    }
+
+    async fn a_database_from_before_the_first_release_is_refused(installed) {
+        installed.execute("CREATE TABLE seaql_migrations (version TEXT NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)").await;
+        installed.execute("INSERT INTO seaql_migrations VALUES ('m0001_accounts', 0), ('m0002_cards_and_customers', 0)").await;
+        let line = "the database's schema is older than the first release, and no release reads it";
+        for command in [&["serve"][..], &["migrate"], &["account", "list"]] {
+            installed.refuses(command, line);
+        }
+        let findings = installed.run(&["check", "--json"]);
+        assert!(findings.0 == Some(1) && findings.1.contains(line), "{findings:?}");
+    }
+
     async fn many_may_migrate_an_empty_database_at_once(installed) {
         let running: Vec<_> = (0..4).map(|_| installed.program().arg("migrate").spawn().unwrap()).collect();
         for mut one in running {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use card_payments::services::audit::key_uses;
-use card_payments::store;
+use card_payments::store::{self, STEPS};
 use sea_orm::{DbBackend, Statement};
 
 use crate::harness::{App, Database};
@@ -28,7 +28,7 @@ const DUE_BY: [&str; 23] = [
     "cards.expires_at",
     "charges.settle_after",
     "disputes.expires_at",
-    "foretold_disputes.arrives_at",
+    "scheduled_disputes.arrives_at",
     "idempotency_keys.created_at",
     "key_uses.last_at",
     "plans.deleted_at",
@@ -353,17 +353,9 @@ pub fn is_owned(table: &str) -> bool {
 }
 
 /// The tables of the schema, by what the steps of the migration say.
-static TABLES: std::sync::LazyLock<BTreeSet<String>> = std::sync::LazyLock::new(|| {
-    let steps = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/migration/src")).expect("the steps");
-    let texts = steps.map(|step| std::fs::read_to_string(step.expect("a step").path()).expect("a text"));
-    let named = |text: String| {
-        let tables = text
-            .split("CREATE TABLE ")
-            .skip(1)
-            .map(|rest| rest.split([' ', '\n']).next().unwrap_or_default());
-        tables.map(str::to_owned).collect::<Vec<_>>()
-    };
-    texts.flat_map(named).collect()
+static TABLES: std::sync::LazyLock<BTreeSet<&str>> = std::sync::LazyLock::new(|| {
+    let tables = STEPS.iter().flat_map(|step| step.both.split("CREATE TABLE ").skip(1));
+    tables.map(|rest| rest.split(' ').next().unwrap_or_default()).collect()
 });
 
 #[test]

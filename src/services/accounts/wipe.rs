@@ -8,8 +8,8 @@ use entity::counter::Counted;
 use entity::{
     AccountToken, ChargeToken, FileToken, Owned, TimeSpan, Timestamp, api_key, balance, bank_account, card,
     challenge_page, charge, counter, customer, deposit, dispute, dispute_activity, event, evidence, file,
-    foretold_dispute, idempotency_answer, idempotency_key, journal_entry, key_use, logged_request, merchant,
-    plan, posting, recipient, refund, snapshot, snapshot_file, snapshot_part, stray_blob, subscription,
+    idempotency_answer, idempotency_key, journal_entry, key_use, logged_request, merchant, plan, posting,
+    recipient, refund, scheduled_dispute, snapshot, snapshot_file, snapshot_part, stray_blob, subscription,
     subscription_entry, three_d_secure, transfer, wallet_certificate, wallet_domain, wallet_payload, webhook,
     webhook_endpoint,
 };
@@ -77,7 +77,7 @@ fn close_open_account(id: AccountToken, wall: Timestamp) -> UpdateMany<account::
 
 /// Deletes the account's keys.
 async fn lock_out(tx: &Tx, id: AccountToken) -> Result<(), Error> {
-    api_key::Entity::delete_many().filter(api_key::Column::AccountId.eq(id)).exec(tx).await?;
+    api_key::Entity::delete_of(id).exec(tx).await?;
     Ok(())
 }
 
@@ -183,7 +183,7 @@ const STEPS: &[Step] = &[
     rows!(refund Id),
     rows!(challenge_page Hash),
     rows!(three_d_secure Id),
-    rows!(foretold_dispute Id),
+    rows!(scheduled_dispute Id),
     rows!(dispute Id),
     rows!(dispute_activity Id),
     rows!(evidence DisputeId),
@@ -232,7 +232,7 @@ static COUNTERS: Of<counter::Entity> = Of::those(|account| {
 
 async fn delete_batch<E: Owned>(tx: &Tx, account: AccountToken, column: E::Column) -> Result<u64, Error> {
     let some = E::owned_by(account).limit(WIPE_BATCH).select_only().column(column).into_query();
-    let gone = E::delete_many().filter(E::ACCOUNT.eq(account)).filter(column.in_subquery(some));
+    let gone = E::delete_of(account).filter(column.in_subquery(some));
     Ok(gone.exec(tx).await?.rows_affected)
 }
 
@@ -243,9 +243,7 @@ async fn blobs(tx: &Tx, account: AccountToken) -> Result<u64, Error> {
     for &id in &some {
         tx.append(&stray_blob::Model { account_id: account, id, remove_at: Timestamp::from_millis(0) });
     }
-    let gone = file::Entity::delete_many()
-        .filter(file::Column::AccountId.eq(account))
-        .filter(file::Column::Id.is_in(some));
+    let gone = file::Entity::delete_of(account).filter(file::Column::Id.is_in(some));
     Ok(gone.exec(tx).await?.rows_affected)
 }
 

@@ -2,7 +2,7 @@
 
 use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
-use entity::{AuthorisationToken, Owned};
+use entity::{AuthorisationToken, Listed, Owned};
 use sea_orm::{ColumnTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
@@ -32,8 +32,7 @@ pub async fn list(
 /// Finds the authorisation with this token.
 pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<charge::Model, Error> {
     let id: AuthorisationToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = charge::Entity::owned_by(account.id())
-        .filter(Column::Id.eq(id.id()))
+    let row = charge::Entity::at(account.id(), id.id())
         .filter(Column::Origin.eq(Origin::Authorisation))
         .one(ctx.store.read())
         .await?;

@@ -1,7 +1,7 @@
 //! Deletes bank accounts whose tokens were never used (`docs/decisions.md`, 201).
 
 use entity::bank_account::{self, BankAccountState, Column};
-use entity::{Owned, Timestamp};
+use entity::{Listed, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
@@ -38,9 +38,7 @@ impl DueWork for BankAccountExpiryWork {
     async fn work(ctx: &Context, moment: &WorkTime, row: bank_account::Model) -> Result<WorkResult, Error> {
         let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
             async move {
-                let expired = bank_account::Entity::delete_many()
-                    .filter(Column::AccountId.eq(seen.account_id))
-                    .filter(Column::Id.eq(seen.id))
+                let expired = bank_account::Entity::delete_at(seen.account_id, seen.id)
                     .filter(Column::State.eq(BankAccountState::Unused));
                 if expired.exec(tx).await?.rows_affected == 0 {
                     // Used in time.

@@ -7,10 +7,10 @@ mod expiry;
 pub use expiry::BankAccountExpiryWork;
 
 use entity::bank_account::{self, BankAccountState, Column};
-use entity::{AccountToken, BankAccountToken, JsonText, Owned, Timestamp, account};
+use entity::{AccountToken, BankAccountToken, JsonText, Listed, Timestamp, account};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
-use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ActiveEnum, ColumnTrait, ConnectionTrait, QueryFilter};
 
 use super::context::{Account, Caller, Context};
 use super::data_keys::reencrypt::SealedTable;
@@ -175,7 +175,7 @@ pub async fn in_unit(
     account: AccountToken,
     id: BankAccountToken,
 ) -> Result<Option<bank_account::Model>, Error> {
-    Ok(bank_account::Entity::owned_by(account).filter(Column::Id.eq(id)).one(db).await?)
+    Ok(bank_account::Entity::at(account, id).one(db).await?)
 }
 
 /// Attaches an unused token to a recipient. Returns false if it was used or has expired.
@@ -185,9 +185,7 @@ pub async fn attach(
     id: BankAccountToken,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let attached = bank_account::Entity::update_many()
-        .filter(Column::AccountId.eq(account))
-        .filter(Column::Id.eq(id))
+    let attached = bank_account::Entity::update_at(account, id)
         .filter(Column::State.eq(BankAccountState::Unused))
         .filter(Column::ExpiresAt.gt(now))
         .col_expr(Column::State, Expr::value(ActiveEnum::into_value(BankAccountState::Attached)))
@@ -197,8 +195,7 @@ pub async fn attach(
 
 /// Deletes the former bank account of a recipient; transfers keep showing it.
 pub async fn delete(tx: &Tx, account: AccountToken, id: BankAccountToken) -> Result<(), Error> {
-    let gone =
-        bank_account::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(id));
+    let gone = bank_account::Entity::delete_at(account, id);
     gone.exec(tx).await?;
     Ok(())
 }

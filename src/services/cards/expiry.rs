@@ -1,7 +1,7 @@
 //! Erases cards whose tokens were never used (specification, Limits).
 
 use entity::card::{self, CardState, Column};
-use entity::{Owned, Timestamp};
+use entity::{Listed, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
@@ -39,9 +39,7 @@ impl DueWork for CardExpiryWork {
     async fn work(ctx: &Context, moment: &WorkTime, row: card::Model) -> Result<WorkResult, Error> {
         let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
             async move {
-                let expired = card::Entity::delete_many()
-                    .filter(Column::AccountId.eq(seen.account_id))
-                    .filter(Column::Id.eq(seen.id))
+                let expired = card::Entity::delete_at(seen.account_id, seen.id)
                     .filter(Column::State.eq(CardState::Unused));
                 if expired.exec(tx).await?.rows_affected == 0 {
                     // Used in time.

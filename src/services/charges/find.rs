@@ -2,7 +2,7 @@
 
 use entity::charge::{self, Column, Origin};
 use entity::counter::Counted;
-use entity::{AccountToken, ChargeToken, Owned};
+use entity::{AccountToken, ChargeToken, Listed, Owned};
 use sea_orm::sea_query::{Expr, ExprTrait, IntoIden, SelectStatement};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, Value};
 
@@ -101,7 +101,7 @@ pub(in crate::services) async fn by_token(
     token: &str,
 ) -> Result<charge::Model, Error> {
     let id: ChargeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = charge::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(db).await?;
+    let row = charge::Entity::at(account.id(), id).one(db).await?;
     let row = row.filter(|row| !row.is_authorisation());
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }

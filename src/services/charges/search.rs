@@ -4,7 +4,8 @@
 use entity::charge::{self, Column};
 use entity::counter::Counted;
 use entity::{
-    AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Owned, RefundToken, Timestamp, refund,
+    AccountToken, CardToken, ChargeToken, Currency, CustomerToken, Listed, Owned, RefundToken, Timestamp,
+    refund,
 };
 use sea_orm::sea_query::{
     Alias, Asterisk, Expr, ExprTrait, Func, Query, SelectStatement, SimpleExpr, UnionType,
@@ -123,7 +124,7 @@ async fn count(db: &Reader, query: &SelectStatement) -> Result<u64, Error> {
 /// indexes.
 async fn refunded_by(ctx: &Context, account: &Account, query: &str) -> Result<Option<ChargeToken>, Error> {
     let Ok(refund) = query.parse::<RefundToken>() else { return Ok(None) };
-    let refund = refund::Entity::owned_by(account.id()).filter(refund::Column::Id.eq(refund));
+    let refund = refund::Entity::at(account.id(), refund);
     Ok(refund.one(ctx.store.read()).await?.map(|refund| refund.charge_id))
 }
 

@@ -1,11 +1,10 @@
 //! The part of DELETE /customers/{token} that deletes the customer itself; the subscriptions module deletes its
 //! subscriptions.
 
-use entity::Timestamp;
 use entity::counter::Counted;
-use entity::customer::{self, Column};
+use entity::customer;
 use entity::event::EventType;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use entity::{Listed, Timestamp};
 
 use super::create::deleted_meanwhile;
 use super::find::view;
@@ -25,9 +24,7 @@ pub(in crate::services) async fn record(
 ) -> Result<(), Error> {
     let row = locked(tx, seen).await?;
     let last = view(tx, row.clone()).await?;
-    let rows = customer::Entity::delete_many()
-        .filter(Column::AccountId.eq(row.account_id))
-        .filter(Column::Id.eq(row.id));
+    let rows = customer::Entity::delete_at(row.account_id, row.id);
     if rows.exec(tx).await?.rows_affected == 0 {
         return Err(deleted_meanwhile());
     }

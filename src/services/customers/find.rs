@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use entity::counter::Counted;
 use entity::customer::{self, Column};
-use entity::{CardToken, CustomerToken, Owned, card};
+use entity::{CardToken, CustomerToken, Listed, Owned, card};
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
 
@@ -54,7 +54,7 @@ pub async fn with_primary(
     account: &Account,
     id: CustomerToken,
 ) -> Result<Option<(customer::Model, card::Model)>, Error> {
-    let mut rows = customer::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    let mut rows = customer::Entity::at(account.id(), id);
     let of_account = Expr::col((card::Entity, card::Column::AccountId)).eq(account.id());
     let primary =
         Expr::col((card::Entity, card::Column::Id)).equals((customer::Entity, Column::PrimaryCardId));
@@ -93,16 +93,13 @@ pub(in crate::services) async fn by_token(
     token: &str,
 ) -> Result<customer::Model, Error> {
     let id: CustomerToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = customer::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(db).await?;
+    let row = customer::Entity::at(account.id(), id).one(db).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
 /// Reads the primary card of a customer whose lock the caller holds, and returns the customer's view.
 pub(super) async fn view(db: &impl ConnectionTrait, row: customer::Model) -> Result<Customer, Error> {
-    let primary = card::Entity::owned_by(row.account_id)
-        .filter(card::Column::Id.eq(row.primary_card_id))
-        .one(db)
-        .await?;
+    let primary = card::Entity::at(row.account_id, row.primary_card_id).one(db).await?;
     let primary = primary.ok_or_else(|| Error::internal("a customer without its primary card"))?;
     Ok(Customer::new(row, primary))
 }

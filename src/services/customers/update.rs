@@ -1,11 +1,11 @@
 //! PUT /customers/{token}.
 
-use entity::Owned;
-use entity::customer::{self, Column};
+use entity::Listed;
+use entity::customer;
 use entity::event::EventType;
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, DbBackend, QueryFilter, QuerySelect};
+use sea_orm::{DbBackend, QuerySelect};
 
 use super::create::{CardToAttach, deleted_meanwhile, stored, validate_card};
 use super::find::{by_token, view};
@@ -124,7 +124,7 @@ async fn owns(tx: &Tx, row: &customer::Model, card: &CardToAttach) -> Result<boo
 
 /// Reads and locks the customer's row. SQLite has only one writer and needs no lock.
 pub(super) async fn locked(tx: &Tx, seen: &customer::Model) -> Result<customer::Model, Error> {
-    let mut rows = customer::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
+    let mut rows = customer::Entity::at(seen.account_id, seen.id);
     if sea_orm::ConnectionTrait::get_database_backend(tx) == DbBackend::Postgres {
         rows = rows.lock(LockType::Update);
     }

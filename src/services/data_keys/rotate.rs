@@ -98,11 +98,8 @@ impl New {
         for row in keys.iter().filter(|row| row.wrapped_by != self.operator.wrapping_id()) {
             let wrapped =
                 self.operator.wrap(&context(row.id, &row.purpose), &unwrapped(&self.operator, row)?);
-            let wrapped = vault_key::Entity::update_many()
-                .col_expr(vault_key::Column::WrappedBy, Expr::value(wrapped.by))
-                .col_expr(vault_key::Column::Wrapped, Expr::value(wrapped.bytes))
-                .filter(vault_key::Column::Id.eq(row.id));
-            wrapped.exec(tx).await?;
+            let key = vault_key::Model { wrapped_by: wrapped.by, wrapped: wrapped.bytes, ..row.clone() };
+            tx.update(row, &key).await?;
         }
         let former = vault_key::Entity::update_many()
             .col_expr(vault_key::Column::RemoveAt, Expr::value((self.wall + DATA_KEY_KEPT).millis()))
@@ -156,14 +153,12 @@ async fn delete_unused(
     let unit = ctx.store.write((row, later), |tx, (row, later)| {
         async move {
             use vault_key::Column;
-            let same = Column::RemoveAt.eq(row.remove_at);
             if let Some(later) = later {
-                let kept =
-                    vault_key::Entity::update_many().col_expr(Column::RemoveAt, Expr::value(later.millis()));
-                kept.filter(Column::Id.eq(row.id)).filter(same).exec(tx).await?;
+                let kept = vault_key::Model { remove_at: Some(*later), ..row.clone() };
+                tx.compare_and_swap(row, &kept, &[Column::RemoveAt]).await?;
                 return Ok(false);
             }
-            let gone = vault_key::Entity::delete_many().filter(Column::Id.eq(row.id)).filter(same);
+            let gone = vault_key::Entity::delete_by_id(row.id).filter(Column::RemoveAt.eq(row.remove_at));
             Ok(gone.exec(tx).await?.rows_affected > 0)
         }
         .boxed()

@@ -2,12 +2,12 @@
 
 use entity::dispute::DisputeCategory;
 use entity::event::EventType;
-use entity::foretold_dispute::{self, Column};
-use entity::{ChargeToken, Owned, Timestamp};
+use entity::scheduled_dispute::{self, Column};
+use entity::{ChargeToken, Listed, Owned, Timestamp};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+use sea_orm::{EntityTrait, QuerySelect, Select};
 
 use super::open::OpenDisputeUnit;
 use crate::error::{Error, ErrorCode};
@@ -36,27 +36,27 @@ pub fn open_scheduled_dispute<'a>(
 pub struct SimulatedDisputeWork;
 
 impl DueWork for SimulatedDisputeWork {
-    type Entity = foretold_dispute::Entity;
+    type Entity = scheduled_dispute::Entity;
     const NAME: &'static str = "foretold_dispute";
     const AT: Column = Column::ArrivesAt;
     const ID: Column = Column::Id;
 
-    fn due(wall: Timestamp) -> Vec<Select<foretold_dispute::Entity>> {
-        clocks::due(&foretold_dispute::Entity::find(), Column::ArrivesAt, wall).into()
+    fn due(wall: Timestamp) -> Vec<Select<scheduled_dispute::Entity>> {
+        clocks::due(&scheduled_dispute::Entity::find(), Column::ArrivesAt, wall).into()
     }
 
-    fn of_account(reach: &ClockMoveRange) -> Select<foretold_dispute::Entity> {
-        foretold_dispute::Entity::owned_by(reach.account)
+    fn of_account(reach: &ClockMoveRange) -> Select<scheduled_dispute::Entity> {
+        scheduled_dispute::Entity::owned_by(reach.account)
     }
 
-    fn subject(row: &foretold_dispute::Model) -> DueRow {
+    fn subject(row: &scheduled_dispute::Model) -> DueRow {
         DueRow { account: row.account_id, at: row.arrives_at, token: row.id.to_string(), leased_until: None }
     }
 
     async fn work(
         ctx: &Context,
         moment: &WorkTime,
-        row: foretold_dispute::Model,
+        row: scheduled_dispute::Model,
     ) -> Result<WorkResult, Error> {
         open_due(ctx, moment, row.id).await
     }
@@ -93,15 +93,12 @@ async fn open_due(ctx: &Context, moment: &WorkTime, charge: ChargeToken) -> Resu
 
 /// Locks the scheduled dispute until commit and returns whether it still exists.
 async fn lock_scheduled(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<bool, Error> {
-    let scheduled =
-        foretold_dispute::Entity::owned_by(arriving.account).filter(Column::Id.eq(arriving.charge));
+    let scheduled = scheduled_dispute::Entity::at(arriving.account, arriving.charge);
     Ok(scheduled.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
 }
 
 async fn forget(tx: &Tx, arriving: &OpenDisputeUnit) -> Result<(), Error> {
-    let scheduled = foretold_dispute::Entity::delete_many()
-        .filter(Column::AccountId.eq(arriving.account))
-        .filter(Column::Id.eq(arriving.charge));
+    let scheduled = scheduled_dispute::Entity::delete_at(arriving.account, arriving.charge);
     scheduled.exec(tx).await?;
     Ok(())
 }

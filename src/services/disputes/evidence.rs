@@ -7,7 +7,7 @@ use entity::evidence::{self, Column};
 use entity::{AccountToken, DisputeToken, FileToken, Owned, Timestamp, file};
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::state::{check_answerable, standing};
 use super::transitions::{answer, lock_dispute};
@@ -80,9 +80,7 @@ impl Change {
         check_answerable(standing(self.now, &dispute))?;
         let before = of_dispute(tx, self.account, self.id).await?;
         let after: Vec<_> = self.kinds.iter().filter_map(|kind| self.after(kind, &before, &files)).collect();
-        let gone = evidence::Entity::delete_many()
-            .filter(Column::AccountId.eq(self.account))
-            .filter(Column::DisputeId.eq(self.id));
+        let gone = evidence::Entity::delete_of(self.account).filter(Column::DisputeId.eq(self.id));
         gone.exec(tx).await?;
         for row in &after {
             tx.insert(row).await?;

@@ -1,9 +1,9 @@
 //! DELETE /files/{file_token}: open batches lose the file, submitted ones keep it.
 
-use entity::{AccountToken, FileToken, Owned, Timestamp, evidence, file};
+use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, evidence, file};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::transitions::lock_dispute;
 use crate::error::{Error, ErrorCode};
@@ -25,7 +25,7 @@ async fn gone(tx: &Tx, account: AccountToken, id: FileToken, wall: Timestamp) ->
     use evidence::Column;
 
     // The lock keeps other units from adding the file to a batch.
-    let file = file::Entity::owned_by(account).filter(file::Column::Id.eq(id));
+    let file = file::Entity::at(account, id);
     if file.lock(LockType::NoKeyUpdate).one(tx).await?.is_none() {
         return Err(ErrorCode::NotFound.into());
     }
@@ -36,13 +36,11 @@ async fn gone(tx: &Tx, account: AccountToken, id: FileToken, wall: Timestamp) ->
             return Err(ErrorCode::DisputeEvidenceAlreadySubmitted.into());
         }
     }
-    let forgotten = evidence::Entity::update_many()
-        .filter(Column::AccountId.eq(account))
+    let forgotten = evidence::Entity::update_of(account)
         .filter(Column::FileId.eq(id))
         .col_expr(Column::FileId, Expr::value(None::<uuid::Uuid>));
     forgotten.exec(tx).await?;
-    let empty = evidence::Entity::delete_many()
-        .filter(Column::AccountId.eq(account))
+    let empty = evidence::Entity::delete_of(account)
         .filter(Column::DisputeId.is_in(naming.iter().map(|evidence| evidence.dispute_id)))
         .filter(Column::FileId.is_null())
         .filter(Column::Text.is_null());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use entity::counter::Counted;
 use entity::dispute::{self, Column, DisputeStatus};
-use entity::{AccountToken, ChargeToken, DisputeToken, Owned, Timestamp, charge};
+use entity::{AccountToken, ChargeToken, DisputeToken, Listed, Owned, Timestamp, charge};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, QueryFilter};
 
 use super::enabled;
@@ -37,13 +37,13 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Dispu
 /// Refusals: `not_found`.
 pub(super) async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<dispute::Model, Error> {
     let id: DisputeToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = dispute::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let row = dispute::Entity::at(account.id(), id).one(ctx.store.read()).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
 /// Returns the charge of a dispute.
 pub(super) async fn charge_of(ctx: &Context, row: &dispute::Model) -> Result<charge::Model, Error> {
-    let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
+    let charge = charge::Entity::at(row.account_id, row.charge_id);
     charge.one(ctx.store.read()).await?.ok_or_else(deleted)
 }
 

@@ -1,13 +1,13 @@
 //! Opens a dispute: the network has returned the money to the cardholder.
 
-use entity::charge::{self, ChargeState, Column};
+use entity::charge::{self, ChargeState};
 use entity::counter::Counted;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
 use entity::dispute_activity::ActivityKind;
-use entity::{AccountToken, ChargeToken, Owned, TimeSpan, Timestamp};
+use entity::{AccountToken, ChargeToken, Listed, TimeSpan, Timestamp};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::QuerySelect;
+use sea_orm::sea_query::LockType;
 
 use super::activity::note;
 use super::{find, state, transitions};
@@ -105,7 +105,7 @@ impl OpenDisputeUnit {
 
     /// Locks the charge against other disputes and refunds until commit.
     async fn lock_charge(&self, tx: &Tx) -> Result<charge::Model, Error> {
-        let charge = charge::Entity::owned_by(self.account).filter(Column::Id.eq(self.charge));
+        let charge = charge::Entity::at(self.account, self.charge);
         let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
         charge.ok_or_else(|| ErrorCode::NotFound.into())
     }
@@ -139,27 +139,15 @@ fn settlement(charge: &charge::Model, amount: i64, left: i64) -> i64 {
     if amount == left { rest } else { rest.min(charge.rate.settle_rounded_half_up(amount, charge.currency)) }
 }
 
-/// Adds the dispute to the charge at once. Compare-and-set on the row as seen, although the lock excludes other
-/// writers.
+/// Adds the dispute to the charge at once.
 async fn disputed(tx: &Tx, seen: charge::Model, dispute: &dispute::Model) -> Result<charge::Model, Error> {
     let charge = charge::Model {
         amount_disputed: seen.amount_disputed + dispute.amount,
         settlement_disputed: seen.settlement_disputed + dispute.settlement_amount,
         disputes_open: seen.disputes_open + 1,
         disputes_standing: seen.disputes_standing + 1,
-        ..seen
+        ..seen.clone()
     };
-    let update = charge::Entity::update_many()
-        .filter(Column::AccountId.eq(charge.account_id))
-        .filter(Column::Id.eq(charge.id))
-        .filter(Column::AmountRefunded.eq(charge.amount_refunded))
-        .filter(Column::AmountDisputed.eq(seen.amount_disputed))
-        .col_expr(Column::AmountDisputed, Expr::value(charge.amount_disputed))
-        .col_expr(Column::SettlementDisputed, Expr::value(charge.settlement_disputed))
-        .col_expr(Column::DisputesOpen, Expr::value(charge.disputes_open))
-        .col_expr(Column::DisputesStanding, Expr::value(charge.disputes_standing));
-    if update.exec(tx).await?.rows_affected == 0 {
-        return Err(Error::internal("a charge moved under its lock"));
-    }
+    tx.update(&seen, &charge).await?;
     Ok(charge)
 }

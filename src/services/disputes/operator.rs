@@ -2,7 +2,7 @@
 
 use entity::audit_entry::Action;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
-use entity::{AccountToken, ChargeToken, DisputeToken, Owned, Timestamp, account, charge};
+use entity::{AccountToken, ChargeToken, DisputeToken, Listed, Timestamp, account, charge};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use serde_json::json;
@@ -26,7 +26,7 @@ pub async fn open(
 ) -> Result<Dispute, Error> {
     let id: ChargeToken = charge.parse().map_err(|_| ErrorCode::NotFound)?;
     for account in accounts(store).await? {
-        let charge = charge::Entity::owned_by(account.id).filter(charge::Column::Id.eq(id));
+        let charge = charge::Entity::at(account.id, id);
         if charge.one(store.read()).await?.is_some() {
             let now = account.now(wall);
             let arriving = OpenDisputeUnit { account: account.id, charge: id, amount, category, now };
@@ -57,7 +57,7 @@ pub async fn resolve(
 ) -> Result<Dispute, Error> {
     let id: DisputeToken = dispute.parse().map_err(|_| ErrorCode::NotFound)?;
     for account in accounts(store).await? {
-        let dispute = dispute::Entity::owned_by(account.id).filter(dispute::Column::Id.eq(id));
+        let dispute = dispute::Entity::at(account.id, id);
         if dispute.one(store.read()).await?.is_some() {
             let now = account.now(wall);
             let asked: (AccountToken, DisputeToken, DisputeStatus, Timestamp) = (account.id, id, status, now);

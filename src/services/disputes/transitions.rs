@@ -5,7 +5,7 @@ use entity::dispute_activity::ActivityKind;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{AccountToken, DisputeToken, Owned, Timestamp, charge};
+use entity::{AccountToken, DisputeToken, Listed, Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
@@ -111,7 +111,7 @@ struct Left {
 /// Returns the amount that refunds and standing disputes leave of the charge of a won dispute: no more is returned than
 /// was charged (`docs/decisions.md`, 221).
 async fn left_after_winning(tx: &Tx, row: &dispute::Model) -> Result<Left, Error> {
-    let charge = charge::Entity::owned_by(row.account_id).filter(charge::Column::Id.eq(row.charge_id));
+    let charge = charge::Entity::at(row.account_id, row.charge_id);
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
     let disputes = dispute::Entity::owned_by(row.account_id).filter(Column::ChargeId.eq(row.charge_id));
     let mut standing = disputes.all(tx).await?;
@@ -137,9 +137,7 @@ async fn reduce_to_remaining(tx: &Tx, row: &mut dispute::Model, left: Left) -> R
     tx.update(&seen, row).await?;
     let less = |column: charge::Column, by: i64| Expr::col(column).sub(by);
     let (disputed, settled) = (charge::Column::AmountDisputed, charge::Column::SettlementDisputed);
-    let charge = charge::Entity::update_many()
-        .filter(charge::Column::AccountId.eq(row.account_id))
-        .filter(charge::Column::Id.eq(row.charge_id))
+    let charge = charge::Entity::update_at(row.account_id, row.charge_id)
         .col_expr(disputed, less(disputed, seen.amount - row.amount))
         .col_expr(settled, less(settled, seen.settlement_amount - row.settlement_amount));
     charge.exec(tx).await?;
@@ -192,7 +190,7 @@ pub(super) async fn lock_dispute(
     account: AccountToken,
     id: DisputeToken,
 ) -> Result<dispute::Model, Error> {
-    let row = dispute::Entity::owned_by(account).filter(Column::Id.eq(id));
+    let row = dispute::Entity::at(account, id);
     row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)
 }
 
@@ -231,13 +229,11 @@ async fn update_charge(tx: &Tx, seen: &dispute::Model, row: &dispute::Model) -> 
 
     let more = |is: fn(DisputeStatus) -> bool| i32::from(is(row.status)) - i32::from(is(seen.status));
     let (open, standing) = (more(DisputeStatus::is_open), more(DisputeStatus::is_standing));
-    let update = charge::Entity::update_many()
-        .filter(Column::AccountId.eq(row.account_id))
-        .filter(Column::Id.eq(row.charge_id))
+    let update = charge::Entity::update_at(row.account_id, row.charge_id)
         .col_expr(Column::DisputesOpen, Expr::col(Column::DisputesOpen).add(open))
         .col_expr(Column::DisputesStanding, Expr::col(Column::DisputesStanding).add(standing));
     update.exec(tx).await?;
-    let charge = charge::Entity::owned_by(row.account_id).filter(Column::Id.eq(row.charge_id));
+    let charge = charge::Entity::at(row.account_id, row.charge_id);
     charge.one(tx).await?.ok_or_else(deleted)
 }
 

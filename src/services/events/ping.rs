@@ -5,11 +5,11 @@ use entity::audit_entry::Action;
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::webhook::{self, WebhookState};
-use entity::webhook_endpoint::{self, Column};
-use entity::{AccountToken, JsonText, Owned, Timestamp, WebhookEndpointToken, WebhookToken};
+use entity::webhook_endpoint;
+use entity::{AccountToken, JsonText, Listed, Timestamp, WebhookEndpointToken, WebhookToken};
 use futures::FutureExt;
+use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde_json::json;
 
 use super::note;
@@ -51,7 +51,7 @@ struct Ping {
 impl Ping {
     async fn record(&self, tx: &Tx) -> Result<Webhook, Error> {
         // Lock the endpoint as events do: a concurrent deletion waits, and then deletes this webhook, too.
-        let endpoint = webhook_endpoint::Entity::owned_by(self.account).filter(Column::Id.eq(self.endpoint));
+        let endpoint = webhook_endpoint::Entity::at(self.account, self.endpoint);
         let endpoint = endpoint.lock(LockType::KeyShare).one(tx).await?.ok_or(ErrorCode::RecordNotFound)?;
         let url = endpoint.url.clone();
         let event_id = note(tx, self.account, self.now, EventType::Ping, &PingedEndpoint::from(endpoint))?;

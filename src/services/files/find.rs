@@ -1,8 +1,7 @@
 //! Finds files.
 
-use entity::file::{self, Column};
-use entity::{FileToken, Owned};
-use sea_orm::{ColumnTrait, QueryFilter};
+use entity::file;
+use entity::{FileToken, Listed};
 
 use super::link::Links;
 use crate::error::{Error, ErrorCode};
@@ -26,6 +25,6 @@ pub(in crate::services) async fn by_token(
     token: &str,
 ) -> Result<file::Model, Error> {
     let id: FileToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = file::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let row = file::Entity::at(account.id(), id).one(ctx.store.read()).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use entity::{AccountToken, FileToken, Owned, Timestamp, account, file};
+use entity::{AccountToken, FileToken, Listed, Timestamp, account, file};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 use subtle::ConstantTimeEq;
 
@@ -82,7 +82,7 @@ pub async fn download(
     if Timestamp::from_millis(expires.saturating_mul(1000)) <= now {
         return Err(lost());
     }
-    let row = file::Entity::owned_by(account).filter(file::Column::Id.eq(file));
+    let row = file::Entity::at(account, file);
     let row = row.one(ctx.store.read()).await?.ok_or_else(lost)?;
     match ctx.blobs.get(BlobName::new(account, file)).await {
         Ok(Some(content)) => Ok(Download { file: row, content }),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use entity::stray_blob::{self, Column};
-use entity::{AccountToken, FileToken, Timestamp, file, snapshot_file};
+use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, file, snapshot_file};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
@@ -31,9 +31,7 @@ pub(super) async fn announce(ctx: &Context, file: &file::Model) -> Result<stray_
 ///
 /// Refusals: `service_unavailable` if that is too late and the blob may be gone.
 pub(super) async fn named(tx: &Tx, announced: &stray_blob::Model) -> Result<(), Error> {
-    let named = stray_blob::Entity::delete_many()
-        .filter(Column::AccountId.eq(announced.account_id))
-        .filter(Column::Id.eq(announced.id))
+    let named = stray_blob::Entity::delete_at(announced.account_id, announced.id)
         .filter(Column::RemoveAt.eq(announced.remove_at));
     if named.exec(tx).await?.rows_affected == 0 {
         return Err(ErrorCode::ServiceUnavailable.into());
@@ -65,7 +63,7 @@ pub(in crate::services) async fn remove(
     id: FileToken,
     wall: Timestamp,
 ) -> Result<(), Error> {
-    let file = file::Entity::delete_many().filter(file::Column::AccountId.eq(account));
+    let file = file::Entity::delete_of(account);
     file.filter(file::Column::Id.eq(id)).exec(tx).await?;
     tx.append(&stray_row(account, id, wall));
     Ok(())
@@ -85,7 +83,7 @@ pub(in crate::services) async fn replaced(
         tx.append(&stray_row(account, id, wall));
     }
     for some in now.chunks(STRAY_BLOBS_AT_ONCE) {
-        let back = stray_blob::Entity::delete_many().filter(Column::AccountId.eq(account));
+        let back = stray_blob::Entity::delete_of(account);
         back.filter(Column::Id.is_in(some.iter().copied())).exec(tx).await?;
     }
     Ok(())
@@ -127,7 +125,7 @@ pub async fn sweep(ctx: &Context, row: stray_blob::Model) -> Result<(), Error> {
     }
     let unit = ctx.store.write((account, id), |tx, &(account, id)| {
         async move {
-            let row = stray_blob::Entity::delete_many().filter(Column::AccountId.eq(account));
+            let row = stray_blob::Entity::delete_of(account);
             row.filter(Column::Id.eq(id)).exec(tx).await?;
             Ok(())
         }

@@ -218,15 +218,11 @@ async fn clear(tx: &Tx, account: AccountToken, hash: &[u8]) -> Result<(), Error>
 }
 
 fn delete_answer(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_answer::Entity> {
-    idempotency_answer::Entity::delete_many()
-        .filter(idempotency_answer::Column::AccountId.eq(account))
-        .filter(idempotency_answer::Column::Hash.eq(hash))
+    idempotency_answer::Entity::delete_of(account).filter(idempotency_answer::Column::Hash.eq(hash))
 }
 
 fn delete_key(account: AccountToken, hash: &[u8]) -> DeleteMany<idempotency_key::Entity> {
-    idempotency_key::Entity::delete_many()
-        .filter(idempotency_key::Column::AccountId.eq(account))
-        .filter(idempotency_key::Column::Hash.eq(hash))
+    idempotency_key::Entity::delete_of(account).filter(idempotency_key::Column::Hash.eq(hash))
 }
 
 /// Returns the associated data that binds a sealed response to its key.

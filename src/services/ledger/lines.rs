@@ -118,7 +118,7 @@ fn is_unsettled() -> SimpleExpr {
 }
 
 fn update_of(account: AccountToken) -> UpdateMany<posting::Entity> {
-    posting::Entity::update_many().filter(Column::AccountId.eq(account))
+    posting::Entity::update_of(account)
 }
 
 async fn sum(tx: &Tx, lines: Select<posting::Entity>) -> Result<SettlementLines, Error> {

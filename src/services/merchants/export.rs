@@ -2,9 +2,8 @@
 //! (`docs/decisions.md`, 314).
 
 use entity::audit_entry::Action;
-use entity::merchant::Column;
-use entity::{MerchantToken, Owned, account, merchant};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use entity::{Listed, MerchantToken, account, merchant};
+use sea_orm::EntityTrait;
 use serde_json::json;
 
 use super::transitions::partner_of;
@@ -36,7 +35,7 @@ pub async fn export(ctx: &Context, id: MerchantToken) -> Result<Document, Export
     let partner = partner_of(store, id).await.map_err(|error| {
         if error.code() == ErrorCode::NotFound { ExportError::Unknown(id) } else { error.into() }
     })?;
-    let row = merchant::Entity::owned_by(partner.id).filter(Column::Id.eq(id));
+    let row = merchant::Entity::at(partner.id, id);
     let row = row.one(store.read()).await.map_err(Error::from)?.ok_or(ExportError::Unknown(id))?;
     let keys = transport::unseal_keys(ctx, &row).await?.ok_or(ExportError::Imported(id))?;
     let own = account::Entity::find_by_id(row.own_account()).one(store.read()).await.map_err(Error::from)?;

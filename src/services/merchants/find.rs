@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use entity::counter::Counted;
 use entity::merchant::{self, Column};
-use entity::{AccountToken, MerchantToken, Owned, Timestamp, account, charge};
+use entity::{AccountToken, Listed, MerchantToken, Owned, Timestamp, account, charge};
 use sea_orm::sea_query::{Expr, ExprTrait, Func, Query, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
 
@@ -89,7 +89,7 @@ pub(super) async fn by_token(
     token: &str,
 ) -> Result<merchant::Model, Error> {
     let id: MerchantToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = merchant::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    let row = merchant::Entity::at(account.id(), id);
     row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
 }
 

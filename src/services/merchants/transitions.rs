@@ -2,8 +2,8 @@
 
 use entity::account;
 use entity::audit_entry::Action;
-use entity::merchant::{self, Column, MerchantStatus};
-use entity::{AccountToken, MerchantToken, Owned, Timestamp};
+use entity::merchant::{self, MerchantStatus};
+use entity::{AccountToken, Listed, MerchantToken, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, LockType};
 use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
@@ -97,7 +97,7 @@ impl DecideMerchantUnit {
     ///
     /// Refusals: `invalid_state`.
     async fn record(&self, tx: &Tx) -> Result<(merchant::Model, Option<Timestamp>), Error> {
-        let row = merchant::Entity::owned_by(self.partner).filter(Column::Id.eq(self.id));
+        let row = merchant::Entity::at(self.partner, self.id);
         let seen = row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or_else(deleted)?;
         let step = next(seen.status, self.to).ok_or(ErrorCode::InvalidState)?;
         let last_charge = last_charge(tx, &seen).await?;

@@ -8,7 +8,7 @@ use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
-use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, foretold_dispute};
+use entity::{AuthorisationToken, FailureCode, TimeSpan, Timestamp, scheduled_dispute};
 
 use super::call::call_name;
 use super::purpose::{PaymentPurpose, rules};
@@ -260,7 +260,7 @@ fn row_after(outcome: &PaymentOutcome) -> charge::Model {
 /// Schedules the simulated dispute, which arrives right after this commit.
 fn schedule_dispute(tx: &Tx, outcome: &PaymentOutcome, row: &charge::Model) {
     if outcome.disputed {
-        tx.append(&foretold_dispute::Model {
+        tx.append(&scheduled_dispute::Model {
             account_id: row.account_id,
             id: row.id,
             arrives_at: outcome.now,

@@ -3,7 +3,7 @@
 //! is completed, one that it did not goes back.
 
 use entity::charge::{self, ChargeState, Column};
-use entity::{FailureCode, Owned, Timestamp};
+use entity::{FailureCode, Listed, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, SimpleExpr};
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
@@ -210,10 +210,7 @@ async fn recover_follow_up(
 /// Returns whether the attempt holds a single-use token: an inline card's is spent from the start, a customer's card is
 /// never held.
 pub(in crate::services) async fn single_use(ctx: &Context, row: &charge::Model) -> Result<TokenUse, Error> {
-    let card = entity::card::Entity::owned_by(row.account_id)
-        .filter(entity::card::Column::Id.eq(row.card_id))
-        .one(ctx.store.read())
-        .await?;
+    let card = entity::card::Entity::at(row.account_id, row.card_id).one(ctx.store.read()).await?;
     Ok(match card {
         Some(card) if card.state == entity::card::CardState::Reserved => TokenUse::Single(card.id),
         _ => TokenUse::Inline,

@@ -1,8 +1,7 @@
 //! The row of a payment in a unit of work.
 
-use entity::Owned;
+use entity::Listed;
 use entity::charge::{self, Column};
-use sea_orm::{ColumnTrait, QueryFilter};
 
 use crate::error::Error;
 use crate::services::accounts::wipe::deleted;
@@ -20,6 +19,6 @@ pub(in crate::services) async fn advance(
 
 /// Reads the row again.
 pub(super) async fn reload(tx: &Tx, seen: &charge::Model) -> Result<charge::Model, Error> {
-    let row = charge::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id)).one(tx).await?;
+    let row = charge::Entity::at(seen.account_id, seen.id).one(tx).await?;
     row.ok_or_else(deleted)
 }

@@ -2,9 +2,9 @@
 
 use entity::plan::{self, Column};
 use entity::subscription::SubscriptionState;
-use entity::{AccountToken, Owned, PlanToken};
+use entity::{AccountToken, Listed, PlanToken};
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 
 use crate::error::Error;
 use crate::store::Tx;
@@ -39,7 +39,7 @@ pub async fn count_charge_end(tx: &Tx, account: AccountToken, plan: PlanToken) -
 
 /// Locks a plan against deletion until the commit. Returns whether the plan exists.
 pub async fn lock_plan(tx: &Tx, account: AccountToken, plan: PlanToken) -> Result<bool, Error> {
-    let row = plan::Entity::owned_by(account).filter(Column::Id.eq(plan)).filter(Column::DeletedAt.is_null());
+    let row = plan::Entity::at(account, plan).filter(Column::DeletedAt.is_null());
     Ok(row.lock(LockType::NoKeyUpdate).one(tx).await?.is_some())
 }
 
@@ -59,10 +59,7 @@ async fn shift(
     plan: PlanToken,
     by: impl IntoIterator<Item = (Column, i64)>,
 ) -> Result<bool, Error> {
-    let this = plan::Entity::update_many()
-        .filter(Column::AccountId.eq(account))
-        .filter(Column::Id.eq(plan))
-        .filter(Column::DeletedAt.is_null());
+    let this = plan::Entity::update_at(account, plan).filter(Column::DeletedAt.is_null());
     let shifted =
         by.into_iter().fold(this, |update, (column, n)| update.col_expr(column, Expr::col(column).add(n)));
     Ok(shifted.exec(tx).await?.rows_affected > 0)

@@ -4,7 +4,7 @@
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::plan::{self, Column};
-use entity::{Owned, SubscriptionToken, Timestamp, subscription, subscription_entry};
+use entity::{Listed, Owned, SubscriptionToken, Timestamp, subscription, subscription_entry};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
@@ -47,8 +47,7 @@ async fn hide(tx: &Tx, seen: &plan::Model, now: Timestamp, wall: Timestamp) -> R
     if last.cancelling > 0 {
         // No later event may mention these subscriptions. Other units lock a subscription before its plan: if that
         // deadlocks, the database reports it, and one of the two units runs again.
-        let ending = subscription::Entity::update_many()
-            .filter(subscription::Column::AccountId.eq(last.account_id))
+        let ending = subscription::Entity::update_of(last.account_id)
             .filter(subscription::Column::PlanId.eq(last.id))
             .col_expr(subscription::Column::EndsAt, Expr::value(None::<i64>));
         ending.exec(tx).await?;
@@ -89,21 +88,16 @@ async fn delete_batch(tx: &Tx, plan: &plan::Model) -> Result<bool, Error> {
         .select_only()
         .column(Entry::Id)
         .into_query();
-    let entries = subscription_entry::Entity::delete_many()
-        .filter(Entry::AccountId.eq(account))
-        .filter(Entry::Id.in_subquery(entries));
+    let entries = subscription_entry::Entity::delete_of(account).filter(Entry::Id.in_subquery(entries));
     if entries.exec(tx).await?.rows_affected >= DELETED_ENTRIES {
         return Ok(true);
     }
     if some.is_empty() {
-        let last =
-            plan::Entity::delete_many().filter(Column::AccountId.eq(account)).filter(Column::Id.eq(plan.id));
+        let last = plan::Entity::delete_at(account, plan.id);
         last.exec(tx).await?;
         return Ok(false);
     }
-    let gone = subscription::Entity::delete_many()
-        .filter(subscription::Column::AccountId.eq(account))
-        .filter(subscription::Column::Id.is_in(some));
+    let gone = subscription::Entity::delete_of(account).filter(subscription::Column::Id.is_in(some));
     gone.exec(tx).await?;
     Ok(true)
 }

@@ -2,7 +2,7 @@
 
 use entity::counter::Counted;
 use entity::plan::{self, Column};
-use entity::{Owned, PlanToken};
+use entity::{Listed, Owned, PlanToken};
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
@@ -33,7 +33,6 @@ pub(in crate::services) async fn by_token(
     token: &str,
 ) -> Result<Option<plan::Model>, Error> {
     let Ok(id) = token.parse::<PlanToken>() else { return Ok(None) };
-    let row =
-        plan::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).filter(Column::DeletedAt.is_null());
+    let row = plan::Entity::at(account.id(), id).filter(Column::DeletedAt.is_null());
     Ok(row.one(db).await?)
 }

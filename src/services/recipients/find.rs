@@ -1,10 +1,10 @@
 //! Finds recipients.
 
 use entity::counter::Counted;
-use entity::recipient::{self, Column};
-use entity::{Owned, RecipientToken};
+use entity::recipient;
+use entity::{Listed, Owned, RecipientToken};
 use sea_orm::sea_query::LockType;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use sea_orm::{ConnectionTrait, QuerySelect};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
@@ -35,7 +35,7 @@ pub async fn by_token(
     token: &str,
 ) -> Result<recipient::Model, Error> {
     let id: RecipientToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = recipient::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(db).await?;
+    let row = recipient::Entity::at(account.id(), id).one(db).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 
@@ -47,7 +47,7 @@ pub async fn lock_recipient(
     account: &Account,
     id: RecipientToken,
 ) -> Result<recipient::Model, Error> {
-    let row = recipient::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    let row = recipient::Entity::at(account.id(), id);
     let row = row.lock(LockType::NoKeyUpdate).one(tx).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }

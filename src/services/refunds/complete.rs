@@ -4,7 +4,7 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
-use entity::{Owned, Timestamp, charge};
+use entity::{Listed, Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
@@ -105,7 +105,7 @@ impl EndRefundUnit {
 
 /// Locks a refund until the commit and returns its current row.
 pub(super) async fn lock_refund(tx: &Tx, seen: &refund::Model) -> Result<refund::Model, Error> {
-    let refund = refund::Entity::owned_by(seen.account_id).filter(Column::Id.eq(seen.id));
+    let refund = refund::Entity::at(seen.account_id, seen.id);
     let refund = refund.lock(LockType::NoKeyUpdate).one(tx).await?;
     refund.ok_or_else(deleted)
 }
@@ -136,9 +136,7 @@ pub(super) async fn record_outcome(
 async fn update_charge(tx: &Tx, refund: &refund::Model) -> Result<(), Error> {
     use charge::Column;
 
-    let mut update = charge::Entity::update_many()
-        .filter(Column::AccountId.eq(refund.account_id))
-        .filter(Column::Id.eq(refund.charge_id))
+    let mut update = charge::Entity::update_at(refund.account_id, refund.charge_id)
         .col_expr(Column::RefundsPending, Expr::col(Column::RefundsPending).sub(1));
     if refund.state == RefundState::Failed {
         let less = |column: Column, amount: i64| Expr::col(column).sub(amount);

@@ -1,15 +1,15 @@
 //! POST /charges/{charge_token}/refunds: records the pending refund, its postings and its event in one commit.
 
-use entity::charge::{self, ChargeState, Column};
+use entity::charge::{self, ChargeState};
 use entity::counter::Counted;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::refund::{self, RefundState};
-use entity::{ChargeToken, Owned, RefundToken, Timestamp};
+use entity::{ChargeToken, Listed, RefundToken, Timestamp};
 use futures::FutureExt;
-use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::QuerySelect;
+use sea_orm::sea_query::LockType;
 
 use crate::error::{Error, ErrorCode};
 use crate::params::refund::NewRefund;
@@ -101,7 +101,7 @@ pub fn refundable_amount(charge: &charge::Model) -> Result<i64, Error> {
 
 /// Locks the charge until the commit: each of several concurrent refunds sees the remaining amount.
 async fn lock_charge(tx: &Tx, asked: &CreateRefundUnit) -> Result<charge::Model, Error> {
-    let charge = charge::Entity::owned_by(asked.account.id()).filter(Column::Id.eq(asked.charge));
+    let charge = charge::Entity::at(asked.account.id(), asked.charge);
     let charge = charge.lock(LockType::NoKeyUpdate).one(tx).await?;
     charge.ok_or_else(|| ErrorCode::NotFound.into())
 }
@@ -123,22 +123,13 @@ fn settlement(charge: &charge::Model, amount: i64) -> i64 {
     }
 }
 
-/// Adds the refund to the charge immediately. Compares with the row that was read, although the lock admits no other
-/// writer.
+/// Adds the refund to the charge at once.
 async fn reduce(tx: &Tx, seen: &charge::Model, refund: &refund::Model) -> Result<(), Error> {
-    let update = charge::Entity::update_many()
-        .filter(Column::AccountId.eq(seen.account_id))
-        .filter(Column::Id.eq(seen.id))
-        .filter(Column::State.eq(seen.state))
-        .filter(Column::AmountRefunded.eq(seen.amount_refunded))
-        .col_expr(Column::AmountRefunded, Expr::value(seen.amount_refunded + refund.amount))
-        .col_expr(
-            Column::SettlementRefunded,
-            Expr::value(seen.settlement_refunded + refund.settlement_amount),
-        )
-        .col_expr(Column::RefundsPending, Expr::col(Column::RefundsPending).add(1));
-    if update.exec(tx).await?.rows_affected == 0 {
-        return Err(Error::internal("a charge moved under its lock"));
-    }
-    Ok(())
+    let charge = charge::Model {
+        amount_refunded: seen.amount_refunded + refund.amount,
+        settlement_refunded: seen.settlement_refunded + refund.settlement_amount,
+        refunds_pending: seen.refunds_pending + 1,
+        ..seen.clone()
+    };
+    tx.update(seen, &charge).await
 }

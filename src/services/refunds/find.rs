@@ -2,7 +2,7 @@
 
 use entity::counter::Counted;
 use entity::refund::{self, Column};
-use entity::{Owned, RefundToken};
+use entity::{Listed, Owned, RefundToken};
 use sea_orm::{ColumnTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
@@ -24,7 +24,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Refun
 /// Refusals: `not_found`.
 pub async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<refund::Model, Error> {
     let id: RefundToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = refund::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let row = refund::Entity::at(account.id(), id).one(ctx.store.read()).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 

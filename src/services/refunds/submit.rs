@@ -2,7 +2,7 @@
 
 use entity::event::EventType;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
-use entity::{Owned, Timestamp, charge};
+use entity::{Listed, Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Select};
@@ -48,7 +48,7 @@ impl DueWork for RefundSubmissionWork {
     }
 
     fn subject(row: &refund::Model) -> DueRow {
-        let claimed = row.submit_after.filter(|_| row.is_in_hand());
+        let claimed = row.submit_after.filter(|_| row.is_in_flight());
         let held_until = claimed.map(|next_try| leased_until(next_try, pause(row.attempt / 2)));
         DueRow {
             account: row.account_id,
@@ -105,13 +105,8 @@ async fn release(ctx: &Context, refund: refund::Model) -> Result<WorkResult, Err
     let id = refund.id;
     let unit = ctx.store.write(refund, |tx, refund| {
         async move {
-            let ended = refund::Entity::update_many()
-                .filter(Column::AccountId.eq(refund.account_id))
-                .filter(Column::Id.eq(refund.id))
-                .filter(Column::State.eq(RefundState::Submitting))
-                .filter(Column::Attempt.eq(refund.attempt))
-                .col_expr(Column::Attempt, Expr::value(refund.attempt + 1));
-            Ok(ended.exec(tx).await.map(drop)?)
+            let ended = refund::Model { attempt: refund.attempt + 1, ..refund.clone() };
+            Ok(tx.compare_and_swap(refund, &ended, &[Column::State, Column::Attempt]).await.map(drop)?)
         }
         .boxed()
     });
@@ -147,7 +142,7 @@ impl ClaimSubmissionUnit {
     async fn record(&self, tx: &Tx) -> Result<Option<(refund::Model, FaultPlan)>, Error> {
         let mut row = self.seen.clone();
         // A killed attempt never recorded its end.
-        row.attempt += if row.is_in_hand() { 2 } else { 1 };
+        row.attempt += if row.is_in_flight() { 2 } else { 1 };
         row.submit_after = Some(self.submit_after);
         if !tx.compare_and_swap(&self.seen, &row, &[Column::State, Column::Attempt]).await? {
             return Ok(None);
@@ -161,10 +156,7 @@ impl ClaimSubmissionUnit {
 
 /// Returns the call, the same for every attempt: the acquirer acts once, even if its answers are lost.
 async fn call(ctx: &Context, refund: &refund::Model, fault: Option<Fault>) -> Result<FollowUpCall, Error> {
-    let charge = charge::Entity::owned_by(refund.account_id)
-        .filter(charge::Column::Id.eq(refund.charge_id))
-        .one(ctx.store.read())
-        .await?;
+    let charge = charge::Entity::at(refund.account_id, refund.charge_id).one(ctx.store.read()).await?;
     let reference = charge.ok_or_else(deleted)?.acquirer_reference;
     let reference =
         reference.ok_or_else(|| Error::internal("a refunded charge without the acquirer's reference"))?;

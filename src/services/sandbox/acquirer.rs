@@ -1,9 +1,7 @@
 //! GET and PUT /sandbox/acquirer: the faults that the account's acquirer injects.
 
-use entity::account::Column;
-use entity::{AccountToken, AcquirerFaults, JsonText};
+use entity::{AccountToken, AcquirerFaults, JsonText, account};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
 
 use crate::error::Error;
 use crate::params::sandbox::{ChangedFaults, chance};
@@ -42,9 +40,8 @@ async fn record(tx: &Tx, id: AccountToken, asked: &ChangedFaults) -> Result<Faul
         drop_rate: chance(asked.drop_rate.as_deref()).unwrap_or(stays.drop_rate),
         seed: asked.seed.unwrap_or(stays.seed),
     };
-    let change = settings::update_of(id)
-        .col_expr(Column::AcquirerFaults, Expr::value(JsonText::of(&ordered)?))
-        .col_expr(Column::AcquirerCalls, Expr::value(0_i64));
-    change.exec(tx).await?;
+    let change =
+        account::Model { acquirer_faults: Some(JsonText::of(&ordered)?), acquirer_calls: 0, ..row.clone() };
+    tx.update(&row, &change).await?;
     Ok(ordered.into())
 }

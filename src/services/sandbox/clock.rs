@@ -66,22 +66,19 @@ struct BeginClockMoveUnit {
 impl BeginClockMoveUnit {
     /// Takes the lease. Returns the account with this move as its last one, and the target.
     async fn record(&self, tx: &Tx) -> Result<(account::Model, Timestamp), Error> {
-        let mut row = settings::lock_account(tx, self.account).await?;
+        let row = settings::lock_account(tx, self.account).await?;
         if row.moving_until.is_some_and(|until| until > self.wall) {
             return Err(ErrorCode::ClockMoving.into());
         }
         // By the clock's current time: another move may have ended since the request came.
         let target = self.asked.target(self.wall + row.clock_offset, self.wall)?;
-        let taken = account::Entity::update_many()
-            .col_expr(Column::ClockMoves, Expr::value(row.clock_moves + 1))
-            .col_expr(Column::MovingUntil, Expr::value((self.wall + CLOCK_LEASE).millis()))
-            .filter(Column::Id.eq(row.id))
-            .filter(Column::ClockMoves.eq(row.clock_moves));
-        if taken.exec(tx).await?.rows_affected == 0 {
-            return Err(ErrorCode::ClockMoving.into());
-        }
-        row.clock_moves += 1;
-        Ok((row, target))
+        let moving = account::Model {
+            clock_moves: row.clock_moves + 1,
+            moving_until: Some(self.wall + CLOCK_LEASE),
+            ..row.clone()
+        };
+        tx.update(&row, &moving).await?;
+        Ok((moving, target))
     }
 }
 

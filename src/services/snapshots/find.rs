@@ -1,7 +1,6 @@
 //! Finds snapshots.
 
-use entity::{Owned, SnapshotToken, snapshot};
-use sea_orm::{ColumnTrait, QueryFilter};
+use entity::{Listed, Owned, SnapshotToken, snapshot};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
@@ -24,6 +23,6 @@ pub(super) async fn by_token(
     token: &str,
 ) -> Result<snapshot::Model, Error> {
     let id: SnapshotToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = snapshot::Entity::owned_by(account.id()).filter(snapshot::Column::Id.eq(id));
+    let row = snapshot::Entity::at(account.id(), id);
     row.one(ctx.store.read()).await?.ok_or_else(|| ErrorCode::NotFound.into())
 }

@@ -1,6 +1,6 @@
 //! Deletes snapshots, on request or after their time.
 
-use entity::{AccountToken, SnapshotToken, Timestamp, snapshot, snapshot_file, snapshot_part};
+use entity::{AccountToken, Owned, SnapshotToken, Timestamp, snapshot, snapshot_file, snapshot_part};
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Select};
 
@@ -38,13 +38,13 @@ pub async fn expire(ctx: &Context, row: snapshot::Model) -> Result<(), Error> {
 
 /// Deletes a snapshot. Returns whether it existed.
 async fn delete_row(tx: &Tx, account: AccountToken, id: SnapshotToken) -> Result<bool, Error> {
-    let row = snapshot::Entity::delete_many().filter(snapshot::Column::AccountId.eq(account));
+    let row = snapshot::Entity::delete_of(account);
     if row.filter(snapshot::Column::Id.eq(id)).exec(tx).await?.rows_affected == 0 {
         return Ok(false);
     }
-    let parts = snapshot_part::Entity::delete_many().filter(snapshot_part::Column::AccountId.eq(account));
+    let parts = snapshot_part::Entity::delete_of(account);
     parts.filter(snapshot_part::Column::SnapshotId.eq(id)).exec(tx).await?;
-    let files = snapshot_file::Entity::delete_many().filter(snapshot_file::Column::AccountId.eq(account));
+    let files = snapshot_file::Entity::delete_of(account);
     files.filter(snapshot_file::Column::SnapshotId.eq(id)).exec(tx).await?;
     Ok(true)
 }

@@ -1,10 +1,10 @@
 //! Restores snapshots.
 
 use entity::account::{self, Column};
-use entity::{AccountToken, FileToken, Owned, Timestamp, charge, file, snapshot, snapshot_part};
+use entity::{AccountToken, FileToken, Listed, Owned, Timestamp, charge, file, snapshot, snapshot_part};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Iterable, ModelTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::{acquire_permit, context, find, refuse_payments};
 use crate::error::{Error, ErrorCode};
@@ -102,7 +102,7 @@ impl Restoring {
         let now = file_tokens(tx, owner).await?;
         files::replaced(tx, owner, &before, &now, self.wall).await?;
         wipe::rebuild_search_text(tx, owner).await?;
-        let charges = charge::Entity::update_many().filter(charge::Column::AccountId.eq(owner));
+        let charges = charge::Entity::update_of(owner);
         charges.col_expr(charge::Column::Attempt, Expr::value(life)).exec(tx).await?;
         let itself = Column::iter()
             .filter(|column| !is_kept(*column))
@@ -122,7 +122,7 @@ impl Restoring {
             return Err(ErrorCode::ClockMoving.into());
         }
         refuse_payments(tx, owner.id).await?;
-        let snapshot = snapshot::Entity::owned_by(owner.id).filter(snapshot::Column::Id.eq(self.row.id));
+        let snapshot = snapshot::Entity::at(owner.id, self.row.id);
         match snapshot.lock(LockType::KeyShare).one(tx).await? {
             Some(_) => Ok(owner),
             None => Err(ErrorCode::NotFound.into()),

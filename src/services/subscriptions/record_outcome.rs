@@ -6,11 +6,10 @@ use std::sync::Arc;
 use entity::charge::{self, Origin};
 use entity::counter::Counted;
 use entity::event::EventType;
-use entity::subscription::{self, Column, SubscriptionState};
-use entity::{Timestamp, plan};
+use entity::subscription::{self, SubscriptionState};
+use entity::{Listed, Timestamp, plan};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::course::{Bill, continue_interval, end_billing, next_interval, record_failure, restarted};
 use super::entries;
@@ -193,9 +192,7 @@ pub(super) fn starts(row: &subscription::Model) -> SubscriptionAction {
 /// Undoes the intent of a bill that charged nothing: a new subscription is deleted, a cancelled one stays cancelled.
 async fn abandon_subscription(tx: &Tx, row: subscription::Model) -> Result<(), Error> {
     if row.state == SubscriptionState::Starting {
-        let gone = subscription::Entity::delete_many()
-            .filter(Column::AccountId.eq(row.account_id))
-            .filter(Column::Id.eq(row.id));
+        let gone = subscription::Entity::delete_at(row.account_id, row.id);
         gone.exec(tx).await?;
         plans::count::count_move(tx, row.account_id, row.plan_id, Some(row.state), None).await?;
         return Ok(());

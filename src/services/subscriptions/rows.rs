@@ -2,7 +2,7 @@
 
 use entity::event::EventType;
 use entity::subscription::{self, Column, SubscriptionState};
-use entity::{AccountToken, ChargeToken, CustomerToken, Owned, PlanToken, Timestamp, customer, plan};
+use entity::{AccountToken, ChargeToken, CustomerToken, Listed, Owned, PlanToken, Timestamp, customer, plan};
 use sea_orm::sea_query::LockType;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 
@@ -50,7 +50,7 @@ pub(super) async fn customer_held(
     account: AccountToken,
     customer: CustomerToken,
 ) -> Result<bool, Error> {
-    let row = customer::Entity::owned_by(account).filter(customer::Column::Id.eq(customer));
+    let row = customer::Entity::at(account, customer);
     Ok(row.lock(LockType::KeyShare).one(tx).await?.is_some())
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn plan_by_id(
     account: AccountToken,
     id: PlanToken,
 ) -> Result<Option<plan::Model>, Error> {
-    Ok(plan::Entity::owned_by(account).filter(plan::Column::Id.eq(id)).one(db).await?)
+    Ok(plan::Entity::at(account, id).one(db).await?)
 }
 
 /// Stores the next row of a locked subscription, the counts of its plan, and the event.

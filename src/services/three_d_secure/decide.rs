@@ -3,10 +3,10 @@
 
 use entity::charge::{self, ChargeState};
 use entity::three_d_secure::{self, Column, SessionState};
-use entity::{FailureCode, Timestamp, challenge_page};
+use entity::{FailureCode, Owned, Timestamp, challenge_page};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 use serde::Deserialize;
 use url::Url;
 
@@ -172,8 +172,7 @@ async fn close_session(tx: &Tx, seen: &three_d_secure::Model, to: SessionState) 
     cards::delete_copy(tx, seen.account_id, seen.card_id).await?;
     if to == SessionState::Expired {
         // An expired session's page cannot be opened; the pages of other sessions redirect to the merchant for ever.
-        let page = challenge_page::Entity::delete_many()
-            .filter(challenge_page::Column::AccountId.eq(seen.account_id))
+        let page = challenge_page::Entity::delete_of(seen.account_id)
             .filter(challenge_page::Column::SessionId.eq(seen.id));
         // In a distributed database its rows lie on another node than the account's, so one statement cannot hold both.
         page.exec(tx).await?;

@@ -1,8 +1,8 @@
 //! Finds sessions by the secret of their page or by their token.
 
-use entity::three_d_secure::{self, Column, SessionState};
-use entity::{AccountToken, Owned, SessionToken, Timestamp, account, card, challenge_page, charge};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
+use entity::three_d_secure::{self, SessionState};
+use entity::{AccountToken, Listed, SessionToken, Timestamp, account, card, challenge_page, charge};
+use sea_orm::EntityTrait;
 use subtle::ConstantTimeEq;
 
 use crate::error::{Error, ErrorCode};
@@ -37,7 +37,7 @@ pub async fn by_id(
     account: AccountToken,
     id: SessionToken,
 ) -> Result<Option<three_d_secure::Model>, Error> {
-    let session = three_d_secure::Entity::owned_by(account).filter(Column::Id.eq(id));
+    let session = three_d_secure::Entity::at(account, id);
     Ok(session.one(ctx.store.read()).await?)
 }
 
@@ -52,15 +52,12 @@ pub fn is_expired(session: &three_d_secure::Model, now: Timestamp) -> bool {
 
 /// Returns the session's charge.
 pub async fn charge(ctx: &Context, session: &three_d_secure::Model) -> Result<charge::Model, Error> {
-    let charge = charge::Entity::owned_by(session.account_id)
-        .filter(charge::Column::Id.eq(session.charge_id))
-        .one(ctx.store.read())
-        .await?;
+    let charge = charge::Entity::at(session.account_id, session.charge_id).one(ctx.store.read()).await?;
     charge.ok_or_else(deleted)
 }
 
 /// Returns the copy of the paying card, which exists as long as the session is open.
 pub async fn card(ctx: &Context, session: &three_d_secure::Model) -> Result<Option<card::Model>, Error> {
-    let card = card::Entity::owned_by(session.account_id).filter(card::Column::Id.eq(session.card_id));
+    let card = card::Entity::at(session.account_id, session.card_id);
     Ok(card.one(ctx.store.read()).await?)
 }

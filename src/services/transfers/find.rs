@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use entity::counter::Counted;
 use entity::journal_entry::EntryKind;
 use entity::transfer::{self, Column, TransferKind};
-use entity::{ChargeToken, JournalEntryToken, Owned, Token, TransferToken, charge, journal_entry, posting};
+use entity::{
+    ChargeToken, JournalEntryToken, Listed, Owned, Token, TransferToken, charge, journal_entry, posting,
+};
 use sea_orm::{ColumnTrait, QueryFilter};
 
 use crate::error::{Error, ErrorCode};
@@ -24,8 +26,7 @@ pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<Trans
 
 async fn by_token(ctx: &Context, account: &Account, token: &str) -> Result<transfer::Model, Error> {
     let id: TransferToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row =
-        transfer::Entity::owned_by(account.id()).filter(Column::Id.eq(id)).one(ctx.store.read()).await?;
+    let row = transfer::Entity::at(account.id(), id).one(ctx.store.read()).await?;
     row.ok_or_else(|| ErrorCode::NotFound.into())
 }
 

@@ -1,10 +1,9 @@
 //! Keys to which walletA encrypts payloads: generated here, certified by the provider (`docs/decisions.md`, 227).
 
 use entity::wallet_certificate::{self, CertificateState, Column};
-use entity::{AccountToken, Owned, WalletCertificateToken};
+use entity::{AccountToken, Listed, Owned, WalletCertificateToken};
 use futures::FutureExt;
-use sea_orm::sea_query::Expr;
-use sea_orm::{ActiveEnum, ColumnTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, QueryFilter};
 
 use super::enabled;
 use crate::error::{Error, ErrorCode};
@@ -99,7 +98,7 @@ pub async fn find(
     token: &str,
 ) -> Result<Option<wallet_certificate::Model>, Error> {
     let Ok(id) = token.parse::<WalletCertificateToken>() else { return Ok(None) };
-    let row = wallet_certificate::Entity::owned_by(account.id()).filter(Column::Id.eq(id));
+    let row = wallet_certificate::Entity::at(account.id(), id);
     Ok(row.one(ctx.store.read()).await?)
 }
 
@@ -119,32 +118,30 @@ pub async fn complete(
     }
     let incomplete = wallet_certificate::Entity::owned_by(caller.account.id())
         .filter(Column::PublicKeyHash.eq(certified.public_key_hash.as_str()))
+        .filter(Column::State.eq(CertificateState::Incomplete))
         .one(ctx.store.read())
         .await?;
+    let seen = incomplete.ok_or_else(unfit)?;
     let row = wallet_certificate::Model {
         state: CertificateState::Active,
         merchant_id: Some(certified.merchant_id),
         valid_from: Some(certified.valid_from),
         valid_until: Some(certified.valid_until),
-        ..incomplete.ok_or_else(unfit)?
+        ..seen.clone()
     };
-    idempotency::write(ctx, caller, row, |tx, row| activate(tx, row).boxed()).await
+    idempotency::write(ctx, caller, (seen, row), |tx, (seen, row)| activate(tx, seen, row).boxed()).await
 }
 
 /// Activates a key. If two certificates are uploaded for it, the first counts.
-async fn activate(tx: &Tx, row: &wallet_certificate::Model) -> Result<WalletCertificate, Error> {
-    let active = wallet_certificate::Entity::update_many()
-        .filter(Column::AccountId.eq(row.account_id))
-        .filter(Column::Id.eq(row.id))
-        .filter(Column::State.eq(CertificateState::Incomplete))
-        .col_expr(Column::State, Expr::value(row.state.into_value()))
-        .col_expr(Column::MerchantId, Expr::value(row.merchant_id.clone()))
-        .col_expr(Column::ValidFrom, Expr::value(row.valid_from))
-        .col_expr(Column::ValidUntil, Expr::value(row.valid_until));
-    match active.exec(tx).await?.rows_affected {
-        0 => Err(unfit()),
-        _ => Ok(WalletCertificate::new(row.clone())),
+async fn activate(
+    tx: &Tx,
+    seen: &wallet_certificate::Model,
+    row: &wallet_certificate::Model,
+) -> Result<WalletCertificate, Error> {
+    if !tx.compare_and_swap(seen, row, &[Column::State]).await? {
+        return Err(unfit());
     }
+    Ok(WalletCertificate::new(row.clone()))
 }
 
 fn unfit() -> Error {
@@ -161,9 +158,7 @@ pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), E
     let id: WalletCertificateToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     idempotency::write(ctx, caller, (caller.account.id(), id), |tx, (account, id)| {
         async move {
-            let gone = wallet_certificate::Entity::delete_many()
-                .filter(Column::AccountId.eq(*account))
-                .filter(Column::Id.eq(*id));
+            let gone = wallet_certificate::Entity::delete_at(*account, *id);
             match gone.exec(tx).await?.rows_affected {
                 0 => Err(ErrorCode::NotFound.into()),
                 _ => Ok(()),

@@ -1,7 +1,7 @@
 //! Domains whose pages may use walletA (`docs/decisions.md`, 228).
 
 use entity::wallet_domain::{self, Column};
-use entity::{Owned, WalletDomainToken};
+use entity::{Listed, Owned, WalletDomainToken};
 use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
@@ -121,9 +121,7 @@ pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), E
     let id: WalletDomainToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
     idempotency::write(ctx, caller, (caller.account.id(), id), |tx, (account, id)| {
         async move {
-            let gone = wallet_domain::Entity::delete_many()
-                .filter(Column::AccountId.eq(*account))
-                .filter(Column::Id.eq(*id));
+            let gone = wallet_domain::Entity::delete_at(*account, *id);
             match gone.exec(tx).await?.rows_affected {
                 0 => Err(ErrorCode::NotFound.into()),
                 _ => Ok(()),

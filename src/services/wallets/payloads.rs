@@ -1,7 +1,7 @@
 //! Records used payloads: each pays for one payment source. A record is kept until its payload would be too old anyway.
 
 use entity::wallet_payload::{self, Column};
-use entity::{AccountToken, Timestamp};
+use entity::{AccountToken, Owned, Timestamp};
 use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter, Select};
@@ -33,8 +33,7 @@ pub fn due(wall: Timestamp) -> Select<wallet_payload::Entity> {
 pub async fn forget(ctx: &Context, used: wallet_payload::Model) -> Result<(), Error> {
     let unit = ctx.store.write(used, |tx, used| {
         async move {
-            let gone = wallet_payload::Entity::delete_many()
-                .filter(Column::AccountId.eq(used.account_id))
+            let gone = wallet_payload::Entity::delete_of(used.account_id)
                 .filter(Column::Hash.eq(used.hash.as_slice()));
             gone.exec(tx).await?;
             Ok(())

@@ -7,11 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::audit_entry::Action;
 use entity::webhook_endpoint::{self, Column};
-use entity::{AccountToken, Owned, TimeSpan, Timestamp, WebhookEndpointToken};
+use entity::{AccountToken, Listed, Owned, TimeSpan, Timestamp, WebhookEndpointToken};
 use futures::FutureExt;
-use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, FromQueryResult, QueryFilter, QuerySelect, Select};
+use sea_orm::sea_query::LockType;
+use sea_orm::{EntityTrait, FromQueryResult, QuerySelect, Select};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -142,22 +141,19 @@ struct Rotation {
 
 impl Rotation {
     async fn record(&self, tx: &Tx) -> Result<RotatedKey, Error> {
-        let row = webhook_endpoint::Entity::owned_by(self.account).filter(Column::Id.eq(self.endpoint));
+        let row = webhook_endpoint::Entity::at(self.account, self.endpoint);
         let row = row.lock(LockType::NoKeyUpdate).one(tx).await?.ok_or(ErrorCode::RecordNotFound)?;
         let (former_key_sealed, former_key_until) = self.former(&row)?.unzip();
         let own = self.data_keys.seal(&own_context(row.account_id, row.id), self.fresh.expose().as_bytes());
-        let rotated = webhook_endpoint::Entity::update_many()
-            .set(webhook_endpoint::ActiveModel {
-                key_sealed: Set(own.bytes),
-                sealed_by: Set(own.key),
-                former_key_sealed: Set(former_key_sealed),
-                former_key_until: Set(former_key_until),
-                updated_at: Set(self.now),
-                ..Default::default()
-            })
-            .filter(Column::AccountId.eq(row.account_id))
-            .filter(Column::Id.eq(row.id));
-        rotated.exec(tx).await?;
+        let rotated = webhook_endpoint::Model {
+            key_sealed: own.bytes,
+            sealed_by: own.key,
+            former_key_sealed,
+            former_key_until,
+            updated_at: self.now,
+            ..row.clone()
+        };
+        tx.update(&row, &rotated).await?;
         let detail = json!({ "former_key_until": former_key_until });
         audit::record(
             tx,
@@ -214,13 +210,12 @@ impl DueWork for WebhookKeyEndWork {
     ) -> Result<WorkResult, Error> {
         let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
             async move {
-                let erased = webhook_endpoint::Entity::update_many()
-                    .col_expr(Column::FormerKeySealed, Expr::value(None::<Vec<u8>>))
-                    .col_expr(Column::FormerKeyUntil, Expr::value(None::<i64>))
-                    .filter(Column::AccountId.eq(seen.account_id))
-                    .filter(Column::Id.eq(seen.id))
-                    .filter(Column::FormerKeyUntil.eq(seen.former_key_until));
-                if erased.exec(tx).await?.rows_affected == 0 {
+                let erased = webhook_endpoint::Model {
+                    former_key_sealed: None,
+                    former_key_until: None,
+                    ..seen.clone()
+                };
+                if !tx.compare_and_swap(seen, &erased, &[Column::FormerKeyUntil]).await? {
                     // The endpoint was deleted or its key rotated again.
                     return Ok(WorkResult::Skipped);
                 }

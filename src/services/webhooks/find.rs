@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use entity::counter::Counted;
 use entity::webhook::{self, Column};
-use entity::{AccountToken, Owned, WebhookEndpointToken, WebhookToken, webhook_endpoint};
+use entity::{AccountToken, Listed, Owned, WebhookEndpointToken, WebhookToken, webhook_endpoint};
 use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryTrait};
+use sea_orm::{ConnectionTrait, QueryTrait};
 
 use crate::error::{Error, ErrorCode};
 use crate::params::Paging;
@@ -44,7 +44,7 @@ pub(super) async fn by_token(
     account: AccountToken,
     id: WebhookToken,
 ) -> Result<(webhook::Model, String), Error> {
-    let mut rows = webhook::Entity::owned_by(account).filter(Column::Id.eq(id));
+    let mut rows = webhook::Entity::at(account, id);
     let of_account = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::AccountId)).eq(account);
     let its_own = Expr::col((webhook_endpoint::Entity, webhook_endpoint::Column::Id))
         .equals((webhook::Entity, Column::EndpointId));

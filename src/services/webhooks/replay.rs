@@ -3,8 +3,6 @@
 use entity::webhook::{self, Column};
 use entity::{AccountToken, JsonText, Timestamp, WebhookToken};
 use futures::FutureExt;
-use sea_orm::ActiveValue::Set;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter};
 
 use super::find::by_token;
 use super::state::{Action, next};
@@ -43,22 +41,7 @@ async fn record(tx: &Tx, account: AccountToken, id: WebhookToken, now: Timestamp
             accepted_at: None,
             ..seen.clone()
         };
-        let update = webhook::Entity::update_many()
-            .set(webhook::ActiveModel {
-                state: Set(row.state),
-                attempt: Set(row.attempt),
-                leased_until: Set(row.leased_until),
-                due_at: Set(row.due_at),
-                retries: Set(row.retries),
-                errors: Set(row.errors.clone()),
-                accepted_at: Set(row.accepted_at),
-                ..Default::default()
-            })
-            .filter(Column::AccountId.eq(account))
-            .filter(Column::Id.eq(id))
-            .filter(Column::State.eq(seen.state))
-            .filter(Column::Attempt.eq(seen.attempt));
-        if update.exec(tx).await?.rows_affected > 0 {
+        if tx.compare_and_swap(&seen, &row, &[Column::State, Column::Attempt]).await? {
             return Ok(Webhook::new(row, url));
         }
         // A worker or another replay was faster: read the row again.

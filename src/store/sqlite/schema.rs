@@ -14,12 +14,13 @@ use super::writer::WriteConnection;
 /// Runs the migrations that the file has not seen.
 pub(in crate::store) async fn migrate(
     writing: &WriteConnection,
+    migrator: Migrator<'_>,
     on_step: &(dyn Fn(&str, usize) + Sync),
 ) -> Result<(), DbErr> {
     let steps =
         Database::connect_proxy(DbBackend::Sqlite, Arc::new(Box::new(Steps(writing.clone())))).await?;
     writing.say("BEGIN IMMEDIATE")?;
-    let done = Migrator::run(&steps, on_step).await;
+    let done = migrator.run(&steps, on_step).await;
     writing.say(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
     done
 }
@@ -51,6 +52,12 @@ impl ProxyDatabaseTrait for Steps {
     }
 
     async fn execute(&self, statement: Statement) -> Result<ProxyExecResult, DbErr> {
-        self.0.connection().execute(&statement).map(Into::into)
+        let connection = self.0.connection();
+        // A step without values is a text of several statements.
+        let done = match statement.values {
+            None => connection.execute_all(&statement.sql),
+            Some(_) => connection.execute(&statement),
+        };
+        done.map(Into::into)
     }
 }

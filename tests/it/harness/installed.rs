@@ -107,10 +107,14 @@ impl Installed {
 
     /// Returns a connection beside the server's.
     pub async fn outside(&self) -> RawDatabase {
-        if let Some(postgres) = &self.postgres {
-            return RawDatabase::connect(postgres.url()).await;
+        RawDatabase::connect(&self.database_url()).await
+    }
+
+    /// The address of the database.
+    pub fn database_url(&self) -> String {
+        match &self.postgres {
+            Some(postgres) => postgres.url().to_owned(),
+            None => format!("sqlite:{}", self.data.path().join("card-payments.db").display()),
         }
-        let file = self.data.path().join("card-payments.db");
-        RawDatabase::connect(&format!("sqlite:{}", file.display())).await
     }
 }

@@ -42,7 +42,7 @@ async fn file() -> &'static [u8] {
     let made = FILE.get_or_init(async || {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("migrated.db");
-        store::migrate(&Location::Sqlite { path: path.clone() }, &()).await.unwrap();
+        store::migrate(&Location::Sqlite { path: path.clone() }, store::STEPS, &()).await.unwrap();
         std::fs::read(path).unwrap()
     });
     made.await

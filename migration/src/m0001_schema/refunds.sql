@@ -1,7 +1,5 @@
-//! Refunds, and what charges know of theirs.
+-- Refunds.
 
-crate::migration!(|_| "
-ALTER TABLE charges ADD COLUMN settlement_refunded BIGINT NOT NULL DEFAULT 0;
 CREATE TABLE refunds (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -20,6 +18,5 @@ CREATE TABLE refunds (
 CREATE INDEX refunds_of_charge ON refunds (account_id, charge_id, id);
 CREATE INDEX refunds_unsubmitted ON refunds (submit_after) WHERE submit_after IS NOT NULL;
 CREATE INDEX refunds_settling ON refunds (settles_at) WHERE settles_at IS NOT NULL;
-CREATE INDEX refunds_settling_of_account ON refunds (account_id, settles_at) WHERE settles_at IS NOT NULL;
-"
-.into());
+CREATE INDEX refunds_unsubmitted_of_account ON refunds (account_id, created_at, id) WHERE submit_after IS NOT NULL;
+CREATE INDEX refunds_settling_of_account ON refunds (account_id, settles_at, id) WHERE settles_at IS NOT NULL;

@@ -1,7 +1,5 @@
-//! Subscriptions, what each waits for, and their ledgers.
+-- Subscriptions and their ledgers.
 
-crate::migration!(|_| {
-    "
 CREATE TABLE subscriptions (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -30,9 +28,11 @@ CREATE INDEX subscriptions_of_customer ON subscriptions (account_id, customer_id
 CREATE INDEX subscriptions_by_card ON subscriptions (account_id, card_id) WHERE card_id IS NOT NULL;
 CREATE INDEX subscriptions_charged ON subscriptions (account_id, charge_id) WHERE charge_id IS NOT NULL;
 CREATE INDEX subscriptions_due ON subscriptions (next_billing_at) WHERE next_billing_at IS NOT NULL;
-CREATE INDEX subscriptions_due_of_account ON subscriptions (account_id, next_billing_at, id) WHERE next_billing_at IS NOT NULL;
+CREATE INDEX subscriptions_due_of_account ON subscriptions (account_id, next_billing_at, id)
+    WHERE next_billing_at IS NOT NULL;
 CREATE INDEX subscriptions_ending ON subscriptions (ends_at) WHERE ends_at IS NOT NULL;
 CREATE INDEX subscriptions_ending_of_account ON subscriptions (account_id, ends_at, id) WHERE ends_at IS NOT NULL;
+
 CREATE TABLE subscription_entries (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -46,7 +46,5 @@ CREATE TABLE subscription_entries (
     PRIMARY KEY (account_id, id)
 );
 CREATE INDEX subscription_entries_of_subscription ON subscription_entries (account_id, subscription_id, id);
-CREATE UNIQUE INDEX subscription_entries_once ON subscription_entries (account_id, subscription_id, interval_number, annotation);
-"
-.into()
-});
+CREATE UNIQUE INDEX subscription_entries_once
+    ON subscription_entries (account_id, subscription_id, interval_number, annotation);

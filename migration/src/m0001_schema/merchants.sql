@@ -1,21 +1,13 @@
-//! Merchants that partners have referred, and what an account knows of being one.
+-- Merchants that partners have referred. Their names sort by bytes, alike on both databases.
 
-crate::migration!(|backend| {
-    // Sorted alike on both databases: by bytes.
-    let text = if backend == DbBackend::Postgres { "TEXT COLLATE \"C\"" } else { "TEXT" };
-    format!(
-        "
-ALTER TABLE accounts ADD COLUMN referred_by UUID;
-ALTER TABLE accounts ADD COLUMN status TEXT NOT NULL DEFAULT 'active';
-CREATE INDEX accounts_referred ON accounts (referred_by) WHERE referred_by IS NOT NULL;
 CREATE TABLE merchants (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
     status TEXT NOT NULL,
-    email {text} NOT NULL,
-    first_name {text} NOT NULL,
-    last_name {text} NOT NULL,
-    business_name {text} NOT NULL,
+    email TEXT COLLATE BYTEWISE NOT NULL,
+    first_name TEXT COLLATE BYTEWISE NOT NULL,
+    last_name TEXT COLLATE BYTEWISE NOT NULL,
+    business_name TEXT COLLATE BYTEWISE NOT NULL,
     country TEXT NOT NULL,
     application TEXT NOT NULL,
     password_hash TEXT NOT NULL,
@@ -32,7 +24,3 @@ CREATE INDEX merchants_by_email ON merchants (account_id, email, id);
 CREATE INDEX merchants_by_first_name ON merchants (account_id, first_name, id);
 CREATE INDEX merchants_by_last_name ON merchants (account_id, last_name, id);
 CREATE INDEX merchants_by_business_name ON merchants (account_id, business_name, id);
-{}",
-        crate::words(backend, "merchants")
-    )
-});

@@ -1,6 +1,5 @@
-//! Cards and customers.
+-- Cards. A card of a payment source is the payment source.
 
-crate::migration!(|_| "
 CREATE TABLE cards (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -17,9 +16,13 @@ CREATE TABLE cards (
     address_postcode TEXT,
     address_state TEXT,
     address_country TEXT,
+    source TEXT,
+    network_type TEXT,
+    network_format TEXT,
     customer_id UUID,
     number_sealed BYTES,
     cvc_sealed BYTES,
+    network_sealed BYTES,
     sealed_by UUID,
     expires_at BIGINT,
     created_at BIGINT NOT NULL,
@@ -27,20 +30,4 @@ CREATE TABLE cards (
 );
 CREATE INDEX cards_of_customer ON cards (account_id, customer_id, id) WHERE customer_id IS NOT NULL;
 CREATE INDEX cards_expiring ON cards (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX cards_expiring_of_account ON cards (account_id, expires_at) WHERE expires_at IS NOT NULL;
-CREATE TABLE customers (
-    account_id UUID NOT NULL,
-    id UUID NOT NULL,
-    email TEXT NOT NULL,
-    first_name TEXT,
-    last_name TEXT,
-    phone_number TEXT,
-    company TEXT,
-    notes TEXT,
-    primary_card_id UUID NOT NULL,
-    ip_address TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    PRIMARY KEY (account_id, id)
-);
-"
-.into());
+CREATE INDEX cards_expiring_of_account ON cards (account_id, expires_at, id) WHERE expires_at IS NOT NULL;

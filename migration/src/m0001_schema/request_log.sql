@@ -1,7 +1,5 @@
-//! What accounts of a test environment asked for lately.
+-- The latest requests of accounts in a test environment.
 
-crate::migration!(|_| {
-    "
 CREATE TABLE logged_requests (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -17,9 +15,7 @@ CREATE TABLE logged_requests (
     hidden TEXT NOT NULL,
     error TEXT,
     created_at BIGINT NOT NULL,
+    logged_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (account_id, id)
 );
 CREATE INDEX requests_by_their_id ON logged_requests (account_id, request_id, id);
-"
-    .into()
-});

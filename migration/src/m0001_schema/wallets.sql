@@ -1,6 +1,5 @@
-//! Certificates and domains at wallets, and the payloads that were used.
+-- Certificates and domains at wallets, and the payloads that were used.
 
-crate::migration!(|_| "
 CREATE TABLE wallet_certificates (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -17,6 +16,7 @@ CREATE TABLE wallet_certificates (
     PRIMARY KEY (account_id, id)
 );
 CREATE UNIQUE INDEX wallet_certificates_by_key ON wallet_certificates (account_id, public_key_hash);
+
 CREATE TABLE wallet_domains (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -25,6 +25,7 @@ CREATE TABLE wallet_domains (
     PRIMARY KEY (account_id, id)
 );
 CREATE UNIQUE INDEX wallet_domains_by_name ON wallet_domains (account_id, domain_name);
+
 CREATE TABLE wallet_payloads (
     account_id UUID NOT NULL,
     hash BYTES NOT NULL,
@@ -32,5 +33,3 @@ CREATE TABLE wallet_payloads (
     PRIMARY KEY (account_id, hash)
 ) CLUSTERED;
 CREATE INDEX wallet_payloads_expiring ON wallet_payloads (expires_at);
-"
-.into());

@@ -1,6 +1,5 @@
-//! The ledger with its balances, deposits, and events.
+-- The ledger: journal entries, their postings, and the balances that they add up to.
 
-crate::migration!(|_| "
 CREATE TABLE journal_entries (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -9,6 +8,7 @@ CREATE TABLE journal_entries (
     created_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id)
 ) CLUSTERED;
+
 CREATE TABLE postings (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -17,8 +17,13 @@ CREATE TABLE postings (
     amount BIGINT NOT NULL,
     currency TEXT NOT NULL,
     available_on INTEGER NOT NULL,
+    unsettled BOOLEAN NOT NULL DEFAULT FALSE,
+    transfer_id UUID,
     PRIMARY KEY (account_id, id)
 ) CLUSTERED;
+CREATE INDEX postings_unsettled ON postings (account_id, available_on) WHERE unsettled;
+CREATE INDEX postings_of_transfer ON postings (account_id, transfer_id, id) WHERE transfer_id IS NOT NULL;
+
 CREATE TABLE balances (
     account_id UUID NOT NULL,
     available_on INTEGER NOT NULL,
@@ -26,22 +31,3 @@ CREATE TABLE balances (
     amount BIGINT NOT NULL,
     PRIMARY KEY (account_id, available_on, slot)
 ) CLUSTERED;
-CREATE TABLE deposits (
-    account_id UUID NOT NULL,
-    id UUID NOT NULL,
-    amount BIGINT NOT NULL,
-    narration TEXT NOT NULL,
-    available_at BIGINT NOT NULL,
-    created_at BIGINT NOT NULL,
-    PRIMARY KEY (account_id, id)
-);
-CREATE TABLE events (
-    account_id UUID NOT NULL,
-    id UUID NOT NULL,
-    type TEXT NOT NULL,
-    data TEXT NOT NULL,
-    created_at BIGINT NOT NULL,
-    PRIMARY KEY (account_id, id)
-);
-"
-.into());

@@ -1,6 +1,5 @@
-//! Snapshots of accounts, what they hold, and the files whose blobs they need.
+-- Snapshots of accounts, their contents, and the files whose blobs they need.
 
-crate::migration!(|_| "
 CREATE TABLE snapshots (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -12,6 +11,7 @@ CREATE TABLE snapshots (
     PRIMARY KEY (account_id, id)
 );
 CREATE INDEX snapshots_to_remove ON snapshots (remove_at);
+
 CREATE TABLE snapshot_parts (
     account_id UUID NOT NULL,
     snapshot_id UUID NOT NULL,
@@ -20,11 +20,10 @@ CREATE TABLE snapshot_parts (
     sealed_by UUID NOT NULL,
     PRIMARY KEY (account_id, snapshot_id, n)
 );
+
 CREATE TABLE snapshot_files (
     account_id UUID NOT NULL,
     file_id UUID NOT NULL,
     snapshot_id UUID NOT NULL,
     PRIMARY KEY (account_id, file_id, snapshot_id)
 ) CLUSTERED;
-"
-.into());

@@ -1,6 +1,5 @@
-//! Plans, with how many subscriptions each has.
+-- Plans, each with the number of its subscriptions by state.
 
-crate::migration!(|_| "
 CREATE TABLE plans (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -26,5 +25,3 @@ CREATE TABLE plans (
 );
 CREATE INDEX plans_deleted ON plans (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX plans_deleted_of_account ON plans (account_id, id) WHERE deleted_at IS NOT NULL;
-"
-.into());

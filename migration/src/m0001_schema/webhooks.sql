@@ -1,6 +1,5 @@
-//! Webhook endpoints, webhooks, and when an account's old events and webhooks go.
+-- Webhook endpoints, and webhooks.
 
-crate::migration!(|_| "
 CREATE TABLE webhook_endpoints (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -8,11 +7,17 @@ CREATE TABLE webhook_endpoints (
     url TEXT NOT NULL,
     key_sealed BYTES NOT NULL,
     sealed_by UUID NOT NULL,
+    former_key_sealed BYTES,
+    former_key_until BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id)
 );
 CREATE UNIQUE INDEX webhook_endpoints_slots ON webhook_endpoints (account_id, slot);
+CREATE INDEX former_webhook_keys ON webhook_endpoints (former_key_until) WHERE former_key_until IS NOT NULL;
+CREATE INDEX former_webhook_keys_of_account ON webhook_endpoints (account_id, former_key_until, id)
+    WHERE former_key_until IS NOT NULL;
+
 CREATE TABLE webhooks (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -26,13 +31,9 @@ CREATE TABLE webhooks (
     errors TEXT NOT NULL,
     accepted_at BIGINT,
     created_at BIGINT NOT NULL,
+    trace TEXT,
     PRIMARY KEY (account_id, id)
 );
 CREATE INDEX webhooks_of_endpoint ON webhooks (account_id, endpoint_id);
 CREATE INDEX webhooks_due ON webhooks (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX webhooks_due_of_account ON webhooks (account_id, due_at) WHERE due_at IS NOT NULL;
-ALTER TABLE accounts ADD COLUMN purge_at BIGINT NOT NULL DEFAULT 0;
-CREATE INDEX accounts_to_purge ON accounts (purge_at);
-CREATE INDEX accounts_by_clock ON accounts (clock_offset);
-"
-.into());

@@ -1,6 +1,5 @@
-//! What operators have done, and which keys were used from where.
+-- The acts of operators, and the uses of API keys.
 
-crate::migration!(|_| "
 CREATE TABLE audit_entries (
     id UUID NOT NULL PRIMARY KEY,
     action TEXT NOT NULL,
@@ -11,6 +10,7 @@ CREATE TABLE audit_entries (
     recorded_at BIGINT NOT NULL
 );
 CREATE INDEX audit_entries_by_time ON audit_entries (recorded_at, id);
+
 CREATE TABLE key_uses (
     account_id UUID NOT NULL,
     hash BYTES NOT NULL,
@@ -24,5 +24,3 @@ CREATE TABLE key_uses (
     PRIMARY KEY (account_id, hash, day, address)
 ) CLUSTERED;
 CREATE INDEX key_uses_by_time ON key_uses (last_at);
-"
-.into());

@@ -1,7 +1,5 @@
-//! 3-D Secure sessions, and their pages.
+-- 3-D Secure sessions, and their pages, which are found by a keyed hash.
 
-crate::migration!(|_| {
-    "
 CREATE TABLE three_d_secure_sessions (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -16,13 +14,12 @@ CREATE TABLE three_d_secure_sessions (
     PRIMARY KEY (account_id, id)
 );
 CREATE INDEX sessions_expiring ON three_d_secure_sessions (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX sessions_expiring_of_account ON three_d_secure_sessions (account_id, expires_at, charge_id) WHERE expires_at IS NOT NULL;
+CREATE INDEX sessions_expiring_of_account ON three_d_secure_sessions (account_id, expires_at, charge_id)
+    WHERE expires_at IS NOT NULL;
+
 CREATE TABLE challenge_pages (
     hash BYTES NOT NULL PRIMARY KEY,
     account_id UUID NOT NULL,
     session_id UUID NOT NULL
 ) CLUSTERED;
 CREATE INDEX challenge_pages_of_account ON challenge_pages (account_id);
-"
-.into()
-});

@@ -1,6 +1,5 @@
-//! Uploaded files, and blobs without one.
+-- Uploaded files, and blobs that no file's row names.
 
-crate::migration!(|_| "
 CREATE TABLE files (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -11,6 +10,7 @@ CREATE TABLE files (
     uploaded_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id)
 );
+
 CREATE TABLE stray_blobs (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -18,5 +18,3 @@ CREATE TABLE stray_blobs (
     PRIMARY KEY (account_id, id)
 ) CLUSTERED;
 CREATE INDEX blobs_to_remove ON stray_blobs (remove_at);
-"
-.into());

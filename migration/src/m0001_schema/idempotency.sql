@@ -1,6 +1,5 @@
-//! Idempotency keys, the answers given under them, and the key of a charge's call in flight.
+-- Idempotency-Keys and the responses kept under them.
 
-crate::migration!(|_| "
 CREATE TABLE idempotency_keys (
     account_id UUID NOT NULL,
     hash BYTES NOT NULL,
@@ -9,6 +8,7 @@ CREATE TABLE idempotency_keys (
     PRIMARY KEY (account_id, hash)
 ) CLUSTERED;
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
+
 CREATE TABLE idempotency_answers (
     account_id UUID NOT NULL,
     hash BYTES NOT NULL,
@@ -17,6 +17,3 @@ CREATE TABLE idempotency_answers (
     sealed_by UUID NOT NULL,
     PRIMARY KEY (account_id, hash)
 );
-ALTER TABLE charges ADD COLUMN claim BYTES;
-"
-.into());

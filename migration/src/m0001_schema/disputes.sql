@@ -1,11 +1,5 @@
-//! Disputes, their evidence and what happened to them; what charges show of them.
+-- Disputes, their evidence and activities, and the disputes that simulated cardholders will open.
 
-crate::migration!(|_| {
-    "
-ALTER TABLE charges ADD COLUMN amount_disputed BIGINT NOT NULL DEFAULT 0;
-ALTER TABLE charges ADD COLUMN settlement_disputed BIGINT NOT NULL DEFAULT 0;
-ALTER TABLE charges ADD COLUMN disputes_open INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE charges ADD COLUMN disputes_standing INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE disputes (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -29,6 +23,7 @@ CREATE INDEX disputes_by_deadline ON disputes (account_id, evidence_required_by,
 CREATE INDEX disputes_by_amount ON disputes (account_id, amount, id);
 CREATE INDEX disputes_expiring ON disputes (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX disputes_expiring_of_account ON disputes (account_id, expires_at, id) WHERE expires_at IS NOT NULL;
+
 CREATE TABLE evidence (
     account_id UUID NOT NULL,
     dispute_id UUID NOT NULL,
@@ -38,6 +33,7 @@ CREATE TABLE evidence (
     PRIMARY KEY (account_id, dispute_id, kind)
 ) CLUSTERED;
 CREATE INDEX evidence_of_file ON evidence (account_id, file_id) WHERE file_id IS NOT NULL;
+
 CREATE TABLE dispute_activities (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -49,14 +45,12 @@ CREATE TABLE dispute_activities (
     PRIMARY KEY (account_id, id)
 ) CLUSTERED;
 CREATE INDEX activities_of_dispute ON dispute_activities (account_id, dispute_id, id);
-CREATE TABLE foretold_disputes (
+
+CREATE TABLE scheduled_disputes (
     account_id UUID NOT NULL,
     id UUID NOT NULL,
     arrives_at BIGINT NOT NULL,
     PRIMARY KEY (account_id, id)
 ) CLUSTERED;
-CREATE INDEX disputes_arriving ON foretold_disputes (arrives_at);
-CREATE INDEX disputes_arriving_of_account ON foretold_disputes (account_id, arrives_at, id);
-"
-.into()
-});
+CREATE INDEX disputes_arriving ON scheduled_disputes (arrives_at);
+CREATE INDEX disputes_arriving_of_account ON scheduled_disputes (account_id, arrives_at, id);
