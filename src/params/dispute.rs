@@ -2,23 +2,23 @@
 
 use entity::dispute::{DisputeCategory, DisputeStatus};
 use entity::evidence::EvidenceKind;
+use macros::params;
 use serde::Deserialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 use validator::Validate;
 
 use super::{FieldErrors, Params, Patch, Search, non_blank, read};
 use crate::limits::EVIDENCE_TEXT_CHARACTERS_MAX;
 
 /// A dispute that arrives.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewDispute {
     /// A captured charge.
     #[schema(example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub charge_token: String,
     /// In the charge's currency; all that can still be disputed if absent.
     #[validate(range(min = 1))]
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(maximum = 9_007_199_254_740_991_i64, example = 400)]
     pub amount: Option<i64>,
     /// `general`, which it also is if absent.
     #[schema(value_type = Option<String>, example = "general")]
@@ -26,7 +26,7 @@ pub struct NewDispute {
 }
 
 /// What the network decides.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct DecidedDispute {
     /// The status that the dispute gets.
     #[schema(value_type = String, example = "cancelled")]
@@ -62,7 +62,8 @@ impl DisputeSearch {
 
 /// Changes of a batch of evidence: what is absent stays, what is empty is cleared.
 // JSON null is absent, as everywhere.
-#[derive(Debug, Default, Deserialize, Validate, ToSchema)]
+#[params]
+#[derive(Debug, Default)]
 pub struct ChangedEvidence {
     /// File token.
     #[schema(value_type = Option<String>, example = "file_AZqYv3rVcBKUQ1mHn7tKRw")]

@@ -1,13 +1,11 @@
 //! Parameters of refunds (specification, Refunds).
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
 
 use super::{FieldErrors, Params, Patch, values};
 
 /// A refund to be made.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewRefund {
     /// In the charge's currency, at most what is not refunded yet; the full charge amount if absent.
     // Blank is not absent here, but JSON null is, as everywhere.
