@@ -1,33 +1,20 @@
-//! The attribute of request parameters.
+//! The attributes of what the API reads and shows. Both derive the traits of their struct, and the parts of its schema that follow
+//! from the types and rules of its fields.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+mod bounds;
+mod types;
 
 use proc_macro::TokenStream;
-use proc_macro2::Literal;
-use quote::{ToTokens, format_ident, quote};
-use syn::punctuated::Punctuated;
-use syn::{Attribute, Error, Expr, ExprLit, Field, ItemStruct, Lit, Meta, MetaNameValue, Token};
-use syn::{parse_macro_input, parse_quote};
+use quote::quote;
+use syn::{Attribute, Field, ItemStruct, parse_macro_input};
 
-/// The largest integer that every JSON reader holds exactly. The decoder refuses larger ones.
-const INTEGER_MAX: i64 = 9_007_199_254_740_991;
-
-/// The numbers that rules name. Schemas need them as literals.
-static LIMITS: LazyLock<HashMap<&str, i64>> = LazyLock::new(|| {
-    let constant = |line: &'static str| {
-        let (name, value) = line.strip_prefix("pub const ")?.strip_suffix(';')?.split_once(" = ")?;
-        Some((name.split_once(':')?.0, value.replace('_', "").parse().ok()?))
-    };
-    include_str!("../../src/limits.rs").lines().filter_map(constant).collect()
-});
-
-/// Derives `Deserialize`, `Validate` and `ToSchema`. The schema gets the bounds of `#[validate(length(...), range(...))]`.
+/// Derives `Deserialize`, `Validate` and `ToSchema` for request parameters. The schema gets the bounds of `#[validate]`.
 #[proc_macro_attribute]
 pub fn params(_: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = parse_macro_input!(item as ItemStruct);
     for field in &mut item.fields {
-        if let Err(error) = publish_bounds(field) {
+        types::publish(field);
+        if let Err(error) = bounds::publish(field) {
             return error.into_compile_error().into();
         }
     }
@@ -38,49 +25,26 @@ pub fn params(_: TokenStream, item: TokenStream) -> TokenStream {
     .into()
 }
 
-fn publish_bounds(field: &mut Field) -> syn::Result<()> {
-    let is_about = |name: &'static str| move |attribute: &&Attribute| attribute.path().is_ident(name);
-    let mut bounds = Vec::new();
-    for attribute in field.attrs.iter().filter(is_about("validate")) {
-        for rule in attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)? {
-            let Meta::List(rule) = rule else { continue };
-            let is_length = rule.path.is_ident("length");
-            if !is_length && !rule.path.is_ident("range") {
-                continue;
-            }
-            for bound in rule.parse_args_with(Punctuated::<MetaNameValue, Token![,]>::parse_terminated)? {
-                let (end, value) = (bound.path.require_ident()?, value(&bound.value)?);
-                bounds.push(if is_length {
-                    (format_ident!("{end}_length"), Literal::i64_unsuffixed(value))
-                } else {
-                    (format_ident!("{end}imum"), Literal::i64_suffixed(value))
-                });
-            }
-        }
+/// Derives `Clone`, `Serialize`, `ToSchema` and, unless it is a `#[view(secret)]`, `Debug` for a record that the API shows. Every
+/// field of the schema is required, except those that are skipped when they are absent.
+#[proc_macro_attribute]
+pub fn view(secret: TokenStream, item: TokenStream) -> TokenStream {
+    let mut item = parse_macro_input!(item as ItemStruct);
+    for field in &mut item.fields {
+        types::publish(field);
+        types::publish_presence(field);
     }
-    let is_integer = field.ty.to_token_stream().into_iter().any(|token| token.to_string() == "i64");
-    if is_integer && !bounds.iter().any(|(name, _)| name == "maximum") {
-        bounds.push((format_ident!("maximum"), Literal::i64_suffixed(INTEGER_MAX)));
+    let debug = secret.is_empty().then(|| quote!(#[derive(Debug)]));
+    quote! {
+        #debug
+        #[derive(Clone, ::serde::Serialize, ::utoipa::ToSchema)]
+        #item
     }
-    // The format of a date says how long it is.
-    let has_format = field
-        .attrs
-        .iter()
-        .filter(is_about("schema"))
-        .any(|attribute| attribute.meta.to_token_stream().to_string().contains("format ="));
-    if !bounds.is_empty() && !has_format {
-        let (names, values): (Vec<_>, Vec<_>) = bounds.into_iter().unzip();
-        field.attrs.push(parse_quote!(#[schema(#(#names = #values),*)]));
-    }
-    Ok(())
+    .into()
 }
 
-/// Returns the number that a literal or a limit stands for.
-fn value(expression: &Expr) -> syn::Result<i64> {
-    let value = match expression {
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
-        Expr::Path(path) => path.path.get_ident().and_then(|name| LIMITS.get(&*name.to_string()).copied()),
-        _ => None,
-    };
-    value.ok_or_else(|| Error::new_spanned(expression, "is neither an integer nor a limit in src/limits.rs"))
+/// Returns the attributes of this name as text.
+fn attributes(field: &Field, name: &str) -> String {
+    let named = field.attrs.iter().filter(|attribute| attribute.path().is_ident(name));
+    named.map(|Attribute { meta, .. }| quote!(#meta).to_string()).collect()
 }

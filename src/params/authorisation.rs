@@ -22,7 +22,7 @@ pub struct NewAuthorisation {
     #[schema(example = "test authorisation")]
     pub description: String,
     /// In the currency's base unit, at least the currency's minimum.
-    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(minimum = 50, example = 400)]
     pub amount: i64,
     /// The purchaser's IPv4 or IPv6 address.
     #[validate(custom(function = "rules::ip_address"))]
@@ -75,6 +75,6 @@ impl From<NewAuthorisation> for NewCharge {
 #[params]
 pub struct NewCapture {
     /// In the authorisation's currency: at least the currency's minimum, at most what was authorised.
-    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(minimum = 50, example = 400)]
     pub amount: i64,
 }

@@ -18,6 +18,6 @@ pub struct NewBankAccount {
     #[schema(example = "806015")]
     pub bsb: String,
     /// Account number: 1 to 12 digits.
-    #[schema(value_type = String, example = "987654321")]
+    #[schema(example = "987654321")]
     pub number: Secret,
 }

@@ -9,7 +9,7 @@ use crate::sensitive::secret::Secret;
 #[params]
 pub struct NewCard {
     /// Card number.
-    #[schema(value_type = String, example = "4200000000000000")]
+    #[schema(example = "4200000000000000")]
     pub number: Secret,
     /// Month of expiry.
     #[validate(range(min = 1, max = 12))]
@@ -20,7 +20,7 @@ pub struct NewCard {
     #[schema(example = 2030)]
     pub expiry_year: i64,
     /// Card verification code: three digits, four for american_express.
-    #[schema(value_type = String, example = "123")]
+    #[schema(example = "123")]
     pub cvc: Secret,
     /// Cardholder.
     #[validate(length(max = NAME_LENGTH_MAX))]
@@ -70,7 +70,6 @@ fn country(text: &str) -> Result<(), validator::ValidationError> {
 #[params]
 pub struct BrowserKey {
     /// Instead of a secret key, from an insecure environment.
-    #[schema(value_type = Option<String>)]
     pub publishable_api_key: Option<Secret>,
 }
 

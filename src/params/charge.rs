@@ -23,7 +23,7 @@ pub struct NewCharge {
     #[schema(example = "test charge")]
     pub description: String,
     /// In the currency's base unit, at least the currency's minimum.
-    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(minimum = 50, example = 400)]
     pub amount: i64,
     /// The purchaser's IPv4 or IPv6 address.
     #[validate(custom(function = "rules::ip_address"))]
@@ -66,7 +66,7 @@ pub struct NewThreeDSecure {
     pub enabled: Option<bool>,
     /// Where the cardholder comes back to, with session_token added to the query.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(value_type = Option<String>, example = "https://shop.example.com/verified")]
+    #[schema(example = "https://shop.example.com/verified")]
     pub callback_url: Option<HttpUrl>,
     /// Whether to charge without 3-D Secure where the card does not offer it.
     pub fallback_ok: Option<bool>,
@@ -78,7 +78,6 @@ pub struct NewThreeDSecure {
     pub eci: Option<String>,
     /// Of a verification made elsewhere: authentication value.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(value_type = Option<String>)]
     pub cavv: Option<Secret>,
     /// Of a verification made elsewhere: its transaction.
     #[validate(length(max = NAME_LENGTH_MAX))]
@@ -90,7 +89,7 @@ pub struct NewThreeDSecure {
 pub struct NewPlatformAdjustment {
     /// In the charge's currency.
     #[validate(range(min = 1))]
-    #[schema(maximum = 9_007_199_254_740_991_i64, example = 10)]
+    #[schema(example = 10)]
     pub amount: i64,
     /// The charge's.
     #[schema(example = "AUD")]

@@ -12,7 +12,7 @@ use crate::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
 pub struct NewDeposit {
     /// In cents.
     #[validate(range(min = 1, max = DEPOSIT_CENTS_MAX))]
-    #[schema(maximum = 100_000_000_000_i64, example = 50_000)]
+    #[schema(example = 50_000)]
     pub amount: i64,
     /// What the sender writes; "Deposit" if absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use validator::Validate;
 
 use super::{FieldErrors, Params, Patch, Search, non_blank, read};
-use crate::limits::EVIDENCE_TEXT_CHARACTERS_MAX;
+use crate::limits::EVIDENCE_TEXT_LENGTH_MAX;
 
 /// A dispute that arrives.
 #[params]
@@ -18,7 +18,7 @@ pub struct NewDispute {
     pub charge_token: String,
     /// In the charge's currency; all that can still be disputed if absent.
     #[validate(range(min = 1))]
-    #[schema(maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(example = 400)]
     pub amount: Option<i64>,
     /// `general`, which it also is if absent.
     #[schema(value_type = Option<String>, example = "general")]
@@ -66,46 +66,40 @@ impl DisputeSearch {
 #[derive(Debug, Default)]
 pub struct ChangedEvidence {
     /// File token.
-    #[schema(value_type = Option<String>, example = "file_AZqYv3rVcBKUQ1mHn7tKRw")]
+    #[schema(example = "file_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub additional_evidence_file: Option<Patch<String>>,
     /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
     pub additional_evidence_text: Option<Patch<String>>,
     /// File token.
-    #[schema(value_type = Option<String>)]
     pub customer_communication_file: Option<Patch<String>>,
     /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
     pub customer_communication_text: Option<Patch<String>>,
     /// File token.
-    #[schema(value_type = Option<String>)]
     pub invoice_or_receipt_file: Option<Patch<String>>,
     /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
     pub invoice_or_receipt_text: Option<Patch<String>>,
     /// File token.
-    #[schema(value_type = Option<String>)]
     pub invoice_showing_distinct_transactions_file: Option<Patch<String>>,
     /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
     pub invoice_showing_distinct_transactions_text: Option<Patch<String>>,
     /// File token.
-    #[schema(value_type = Option<String>)]
     pub proof_of_delivery_or_service_file: Option<Patch<String>>,
     /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
     pub proof_of_delivery_or_service_text: Option<Patch<String>>,
     /// File token.
-    #[schema(value_type = Option<String>)]
     pub recurring_transaction_agreement_file: Option<Patch<String>>,
     /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
     pub recurring_transaction_agreement_text: Option<Patch<String>>,
     /// File token.
-    #[schema(value_type = Option<String>)]
     pub refund_or_cancellation_policy_file: Option<Patch<String>>,
     /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
+    #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
     pub refund_or_cancellation_policy_text: Option<Patch<String>>,
 }
 
@@ -132,7 +126,7 @@ impl Params<ChangedEvidence> {
     pub fn kinds(self) -> (Vec<ChangedKind>, FieldErrors) {
         use EvidenceKind as Kind;
 
-        let Self { value: asked, mut faults } = self;
+        let Self { value: asked, faults } = self;
         let kinds = [
             (Kind::AdditionalEvidence, asked.additional_evidence_file, asked.additional_evidence_text),
             (
@@ -167,14 +161,6 @@ impl Params<ChangedEvidence> {
             file: file.unwrap_or_default(),
             text: text.unwrap_or_default(),
         });
-        for ChangedKind { kind, text, .. } in &kinds {
-            if let Patch::Value(text) = text
-                && text.chars().count() > EVIDENCE_TEXT_CHARACTERS_MAX
-            {
-                let said = format!("is too long (maximum is {EVIDENCE_TEXT_CHARACTERS_MAX} characters)");
-                faults.add(&format!("{}_text", kind.code()), said);
-            }
-        }
         (kinds.into(), faults)
     }
 }

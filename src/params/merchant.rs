@@ -63,7 +63,7 @@ pub struct NewContact {
     pub email: String,
     /// Kept as an Argon2id hash.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(value_type = String, example = "correct horse battery staple")]
+    #[schema(example = "correct horse battery staple")]
     pub password: Secret,
 }
 
@@ -132,7 +132,7 @@ pub struct Business {
     pub average_delivery_days: AverageDeliveryDays,
     /// Its site.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(value_type = String, example = "https://robots.example.com")]
+    #[schema(example = "https://robots.example.com")]
     pub url: HttpUrl,
 }
 

@@ -29,7 +29,7 @@ pub enum NewPaymentSource {
 #[params]
 pub struct NewNetworkToken {
     /// The token's number.
-    #[schema(value_type = String, example = "4200000000000000")]
+    #[schema(example = "4200000000000000")]
     pub number: Secret,
     /// The network's name, kept as sent.
     #[validate(length(max = NAME_LENGTH_MAX))]
@@ -49,7 +49,7 @@ pub struct NewNetworkToken {
     pub eci: Option<String>,
     /// The network's proof, good for one payment.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(value_type = String, example = "AgAAAAAABk4DWZ4C28yUQAAAAAA=")]
+    #[schema(example = "AgAAAAAABk4DWZ4C28yUQAAAAAA=")]
     pub cryptogram: Secret,
 }
 

@@ -15,7 +15,7 @@ pub struct NewPlan {
     pub name: String,
     /// For each interval, in the currency's base unit: 0, or at least the currency's minimum.
     #[validate(range(min = 0))]
-    #[schema(maximum = 9_007_199_254_740_991_i64, example = 1000)]
+    #[schema(example = 1000)]
     pub amount: i64,
     /// ISO 4217 code; AUD if absent.
     #[schema(example = "AUD")]
@@ -32,11 +32,9 @@ pub struct NewPlan {
     pub intervals: Option<i64>,
     /// Charged once, with the first interval: 0 (default), or at least the currency's minimum.
     #[validate(range(min = 0))]
-    #[schema(maximum = 9_007_199_254_740_991_i64)]
     pub setup_amount: Option<i64>,
     /// Charged for the trial: 0 (default), or at least the currency's minimum.
     #[validate(range(min = 0))]
-    #[schema(maximum = 9_007_199_254_740_991_i64)]
     pub trial_amount: Option<i64>,
     /// The length of the trial, in trial_interval_unit; 0 (default) is no trial.
     #[validate(range(min = 0, max = PLAN_INTERVAL_MAX))]

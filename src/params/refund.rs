@@ -9,7 +9,7 @@ use super::{FieldErrors, Params, Patch, values};
 pub struct NewRefund {
     /// In the charge's currency, at most what is not refunded yet; the full charge amount if absent.
     // Blank is not absent here, but JSON null is, as everywhere.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 9_007_199_254_740_991_i64, example = 100)]
+    #[schema(minimum = 1, example = 100)]
     pub amount: Option<Patch<i64>>,
 }
 

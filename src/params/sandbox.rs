@@ -40,7 +40,7 @@ pub struct ChangedFaults {
     #[schema(schema_with = chance_schema)]
     pub drop_rate: Option<String>,
     /// The same seed gives the same run.
-    #[schema(minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64, example = 42)]
+    #[schema(minimum = -9_007_199_254_740_991_i64, example = 42)]
     pub seed: Option<i64>,
 }
 
@@ -92,7 +92,7 @@ pub struct NewWalletPayload {
     #[schema(value_type = String, example = "walletGpay")]
     pub r#type: WalletType,
     /// One of the test cards.
-    #[schema(value_type = String, example = "4200000000000000")]
+    #[schema(example = "4200000000000000")]
     pub number: Secret,
     /// An active certificate; required for walletApay.
     pub certificate_token: Option<String>,

@@ -33,7 +33,7 @@ pub struct NewPlanSubscription {
 pub struct SubscriptionChanges {
     /// A card of the customer's that pays; null, or blank, is the primary card.
     // Null is a value here, and absence is a fault.
-    #[schema(value_type = Option<String>, required)]
+    #[schema(required)]
     pub card_token: Patch<String>,
 }
 

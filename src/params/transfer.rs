@@ -13,7 +13,7 @@ pub struct NewTransfer {
     pub description: String,
     /// In cents.
     #[validate(range(min = 0))]
-    #[schema(maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(example = 400)]
     pub amount: i64,
     /// AUD.
     #[schema(example = "AUD")]

@@ -20,7 +20,7 @@ pub struct NamedDomain {
 pub struct NewSession {
     /// The URL that the wallet's validation event supplies.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(value_type = String, example = "https://gateway.wallet.example/paymentSession")]
+    #[schema(example = "https://gateway.wallet.example/paymentSession")]
     pub validation_url: HttpUrl,
     /// `web` or `messaging`.
     #[schema(value_type = String, example = "web")]

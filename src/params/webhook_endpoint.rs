@@ -10,6 +10,6 @@ use crate::limits::NAME_LENGTH_MAX;
 pub struct NewWebhookEndpoint {
     /// Where webhooks are sent: http or https, without credentials and fragment.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(value_type = String, example = "https://example.com/webhooks")]
+    #[schema(example = "https://example.com/webhooks")]
     pub url: HttpUrl,
 }

@@ -1,14 +1,12 @@
 //! Bank account (specification, Transfer: "Bank account as embedded").
 
 use entity::{BankAccountToken, bank_account};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// A bank account, its number masked.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct BankAccount {
     /// `ba_...`
-    #[schema(value_type = String, example = "ba_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: BankAccountToken,
     /// Whose it is.
     #[schema(example = "Mr Roland Robot")]

@@ -3,18 +3,16 @@
 use entity::charge::{self, ChargeState, Column};
 use entity::transfer::{self, TransferStatus};
 use entity::{AuthorisationToken, ChargeToken, Currency, FailureCode, JsonText, Timestamp, TransferToken};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 use super::card::Card;
 use crate::error::failure_message;
 
 /// A charge. Its flags are computed from the one column that says where it stands.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
 pub struct Charge {
     /// `ch_...`
-    #[schema(value_type = String, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: ChargeToken,
     /// Whether the card was accepted.
     success: bool,
@@ -22,7 +20,6 @@ pub struct Charge {
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// What was bought.
     #[schema(example = "test charge")]
@@ -34,13 +31,11 @@ pub struct Charge {
     #[schema(example = "203.192.1.172")]
     ip_address: String,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// `Success`, `Authorisation Voided`, `Pending`, or why it failed.
     #[schema(example = "Success")]
     status_message: &'static str,
     /// Why it failed.
-    #[schema(required)]
     error_message: Option<&'static str>,
     /// The card as it was charged.
     #[schema(value_type = Card)]
@@ -53,15 +48,14 @@ pub struct Charge {
     #[schema(example = 0)]
     amount_refunded: i64,
     /// Fees in AUD cents; null while it is not captured.
-    #[schema(required, example = 37)]
+    #[schema(example = 37)]
     total_fees: Option<i64>,
     /// What the merchant gets, in AUD cents; null while it is not captured.
-    #[schema(required, example = 363)]
+    #[schema(example = 363)]
     merchant_entitlement: Option<i64>,
     /// Whether a refund is pending.
     refund_pending: bool,
     /// The authorisation it captured.
-    #[schema(value_type = Option<String>, required)]
     authorisation_token: Option<AuthorisationToken>,
     /// Whether seven days passed without a capture.
     authorisation_expired: bool,
@@ -70,10 +64,8 @@ pub struct Charge {
     /// Whether the money was taken.
     captured: bool,
     /// When the money was taken.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     captured_at: Option<Timestamp>,
     /// The currency it is settled in.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     settlement_currency: Currency,
     /// Whether a dispute is open.
     active_chargebacks: bool,
@@ -81,11 +73,9 @@ pub struct Charge {
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
     /// The platform's share; shown only where one was sent.
-    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_adjustment: Option<PlatformAdjustment>,
     /// The platform's share in AUD cents, 0 until captured; shown only where one was sent.
-    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_fees: Option<i64>,
 }
@@ -184,16 +174,14 @@ impl From<charge::Model> for ShownCharge {
 }
 
 /// A transfer that paid a charge out.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct ChargeTransfer {
     /// `paid`, or `failed` once the bank has sent it back.
     #[schema(example = "paid")]
     state: &'static str,
     /// When.
-    #[schema(value_type = String, format = DateTime)]
     paid_at: Timestamp,
     /// `tfer_...`
-    #[schema(value_type = String, example = "tfer_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: TransferToken,
 }
 
@@ -214,12 +202,11 @@ impl From<&transfer::Model> for ChargeTransfer {
 }
 
 /// The platform's share of a charge.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct PlatformAdjustment {
     /// In the charge's currency.
     amount: i64,
     /// The charge's.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
 }
 

@@ -1,14 +1,12 @@
 //! Event (specification, Events).
 
 use entity::{EventToken, JsonText, Timestamp, event};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// Something that happened. More types join over time: tolerate unknown ones.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Event {
     /// `evt_...`
-    #[schema(value_type = String, example = "evt_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: EventToken,
     /// What happened, for example `charge.captured`.
     #[schema(example = "charge.captured")]
@@ -17,7 +15,6 @@ pub struct Event {
     #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]
     data: JsonText,
     /// When.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 

@@ -1,12 +1,11 @@
 //! Request of an account's log (decisions 12).
 
 use entity::{JsonText, Timestamp, logged_request};
-use serde::Serialize;
+use macros::view;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 /// A request of this account, and what it was answered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct LoggedRequest {
     /// The X-Request-Id of its answer.
     #[schema(example = "order-1001")]
@@ -27,7 +26,6 @@ pub struct LoggedRequest {
     #[schema(minimum = 0, example = 12)]
     duration_ms: i64,
     /// The Idempotency-Key.
-    #[schema(required)]
     idempotency_key: Option<String>,
     /// The answer is that of an earlier request with the same Idempotency-Key.
     idempotent_replayed: bool,
@@ -39,15 +37,14 @@ pub struct LoggedRequest {
     #[schema(value_type = Vec<String>, example = json!(["card.number", "card.cvc"]))]
     hidden: JsonText,
     /// The error, if that is the answer.
-    #[schema(value_type = Option<LoggedError>, required)]
+    #[schema(value_type = Option<LoggedError>)]
     error: Option<JsonText>,
     /// When, by the account's clock.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
 /// An error that was answered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct LoggedError {
     /// Error code.
     #[schema(value_type = String, example = "invalid_resource")]
@@ -62,7 +59,7 @@ pub struct LoggedError {
 }
 
 /// A fault of a parameter that was answered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct LoggedFault {
     /// Parameter, nested ones with a dot.
     #[schema(example = "card.number")]

@@ -1,14 +1,12 @@
 //! Snapshot (decisions 12).
 
 use entity::{SnapshotToken, Timestamp, snapshot};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// What an account held at one moment, to be put back.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Snapshot {
     /// `snap_...`
-    #[schema(value_type = String, example = "snap_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: SnapshotToken,
     /// How many rows it holds.
     #[schema(minimum = 0, example = 120)]
@@ -17,10 +15,8 @@ pub struct Snapshot {
     #[schema(minimum = 0, example = 48_213)]
     bytes: i64,
     /// When it was made, by the account's clock.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it goes by itself, by the wall clock.
-    #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }
 

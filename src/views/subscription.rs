@@ -3,41 +3,31 @@
 use entity::subscription::{self, SubscriptionState};
 use entity::subscription_entry::{self, Annotation, Direction};
 use entity::{CardToken, Currency, CustomerToken, PlanToken, SubscriptionToken, Timestamp};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// A customer's subscription to a plan.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Subscription {
     /// `sub_...`
-    #[schema(value_type = String, example = "sub_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: SubscriptionToken,
     /// `trial`, `active`, `cancelling` or `cancelled`.
     #[schema(value_type = String, example = "active")]
     state: SubscriptionState,
     /// When it is billed next.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     next_billing_date: Option<Timestamp>,
     /// When the present interval began.
-    #[schema(value_type = String, format = DateTime)]
     active_interval_started_at: Timestamp,
     /// When the present interval ends.
-    #[schema(value_type = String, format = DateTime)]
     active_interval_finishes_at: Timestamp,
     /// When it was cancelled.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     cancelled_at: Option<Timestamp>,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// Its plan.
-    #[schema(value_type = String, example = "plan_AZqYv3rVcBKUQ1mHn7tKRw")]
     plan_token: PlanToken,
     /// Its customer.
-    #[schema(value_type = String, example = "cus_AZqYv3rVcBKUQ1mHn7tKRw")]
     customer_token: CustomerToken,
     /// The card that pays; null is the customer's primary card.
-    #[schema(value_type = Option<String>, required)]
     card_token: Option<CardToken>,
 }
 
@@ -59,10 +49,9 @@ impl From<subscription::Model> for Subscription {
 }
 
 /// An entry of a subscription's ledger.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct SubscriptionEntry {
     /// When the card was charged.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// `credit` or `debit`.
     #[schema(value_type = String, example = "credit")]
@@ -71,7 +60,6 @@ pub struct SubscriptionEntry {
     #[schema(example = 1000)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// `charge_credit`, `interval_debit` or `setup_debit`.
     #[schema(value_type = String, example = "charge_credit")]

@@ -2,14 +2,13 @@
 
 use entity::wallet_certificate::{self, CertificateState};
 use entity::{Timestamp, WalletCertificateToken, WalletDomainToken, wallet_domain};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use macros::view;
+use serde::Deserialize;
 
 /// A registered domain.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct WalletDomain {
     /// `apmd_...`
-    #[schema(value_type = String, example = "apmd_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WalletDomainToken,
     /// Fully qualified.
     #[schema(example = "shop.example.com")]
@@ -18,7 +17,6 @@ pub struct WalletDomain {
     #[schema(example = true)]
     registered: bool,
     /// When it was registered.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
@@ -30,10 +28,9 @@ impl WalletDomain {
 }
 
 /// A key, and the certificate that the provider issued for it.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct WalletCertificate {
     /// `apdp_...`
-    #[schema(value_type = String, example = "apdp_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WalletCertificateToken,
     /// The key in PEM.
     public_key: String,
@@ -45,16 +42,12 @@ pub struct WalletCertificate {
     #[schema(value_type = String, example = "incomplete")]
     state: CertificateState,
     /// The merchant that the certificate names.
-    #[schema(required)]
     merchant_id: Option<String>,
     /// The certificate's first instant.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     valid_from: Option<Timestamp>,
     /// The certificate's last instant.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     valid_until: Option<Timestamp>,
     /// When the key was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
@@ -76,7 +69,8 @@ impl WalletCertificate {
 }
 
 /// A session as the provider gives it: for the page, which hands it to the device.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[view]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletSession {
     /// When it began, in milliseconds since the epoch.
@@ -98,13 +92,11 @@ pub struct WalletSession {
     /// The provider's.
     pub signature: String,
     /// For the provider's statistics.
-    #[schema(required)]
     pub operational_analytics_identifier: Option<String>,
     /// How often it was asked for.
     #[schema(required)]
     #[serde(default)]
     pub retries: i64,
     /// Names the payment service.
-    #[schema(required)]
     pub psp_id: Option<String>,
 }

@@ -7,7 +7,8 @@ pub mod work_time;
 
 use entity::event::EventType;
 use entity::{AccountToken, RefundToken, TimeSpan, Timestamp};
-use sea_orm::{EntityTrait, ModelTrait, Select};
+use futures::FutureExt;
+use sea_orm::{DeleteMany, EntityTrait, ModelTrait, Select};
 
 use self::work_time::WorkTime;
 use super::context::Context;
@@ -85,6 +86,25 @@ pub enum WorkResult {
     Unanswered,
     /// The acquirer gave no answer about this refund, which stays pending and is submitted again later.
     Unsubmitted(RefundToken),
+}
+
+/// Deletes a due row. Skips one that was used in time, which the statement does not find.
+pub async fn delete<E: EntityTrait>(
+    ctx: &Context,
+    moment: &WorkTime,
+    row: DeleteMany<E>,
+) -> Result<WorkResult, Error> {
+    let unit = ctx.store.write((row, moment.clock_update()), |tx, (row, mark)| {
+        async move {
+            if row.clone().exec(tx).await?.rows_affected == 0 {
+                return Ok(WorkResult::Skipped);
+            }
+            mark.set(tx).await?;
+            Ok(WorkResult::Silent)
+        }
+        .boxed()
+    });
+    unit.await
 }
 
 /// Returns the end of the lease of a call whose claim planned the next try `pause` later: as long as any call takes. No

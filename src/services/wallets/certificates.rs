@@ -156,21 +156,7 @@ fn unfit() -> Error {
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    enabled(account)?;
-    let id: WalletCertificateToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
-        async move {
-            let gone = wallet_certificate::Entity::delete_many()
-                .filter(Column::AccountId.eq(*account))
-                .filter(Column::Id.eq(*id));
-            match gone.exec(tx).await?.rows_affected {
-                0 => Err(ErrorCode::NotFound.into()),
-                _ => Ok(()),
-            }
-        }
-        .boxed()
-    })
-    .await
+    super::delete::<wallet_certificate::Entity, WalletCertificateToken>(ctx, account, token).await
 }
 
 /// Returns the merchant whose key a payload names.

@@ -116,19 +116,5 @@ pub async fn check(
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn delete(ctx: &Context, account: &Account, token: &str) -> Result<(), Error> {
-    enabled(account)?;
-    let id: WalletDomainToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    idempotency::write(ctx, account, (account.id(), id), |tx, (account, id)| {
-        async move {
-            let gone = wallet_domain::Entity::delete_many()
-                .filter(Column::AccountId.eq(*account))
-                .filter(Column::Id.eq(*id));
-            match gone.exec(tx).await?.rows_affected {
-                0 => Err(ErrorCode::NotFound.into()),
-                _ => Ok(()),
-            }
-        }
-        .boxed()
-    })
-    .await
+    super::delete::<wallet_domain::Entity, WalletDomainToken>(ctx, account, token).await
 }
