@@ -80,96 +80,64 @@ pub struct Charge {
     platform_fees: Option<i64>,
 }
 
-/// What answers show of a charge: of its row, and of the transfer that has paid it out.
-#[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the columns of the tables, by their names")]
-pub struct ShownCharge {
-    pub id: ChargeToken,
-    pub state: ChargeState,
-    pub amount: i64,
-    pub currency: Currency,
-    pub description: String,
-    pub email: String,
-    pub ip_address: String,
-    pub metadata: JsonText,
-    pub card: JsonText,
-    pub failure: Option<FailureCode>,
-    pub expires_at: Timestamp,
-    pub captured_at: Option<Timestamp>,
-    pub fees: i64,
-    pub platform_adjustment: Option<i64>,
-    pub platform_fees: i64,
-    pub entitlement: i64,
-    pub amount_refunded: i64,
-    pub refunds_pending: i32,
-    pub authorisation_id: Option<AuthorisationToken>,
-    pub disputes_open: i32,
-    pub created_at: Timestamp,
-    pub transfer_id: Option<TransferToken>,
-    pub transfer_status: Option<TransferStatus>,
-    pub transfer_created_at: Option<Timestamp>,
+macro_rules! shown_charge {
+    ($($column:ident $field:ident: $type:ty,)+) => {
+        /// What answers show of a charge: of its row, and of the transfer that has paid it out.
+        #[derive(Debug, Clone)]
+        #[expect(missing_docs, reason = "the columns of the tables, by their names")]
+        pub struct ShownCharge {
+            $(pub $field: $type,)+
+            pub transfer_id: Option<TransferToken>,
+            pub transfer_status: Option<TransferStatus>,
+            pub transfer_created_at: Option<Timestamp>,
+        }
+
+        impl ShownCharge {
+            /// The columns of the charge's row.
+            pub const COLUMNS: [Column; 21] = [$(Column::$column),+];
+        }
+
+        /// No transfer has paid it out.
+        impl From<charge::Model> for ShownCharge {
+            fn from(row: charge::Model) -> Self {
+                Self {
+                    $($field: row.$field,)+
+                    transfer_id: None,
+                    transfer_status: None,
+                    transfer_created_at: None,
+                }
+            }
+        }
+    };
+}
+
+shown_charge! {
+    Id id: ChargeToken,
+    State state: ChargeState,
+    Amount amount: i64,
+    Currency currency: Currency,
+    Description description: String,
+    Email email: String,
+    IpAddress ip_address: String,
+    Metadata metadata: JsonText,
+    Card card: JsonText,
+    Failure failure: Option<FailureCode>,
+    ExpiresAt expires_at: Timestamp,
+    CapturedAt captured_at: Option<Timestamp>,
+    Fees fees: i64,
+    PlatformAdjustment platform_adjustment: Option<i64>,
+    PlatformFees platform_fees: i64,
+    Entitlement entitlement: i64,
+    AmountRefunded amount_refunded: i64,
+    RefundsPending refunds_pending: i32,
+    AuthorisationId authorisation_id: Option<AuthorisationToken>,
+    DisputesOpen disputes_open: i32,
+    CreatedAt created_at: Timestamp,
 }
 
 impl ShownCharge {
-    /// Those of the charge's row.
-    pub const COLUMNS: [Column; 21] = [
-        Column::Id,
-        Column::State,
-        Column::Amount,
-        Column::Currency,
-        Column::Description,
-        Column::Email,
-        Column::IpAddress,
-        Column::Metadata,
-        Column::Card,
-        Column::Failure,
-        Column::ExpiresAt,
-        Column::CapturedAt,
-        Column::Fees,
-        Column::PlatformAdjustment,
-        Column::PlatformFees,
-        Column::Entitlement,
-        Column::AmountRefunded,
-        Column::RefundsPending,
-        Column::AuthorisationId,
-        Column::DisputesOpen,
-        Column::CreatedAt,
-    ];
-
     fn transfer(&self) -> Option<ChargeTransfer> {
         Some(ChargeTransfer::new(self.transfer_id?, self.transfer_status?, self.transfer_created_at?))
-    }
-}
-
-/// No transfer has paid it out.
-impl From<charge::Model> for ShownCharge {
-    fn from(row: charge::Model) -> Self {
-        Self {
-            id: row.id,
-            state: row.state,
-            amount: row.amount,
-            currency: row.currency,
-            description: row.description,
-            email: row.email,
-            ip_address: row.ip_address,
-            metadata: row.metadata,
-            card: row.card,
-            failure: row.failure,
-            expires_at: row.expires_at,
-            captured_at: row.captured_at,
-            fees: row.fees,
-            platform_adjustment: row.platform_adjustment,
-            platform_fees: row.platform_fees,
-            entitlement: row.entitlement,
-            amount_refunded: row.amount_refunded,
-            refunds_pending: row.refunds_pending,
-            authorisation_id: row.authorisation_id,
-            disputes_open: row.disputes_open,
-            created_at: row.created_at,
-            transfer_id: None,
-            transfer_status: None,
-            transfer_created_at: None,
-        }
     }
 }
 
