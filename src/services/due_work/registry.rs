@@ -34,13 +34,13 @@ use crate::trace::{self, Span};
 pub struct DueWorkKind {
     /// The name, for metrics.
     pub name: &'static str,
-    run: for<'a> fn(&'a Ctx) -> Doing<'a, usize>,
-    backlog: for<'a> fn(&'a Context) -> Doing<'a, u64>,
+    run: for<'a> fn(&'a Ctx) -> WorkFuture<'a, usize>,
+    backlog: for<'a> fn(&'a Context) -> WorkFuture<'a, u64>,
     /// `None` if the kind does not depend on the accounts' clocks.
     ahead: Option<Ahead>,
 }
 
-type Doing<'a, T> = BoxFuture<'a, Result<T, Error>>;
+type WorkFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// Finds the due work ahead of a moved clock.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ struct Ahead {
     /// Selects the instant of the first item.
     at: fn(ClockMoveRange) -> SelectStatement,
     /// Reads the first item.
-    first: for<'a> fn(&'a Context, ClockMoveRange) -> Doing<'a, Option<Item>>,
+    first: for<'a> fn(&'a Context, ClockMoveRange) -> WorkFuture<'a, Option<Item>>,
 }
 
 /// Makes a kind that belongs to no account, from its name, the function that selects its due rows, and its verb.
@@ -78,15 +78,15 @@ pub static KINDS: &[DueWorkKind] = &[
     DueWorkKind::of_accounts::<refunds::complete::RefundCompletionWork>(),
     DueWorkKind::of_accounts::<disputes::arrival::SimulatedDisputeWork>(),
     DueWorkKind::of_accounts::<disputes::transitions::DisputeExpiryWork>(),
-    DueWorkKind::of_accounts::<transfers::returns::Returns>(),
+    DueWorkKind::of_accounts::<transfers::returns::TransferReturnWork>(),
     // After all work that moves money at the same instant.
     DueWorkKind::of_accounts::<settlement::SettlementWork>(),
     WEBHOOKS,
-    DueWorkKind::of_accounts::<webhook_endpoints::keys::Ending>(),
-    DueWorkKind::of_accounts::<retention::Purge>(),
+    DueWorkKind::of_accounts::<webhook_endpoints::keys::WebhookKeyEndWork>(),
+    DueWorkKind::of_accounts::<retention::RetentionWork>(),
     of_no_account!("stale_idempotency_key", idempotency::due, idempotency::forget),
     of_no_account!("stale_wallet_payload", payloads::due, payloads::forget),
-    of_no_account!("ended_api_key", keys::ended, keys::forget),
+    of_no_account!("ended_api_key", keys::select_ended, keys::forget),
     of_no_account!("deleted_plan", plans::delete::due, plans::delete::sweep),
     of_no_account!("deleted_account", wipe::due, wipe::wipe),
     of_no_account!("expired_snapshot", snapshots::remove::due, snapshots::remove::expire),
@@ -135,7 +135,7 @@ pub struct Item {
     work: Work,
 }
 
-type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a WorkTime) -> Doing<'a, WorkResult> + Send>;
+type Work = Box<dyn for<'a> FnOnce(&'a Context, &'a WorkTime) -> WorkFuture<'a, WorkResult> + Send>;
 
 impl Item {
     /// Does the work.
@@ -182,7 +182,7 @@ fn ahead<W: DueWork>(reach: ClockMoveRange) -> Select<W::Entity> {
     W::of_account(&reach).filter(W::AT.lte(reach.to)).order_by_asc(W::AT).order_by_asc(W::ID)
 }
 
-fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> Doing<'_, Option<Item>> {
+fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> WorkFuture<'_, Option<Item>> {
     async move {
         let row = ahead::<W>(reach).one(ctx.store.read()).await?;
         Ok(row.map(|row| Item {
@@ -196,7 +196,7 @@ fn first_of<W: DueWork>(ctx: &Context, reach: ClockMoveRange) -> Doing<'_, Optio
 
 /// Does due work, each item in its own task, up to a limit at a time. A slow item does not block others: polling goes
 /// on meanwhile. A failed item does not stop the rest and is not tried again before the next run.
-fn run<W: DueWork>(ctx: &Ctx) -> Doing<'_, usize> {
+fn run<W: DueWork>(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
         let (mut under_way, mut in_hand) = (FuturesUnordered::new(), HashSet::new());
         let (mut found, mut failed, mut looks) = (0, None, true);
@@ -306,7 +306,7 @@ where
     Ok(found)
 }
 
-fn backlog<W: DueWork>(ctx: &Context) -> Doing<'_, u64> {
+fn backlog<W: DueWork>(ctx: &Context) -> WorkFuture<'_, u64> {
     count(ctx, W::due(ctx.clock.now())).boxed()
 }
 
@@ -319,7 +319,7 @@ where
 }
 
 /// Delivers all due webhooks at once, for processes without a webhook dispatcher.
-fn deliver(ctx: &Ctx) -> Doing<'_, usize> {
+fn deliver(ctx: &Ctx) -> WorkFuture<'_, usize> {
     async move {
         let parcels = webhooks::lease(ctx, webhooks::due(ctx, &[]).await?).await?;
         let found = parcels.len();
@@ -330,6 +330,6 @@ fn deliver(ctx: &Ctx) -> Doing<'_, usize> {
     .boxed()
 }
 
-fn waiting(ctx: &Context) -> Doing<'_, u64> {
+fn waiting(ctx: &Context) -> WorkFuture<'_, u64> {
     webhooks::waiting(ctx).boxed()
 }
