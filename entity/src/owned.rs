@@ -37,6 +37,11 @@ macro_rules! listed {
     )*};
 }
 
+/// An account's row belongs to itself.
+impl Owned for crate::account::Entity {
+    const ACCOUNT: Self::Column = crate::account::Column::Id;
+}
+
 owned! {
     api_key balance bank_account card challenge_page charge counter customer deposit dispute dispute_activity event
     evidence file foretold_dispute idempotency_answer idempotency_key journal_entry key_use logged_request merchant plan posting

@@ -55,10 +55,12 @@ pub fn publish(field: &mut Field) -> syn::Result<()> {
 
 /// Returns the number that a literal or a limit stands for.
 fn value(expression: &Expr) -> syn::Result<i64> {
-    let value = match expression {
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
-        Expr::Path(path) => path.path.get_ident().and_then(|name| LIMITS.get(&*name.to_string()).copied()),
-        _ => None,
+    let value = if let Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) = expression {
+        number.base10_parse().ok()
+    } else if let Expr::Path(path) = expression {
+        path.path.get_ident().and_then(|name| LIMITS.get(&*name.to_string()).copied())
+    } else {
+        None
     };
     value.ok_or_else(|| Error::new_spanned(expression, "is neither an integer nor a limit in src/limits.rs"))
 }

@@ -2,11 +2,13 @@
 //! from the types and rules of its fields.
 
 mod bounds;
+mod row;
 mod types;
 
 use proc_macro::TokenStream;
 use quote::quote;
-use syn::{Attribute, Field, ItemStruct, parse_macro_input};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Field, ItemStruct, Meta, Token, parse_macro_input};
 
 /// Derives `Deserialize`, `Validate` and `ToSchema` for request parameters. The schema gets the bounds of `#[validate]`.
 #[proc_macro_attribute]
@@ -25,20 +27,42 @@ pub fn params(_: TokenStream, item: TokenStream) -> TokenStream {
     .into()
 }
 
-/// Derives `Clone`, `Serialize`, `ToSchema` and, unless it is a `#[view(secret)]`, `Debug` for a record that the API shows. Every
-/// field of the schema is required, except those that are skipped when they are absent.
+/// Derives `Clone`, `Serialize`, `ToSchema` and, without the option `secret`, `Debug` for a record that the API shows. Every field of
+/// the schema is required, except those that are skipped when they are absent.
+///
+/// The option `of(charge::Model)` makes the record from that row: each field from the column of its name, a token from the id of its
+/// name, and a field with `#[shows(row.amount.to_string())]` from that expression.
 #[proc_macro_attribute]
-pub fn view(secret: TokenStream, item: TokenStream) -> TokenStream {
+pub fn view(options: TokenStream, item: TokenStream) -> TokenStream {
+    let options = parse_macro_input!(options with Punctuated::<Meta, Token![,]>::parse_terminated);
     let mut item = parse_macro_input!(item as ItemStruct);
+    let mut values = Vec::new();
     for field in &mut item.fields {
         types::publish(field);
         types::publish_presence(field);
+        match row::value(field) {
+            Ok(value) => values.push(value),
+            Err(error) => return error.into_compile_error().into(),
+        }
     }
-    let debug = secret.is_empty().then(|| quote!(#[derive(Debug)]));
+    let name = &item.ident;
+    let from = options.iter().filter_map(|option| option.require_list().ok()).map(|of| {
+        let row = &of.tokens;
+        quote! {
+            impl ::core::convert::From<#row> for #name {
+                fn from(row: #row) -> Self {
+                    Self { #(#values),* }
+                }
+            }
+        }
+    });
+    let debug =
+        (!options.iter().any(|option| option.path().is_ident("secret"))).then(|| quote!(#[derive(Debug)]));
     quote! {
         #debug
         #[derive(Clone, ::serde::Serialize, ::utoipa::ToSchema)]
         #item
+        #(#from)*
     }
     .into()
 }

@@ -72,8 +72,5 @@ fn argument<'t>(generic: &str, ty: &'t Type) -> Option<&'t Type> {
     let Type::Path(path) = ty else { return None };
     let segment = path.path.segments.last().filter(|segment| segment.ident == generic)?;
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
-    match arguments.args.first()? {
-        GenericArgument::Type(inner) => Some(inner),
-        _ => None,
-    }
+    if let GenericArgument::Type(inner) = arguments.args.first()? { Some(inner) } else { None }
 }

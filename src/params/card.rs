@@ -2,6 +2,7 @@
 
 use macros::params;
 
+use super::rules;
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::sensitive::secret::Secret;
 
@@ -59,11 +60,7 @@ fn country(text: &str) -> Result<(), validator::ValidationError> {
         2 => rust_iso3166::from_alpha2(&text.to_ascii_uppercase()).is_some(),
         _ => true,
     };
-    if known {
-        Ok(())
-    } else {
-        Err(validator::ValidationError::new("country").with_message("is not valid".into()))
-    }
+    rules::check(known, "is not valid")
 }
 
 /// What the endpoints of browsers may carry instead of Basic credentials.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use validator::Validate;
 
 use super::card::NewCard;
-use super::{FieldErrors, Params, read};
+use super::{FieldErrors, Params, read, rules};
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::sensitive::secret::{Secret, Withheld};
 use crate::wallet::{WalletAToken, WalletGToken};
@@ -55,9 +55,7 @@ pub struct NewNetworkToken {
 
 /// An indicator is digits; a line end would end it where it is kept.
 fn printable(text: &str) -> Result<(), validator::ValidationError> {
-    let said = "is not valid";
-    let printable = !text.chars().any(char::is_control);
-    if printable { Ok(()) } else { Err(validator::ValidationError::new("eci").with_message(said.into())) }
+    rules::check(!text.chars().any(char::is_control), "is not valid")
 }
 
 #[derive(Deserialize, Validate)]

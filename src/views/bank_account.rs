@@ -4,7 +4,7 @@ use entity::{BankAccountToken, bank_account};
 use macros::view;
 
 /// A bank account, its number masked.
-#[view]
+#[view(of(bank_account::Model))]
 pub struct BankAccount {
     /// `ba_...`
     token: BankAccountToken,
@@ -23,17 +23,4 @@ pub struct BankAccount {
     /// Empty where the branch is not known.
     #[schema(example = "Perth")]
     branch: String,
-}
-
-impl From<bank_account::Model> for BankAccount {
-    fn from(row: bank_account::Model) -> Self {
-        Self {
-            token: row.id,
-            name: row.name,
-            bsb: row.bsb,
-            number: row.number,
-            bank_name: row.bank_name,
-            branch: row.branch,
-        }
-    }
 }

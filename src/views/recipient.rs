@@ -6,7 +6,7 @@ use macros::view;
 use super::bank_account::BankAccount;
 
 /// Whom transfers pay.
-#[view]
+#[view(of(recipient::Model))]
 pub struct Recipient {
     /// `rp_...`
     token: RecipientToken,
@@ -21,16 +21,4 @@ pub struct Recipient {
     /// Where it is paid.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
-}
-
-impl From<recipient::Model> for Recipient {
-    fn from(row: recipient::Model) -> Self {
-        Self {
-            token: row.id,
-            name: row.name,
-            email: row.email,
-            created_at: row.created_at,
-            bank_account: row.bank_account,
-        }
-    }
 }

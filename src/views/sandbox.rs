@@ -38,7 +38,7 @@ impl From<AcquirerFaults> for Faults {
 }
 
 /// Switches and settings of the account.
-#[view]
+#[view(of(&account::Model))]
 #[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
 pub struct SandboxAccount {
     /// The disputes API is enabled.
@@ -55,19 +55,6 @@ pub struct SandboxAccount {
     /// Days from a capture to the day its money becomes available.
     #[schema(example = 5)]
     settlement_delay_days: i32,
-}
-
-impl From<&account::Model> for SandboxAccount {
-    fn from(row: &account::Model) -> Self {
-        Self {
-            disputes: row.disputes,
-            wallet: row.wallet,
-            partner: row.partner,
-            transfers_enabled: row.transfers_enabled,
-            transfers_schedule: row.transfers_schedule,
-            settlement_delay_days: row.settlement_delay_days,
-        }
-    }
 }
 
 /// An account and the keys that open it, shown this once.

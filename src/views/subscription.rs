@@ -6,7 +6,7 @@ use entity::{CardToken, Currency, CustomerToken, PlanToken, SubscriptionToken, T
 use macros::view;
 
 /// A customer's subscription to a plan.
-#[view]
+#[view(of(subscription::Model))]
 pub struct Subscription {
     /// `sub_...`
     token: SubscriptionToken,
@@ -14,10 +14,13 @@ pub struct Subscription {
     #[schema(value_type = String, example = "active")]
     state: SubscriptionState,
     /// When it is billed next.
+    #[shows(row.next_billing_at)]
     next_billing_date: Option<Timestamp>,
     /// When the present interval began.
+    #[shows(row.started_at)]
     active_interval_started_at: Timestamp,
     /// When the present interval ends.
+    #[shows(row.finishes_at)]
     active_interval_finishes_at: Timestamp,
     /// When it was cancelled.
     cancelled_at: Option<Timestamp>,
@@ -31,30 +34,14 @@ pub struct Subscription {
     card_token: Option<CardToken>,
 }
 
-impl From<subscription::Model> for Subscription {
-    fn from(row: subscription::Model) -> Self {
-        Self {
-            token: row.id,
-            state: row.state,
-            next_billing_date: row.next_billing_at,
-            active_interval_started_at: row.started_at,
-            active_interval_finishes_at: row.finishes_at,
-            cancelled_at: row.cancelled_at,
-            created_at: row.created_at,
-            plan_token: row.plan_id,
-            customer_token: row.customer_id,
-            card_token: row.card_id,
-        }
-    }
-}
-
 /// An entry of a subscription's ledger.
-#[view]
+#[view(of(subscription_entry::Model))]
 pub struct SubscriptionEntry {
     /// When the card was charged.
     created_at: Timestamp,
     /// `credit` or `debit`.
     #[schema(value_type = String, example = "credit")]
+    #[shows(row.annotation.direction())]
     r#type: Direction,
     /// In the currency's base unit.
     #[schema(example = 1000)]
@@ -64,16 +51,4 @@ pub struct SubscriptionEntry {
     /// `charge_credit`, `interval_debit` or `setup_debit`.
     #[schema(value_type = String, example = "charge_credit")]
     annotation: Annotation,
-}
-
-impl From<subscription_entry::Model> for SubscriptionEntry {
-    fn from(row: subscription_entry::Model) -> Self {
-        Self {
-            created_at: row.created_at,
-            r#type: row.annotation.direction(),
-            amount: row.amount,
-            currency: row.currency,
-            annotation: row.annotation,
-        }
-    }
 }

@@ -9,7 +9,7 @@ use macros::view;
 use super::bank_account::BankAccount;
 
 /// Money paid out.
-#[view]
+#[view(of(transfer::Model))]
 pub struct Transfer {
     /// `tfer_...`
     token: TransferToken,
@@ -17,6 +17,7 @@ pub struct Transfer {
     #[schema(value_type = String, example = "succeeded")]
     status: TransferStatus,
     /// ISO 4217 code.
+    #[shows(Currency::Aud)]
     currency: Currency,
     /// For your records.
     #[schema(example = "Earnings for may")]
@@ -33,6 +34,8 @@ pub struct Transfer {
     /// When it was made.
     created_at: Timestamp,
     /// When it was paid.
+    // No bank keeps us waiting.
+    #[shows(row.created_at)]
     paid_at: Timestamp,
     /// What the bank statement says.
     #[schema(example = "First account")]
@@ -40,34 +43,15 @@ pub struct Transfer {
     /// How many line items it has; absent in a recipient's list.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = 1)]
+    #[shows(Some(row.line_items_count))]
     line_items_count: Option<i64>,
     /// Where it was paid, as it was then.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
     /// Who was paid; null is your own bank account.
     #[schema(example = "rp_AZqYv3rVcBKUQ1mHn7tKRw")]
+    #[shows(row.recipient_id)]
     recipient: Option<RecipientToken>,
-}
-
-impl From<transfer::Model> for Transfer {
-    fn from(row: transfer::Model) -> Self {
-        Self {
-            token: row.id,
-            status: row.status,
-            currency: Currency::Aud,
-            description: row.description,
-            amount: row.amount,
-            total_debits: row.total_debits,
-            total_credits: row.total_credits,
-            created_at: row.created_at,
-            // No bank keeps us waiting.
-            paid_at: row.created_at,
-            reference: row.reference,
-            line_items_count: Some(row.line_items_count),
-            bank_account: row.bank_account,
-            recipient: row.recipient_id,
-        }
-    }
 }
 
 impl Transfer {

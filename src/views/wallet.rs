@@ -6,7 +6,7 @@ use macros::view;
 use serde::Deserialize;
 
 /// A registered domain.
-#[view]
+#[view(of(wallet_domain::Model))]
 pub struct WalletDomain {
     /// `apmd_...`
     token: WalletDomainToken,
@@ -15,20 +15,14 @@ pub struct WalletDomain {
     domain_name: String,
     /// Always: one that is not is no record.
     #[schema(example = true)]
+    #[shows(true)]
     registered: bool,
     /// When it was registered.
     created_at: Timestamp,
 }
 
-impl WalletDomain {
-    /// As its row shows it.
-    pub fn new(row: wallet_domain::Model) -> Self {
-        Self { token: row.id, domain_name: row.domain_name, registered: true, created_at: row.created_at }
-    }
-}
-
 /// A key, and the certificate that the provider issued for it.
-#[view]
+#[view(of(wallet_certificate::Model))]
 pub struct WalletCertificate {
     /// `apdp_...`
     token: WalletCertificateToken,
@@ -49,23 +43,6 @@ pub struct WalletCertificate {
     valid_until: Option<Timestamp>,
     /// When the key was made.
     created_at: Timestamp,
-}
-
-impl WalletCertificate {
-    /// As its row shows it.
-    pub fn new(row: wallet_certificate::Model) -> Self {
-        Self {
-            token: row.id,
-            public_key: row.public_key,
-            public_key_hash: row.public_key_hash,
-            certificate_signing_request: row.certificate_signing_request,
-            state: row.state,
-            merchant_id: row.merchant_id,
-            valid_from: row.valid_from,
-            valid_until: row.valid_until,
-            created_at: row.created_at,
-        }
-    }
 }
 
 /// A session as the provider gives it: for the page, which hands it to the device.

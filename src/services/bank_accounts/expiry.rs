@@ -1,14 +1,14 @@
 //! Deletes bank accounts whose tokens were never used (`docs/decisions.md`, 201).
 
+use entity::Timestamp;
 use entity::bank_account::{self, BankAccountState, Column};
-use entity::{Owned, Timestamp};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use crate::error::Error;
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::due_work::{self, ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{self, DueRow, DueWork, WorkResult};
 
 /// Deletes bank accounts whose unused tokens have expired.
 pub struct BankAccountExpiryWork;
@@ -16,17 +16,13 @@ pub struct BankAccountExpiryWork;
 impl DueWork for BankAccountExpiryWork {
     type Entity = bank_account::Entity;
     const NAME: &'static str = "expired_bank_account";
+    // Only unused ones have an expiry.
     const AT: Column = Column::ExpiresAt;
     const ID: Column = Column::Id;
 
     fn due(wall: Timestamp) -> Vec<Select<bank_account::Entity>> {
         let unused = bank_account::Entity::find().filter(Column::State.eq(BankAccountState::Unused));
         clocks::due(&unused, Column::ExpiresAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<bank_account::Entity> {
-        // Only unused ones have an expiry.
-        bank_account::Entity::owned_by(reach.account)
     }
 
     fn subject(row: &bank_account::Model) -> DueRow {

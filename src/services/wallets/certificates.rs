@@ -30,7 +30,7 @@ pub async fn create(ctx: &Context, account: &Account) -> Result<WalletCertificat
     let unit = idempotency::write(ctx, account, row, |tx, row| {
         async move {
             tx.append(row);
-            Ok(WalletCertificate::new(row.clone()))
+            Ok(WalletCertificate::from(row.clone()))
         }
         .boxed()
     });
@@ -81,7 +81,7 @@ pub async fn list(
     enabled(account)?;
     let rows = wallet_certificate::Entity::owned_by(account.id());
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
-    Ok(page.map(WalletCertificate::new))
+    Ok(page.map(WalletCertificate::from))
 }
 
 /// Returns one certificate.
@@ -89,7 +89,7 @@ pub async fn list(
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<WalletCertificate, Error> {
     enabled(account)?;
-    Ok(WalletCertificate::new(find(ctx, account, token).await?.ok_or(ErrorCode::NotFound)?))
+    Ok(WalletCertificate::from(find(ctx, account, token).await?.ok_or(ErrorCode::NotFound)?))
 }
 
 /// Finds a certificate by its token.
@@ -143,7 +143,7 @@ async fn activate(tx: &Tx, row: &wallet_certificate::Model) -> Result<WalletCert
         .col_expr(Column::ValidUntil, Expr::value(row.valid_until));
     match active.exec(tx).await?.rows_affected {
         0 => Err(unfit()),
-        _ => Ok(WalletCertificate::new(row.clone())),
+        _ => Ok(WalletCertificate::from(row.clone())),
     }
 }
 

@@ -47,7 +47,7 @@ pub async fn register(
             let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
             match insert.exec_without_returning(tx).await? {
                 0 => Err(wrong("has already been used")),
-                _ => Ok(WalletDomain::new(row.clone())),
+                _ => Ok(WalletDomain::from(row.clone())),
             }
         }
         .boxed()
@@ -93,7 +93,7 @@ pub async fn list(
     enabled(account)?;
     let rows = wallet_domain::Entity::owned_by(account.id());
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
-    Ok(page.map(WalletDomain::new))
+    Ok(page.map(WalletDomain::from))
 }
 
 /// Returns the domain of a registered name. A malformed name is not registered.
@@ -109,7 +109,7 @@ pub async fn check(
         return Err(ErrorCode::NotFound.into());
     }
     let row = find(ctx, account, &params.valid()?.domain_name).await?;
-    Ok(WalletDomain::new(row.ok_or(ErrorCode::NotFound)?))
+    Ok(WalletDomain::from(row.ok_or(ErrorCode::NotFound)?))
 }
 
 /// Deletes a domain.
