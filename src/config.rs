@@ -13,7 +13,7 @@ use ipnet::IpNet;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-pub use self::address::parse_listen_address;
+pub use self::address::{parse_listen_address, reachable};
 pub use self::variables::{UnknownVariable, serve_options, unknown_variables, variable};
 use crate::limits::{CONCURRENCY, OPERATOR_KEY_LENGTH_MIN, RETENTION_DAYS_MAX, RETENTION_DAYS_MIN};
 use crate::outbound::Allowed;

@@ -145,7 +145,7 @@ pub const CHARGEBACK_FEE_CENTS: i64 = 2500;
 /// Evidence is required by the midnight this many days after a dispute arrives (`docs/decisions.md`, 212).
 pub const EVIDENCE_DAYS: i64 = 20;
 /// The longest text of dispute evidence (specification, Limits).
-pub const EVIDENCE_TEXT_CHARACTERS_MAX: usize = 500;
+pub const EVIDENCE_TEXT_LENGTH_MAX: u64 = 500;
 
 /// The largest file (`docs/decisions.md`, 217).
 pub const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;

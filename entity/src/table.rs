@@ -46,6 +46,11 @@ pub trait Listed: Owned {
     }
 }
 
+/// An account's row belongs to itself.
+impl Owned for crate::account::Entity {
+    const ACCOUNT: Self::Column = crate::account::Column::Id;
+}
+
 /// Defines a table by its name, its primary key and its other columns. With `account_id` first in the key, the table is
 /// [`Owned`]; with `id` after it, also [`Listed`]. There are no relations: joins begin with the account as well.
 macro_rules! table {

@@ -121,15 +121,13 @@ struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        let failed =
-            |error: Box<dyn std::error::Error + Send + Sync>| Error::Generic { store: "S3", source: error };
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(None, None).map_err(|error| failed(error.into()))?)
+            .tls_backend_preconfigured(tls::platform_config())
             .connect_timeout(ANSWER)
             // Limits silence only: a client on a slow line may take its time.
             .read_timeout(ANSWER)
             .build()
-            .map_err(|error| failed(error.into()))?;
+            .map_err(|error| Error::Generic { store: "S3", source: error.into() })?;
         Ok(HttpClient::new(client))
     }
 }

@@ -1,11 +1,12 @@
 //! Checks the ports: each is free, or in use by a server of this installation, by another one's, or by another program.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::configuration::Configuration;
 use super::findings::{Area, Findings};
+use crate::config::reachable;
 use crate::http::INSTALLATION;
 use crate::services::installation;
 use crate::store::{DatabaseKind, Inspection};
@@ -116,13 +117,7 @@ fn ask(address: SocketAddr, deadline: Instant, heard: &mut Vec<u8>) -> io::Resul
         Duration::ZERO => Err(io::Error::from(ErrorKind::TimedOut)),
         left => Ok(left),
     };
-    let ip = address.ip();
-    let here: IpAddr = match (ip.is_unspecified(), ip.is_ipv4()) {
-        (false, _) => ip,
-        (true, true) => Ipv4Addr::LOCALHOST.into(),
-        (true, false) => Ipv6Addr::LOCALHOST.into(),
-    };
-    let mut stream = TcpStream::connect_timeout(&(here, address.port()).into(), left()?)?;
+    let mut stream = TcpStream::connect_timeout(&reachable(address), left()?)?;
     stream.set_write_timeout(Some(left()?))?;
     stream.write_all(REQUEST)?;
     // Reads no more of another program's answer than ours would have.

@@ -1,9 +1,9 @@
 //! The options of commands that call a running server.
 
 use std::error::Error;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use card_payments::config::parse_listen_address;
+use card_payments::config::{parse_listen_address, reachable};
 use card_payments::outbound::api_client::ApiClient;
 use card_payments::params::rules;
 use card_payments::sensitive::secret::Secret;
@@ -52,12 +52,7 @@ fn listening() -> Result<String, String> {
     if listen.port() == 0 {
         return Err("CARD_PAYMENTS_LISTEN names no port: name the server by --server".into());
     }
-    let ip = match listen.ip() {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        named @ (IpAddr::V4(_) | IpAddr::V6(_)) => named,
-    };
-    Ok(format!("http://{}", SocketAddr::new(ip, listen.port())))
+    Ok(format!("http://{}", reachable(listen)))
 }
 
 /// Parses the address of a server.

@@ -1,6 +1,6 @@
 //! Addresses to listen on.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Parses an address to listen on. A port without a host, and `localhost`, mean 127.0.0.1; to accept connections from
 /// other machines, use 0.0.0.0.
@@ -14,9 +14,32 @@ pub fn parse_listen_address(text: &str) -> Result<SocketAddr, &'static str> {
         .map_err(|_| "not an address to listen on: write it as 127.0.0.1:8080, localhost:8080, :8080 or 8080")
 }
 
+/// Returns the address by which this machine reaches a server that listens on `address`, which may mean all addresses.
+pub fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_listens_everywhere_is_asked_here() {
+        for (listens, asked) in [
+            ("0.0.0.0:8080", "127.0.0.1:8080"),
+            ("[::]:8080", "[::1]:8080"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+            ("127.0.0.1:1", "127.0.0.1:1"),
+        ] {
+            assert_eq!(reachable(listens.parse().unwrap()), asked.parse().unwrap());
+        }
+    }
 
     #[test]
     fn an_address_may_be_a_port_alone() {

@@ -95,7 +95,7 @@ impl ApiClient {
     /// page for whoever sits at its machine.
     pub async fn at(address: &str, key: Option<Secret>) -> Result<Self, ApiClientError> {
         let client = Client::builder()
-            .tls_backend_preconfigured(tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"))
+            .tls_backend_preconfigured(tls::platform_config())
             .redirect(Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT)

@@ -46,7 +46,7 @@ const CONNECT: Duration = Duration::from_secs(15);
 /// A client for the one server that whoever runs this program names, and nobody else: it calls any address.
 pub fn client() -> Client {
     Client::builder()
-        .tls_backend_preconfigured(tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"))
+        .tls_backend_preconfigured(tls::platform_config())
         .redirect(Policy::none())
         .no_proxy()
         .user_agent(USER_AGENT)
@@ -65,11 +65,7 @@ pub struct Outbound {
 impl Outbound {
     /// A client that trusts the platform's root certificates and asks its resolver.
     pub fn new(reach: AddressPolicy) -> Self {
-        Self::with(
-            reach,
-            Arc::<SystemResolver>::default(),
-            tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"),
-        )
+        Self::with(reach, Arc::<SystemResolver>::default(), tls::platform_config())
     }
 
     /// A client that trusts one more root certificate, in DER.
@@ -80,7 +76,7 @@ impl Outbound {
 
     /// A client that asks somebody else for the addresses of names.
     pub fn asking(reach: AddressPolicy, lookup: Arc<dyn Resolver>) -> Self {
-        Self::with(reach, lookup, tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"))
+        Self::with(reach, lookup, tls::platform_config())
     }
 
     fn with(reach: AddressPolicy, lookup: Arc<dyn Resolver>, tls: ClientConfig) -> Self {

@@ -139,11 +139,7 @@ fn pricing_table(text: &str) -> Result<(), ValidationError> {
     let fitting = serde_json::from_str(text).is_ok_and(|table: Pricing| {
         table.rows().iter().all(|row| (0..=FEE_CENTS_MAX).contains(&row.fixed_fee))
     });
-    if fitting {
-        Ok(())
-    } else {
-        Err(ValidationError::new("rule").with_message("is not a pricing table".into()))
-    }
+    rules::check(fitting, "is not a pricing table")
 }
 
 #[cfg(test)]

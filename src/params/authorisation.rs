@@ -1,9 +1,8 @@
 //! Parameters of authorisations (specification, Authorisations), in the order of its lists.
 
-use serde::Deserialize;
+use macros::params;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use validator::Validate;
+use validator::Validate as _;
 
 use super::card::NewCard;
 use super::charge::NewCharge;
@@ -11,19 +10,19 @@ use super::rules;
 use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 
 /// An authorisation to be made. Exactly one of card, card_token, payment_source_token and customer_token pays.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewAuthorisation {
     /// The purchaser's e-mail address.
     #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(max_length = 255, example = "roland@example.com")]
+    #[schema(example = "roland@example.com")]
     pub email: String,
     /// What is bought.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "test authorisation")]
+    #[schema(example = "test authorisation")]
     pub description: String,
     /// In the currency's base unit, at least the currency's minimum.
-    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(minimum = 50, example = 400)]
     pub amount: i64,
     /// The purchaser's IPv4 or IPv6 address.
     #[validate(custom(function = "rules::ip_address"))]
@@ -43,7 +42,6 @@ pub struct NewAuthorisation {
     pub currency: Option<String>,
     /// Text for the bank statement instead of the default descriptor.
     #[validate(length(max = REFERENCE_LENGTH_MAX))]
-    #[schema(max_length = 40)]
     pub reference: Option<String>,
     /// At most 25 keys of at most 50 characters with values of at most 500.
     #[validate(custom(function = "rules::metadata"))]
@@ -74,9 +72,9 @@ impl From<NewAuthorisation> for NewCharge {
 }
 
 /// How much of an authorisation is captured.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewCapture {
     /// In the authorisation's currency: at least the currency's minimum, at most what was authorised.
-    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(minimum = 50, example = 400)]
     pub amount: i64,
 }

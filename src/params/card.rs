@@ -1,56 +1,54 @@
 //! Parameters of cards (specification, Cards), in the order of its list.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
 
+use super::rules;
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::sensitive::secret::Secret;
 
 /// A card as its holder gives it.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewCard {
     /// Card number.
-    #[schema(value_type = String, example = "4200000000000000")]
+    #[schema(example = "4200000000000000")]
     pub number: Secret,
     /// Month of expiry.
     #[validate(range(min = 1, max = 12))]
-    #[schema(minimum = 1, maximum = 12, example = 5)]
+    #[schema(example = 5)]
     pub expiry_month: i64,
     /// Year of expiry; two digits are 20xx.
     #[validate(range(min = 0, max = 9999))]
-    #[schema(minimum = 0, maximum = 9999, example = 2030)]
+    #[schema(example = 2030)]
     pub expiry_year: i64,
     /// Card verification code: three digits, four for american_express.
-    #[schema(value_type = String, example = "123")]
+    #[schema(example = "123")]
     pub cvc: Secret,
     /// Cardholder.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Roland Robot")]
+    #[schema(example = "Roland Robot")]
     pub name: String,
     /// First address line.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "42 Sevenoaks St")]
+    #[schema(example = "42 Sevenoaks St")]
     pub address_line1: String,
     /// City.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "Lathlain")]
+    #[schema(example = "Lathlain")]
     pub address_city: String,
     /// Full country name or ISO 3166-1 two-letter code.
     #[validate(length(max = TEXT_LENGTH_MAX), custom(function = "country"))]
-    #[schema(max_length = 1000, example = "Australia")]
+    #[schema(example = "Australia")]
     pub address_country: String,
     /// Second address line.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000)]
     pub address_line2: Option<String>,
     /// Postcode.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "6454")]
+    #[schema(example = "6454")]
     pub address_postcode: Option<String>,
     /// State.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "WA")]
+    #[schema(example = "WA")]
     pub address_state: Option<String>,
 }
 
@@ -62,23 +60,18 @@ fn country(text: &str) -> Result<(), validator::ValidationError> {
         2 => rust_iso3166::from_alpha2(&text.to_ascii_uppercase()).is_some(),
         _ => true,
     };
-    if known {
-        Ok(())
-    } else {
-        Err(validator::ValidationError::new("country").with_message("is not valid".into()))
-    }
+    rules::check(known, "is not valid")
 }
 
 /// What the endpoints of browsers may carry instead of Basic credentials.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct BrowserKey {
     /// Instead of a secret key, from an insecure environment.
-    #[schema(value_type = Option<String>)]
     pub publishable_api_key: Option<Secret>,
 }
 
 /// Names a card that was stored before.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct StoredCard {
     /// An unused card token, or one of the customer's.
     pub card_token: Option<String>,

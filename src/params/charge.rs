@@ -1,8 +1,8 @@
 //! Parameters of charges (specification, Charges), in the order of its lists.
 
+use macros::params;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 use validator::Validate;
 
 use super::card::NewCard;
@@ -11,19 +11,19 @@ use crate::limits::{NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::sensitive::secret::Secret;
 
 /// A charge to be made. Exactly one of card, card_token, payment_source_token and customer_token pays.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewCharge {
     /// The purchaser's e-mail address.
     #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(max_length = 255, example = "roland@example.com")]
+    #[schema(example = "roland@example.com")]
     pub email: String,
     /// What is bought.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "test charge")]
+    #[schema(example = "test charge")]
     pub description: String,
     /// In the currency's base unit, at least the currency's minimum.
-    #[schema(minimum = 50, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(minimum = 50, example = 400)]
     pub amount: i64,
     /// The purchaser's IPv4 or IPv6 address.
     #[validate(custom(function = "rules::ip_address"))]
@@ -45,7 +45,6 @@ pub struct NewCharge {
     pub capture: Option<bool>,
     /// Text for the bank statement instead of the default descriptor.
     #[validate(length(max = REFERENCE_LENGTH_MAX))]
-    #[schema(max_length = 40)]
     pub reference: Option<String>,
     /// At most 25 keys of at most 50 characters with values of at most 500.
     #[validate(custom(function = "rules::metadata"))]
@@ -60,41 +59,37 @@ pub struct NewCharge {
 }
 
 /// 3-D Secure: enabled and callback_url are required where any of the first three is given.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewThreeDSecure {
     /// Whether the cardholder is asked to verify the payment.
     #[schema(example = true)]
     pub enabled: Option<bool>,
     /// Where the cardholder comes back to, with session_token added to the query.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(value_type = Option<String>, max_length = 255, example = "https://shop.example.com/verified")]
+    #[schema(example = "https://shop.example.com/verified")]
     pub callback_url: Option<HttpUrl>,
     /// Whether to charge without 3-D Secure where the card does not offer it.
     pub fallback_ok: Option<bool>,
     /// Of a verification made elsewhere: version of the protocol.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
     pub version: Option<String>,
     /// Of a verification made elsewhere: electronic commerce indicator.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
     pub eci: Option<String>,
     /// Of a verification made elsewhere: authentication value.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(value_type = Option<String>, max_length = 255)]
     pub cavv: Option<Secret>,
     /// Of a verification made elsewhere: its transaction.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
     pub transaction_id: Option<String>,
 }
 
 /// The platform's share.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewPlatformAdjustment {
     /// In the charge's currency.
     #[validate(range(min = 1))]
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64, example = 10)]
+    #[schema(example = 10)]
     pub amount: i64,
     /// The charge's.
     #[schema(example = "AUD")]
@@ -102,7 +97,7 @@ pub struct NewPlatformAdjustment {
 }
 
 /// A capture.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct Capture {
     /// The authorised amount, or absent: only the whole can be captured.
     // Text, because whatever is not exactly the amount has an error of its own.

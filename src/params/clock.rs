@@ -1,16 +1,14 @@
 //! Parameters of the account's clock.
 
 use entity::{TimeSpan, Timestamp};
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
 
 use super::search::parse_time;
 use super::{FieldErrors, Params, non_blank};
 use crate::limits::CLOCK_AHEAD_MAX_MONTHS;
 
 /// How far to move the account's clock. Exactly one of advance and to is required.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct MoveClock {
     /// A whole number and m, h, d, w, month or year. Months and years go by the calendar.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w|month|year) *$", example = "7d")]

@@ -1,20 +1,19 @@
 //! Parameters of customers (specification, Customers), in the order of its lists.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
+use validator::Validate as _;
 
 use super::card::NewCard;
 use super::rules;
 use crate::limits::{NAME_LENGTH_MAX, NOTES_LENGTH_MAX, TEXT_LENGTH_MAX};
 
 /// A customer to be made, with a card given inline or stored before.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewCustomer {
     /// E-mail address; need not be unique.
     #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(max_length = 255, example = "roland@example.com")]
+    #[schema(example = "roland@example.com")]
     pub email: String,
     /// A card given inline.
     #[validate(nested)]
@@ -23,53 +22,44 @@ pub struct NewCustomer {
     pub card_token: Option<String>,
     /// Given name.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Roland")]
+    #[schema(example = "Roland")]
     pub first_name: Option<String>,
     /// Family name.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Robot")]
+    #[schema(example = "Robot")]
     pub last_name: Option<String>,
     /// Telephone number.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000)]
     pub phone_number: Option<String>,
     /// Company.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
     pub company: Option<String>,
     /// Free text.
     #[validate(length(max = NOTES_LENGTH_MAX))]
-    #[schema(max_length = 10_000)]
     pub notes: Option<String>,
 }
 
 /// Changes of a customer; at most one of card, card_token and primary_card_token.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct CustomerChanges {
     /// E-mail address; may not be cleared.
     #[serde(deserialize_with = "rules::optional_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"), custom(function = "rules::email"))]
-    #[schema(max_length = 255)]
     pub email: Option<String>,
     /// Given name.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
     pub first_name: Option<String>,
     /// Family name.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
     pub last_name: Option<String>,
     /// Telephone number.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000)]
     pub phone_number: Option<String>,
     /// Company.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
     pub company: Option<String>,
     /// Free text.
     #[validate(length(max = NOTES_LENGTH_MAX))]
-    #[schema(max_length = 10_000)]
     pub notes: Option<String>,
     /// A new card that replaces the primary card, which is removed permanently.
     #[validate(nested)]

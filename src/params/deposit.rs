@@ -1,24 +1,22 @@
 //! Parameters of deposits.
 
 use entity::Timestamp;
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
 
 use super::search::parse_time;
 use super::{FieldErrors, Params, non_blank};
 use crate::limits::{DEPOSIT_CENTS_MAX, TEXT_LENGTH_MAX};
 
 /// Money that is to arrive.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewDeposit {
     /// In cents.
     #[validate(range(min = 1, max = DEPOSIT_CENTS_MAX))]
-    #[schema(minimum = 1, maximum = 100_000_000_000_i64, example = 50_000)]
+    #[schema(example = 50_000)]
     pub amount: i64,
     /// What the sender writes; "Deposit" if absent.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "Direct credit")]
+    #[schema(example = "Direct credit")]
     pub narration: Option<String>,
     /// When it raises the balance: ISO 8601, or a date for its first moment; at once if absent or past.
     #[schema(example = "2031-05-01T00:00:00Z")]

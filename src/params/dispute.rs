@@ -2,22 +2,22 @@
 
 use entity::dispute::{DisputeCategory, DisputeStatus};
 use entity::evidence::EvidenceKind;
+use macros::params;
 use serde::Deserialize;
-use utoipa::ToSchema;
 use validator::Validate;
 
 use super::{FieldErrors, ParameterTree, Params, Patch, Search, non_blank};
-use crate::limits::EVIDENCE_TEXT_CHARACTERS_MAX;
+use crate::limits::EVIDENCE_TEXT_LENGTH_MAX;
 
 /// A dispute that arrives.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewDispute {
     /// A captured charge.
     #[schema(example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub charge_token: String,
     /// In the charge's currency; all that can still be disputed if absent.
     #[validate(range(min = 1))]
-    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(example = 400)]
     pub amount: Option<i64>,
     /// `general`, which it also is if absent.
     #[schema(value_type = Option<String>, example = "general")]
@@ -25,7 +25,7 @@ pub struct NewDispute {
 }
 
 /// What the network decides.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct DecidedDispute {
     /// The status that the dispute gets.
     #[schema(value_type = String, example = "cancelled")]
@@ -59,53 +59,54 @@ impl DisputeSearch {
     }
 }
 
-/// Changes of a batch of evidence: what is absent stays, what is empty is cleared.
-// JSON null is absent, as everywhere.
-#[derive(Debug, Default, Deserialize, Validate, ToSchema)]
-pub struct ChangedEvidence {
-    /// File token.
-    #[schema(value_type = Option<String>, example = "file_AZqYv3rVcBKUQ1mHn7tKRw")]
-    pub additional_evidence_file: Option<Patch<String>>,
-    /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
-    pub additional_evidence_text: Option<Patch<String>>,
-    /// File token.
-    #[schema(value_type = Option<String>)]
-    pub customer_communication_file: Option<Patch<String>>,
-    /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
-    pub customer_communication_text: Option<Patch<String>>,
-    /// File token.
-    #[schema(value_type = Option<String>)]
-    pub invoice_or_receipt_file: Option<Patch<String>>,
-    /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
-    pub invoice_or_receipt_text: Option<Patch<String>>,
-    /// File token.
-    #[schema(value_type = Option<String>)]
-    pub invoice_showing_distinct_transactions_file: Option<Patch<String>>,
-    /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
-    pub invoice_showing_distinct_transactions_text: Option<Patch<String>>,
-    /// File token.
-    #[schema(value_type = Option<String>)]
-    pub proof_of_delivery_or_service_file: Option<Patch<String>>,
-    /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
-    pub proof_of_delivery_or_service_text: Option<Patch<String>>,
-    /// File token.
-    #[schema(value_type = Option<String>)]
-    pub recurring_transaction_agreement_file: Option<Patch<String>>,
-    /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
-    pub recurring_transaction_agreement_text: Option<Patch<String>>,
-    /// File token.
-    #[schema(value_type = Option<String>)]
-    pub refund_or_cancellation_policy_file: Option<Patch<String>>,
-    /// Text.
-    #[schema(value_type = Option<String>, max_length = 500)]
-    pub refund_or_cancellation_policy_text: Option<Patch<String>>,
+/// Passes the kinds of evidence to a macro, each with its two fields, in the order of the fields.
+macro_rules! for_evidence_kinds {
+    ($then:ident) => {
+        $then! {
+            AdditionalEvidence #[schema(example = "file_AZqYv3rVcBKUQ1mHn7tKRw")]
+                additional_evidence_file additional_evidence_text,
+            CustomerCommunication customer_communication_file customer_communication_text,
+            InvoiceOrReceipt invoice_or_receipt_file invoice_or_receipt_text,
+            InvoiceShowingDistinctTransactions
+                invoice_showing_distinct_transactions_file invoice_showing_distinct_transactions_text,
+            ProofOfDeliveryOrService proof_of_delivery_or_service_file proof_of_delivery_or_service_text,
+            RecurringTransactionAgreement
+                recurring_transaction_agreement_file recurring_transaction_agreement_text,
+            RefundOrCancellationPolicy refund_or_cancellation_policy_file refund_or_cancellation_policy_text,
+        }
+    };
 }
+pub(crate) use for_evidence_kinds;
+
+macro_rules! changed_evidence {
+    ($($kind:ident $(#[$example:meta])? $file:ident $text:ident,)+) => {
+        /// Changes of a batch of evidence: what is absent stays, what is empty is cleared.
+        // JSON null is absent, as everywhere.
+        #[params]
+        pub struct ChangedEvidence {$(
+            /// File token.
+            $(#[$example])?
+            pub $file: Option<Patch<String>>,
+            /// Text.
+            #[validate(length(max = EVIDENCE_TEXT_LENGTH_MAX))]
+            pub $text: Option<Patch<String>>,
+        )+}
+
+        impl Params<ChangedEvidence> {
+            /// Returns the changes, kind by kind in the order of the parameters, and the faults found so far.
+            pub fn kinds(self) -> (Vec<ChangedKind>, FieldErrors) {
+                let Self { value, faults } = self;
+                let kinds = vec![$(ChangedKind {
+                    kind: EvidenceKind::$kind,
+                    file: value.$file.unwrap_or_default(),
+                    text: value.$text.unwrap_or_default(),
+                }),+];
+                (kinds, faults)
+            }
+        }
+    };
+}
+for_evidence_kinds!(changed_evidence);
 
 /// Wishes for the evidence of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,57 +123,5 @@ impl ChangedKind {
     /// The name of the parameter with the file's token.
     pub fn file_param(&self) -> String {
         format!("{}_file", self.kind.code())
-    }
-}
-
-impl Params<ChangedEvidence> {
-    /// The wishes, kind by kind in the order of the parameters; with the faults found so far.
-    pub fn kinds(self) -> (Vec<ChangedKind>, FieldErrors) {
-        use EvidenceKind as Kind;
-
-        let Self { value: asked, mut faults } = self;
-        let kinds = [
-            (Kind::AdditionalEvidence, asked.additional_evidence_file, asked.additional_evidence_text),
-            (
-                Kind::CustomerCommunication,
-                asked.customer_communication_file,
-                asked.customer_communication_text,
-            ),
-            (Kind::InvoiceOrReceipt, asked.invoice_or_receipt_file, asked.invoice_or_receipt_text),
-            (
-                Kind::InvoiceShowingDistinctTransactions,
-                asked.invoice_showing_distinct_transactions_file,
-                asked.invoice_showing_distinct_transactions_text,
-            ),
-            (
-                Kind::ProofOfDeliveryOrService,
-                asked.proof_of_delivery_or_service_file,
-                asked.proof_of_delivery_or_service_text,
-            ),
-            (
-                Kind::RecurringTransactionAgreement,
-                asked.recurring_transaction_agreement_file,
-                asked.recurring_transaction_agreement_text,
-            ),
-            (
-                Kind::RefundOrCancellationPolicy,
-                asked.refund_or_cancellation_policy_file,
-                asked.refund_or_cancellation_policy_text,
-            ),
-        ];
-        let kinds = kinds.map(|(kind, file, text)| ChangedKind {
-            kind,
-            file: file.unwrap_or_default(),
-            text: text.unwrap_or_default(),
-        });
-        for ChangedKind { kind, text, .. } in &kinds {
-            if let Patch::Value(text) = text
-                && text.chars().count() > EVIDENCE_TEXT_CHARACTERS_MAX
-            {
-                let said = format!("is too long (maximum is {EVIDENCE_TEXT_CHARACTERS_MAX} characters)");
-                faults.add(&format!("{}_text", kind.code()), said);
-            }
-        }
-        (kinds.into(), faults)
     }
 }

@@ -1,12 +1,12 @@
 //! Parameters of files (specification, Files).
 
 use entity::file::FilePurpose;
+use macros::params;
 use serde::Deserialize;
-use utoipa::ToSchema;
 use validator::Validate;
 
 /// A file to be kept.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewFile {
     /// The upload: a PDF, PNG or JPEG of at most 10 MiB.
     // A text of this name is no upload, and a fault.

@@ -5,8 +5,8 @@ use entity::merchant::{
     AnnualTransactionVolume, AverageDeliveryDays, Country, MerchantStatus, TransactionsPerMonth,
     TypicalProductPrice,
 };
+use macros::params;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use validator::Validate;
 
 use super::bank_account::NewBankAccount;
@@ -19,7 +19,7 @@ use crate::limits::{
 use crate::sensitive::secret::Secret;
 
 /// A merchant to be referred.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewMerchant {
     /// Who speaks for it, and logs in.
     #[validate(nested)]
@@ -38,66 +38,65 @@ pub struct NewMerchant {
     pub director: Director,
     /// Free text.
     #[validate(length(max = NOTES_LENGTH_MAX))]
-    #[schema(max_length = 10_000)]
     pub notes: Option<String>,
 }
 
 /// Who speaks for a merchant, with the password of its login.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewContact {
     /// Given name.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Roland")]
+    #[schema(example = "Roland")]
     pub first_name: String,
     /// Family name.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Robot")]
+    #[schema(example = "Robot")]
     pub last_name: String,
     /// Telephone number, as people write it.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "0491 570 156")]
+    #[schema(example = "0491 570 156")]
     pub phone_number: String,
     /// E-mail address; need not be unique.
     #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(max_length = 255, example = "roland@example.com")]
+    #[schema(example = "roland@example.com")]
     pub email: String,
     /// Kept as an Argon2id hash.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(value_type = String, max_length = 1000, example = "correct horse battery staple")]
+    #[schema(example = "correct horse battery staple")]
     pub password: Secret,
 }
 
 /// What a merchant is in law.
-#[derive(Debug, Clone, Serialize, Deserialize, Validate, ToSchema)]
+#[params]
+#[derive(Debug, Clone, Serialize)]
 pub struct LegalEntity {
     /// In Australia the ABN: 11 digits; elsewhere up to 20 characters.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "51824753556")]
+    #[schema(example = "51824753556")]
     pub business_registration_number: String,
     /// As it is registered.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Roland's Robots Pty Ltd")]
+    #[schema(example = "Roland's Robots Pty Ltd")]
     pub full_legal_name: String,
     /// First address line.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "42 Sevenoaks St")]
+    #[schema(example = "42 Sevenoaks St")]
     pub address_line_1: String,
     /// Second address line.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000)]
     pub address_line_2: Option<String>,
     /// City.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "Lathlain")]
+    #[schema(example = "Lathlain")]
     pub address_locality: String,
     /// State.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "WA")]
+    #[schema(example = "WA")]
     pub address_region: String,
     /// Postcode.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "6454")]
+    #[schema(example = "6454")]
     pub address_postal_code: String,
     /// `AU` (also if absent), `NZ`, `SG`, `HK`, `GB`, `IE`, `US` or `CA`.
     #[schema(value_type = Option<String>, example = "AU")]
@@ -105,15 +104,16 @@ pub struct LegalEntity {
 }
 
 /// What a merchant sells.
-#[derive(Debug, Clone, Serialize, Deserialize, Validate, ToSchema)]
+#[params]
+#[derive(Debug, Clone, Serialize)]
 pub struct Business {
     /// The name customers know.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Roland's Robots")]
+    #[schema(example = "Roland's Robots")]
     pub trading_name: String,
     /// In a few words.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "Robots for the home")]
+    #[schema(example = "Robots for the home")]
     pub description: String,
     /// What one sale is worth, in dollars: `20`, `100`, `500`, `1000` or `3000`.
     #[schema(value_type = String, example = "100")]
@@ -132,20 +132,21 @@ pub struct Business {
     pub average_delivery_days: AverageDeliveryDays,
     /// Its site.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(value_type = String, max_length = 255, example = "https://robots.example.com")]
+    #[schema(example = "https://robots.example.com")]
     pub url: HttpUrl,
 }
 
 /// Who answers for a merchant.
-#[derive(Debug, Clone, Serialize, Deserialize, Validate, ToSchema)]
+#[params]
+#[derive(Debug, Clone, Serialize)]
 pub struct Director {
     /// All names.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Roland Robot")]
+    #[schema(example = "Roland Robot")]
     pub full_name: String,
     /// Telephone number, as people write it.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "0491 570 156")]
+    #[schema(example = "0491 570 156")]
     pub contact_number: String,
     /// YYYY-MM-DD, at least 18 years ago.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::date"))]
@@ -192,7 +193,7 @@ pub struct Contact {
 }
 
 /// What the operator decides.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct DecidedMerchant {
     /// `active`, `declined` or `on_hold`.
     #[schema(value_type = String, example = "active")]

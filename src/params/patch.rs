@@ -2,13 +2,14 @@
 
 use std::{fmt, marker::PhantomData};
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use validator::ValidateLength;
 
 /// The name by which the collector recognises a type that tells blank from absent.
 pub(super) const NAME: &str = "$card_payments::Patch";
 
 /// A parameter for which absent and blank mean different things: `card_token=` on a subscription means the default card.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub enum Patch<T> {
     /// It was not sent: nothing changes.
     #[default]
@@ -35,6 +36,12 @@ impl<T> Patch<T> {
             Self::Blank => Patch::Blank,
             Self::Value(value) => Patch::Value(value),
         }
+    }
+}
+
+impl ValidateLength<u64> for Patch<String> {
+    fn length(&self) -> Option<u64> {
+        self.as_ref().value()?.length()
     }
 }
 

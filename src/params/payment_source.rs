@@ -1,14 +1,14 @@
 //! Parameters of payment sources (specification, Payment sources). Their shape depends on their type.
 
 use entity::card::SourceType;
+use macros::params;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 use validator::Validate;
 
 use super::card::NewCard;
-use super::{FieldErrors, ParameterTree, Params};
+use super::{FieldErrors, ParameterTree, Params, rules};
 use crate::limits::{NAME_LENGTH_MAX, TEXT_LENGTH_MAX};
 use crate::sensitive::secret::{Secret, Withheld};
 use crate::wallet::{WalletAToken, WalletGToken};
@@ -26,38 +26,36 @@ pub enum NewPaymentSource {
 }
 
 /// A network token as the network gives it.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewNetworkToken {
     /// The token's number.
-    #[schema(value_type = String, example = "4200000000000000")]
+    #[schema(example = "4200000000000000")]
     pub number: Secret,
     /// The network's name, kept as sent.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "visa")]
+    #[schema(example = "visa")]
     pub network_type: String,
     /// Month of expiry.
     #[validate(range(min = 1, max = 12))]
-    #[schema(minimum = 1, maximum = 12, example = 5)]
+    #[schema(example = 5)]
     pub expiry_month: i64,
     /// Year of expiry; two digits are 20xx.
     #[validate(range(min = 0, max = 9999))]
-    #[schema(minimum = 0, maximum = 9999, example = 2030)]
+    #[schema(example = 2030)]
     pub expiry_year: i64,
     /// Electronic commerce indicator.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "printable"))]
-    #[schema(max_length = 255, example = "05")]
+    #[schema(example = "05")]
     pub eci: Option<String>,
     /// The network's proof, good for one payment.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(value_type = String, max_length = 1000, example = "AgAAAAAABk4DWZ4C28yUQAAAAAA=")]
+    #[schema(example = "AgAAAAAABk4DWZ4C28yUQAAAAAA=")]
     pub cryptogram: Secret,
 }
 
 /// An indicator is digits; a line end would end it where it is kept.
 fn printable(text: &str) -> Result<(), validator::ValidationError> {
-    let said = "is not valid";
-    let printable = !text.chars().any(char::is_control);
-    if printable { Ok(()) } else { Err(validator::ValidationError::new("eci").with_message(said.into())) }
+    rules::check(!text.chars().any(char::is_control), "is not valid")
 }
 
 #[derive(Deserialize, Validate)]

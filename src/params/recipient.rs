@@ -1,20 +1,19 @@
 //! Parameters of recipients (specification, Recipients), in the order of its lists.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
+use validator::Validate as _;
 
 use super::bank_account::NewBankAccount;
 use super::rules;
 use crate::limits::NAME_LENGTH_MAX;
 
 /// A recipient to be made. Exactly one of bank_account and bank_account_token is required.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewRecipient {
     /// E-mail address; need not be unique.
     #[serde(deserialize_with = "rules::trimmed_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::email"))]
-    #[schema(max_length = 255, example = "roland@example.com")]
+    #[schema(example = "roland@example.com")]
     pub email: String,
     /// A bank account given inline.
     #[validate(nested)]
@@ -23,21 +22,19 @@ pub struct NewRecipient {
     pub bank_account_token: Option<String>,
     /// What it is called.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "Mr Roland Robot")]
+    #[schema(example = "Mr Roland Robot")]
     pub name: Option<String>,
 }
 
 /// Changes of a recipient; at most one of bank_account and bank_account_token.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct RecipientChanges {
     /// E-mail address; may not be cleared.
     #[serde(deserialize_with = "rules::optional_email")]
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::not_blank"), custom(function = "rules::email"))]
-    #[schema(max_length = 255)]
     pub email: Option<String>,
     /// What it is called.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255)]
     pub name: Option<String>,
     /// A bank account given inline that replaces the old one.
     #[validate(nested)]

@@ -1,17 +1,15 @@
 //! Parameters of refunds (specification, Refunds).
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
 
 use super::{FieldErrors, Params, Patch, values};
 
 /// A refund to be made.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewRefund {
     /// In the charge's currency, at most what is not refunded yet; the full charge amount if absent.
     // Blank is not absent here, but JSON null is, as everywhere.
-    #[schema(value_type = Option<i64>, minimum = 1, maximum = 9_007_199_254_740_991_i64, example = 100)]
+    #[schema(minimum = 1, example = 100)]
     pub amount: Option<Patch<i64>>,
 }
 

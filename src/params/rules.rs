@@ -1,6 +1,8 @@
 //! Rules for single values, for `#[validate(custom(function = "rules::email"))]`. Each says whether it refuses blank text.
 
+use std::fmt::Display;
 use std::net::IpAddr;
+use std::str::FromStr;
 
 use chrono::NaiveDate;
 use entity::Probability;
@@ -128,21 +130,12 @@ pub fn domain_name(text: &str) -> Result<(), ValidationError> {
 
 /// Checks a decimal from 0 to 1. Accepts blank text.
 pub fn chance(text: &str) -> Result<(), ValidationError> {
-    let text = text.trim();
-    match text.parse::<Probability>() {
-        Err(why) if !text.is_empty() => {
-            Err(ValidationError::new("rule").with_message(why.to_string().into()))
-        }
-        Ok(_) | Err(_) => Ok(()),
-    }
+    if text.trim().is_empty() { Ok(()) } else { parses::<Probability>(text.trim()) }
 }
 
 /// Checks a percentage with at most four decimals. Refuses blank text, too.
 pub fn percentage(text: &str) -> Result<(), ValidationError> {
-    match text.trim().parse::<Percentage>() {
-        Err(why) => Err(ValidationError::new("rule").with_message(why.to_string().into())),
-        Ok(_) => Ok(()),
-    }
+    parses::<Percentage>(text.trim())
 }
 
 /// Checks metadata: few and short items, none nested. Returns the first fault.
@@ -175,8 +168,14 @@ pub fn metadata_text(metadata: &Map<String, Value>) -> impl Iterator<Item = (Str
     })
 }
 
-fn check(kept: bool, predicate: &'static str) -> Result<(), ValidationError> {
+/// Refuses with this predicate unless the rule is kept.
+pub(super) fn check(kept: bool, predicate: &'static str) -> Result<(), ValidationError> {
     if kept { Ok(()) } else { Err(ValidationError::new("rule").with_message(predicate.into())) }
+}
+
+fn parses<T: FromStr<Err: Display>>(text: &str) -> Result<(), ValidationError> {
+    let parsed = text.parse::<T>().map(drop);
+    parsed.map_err(|why| ValidationError::new("rule").with_message(why.to_string().into()))
 }
 
 #[cfg(test)]

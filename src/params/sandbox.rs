@@ -4,18 +4,17 @@ use entity::account::TransfersSchedule;
 use entity::failure::Decline;
 use entity::refund::RefundOutcome;
 use entity::{Probability, TimeSpan};
+use macros::params;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
-use validator::Validate;
 
 use super::{FieldErrors, GRACE, Params, Patch, non_blank, parse_grace_period, rules};
 use crate::limits::{ACQUIRER_LATENCY_MS_MAX, SETTLEMENT_DELAY_DAYS_MAX};
 use crate::sensitive::secret::Secret;
 
 /// How a pending refund is to end.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct DecidedRefund {
     /// `succeeded` or `failed`.
     #[schema(value_type = String, example = "failed")]
@@ -23,11 +22,10 @@ pub struct DecidedRefund {
 }
 
 /// Faults of the account's acquirer; what is absent stays.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct ChangedFaults {
     /// How much later each answer comes.
     #[validate(range(min = 0, max = ACQUIRER_LATENCY_MS_MAX))]
-    #[schema(minimum = 0, maximum = 30_000)]
     pub latency_ms: Option<i64>,
     /// A decline code that every attempt on a card gets; blank for none.
     // Blank is a wish of its own here, but JSON null is absent, as everywhere.
@@ -42,7 +40,7 @@ pub struct ChangedFaults {
     #[schema(schema_with = chance_schema)]
     pub drop_rate: Option<String>,
     /// The same seed gives the same run.
-    #[schema(minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64, example = 42)]
+    #[schema(minimum = -9_007_199_254_740_991_i64, example = 42)]
     pub seed: Option<i64>,
 }
 
@@ -58,7 +56,7 @@ pub fn chance_schema() -> Object {
 }
 
 /// Switches and settings of the account; what is absent stays.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct ChangedAccount {
     /// The disputes API is enabled.
     pub disputes: Option<bool>,
@@ -73,12 +71,11 @@ pub struct ChangedAccount {
     pub transfers_schedule: Option<TransfersSchedule>,
     /// Days from a capture to the day its money becomes available.
     #[validate(range(min = 0, max = SETTLEMENT_DELAY_DAYS_MAX))]
-    #[schema(minimum = 0, maximum = 365)]
     pub settlement_delay_days: Option<i64>,
 }
 
 /// Switches of an account to be made, each on where it is absent.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewSandboxAccount {
     /// Manages an approved partner: may use the merchants API.
     pub partner: Option<bool>,
@@ -89,13 +86,13 @@ pub struct NewSandboxAccount {
 }
 
 /// A device that hands over a card.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewWalletPayload {
     /// `walletApay` or `walletGpay`.
     #[schema(value_type = String, example = "walletGpay")]
     pub r#type: WalletType,
     /// One of the test cards.
-    #[schema(value_type = String, example = "4200000000000000")]
+    #[schema(example = "4200000000000000")]
     pub number: Secret,
     /// An active certificate; required for walletApay.
     pub certificate_token: Option<String>,
@@ -113,7 +110,7 @@ pub enum WalletType {
 }
 
 /// How an endpoint's key is replaced.
-#[derive(Debug, Clone, Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewWebhookKey {
     /// How long the former key signs as well: a whole number and m, h, d or w, 24h if absent, 0h for not at all.
     #[schema(pattern = "^ *[0-9]+(m|h|d|w) *$", example = "24h")]

@@ -1,13 +1,11 @@
 //! Parameters of subscriptions (specification, Subscriptions), in the order of its lists.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
 
 use super::Patch;
 
 /// A subscription to be made.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewSubscription {
     /// The plan.
     pub plan_token: String,
@@ -20,7 +18,7 @@ pub struct NewSubscription {
 }
 
 /// A subscription to be made to the plan of the path.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewPlanSubscription {
     /// The customer.
     pub customer_token: String,
@@ -31,16 +29,16 @@ pub struct NewPlanSubscription {
 }
 
 /// A change of a subscription.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct SubscriptionChanges {
     /// A card of the customer's that pays; null, or blank, is the primary card.
     // Null is a value here, and absence is a fault.
-    #[schema(value_type = Option<String>, required)]
+    #[schema(required)]
     pub card_token: Patch<String>,
 }
 
 /// A reactivation.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct Reactivation {
     /// Whether the plan's setup fee is charged (default), where anything is.
     pub include_setup_fee: Option<bool>,

@@ -1,21 +1,19 @@
 //! Parameters of transfers (specification, Transfers), in the order of its list.
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
 
 use crate::limits::TEXT_LENGTH_MAX;
 
 /// A transfer to be made.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewTransfer {
     /// For your records; not shown on the recipient's statement.
     #[validate(length(max = TEXT_LENGTH_MAX))]
-    #[schema(max_length = 1000, example = "Earnings for may")]
+    #[schema(example = "Earnings for may")]
     pub description: String,
     /// In cents.
     #[validate(range(min = 0))]
-    #[schema(minimum = 0, maximum = 9_007_199_254_740_991_i64, example = 400)]
+    #[schema(example = 400)]
     pub amount: i64,
     /// AUD.
     #[schema(example = "AUD")]

@@ -1,34 +1,33 @@
 //! Parameters of walletA's domains, sessions and certificates (specification, Mobile wallet support).
 
+use macros::params;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use validator::Validate;
 
 use super::{HttpUrl, rules};
 use crate::limits::{NAME_LENGTH_MAX, WALLET_PEM_LENGTH_MAX};
 
 /// A domain.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NamedDomain {
     /// Fully qualified.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::domain_name"))]
-    #[schema(max_length = 255, example = "shop.example.com")]
+    #[schema(example = "shop.example.com")]
     pub domain_name: String,
 }
 
 /// What walletA asks a page to prove.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewSession {
     /// The URL that the wallet's validation event supplies.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(value_type = String, max_length = 255, example = "https://gateway.wallet.example/paymentSession")]
+    #[schema(example = "https://gateway.wallet.example/paymentSession")]
     pub validation_url: HttpUrl,
     /// `web` or `messaging`.
     #[schema(value_type = String, example = "web")]
     pub initiative: Initiative,
     /// The registered domain of the page; required for `web`.
     #[validate(length(max = NAME_LENGTH_MAX))]
-    #[schema(max_length = 255, example = "shop.example.com")]
+    #[schema(example = "shop.example.com")]
     pub initiative_context: Option<String>,
 }
 
@@ -43,10 +42,10 @@ pub enum Initiative {
 }
 
 /// A certificate that the provider has issued.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct IssuedCertificate {
     /// Payment processing certificate in PEM.
     #[validate(length(max = WALLET_PEM_LENGTH_MAX))]
-    #[schema(max_length = 10_000, example = "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n")]
+    #[schema(example = "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n")]
     pub pem: String,
 }

@@ -1,17 +1,15 @@
 //! Parameters of webhook endpoints (specification, Webhook endpoints).
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-use validator::Validate;
+use macros::params;
 
 use super::{HttpUrl, rules};
 use crate::limits::NAME_LENGTH_MAX;
 
 /// An endpoint to be registered.
-#[derive(Deserialize, Validate, ToSchema)]
+#[params]
 pub struct NewWebhookEndpoint {
     /// Where webhooks are sent: http or https, without credentials and fragment.
     #[validate(length(max = NAME_LENGTH_MAX), custom(function = "rules::http_url"))]
-    #[schema(value_type = String, max_length = 255, example = "https://example.com/webhooks")]
+    #[schema(example = "https://example.com/webhooks")]
     pub url: HttpUrl,
 }

@@ -6,12 +6,12 @@ use entity::account::Column;
 use entity::counter::Counted;
 use entity::{Listed, Owned, TimeSpan, Timestamp, account, event, logged_request, webhook};
 use futures::FutureExt;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select};
 
 use super::context::Context;
 use super::due_work::clocks;
 use super::due_work::work_time::{OptionalClockUpdate, WorkTime};
-use super::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use super::due_work::{DueRow, DueWork, WorkResult};
 use crate::error::Error;
 use crate::limits::PURGE_BATCH;
 use crate::store::Tx;
@@ -28,10 +28,6 @@ impl DueWork for RetentionWork {
 
     fn due(wall: Timestamp) -> Vec<Select<account::Entity>> {
         clocks::accounts(Column::PurgeAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<account::Entity> {
-        account::Entity::find_by_id(reach.account)
     }
 
     fn subject(row: &account::Model) -> DueRow {

@@ -8,13 +8,13 @@ use entity::posting::Book;
 use entity::transfer::{self, TransferKind};
 use entity::{AccountToken, Timestamp, TransferToken};
 use futures::FutureExt;
-use sea_orm::{EntityTrait, Select};
+use sea_orm::Select;
 
 use super::accounts::settings;
 use super::context::{Account, Context};
 use super::due_work::clocks;
 use super::due_work::work_time::{OptionalClockUpdate, WorkTime};
-use super::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use super::due_work::{DueRow, DueWork, WorkResult};
 use super::ledger::lines::{self, SettlementLines};
 use super::ledger::{self, BalanceTooLow, Entry, FundsSource};
 use super::{bank_accounts, search_text, transfers};
@@ -36,10 +36,6 @@ impl DueWork for SettlementWork {
 
     fn due(wall: Timestamp) -> Vec<Select<account::Entity>> {
         clocks::accounts(Column::SettlesAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<account::Entity> {
-        account::Entity::find_by_id(reach.account)
     }
 
     fn subject(row: &account::Model) -> DueRow {

@@ -130,7 +130,7 @@ enum Untaken {
 impl Collector {
     fn new(settings: Settings) -> Self {
         let client = Client::builder()
-            .tls_backend_preconfigured(tls::config(None, None).expect("ring can do TLS 1.2 and 1.3"))
+            .tls_backend_preconfigured(tls::platform_config())
             .redirect(Policy::none())
             .user_agent(USER_AGENT)
             .timeout(settings.timeout)

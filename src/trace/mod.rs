@@ -45,15 +45,15 @@ pub fn headers() -> HeaderMap {
     current().map(TraceContext::headers).unwrap_or_default()
 }
 
-/// Who is at the other end of a span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The kind of a span, by its number in OTLP.
+#[derive(Debug, Clone, Copy)]
 pub enum SpanKind {
-    /// Nobody.
-    Internal,
-    /// Who asked.
-    Server,
-    /// Who is asked.
-    Client,
+    /// Work of this process.
+    Internal = 1,
+    /// A request that is answered.
+    Server = 2,
+    /// A call that is made.
+    Client = 3,
 }
 
 /// Something that takes time. It begins when it is made and ends when it is dropped.

@@ -1,77 +1,49 @@
 //! Spans in the words of OTLP: an `ExportTraceServiceRequest`, in the binary encoding of Protocol Buffers.
 
-use super::{Attribute, Ended, SpanKind};
+use super::{Attribute, Ended};
 
-/// Numbers of fields, as `opentelemetry/proto` has them.
-mod field {
-    pub mod request {
-        pub const RESOURCE_SPANS: u32 = 1;
-    }
-    pub mod resource_spans {
-        pub const RESOURCE: u32 = 1;
-        pub const SCOPE_SPANS: u32 = 2;
-    }
-    pub mod resource {
-        pub const ATTRIBUTES: u32 = 1;
-    }
-    pub mod scope_spans {
-        pub const SCOPE: u32 = 1;
-        pub const SPANS: u32 = 2;
-    }
-    pub mod scope {
-        pub const NAME: u32 = 1;
-        pub const VERSION: u32 = 2;
-    }
-    pub mod span {
-        pub const TRACE_ID: u32 = 1;
-        pub const SPAN_ID: u32 = 2;
-        pub const PARENT_SPAN_ID: u32 = 4;
-        pub const NAME: u32 = 5;
-        pub const KIND: u32 = 6;
-        pub const START: u32 = 7;
-        pub const END: u32 = 8;
-        pub const ATTRIBUTES: u32 = 9;
-        pub const STATUS: u32 = 15;
-    }
-    pub mod status {
-        pub const CODE: u32 = 3;
-    }
-    pub mod pair {
-        pub const KEY: u32 = 1;
-        pub const VALUE: u32 = 2;
-    }
-    pub mod value {
-        pub const TEXT: u32 = 1;
-        pub const NUMBER: u32 = 3;
-    }
-}
+// Numbers of fields, as `opentelemetry/proto` has them.
+const RESOURCE_SPANS: u32 = 1;
+const RESOURCE: u32 = 1;
+const SCOPE_SPANS: u32 = 2;
+const RESOURCE_ATTRIBUTES: u32 = 1;
+const SCOPE: u32 = 1;
+const SPANS: u32 = 2;
+const SCOPE_NAME: u32 = 1;
+const SCOPE_VERSION: u32 = 2;
+const TRACE_ID: u32 = 1;
+const SPAN_ID: u32 = 2;
+const PARENT_SPAN_ID: u32 = 4;
+const NAME: u32 = 5;
+const KIND: u32 = 6;
+const START: u32 = 7;
+const END: u32 = 8;
+const ATTRIBUTES: u32 = 9;
+const STATUS: u32 = 15;
+const STATUS_CODE: u32 = 3;
+const KEY: u32 = 1;
+const VALUE: u32 = 2;
+const TEXT: u32 = 1;
+const NUMBER: u32 = 3;
 
 const STATUS_ERROR: u64 = 2;
-
-const fn kind_number(kind: SpanKind) -> u64 {
-    match kind {
-        SpanKind::Internal => 1,
-        SpanKind::Server => 2,
-        SpanKind::Client => 3,
-    }
-}
 
 /// The body of a post.
 pub fn export_request(resource: &[(String, String)], spans: &[Ended]) -> Vec<u8> {
     let mut request = Message::default();
-    request.message(field::request::RESOURCE_SPANS, |all| {
-        all.message(field::resource_spans::RESOURCE, |message| {
+    request.message(RESOURCE_SPANS, |all| {
+        all.message(RESOURCE, |message| {
             for (key, value) in resource {
-                message.pair(field::resource::ATTRIBUTES, key, &Attribute::Text(value.clone()));
+                message.pair(RESOURCE_ATTRIBUTES, key, &Attribute::Text(value.clone()));
             }
         });
-        all.message(field::resource_spans::SCOPE_SPANS, |scope_spans| {
-            scope_spans.message(field::scope_spans::SCOPE, |scope| {
-                scope.bytes(field::scope::NAME, env!("CARGO_PKG_NAME").as_bytes());
-                scope.bytes(field::scope::VERSION, env!("CARGO_PKG_VERSION").as_bytes());
+        all.message(SCOPE_SPANS, |scope_spans| {
+            scope_spans.message(SCOPE, |scope| {
+                scope.bytes(SCOPE_NAME, env!("CARGO_PKG_NAME").as_bytes());
+                scope.bytes(SCOPE_VERSION, env!("CARGO_PKG_VERSION").as_bytes());
             });
             for span in spans {
-                scope_spans.message(field::scope_spans::SPANS, |message| message.span(span));
+                scope_spans.message(SPANS, |message| message.span(span));
             }
         });
     });
@@ -92,32 +64,30 @@ enum Wire {
 
 impl Message {
     fn span(&mut self, ended: &Ended) {
-        use field::span;
-
         let Ended { context, open, at } = ended;
-        self.bytes(span::TRACE_ID, &context.trace().to_be_bytes());
-        self.bytes(span::SPAN_ID, &context.span().to_be_bytes());
+        self.bytes(TRACE_ID, &context.trace().to_be_bytes());
+        self.bytes(SPAN_ID, &context.span().to_be_bytes());
         if let Some(parent) = open.parent {
-            self.bytes(span::PARENT_SPAN_ID, &parent.to_be_bytes());
+            self.bytes(PARENT_SPAN_ID, &parent.to_be_bytes());
         }
-        self.bytes(span::NAME, open.name.as_bytes());
-        self.number(span::KIND, kind_number(open.kind));
-        self.fixed64(span::START, open.began_at);
-        self.fixed64(span::END, *at);
+        self.bytes(NAME, open.name.as_bytes());
+        self.number(KIND, open.kind as u64);
+        self.fixed64(START, open.began_at);
+        self.fixed64(END, *at);
         for (key, value) in &open.attributes {
-            self.pair(span::ATTRIBUTES, key, value);
+            self.pair(ATTRIBUTES, key, value);
         }
         if open.failed {
-            self.message(span::STATUS, |status| status.number(field::status::CODE, STATUS_ERROR));
+            self.message(STATUS, |status| status.number(STATUS_CODE, STATUS_ERROR));
         }
     }
 
     fn pair(&mut self, number: u32, key: &str, value: &Attribute) {
         self.message(number, |pair| {
-            pair.bytes(field::pair::KEY, key.as_bytes());
-            pair.message(field::pair::VALUE, |message| match value {
-                Attribute::Text(text) => message.bytes(field::value::TEXT, text.as_bytes()),
-                Attribute::Number(n) => message.number(field::value::NUMBER, n.cast_unsigned()),
+            pair.bytes(KEY, key.as_bytes());
+            pair.message(VALUE, |message| match value {
+                Attribute::Text(text) => message.bytes(TEXT, text.as_bytes()),
+                Attribute::Number(n) => message.number(NUMBER, n.cast_unsigned()),
             });
         });
     }
@@ -162,7 +132,7 @@ impl Message {
 pub(super) mod tests {
     use std::time::Instant;
 
-    use super::super::{Open, TraceContext};
+    use super::super::{Open, SpanKind, TraceContext};
     use super::*;
 
     /// A span of a known trace.

@@ -2,18 +2,16 @@
 
 use entity::charge::{self, ChargeState};
 use entity::{AuthorisationToken, Currency, JsonText, Timestamp};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 use super::card::Card;
 use crate::error::failure_message;
 
 /// Money reserved on a card, of which one charge may capture the whole or a part.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
 pub struct Authorisation {
     /// `auth_...`
-    #[schema(value_type = String, example = "auth_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: AuthorisationToken,
     /// Whether the card was accepted.
     success: bool,
@@ -27,7 +25,6 @@ pub struct Authorisation {
     #[schema(example = 400)]
     amount_remaining: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// What is bought.
     #[schema(example = "test authorisation")]
@@ -39,16 +36,13 @@ pub struct Authorisation {
     #[schema(example = "203.192.1.172")]
     ip_address: String,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// Why it failed.
-    #[schema(required)]
     error_message: Option<&'static str>,
     /// The card as it was authorised.
     #[schema(value_type = Card)]
     card: JsonText,
     /// The currency it is settled in.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     settlement_currency: Currency,
     /// The caller's own keys and values.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
@@ -61,7 +55,6 @@ pub struct Authorisation {
     /// Whether the reserved funds were returned.
     voided: bool,
     /// When they were.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     voided_at: Option<Timestamp>,
     /// Whether it can be captured.
     capturable: bool,

@@ -1,22 +1,21 @@
 //! Balance (decisions 8).
 
 use entity::{Currency, Day};
+use macros::view;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// An amount of money.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Money {
     /// In the currency's base unit.
     #[schema(example = 100_000_000)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
 }
 
 /// What the account owns.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Balance {
     /// Can be paid out or refunded from; may be negative.
     available: Vec<Money>,

@@ -1,14 +1,12 @@
 //! Bank account (specification, Transfer: "Bank account as embedded").
 
 use entity::{BankAccountToken, bank_account};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// A bank account, its number masked.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(bank_account::Model))]
 pub struct BankAccount {
     /// `ba_...`
-    #[schema(value_type = String, example = "ba_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: BankAccountToken,
     /// Whose it is.
     #[schema(example = "Mr Roland Robot")]
@@ -25,17 +23,4 @@ pub struct BankAccount {
     /// Empty where the branch is not known.
     #[schema(example = "Perth")]
     branch: String,
-}
-
-impl From<bank_account::Model> for BankAccount {
-    fn from(row: bank_account::Model) -> Self {
-        Self {
-            token: row.id,
-            name: row.name,
-            bsb: row.bsb,
-            number: row.number,
-            bank_name: row.bank_name,
-            branch: row.branch,
-        }
-    }
 }

@@ -1,14 +1,12 @@
 //! Card (specification, Card).
 
 use entity::{CardToken, CustomerToken, Scheme, card};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// A stored card, masked.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Card {
     /// `card_...`
-    #[schema(value_type = String, example = "card_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: CardToken,
     /// Card scheme.
     #[schema(value_type = String, example = "visa")]
@@ -26,37 +24,33 @@ pub struct Card {
     #[schema(example = 2030)]
     expiry_year: i32,
     /// Cardholder; null for wallet-derived cards.
-    #[schema(required, example = "Roland Robot")]
+    #[schema(example = "Roland Robot")]
     name: Option<String>,
     /// First address line.
-    #[schema(required, example = "42 Sevenoaks St")]
+    #[schema(example = "42 Sevenoaks St")]
     address_line1: Option<String>,
     /// Second address line.
-    #[schema(required, example = "")]
+    #[schema(example = "")]
     address_line2: Option<String>,
     /// City.
-    #[schema(required, example = "Lathlain")]
+    #[schema(example = "Lathlain")]
     address_city: Option<String>,
     /// Postcode.
-    #[schema(required, example = "6454")]
+    #[schema(example = "6454")]
     address_postcode: Option<String>,
     /// State.
-    #[schema(required, example = "WA")]
+    #[schema(example = "WA")]
     address_state: Option<String>,
     /// Country, as it was sent.
-    #[schema(required, example = "Australia")]
+    #[schema(example = "Australia")]
     address_country: Option<String>,
     /// The wallet of wallet-derived cards, the network of network tokens; null for ordinary cards.
-    #[schema(required)]
     network_type: Option<String>,
     /// `cryptogram_3ds` for wallet and network-token cards.
-    #[schema(required)]
     network_format: Option<String>,
     /// The customer the card belongs to.
-    #[schema(value_type = Option<String>, required)]
     customer_token: Option<CustomerToken>,
     /// Whether it is its customer's primary card; null without a customer.
-    #[schema(required)]
     primary: Option<bool>,
 }
 

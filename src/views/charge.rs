@@ -3,18 +3,16 @@
 use entity::charge::{self, ChargeState, Column};
 use entity::transfer::{self, TransferStatus};
 use entity::{AuthorisationToken, ChargeToken, Currency, FailureCode, JsonText, Timestamp, TransferToken};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 use super::card::Card;
 use crate::error::failure_message;
 
 /// A charge. Its flags are computed from the one column that says where it stands.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 #[expect(clippy::struct_excessive_bools, reason = "the flags of the specification")]
 pub struct Charge {
     /// `ch_...`
-    #[schema(value_type = String, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: ChargeToken,
     /// Whether the card was accepted.
     success: bool,
@@ -22,7 +20,6 @@ pub struct Charge {
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// What was bought.
     #[schema(example = "test charge")]
@@ -34,13 +31,11 @@ pub struct Charge {
     #[schema(example = "203.192.1.172")]
     ip_address: String,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// `Success`, `Authorisation Voided`, `Pending`, or why it failed.
     #[schema(example = "Success")]
     status_message: &'static str,
     /// Why it failed.
-    #[schema(required)]
     error_message: Option<&'static str>,
     /// The card as it was charged.
     #[schema(value_type = Card)]
@@ -53,15 +48,14 @@ pub struct Charge {
     #[schema(example = 0)]
     amount_refunded: i64,
     /// Fees in AUD cents; null while it is not captured.
-    #[schema(required, example = 37)]
+    #[schema(example = 37)]
     total_fees: Option<i64>,
     /// What the merchant gets, in AUD cents; null while it is not captured.
-    #[schema(required, example = 363)]
+    #[schema(example = 363)]
     merchant_entitlement: Option<i64>,
     /// Whether a refund is pending.
     refund_pending: bool,
     /// The authorisation it captured.
-    #[schema(value_type = Option<String>, required)]
     authorisation_token: Option<AuthorisationToken>,
     /// Whether seven days passed without a capture.
     authorisation_expired: bool,
@@ -70,10 +64,8 @@ pub struct Charge {
     /// Whether the money was taken.
     captured: bool,
     /// When the money was taken.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     captured_at: Option<Timestamp>,
     /// The currency it is settled in.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     settlement_currency: Currency,
     /// Whether a dispute is open.
     active_chargebacks: bool,
@@ -81,119 +73,83 @@ pub struct Charge {
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: JsonText,
     /// The platform's share; shown only where one was sent.
-    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_adjustment: Option<PlatformAdjustment>,
     /// The platform's share in AUD cents, 0 until captured; shown only where one was sent.
-    #[schema(nullable = false)]
     #[serde(skip_serializing_if = "Option::is_none")]
     platform_fees: Option<i64>,
 }
 
-/// What answers show of a charge: of its row, and of the transfer that has paid it out.
-#[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the columns of the tables, by their names")]
-pub struct ShownCharge {
-    pub id: ChargeToken,
-    pub state: ChargeState,
-    pub amount: i64,
-    pub currency: Currency,
-    pub description: String,
-    pub email: String,
-    pub ip_address: String,
-    pub metadata: JsonText,
-    pub card: JsonText,
-    pub failure: Option<FailureCode>,
-    pub expires_at: Timestamp,
-    pub captured_at: Option<Timestamp>,
-    pub fees: i64,
-    pub platform_adjustment: Option<i64>,
-    pub platform_fees: i64,
-    pub entitlement: i64,
-    pub amount_refunded: i64,
-    pub refunds_pending: i32,
-    pub authorisation_id: Option<AuthorisationToken>,
-    pub disputes_open: i32,
-    pub created_at: Timestamp,
-    pub transfer_id: Option<TransferToken>,
-    pub transfer_status: Option<TransferStatus>,
-    pub transfer_created_at: Option<Timestamp>,
+macro_rules! shown_charge {
+    ($($column:ident $field:ident: $type:ty,)+) => {
+        /// What answers show of a charge: of its row, and of the transfer that has paid it out.
+        #[derive(Debug, Clone)]
+        #[expect(missing_docs, reason = "the columns of the tables, by their names")]
+        pub struct ShownCharge {
+            $(pub $field: $type,)+
+            pub transfer_id: Option<TransferToken>,
+            pub transfer_status: Option<TransferStatus>,
+            pub transfer_created_at: Option<Timestamp>,
+        }
+
+        impl ShownCharge {
+            /// The columns of the charge's row.
+            pub const COLUMNS: [Column; 21] = [$(Column::$column),+];
+        }
+
+        /// No transfer has paid it out.
+        impl From<charge::Model> for ShownCharge {
+            fn from(row: charge::Model) -> Self {
+                Self {
+                    $($field: row.$field,)+
+                    transfer_id: None,
+                    transfer_status: None,
+                    transfer_created_at: None,
+                }
+            }
+        }
+    };
+}
+
+shown_charge! {
+    Id id: ChargeToken,
+    State state: ChargeState,
+    Amount amount: i64,
+    Currency currency: Currency,
+    Description description: String,
+    Email email: String,
+    IpAddress ip_address: String,
+    Metadata metadata: JsonText,
+    Card card: JsonText,
+    Failure failure: Option<FailureCode>,
+    ExpiresAt expires_at: Timestamp,
+    CapturedAt captured_at: Option<Timestamp>,
+    Fees fees: i64,
+    PlatformAdjustment platform_adjustment: Option<i64>,
+    PlatformFees platform_fees: i64,
+    Entitlement entitlement: i64,
+    AmountRefunded amount_refunded: i64,
+    RefundsPending refunds_pending: i32,
+    AuthorisationId authorisation_id: Option<AuthorisationToken>,
+    DisputesOpen disputes_open: i32,
+    CreatedAt created_at: Timestamp,
 }
 
 impl ShownCharge {
-    /// Those of the charge's row.
-    pub const COLUMNS: [Column; 21] = [
-        Column::Id,
-        Column::State,
-        Column::Amount,
-        Column::Currency,
-        Column::Description,
-        Column::Email,
-        Column::IpAddress,
-        Column::Metadata,
-        Column::Card,
-        Column::Failure,
-        Column::ExpiresAt,
-        Column::CapturedAt,
-        Column::Fees,
-        Column::PlatformAdjustment,
-        Column::PlatformFees,
-        Column::Entitlement,
-        Column::AmountRefunded,
-        Column::RefundsPending,
-        Column::AuthorisationId,
-        Column::DisputesOpen,
-        Column::CreatedAt,
-    ];
-
     fn transfer(&self) -> Option<ChargeTransfer> {
         Some(ChargeTransfer::new(self.transfer_id?, self.transfer_status?, self.transfer_created_at?))
     }
 }
 
-/// No transfer has paid it out.
-impl From<charge::Model> for ShownCharge {
-    fn from(row: charge::Model) -> Self {
-        Self {
-            id: row.id,
-            state: row.state,
-            amount: row.amount,
-            currency: row.currency,
-            description: row.description,
-            email: row.email,
-            ip_address: row.ip_address,
-            metadata: row.metadata,
-            card: row.card,
-            failure: row.failure,
-            expires_at: row.expires_at,
-            captured_at: row.captured_at,
-            fees: row.fees,
-            platform_adjustment: row.platform_adjustment,
-            platform_fees: row.platform_fees,
-            entitlement: row.entitlement,
-            amount_refunded: row.amount_refunded,
-            refunds_pending: row.refunds_pending,
-            authorisation_id: row.authorisation_id,
-            disputes_open: row.disputes_open,
-            created_at: row.created_at,
-            transfer_id: None,
-            transfer_status: None,
-            transfer_created_at: None,
-        }
-    }
-}
-
 /// A transfer that paid a charge out.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct ChargeTransfer {
     /// `paid`, or `failed` once the bank has sent it back.
     #[schema(example = "paid")]
     state: &'static str,
     /// When.
-    #[schema(value_type = String, format = DateTime)]
     paid_at: Timestamp,
     /// `tfer_...`
-    #[schema(value_type = String, example = "tfer_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: TransferToken,
 }
 
@@ -214,12 +170,11 @@ impl From<&transfer::Model> for ChargeTransfer {
 }
 
 /// The platform's share of a charge.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct PlatformAdjustment {
     /// In the charge's currency.
     amount: i64,
     /// The charge's.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
 }
 

@@ -1,16 +1,15 @@
 //! The account's clock (decisions 12).
 
 use entity::{TimeSpan, Timestamp};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 use crate::limits::CLOCK_RAN_TOLD_MAX;
 
 /// The clock of an account.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[view]
+#[derive(Copy)]
 pub struct Clock {
     /// What it shows.
-    #[schema(value_type = String, format = DateTime)]
     now: Timestamp,
     /// How far it runs ahead of the wall clock, in seconds.
     #[schema(minimum = 0, example = 604_800)]
@@ -18,16 +17,14 @@ pub struct Clock {
 }
 
 /// The clock of an account after a move, and what was due on the way.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct MovedClock {
     /// What it shows: how far it came.
-    #[schema(value_type = String, format = DateTime)]
     now: Timestamp,
     /// How far it runs ahead of the wall clock, in seconds.
     #[schema(minimum = 0, example = 604_800)]
     offset_seconds: i64,
     /// Where it was to go. Sent again as to, it goes on after complete was false.
-    #[schema(value_type = String, format = DateTime)]
     to: Timestamp,
     /// Whether it came there.
     complete: bool,
@@ -42,10 +39,9 @@ pub struct MovedClock {
 const _: () = assert!(CLOCK_RAN_TOLD_MAX == 1000, "the document says so");
 
 /// Something that was due while a clock was moved.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct RanItem {
     /// When it happened.
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// The type of the event that it was, or what was due.
     #[schema(example = "refund.succeeded")]

@@ -1,37 +1,32 @@
 //! Customer (specification, Customer).
 
 use entity::{CustomerToken, Timestamp, card, customer};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 use super::card::Card;
 
 /// A stored customer with its primary card.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Customer {
     /// `cus_...`
-    #[schema(value_type = String, example = "cus_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: CustomerToken,
     /// E-mail address.
     #[schema(example = "roland@example.com")]
     email: String,
     /// Given name.
-    #[schema(required, example = "Roland")]
+    #[schema(example = "Roland")]
     first_name: Option<String>,
     /// Family name.
-    #[schema(required, example = "Robot")]
+    #[schema(example = "Robot")]
     last_name: Option<String>,
     /// Telephone number.
-    #[schema(required, example = "1300 364 800")]
+    #[schema(example = "1300 364 800")]
     phone_number: Option<String>,
     /// Company.
-    #[schema(required)]
     company: Option<String>,
     /// Free text.
-    #[schema(required)]
     notes: Option<String>,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// The primary card.
     card: Card,

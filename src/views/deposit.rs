@@ -1,37 +1,23 @@
 //! Deposit (specification, Deposit).
 
 use entity::{Currency, DepositToken, Timestamp, deposit};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// Money that arrived from outside.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(deposit::Model))]
 pub struct Deposit {
     /// `dpo_...`
-    #[schema(value_type = String, example = "dpo_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub token: DepositToken,
     /// Cents, as a string of digits.
     #[schema(pattern = "^[0-9]+$", example = "50000")]
+    #[shows(row.amount.to_string())]
     pub amount: String,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    #[shows(Currency::Aud)]
     currency: Currency,
     /// What the sender wrote.
     #[schema(example = "Direct credit")]
     narration: String,
     /// When it raises the balance.
-    #[schema(value_type = String, format = DateTime)]
     pub available_at: Timestamp,
-}
-
-impl From<deposit::Model> for Deposit {
-    fn from(row: deposit::Model) -> Self {
-        Self {
-            token: row.id,
-            amount: row.amount.to_string(),
-            currency: Currency::Aud,
-            narration: row.narration,
-            available_at: row.available_at,
-        }
-    }
 }

@@ -5,16 +5,14 @@ use std::fmt;
 use entity::dispute::{self, DisputeCategory, DisputeStatus};
 use entity::evidence::EvidenceKind;
 use entity::{Currency, DisputeToken, Timestamp};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 use super::charge::Charge;
 
 /// A dispute of a charge.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Dispute {
     /// `dis_...`
-    #[schema(value_type = String, example = "dis_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: DisputeToken,
     /// `general`
     #[schema(value_type = String, example = "general")]
@@ -27,18 +25,15 @@ pub struct Dispute {
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// The disputed charge.
     charge: Charge,
     /// Until when evidence may be submitted.
-    #[schema(value_type = String, format = DateTime)]
     evidence_required_by: Timestamp,
     /// What evidence the network looks at.
     #[schema(value_type = Vec<String>)]
     relevant_evidence: &'static [EvidenceKind],
     /// When it arrived.
-    #[schema(value_type = String, format = DateTime)]
     received_at: Timestamp,
 }
 

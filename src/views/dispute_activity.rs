@@ -2,11 +2,10 @@
 
 use entity::dispute_activity::{self, ActivityKind};
 use entity::{Currency, Timestamp, charge, dispute};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// Something that happened to a dispute, to its money or to its charge.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Activity {
     /// `dispute.created`, `dispute.updated`, `ledger_entry.created` or `charge.captured`.
     #[schema(example = "dispute.created")]
@@ -16,34 +15,32 @@ pub struct Activity {
     object: &'static str,
     /// The dispute's or the charge's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "dis_AZqYv3rVcBKUQ1mHn7tKRw")]
+    #[schema(example = "dis_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: Option<String>,
     /// The dispute's from then on; `pending_transfer` of a ledger entry, `succeeded` of a charge.
     #[schema(example = "evidence_required")]
     status: &'static str,
     /// When.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// What it was about.
     record: ActivityRecord,
 }
 
 /// What an activity was about.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct ActivityRecord {
     /// Of a ledger entry: `chargeback_recovery` or `chargeback_fee`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "chargeback_fee")]
+    #[schema(example = "chargeback_fee")]
     annotation: Option<&'static str>,
     /// In the currency's base unit; of a ledger entry, negative for debits.
     #[schema(example = 400)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// Of a dispute: `general`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "general")]
+    #[schema(example = "general")]
     category: Option<&'static str>,
 }
 

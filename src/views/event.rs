@@ -1,28 +1,20 @@
 //! Event (specification, Events).
 
 use entity::{EventToken, JsonText, Timestamp, event};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// Something that happened. More types join over time: tolerate unknown ones.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(event::Model))]
 pub struct Event {
     /// `evt_...`
-    #[schema(value_type = String, example = "evt_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: EventToken,
     /// What happened, for example `charge.captured`.
     #[schema(example = "charge.captured")]
+    #[shows(row.r#type.code())]
     r#type: &'static str,
     /// The affected record as the API showed it at that moment, for example a Charge.
     #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]
     data: JsonText,
     /// When.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-}
-
-impl From<event::Model> for Event {
-    fn from(row: event::Model) -> Self {
-        Self { token: row.id, r#type: row.r#type.code(), data: row.data, created_at: row.created_at }
-    }
 }

@@ -2,14 +2,12 @@
 
 use entity::file::{self, FilePurpose, MimeType};
 use entity::{FileToken, Timestamp};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// An uploaded file.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct File {
     /// `file_...`
-    #[schema(value_type = String, example = "file_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: FileToken,
     /// As its uploader calls it.
     #[schema(example = "receipt.pdf")]
@@ -18,7 +16,6 @@ pub struct File {
     #[schema(example = "https://api.example.com/files/acct_.../file_...?expires=1772449200&signature=...")]
     presigned_url: String,
     /// Until when.
-    #[schema(value_type = String, format = DateTime)]
     presigned_url_expires_at: Timestamp,
     /// `dispute_evidence`
     #[schema(value_type = String, example = "dispute_evidence")]
@@ -30,7 +27,6 @@ pub struct File {
     #[schema(value_type = String, example = "application/pdf")]
     mime_type: MimeType,
     /// When.
-    #[schema(value_type = String, format = DateTime)]
     uploaded_at: Timestamp,
 }
 

@@ -1,12 +1,11 @@
 //! Request of an account's log (decisions 12).
 
 use entity::{JsonText, Timestamp, logged_request};
-use serde::Serialize;
+use macros::view;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 /// A request of this account, and what it was answered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(logged_request::Model))]
 pub struct LoggedRequest {
     /// The X-Request-Id of its answer.
     #[schema(example = "order-1001")]
@@ -25,11 +24,12 @@ pub struct LoggedRequest {
     status: i32,
     /// Milliseconds from the request to its answer.
     #[schema(minimum = 0, example = 12)]
+    #[shows(row.duration)]
     duration_ms: i64,
     /// The Idempotency-Key.
-    #[schema(required)]
     idempotency_key: Option<String>,
     /// The answer is that of an earlier request with the same Idempotency-Key.
+    #[shows(row.replayed)]
     idempotent_replayed: bool,
     /// The parameters, as they were sent. Secrets are left out (numbers of cards and bank accounts, codes, passwords,
     /// keys, payloads of wallets, addresses with a password), metadata, and what the operation does not read.
@@ -39,15 +39,14 @@ pub struct LoggedRequest {
     #[schema(value_type = Vec<String>, example = json!(["card.number", "card.cvc"]))]
     hidden: JsonText,
     /// The error, if that is the answer.
-    #[schema(value_type = Option<LoggedError>, required)]
+    #[schema(value_type = Option<LoggedError>)]
     error: Option<JsonText>,
     /// When, by the account's clock.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
 /// An error that was answered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct LoggedError {
     /// Error code.
     #[schema(value_type = String, example = "invalid_resource")]
@@ -62,7 +61,7 @@ pub struct LoggedError {
 }
 
 /// A fault of a parameter that was answered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct LoggedFault {
     /// Parameter, nested ones with a dot.
     #[schema(example = "card.number")]
@@ -83,24 +82,5 @@ impl LoggedError {
         let mut taken = |name: &str| said.get_mut(name).map(Value::take).unwrap_or_default();
         let (error, error_description) = (taken("error"), taken("error_description"));
         Some(Self { error, error_description, messages: taken("messages") })
-    }
-}
-
-impl From<logged_request::Model> for LoggedRequest {
-    fn from(row: logged_request::Model) -> Self {
-        Self {
-            request_id: row.request_id,
-            method: row.method,
-            route: row.route,
-            path: row.path,
-            status: row.status,
-            duration_ms: row.duration,
-            idempotency_key: row.idempotency_key,
-            idempotent_replayed: row.replayed,
-            parameters: row.parameters,
-            hidden: row.hidden,
-            error: row.error,
-            created_at: row.created_at,
-        }
     }
 }

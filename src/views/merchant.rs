@@ -7,7 +7,7 @@ use entity::account::{self, TransfersSchedule};
 use entity::merchant::{self, Country, MerchantStatus};
 use entity::pricing::Pricing;
 use entity::{JsonText, MerchantToken, Timestamp, bank_account};
-use serde::Serialize;
+use macros::view;
 use utoipa::ToSchema;
 
 use crate::limits::{
@@ -16,10 +16,9 @@ use crate::limits::{
 use crate::params::merchant::Application;
 
 /// A referred merchant.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct MerchantSummary {
     /// `mrch_...`
-    #[schema(value_type = String, example = "mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: MerchantToken,
     /// The contact's e-mail address.
     #[schema(example = "roland@example.com")]
@@ -37,16 +36,12 @@ pub struct MerchantSummary {
     #[schema(example = "Roland Robot")]
     contact_name: String,
     /// When it made its last charge, by its own clock.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
     last_charge_date: Option<Timestamp>,
     /// When it was referred.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When its status changed last.
-    #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
     /// When it became active for the first time.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
     activated_at: Option<Timestamp>,
 }
 
@@ -76,11 +71,10 @@ impl fmt::Display for MerchantSummary {
 }
 
 /// A referred merchant with its settings and keys.
-#[derive(Clone, Serialize, ToSchema)]
+#[view(secret)]
 #[expect(clippy::struct_excessive_bools, reason = "settings of the merchant, each independent of the others")]
 pub struct MerchantDetail {
     /// `mrch_...`
-    #[schema(value_type = String, example = "mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: MerchantToken,
     /// The contact's e-mail address.
     #[schema(example = "roland@example.com")]
@@ -98,16 +92,12 @@ pub struct MerchantDetail {
     #[schema(example = "Roland Robot")]
     contact_name: String,
     /// When it made its last charge, by its own clock.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
     last_charge_date: Option<Timestamp>,
     /// When it was referred.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When its status changed last.
-    #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
     /// When it became active for the first time.
-    #[schema(required, value_type = Option<String>, format = DateTime)]
     activated_at: Option<Timestamp>,
     /// Its site.
     #[schema(example = "https://robots.example.com")]
@@ -163,7 +153,7 @@ pub struct MerchantDetail {
 }
 
 /// A pair of keys; empty where they were minted in the other environment.
-#[derive(Clone, Serialize, ToSchema)]
+#[view(secret)]
 pub struct ShownKeys {
     /// For servers.
     #[schema(example = "w9iIDc3tTfOmFqVkmnpXlA")]
@@ -211,7 +201,7 @@ pub struct Fee {
 }
 
 /// What customers are told.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Notifications {
     /// That they have paid.
     receipts: Receipts,
@@ -220,7 +210,7 @@ pub struct Notifications {
 }
 
 /// That they have paid.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct Receipts {
     /// Of charges made through this API.
@@ -236,7 +226,7 @@ pub struct Receipts {
 }
 
 /// What becomes of subscriptions.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 #[expect(clippy::struct_excessive_bools, reason = "the specification's shape")]
 pub struct RecurringPayments {
     /// A subscription begins.
@@ -275,7 +265,7 @@ impl Notifications {
 }
 
 /// A merchant's bank account, its number masked.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct MerchantBankAccount {
     /// Whose it is.
     #[schema(example = "Mr Roland Robot")]
@@ -289,7 +279,7 @@ pub struct MerchantBankAccount {
 }
 
 /// A merchant's pages.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Resources {
     /// For payments.
     #[schema(example = "https://api.example.com/pay/mrch_AZqYv3rVcBKUQ1mHn7tKRw")]
@@ -308,29 +298,18 @@ impl MerchantDetail {
     ) -> Result<Self, serde_json::Error> {
         let Application { contact, entity, business, .. } = serde_json::from_str(row.application.as_str())?;
         let Own { settings, bank_account, test, live, base_url } = own;
-        let MerchantSummary {
-            token,
-            email,
-            business_name,
-            country_code,
-            status,
-            contact_name,
-            last_charge_date,
-            created_at,
-            updated_at,
-            activated_at,
-        } = MerchantSummary::new(row, last_charge_date);
+        let summary = MerchantSummary::new(row, last_charge_date);
         Ok(Self {
-            token,
-            email,
-            business_name,
-            country_code,
-            status,
-            contact_name,
-            last_charge_date,
-            created_at,
-            updated_at,
-            activated_at,
+            token: summary.token,
+            email: summary.email,
+            business_name: summary.business_name,
+            country_code: summary.country_code,
+            status: summary.status,
+            contact_name: summary.contact_name,
+            last_charge_date: summary.last_charge_date,
+            created_at: summary.created_at,
+            updated_at: summary.updated_at,
+            activated_at: summary.activated_at,
             url: business.url.0,
             business_registration_number: entity.business_registration_number,
             phone: contact.phone_number,
@@ -355,8 +334,8 @@ impl MerchantDetail {
                 number: bank_account.number.clone(),
             },
             resources: Resources {
-                payment_page: format!("{base_url}/pay/{token}"),
-                surcharge_payment_page: format!("{base_url}/pay/{token}/surcharge"),
+                payment_page: format!("{base_url}/pay/{}", summary.token),
+                surcharge_payment_page: format!("{base_url}/pay/{}/surcharge", summary.token),
             },
         })
     }
@@ -377,7 +356,7 @@ pub struct Own {
 }
 
 /// With what newly referred merchants begin.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct DefaultSettings {
     /// 1 for yes.
     #[schema(example = 0)]

@@ -2,16 +2,14 @@
 
 use entity::PaymentSourceToken;
 use entity::card::{self, SourceType};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 use super::card::Card;
 
 /// A stored payment source.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct PaymentSource {
     /// `ps_...`
-    #[schema(value_type = String, example = "ps_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: PaymentSourceToken,
     /// `card`, `walletApay`, `walletGpay` or `network_token`.
     #[schema(value_type = String, example = "card")]

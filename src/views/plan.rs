@@ -2,14 +2,12 @@
 
 use entity::plan::{self, CustomerPermission, IntervalUnit};
 use entity::{Currency, PlanToken, Timestamp};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// A recurring billing plan.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Plan {
     /// `plan_...`
-    #[schema(value_type = String, example = "plan_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: PlanToken,
     /// Need not be unique.
     #[schema(example = "Coffee plan")]
@@ -24,7 +22,6 @@ pub struct Plan {
     #[schema(example = 0)]
     trial_amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// The length of an interval, in interval_unit.
     #[schema(example = 1)]
@@ -45,14 +42,13 @@ pub struct Plan {
     #[schema(value_type = Vec<String>)]
     customer_permissions: Vec<CustomerPermission>,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// How many subscriptions it has in each state.
     subscription_counts: SubscriptionCounts,
 }
 
 /// How many subscriptions a plan has in each state.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct SubscriptionCounts {
     /// In their trial.
     trial: i64,

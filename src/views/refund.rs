@@ -2,32 +2,25 @@
 
 use entity::refund::{self, RefundState};
 use entity::{ChargeToken, Currency, RefundToken, Timestamp};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// A refund of a charge.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Refund {
     /// `rf_...`
-    #[schema(value_type = String, example = "rf_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: RefundToken,
     /// Whether the cardholder gets the money; null while that is pending.
-    #[schema(required)]
     success: Option<bool>,
     /// In the currency's base unit.
     #[schema(example = 100)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// The charge refunded.
-    #[schema(value_type = String, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     charge: ChargeToken,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// Why it failed.
-    #[schema(required)]
     error_message: Option<&'static str>,
     /// `Pending`, `Success`, or why it failed.
     #[schema(example = "Pending")]

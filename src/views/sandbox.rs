@@ -3,6 +3,7 @@
 use entity::account::{self, TransfersSchedule};
 use entity::failure::Decline;
 use entity::{AccountToken, AcquirerFaults, Probability};
+use macros::view;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -10,13 +11,13 @@ use crate::params::sandbox::{WalletType, chance_schema};
 use crate::wallet::{WalletAToken, WalletGToken};
 
 /// Faults of the account's acquirer.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct Faults {
     /// How much later each answer comes.
     #[schema(minimum = 0, maximum = 30_000, example = 0)]
     latency_ms: i64,
     /// The decline code that every attempt on a card gets.
-    #[schema(required, value_type = Option<String>, example = "insufficient_funds")]
+    #[schema(value_type = Option<String>, example = "insufficient_funds")]
     decline: Option<Decline>,
     /// How many of the calls fail before anything happens.
     #[schema(schema_with = chance_schema)]
@@ -37,7 +38,7 @@ impl From<AcquirerFaults> for Faults {
 }
 
 /// Switches and settings of the account.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(&account::Model))]
 #[expect(clippy::struct_excessive_bools, reason = "switches of the account, each independent of the others")]
 pub struct SandboxAccount {
     /// The disputes API is enabled.
@@ -56,24 +57,10 @@ pub struct SandboxAccount {
     settlement_delay_days: i32,
 }
 
-impl From<&account::Model> for SandboxAccount {
-    fn from(row: &account::Model) -> Self {
-        Self {
-            disputes: row.disputes,
-            wallet: row.wallet,
-            partner: row.partner,
-            transfers_enabled: row.transfers_enabled,
-            transfers_schedule: row.transfers_schedule,
-            settlement_delay_days: row.settlement_delay_days,
-        }
-    }
-}
-
 /// An account and the keys that open it, shown this once.
-#[derive(Clone, Serialize, ToSchema)]
+#[view(secret)]
 pub struct SandboxKeys {
     /// `acct_...`
-    #[schema(value_type = String, example = "acct_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub token: AccountToken,
     /// For servers.
     #[schema(example = "w9iIDc3tTfOmFqVkmnpXlA")]
@@ -84,7 +71,7 @@ pub struct SandboxKeys {
 }
 
 /// A payload as a device hands it over: parameters of POST /payment_sources.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct WalletPayload {
     /// `walletApay` or `walletGpay`.
     #[schema(value_type = String, example = "walletGpay")]

@@ -1,32 +1,23 @@
 //! Snapshot (decisions 12).
 
 use entity::{SnapshotToken, Timestamp, snapshot};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// What an account held at one moment, to be put back.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(snapshot::Model))]
 pub struct Snapshot {
     /// `snap_...`
-    #[schema(value_type = String, example = "snap_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: SnapshotToken,
     /// How many rows it holds.
     #[schema(minimum = 0, example = 120)]
+    #[shows(row.row_count)]
     rows: i64,
     /// How many bytes these are.
     #[schema(minimum = 0, example = 48_213)]
     bytes: i64,
     /// When it was made, by the account's clock.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it goes by itself, by the wall clock.
-    #[schema(value_type = String, format = DateTime)]
+    #[shows(row.remove_at)]
     expires_at: Timestamp,
-}
-
-impl From<snapshot::Model> for Snapshot {
-    fn from(row: snapshot::Model) -> Self {
-        let snapshot::Model { id, row_count, bytes, created_at, remove_at, .. } = row;
-        Self { token: id, rows: row_count, bytes, created_at, expires_at: remove_at }
-    }
 }

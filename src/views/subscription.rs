@@ -3,89 +3,52 @@
 use entity::subscription::{self, SubscriptionState};
 use entity::subscription_entry::{self, Annotation, Direction};
 use entity::{CardToken, Currency, CustomerToken, PlanToken, SubscriptionToken, Timestamp};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// A customer's subscription to a plan.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(subscription::Model))]
 pub struct Subscription {
     /// `sub_...`
-    #[schema(value_type = String, example = "sub_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: SubscriptionToken,
     /// `trial`, `active`, `cancelling` or `cancelled`.
     #[schema(value_type = String, example = "active")]
     state: SubscriptionState,
     /// When it is billed next.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
+    #[shows(row.next_billing_at)]
     next_billing_date: Option<Timestamp>,
     /// When the present interval began.
-    #[schema(value_type = String, format = DateTime)]
+    #[shows(row.started_at)]
     active_interval_started_at: Timestamp,
     /// When the present interval ends.
-    #[schema(value_type = String, format = DateTime)]
+    #[shows(row.finishes_at)]
     active_interval_finishes_at: Timestamp,
     /// When it was cancelled.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     cancelled_at: Option<Timestamp>,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// Its plan.
-    #[schema(value_type = String, example = "plan_AZqYv3rVcBKUQ1mHn7tKRw")]
     plan_token: PlanToken,
     /// Its customer.
-    #[schema(value_type = String, example = "cus_AZqYv3rVcBKUQ1mHn7tKRw")]
     customer_token: CustomerToken,
     /// The card that pays; null is the customer's primary card.
-    #[schema(value_type = Option<String>, required)]
     card_token: Option<CardToken>,
 }
 
-impl From<subscription::Model> for Subscription {
-    fn from(row: subscription::Model) -> Self {
-        Self {
-            token: row.id,
-            state: row.state,
-            next_billing_date: row.next_billing_at,
-            active_interval_started_at: row.started_at,
-            active_interval_finishes_at: row.finishes_at,
-            cancelled_at: row.cancelled_at,
-            created_at: row.created_at,
-            plan_token: row.plan_id,
-            customer_token: row.customer_id,
-            card_token: row.card_id,
-        }
-    }
-}
-
 /// An entry of a subscription's ledger.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(subscription_entry::Model))]
 pub struct SubscriptionEntry {
     /// When the card was charged.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// `credit` or `debit`.
     #[schema(value_type = String, example = "credit")]
+    #[shows(row.annotation.direction())]
     r#type: Direction,
     /// In the currency's base unit.
     #[schema(example = 1000)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// `charge_credit`, `interval_debit` or `setup_debit`.
     #[schema(value_type = String, example = "charge_credit")]
     annotation: Annotation,
-}
-
-impl From<subscription_entry::Model> for SubscriptionEntry {
-    fn from(row: subscription_entry::Model) -> Self {
-        Self {
-            created_at: row.created_at,
-            r#type: row.annotation.direction(),
-            amount: row.amount,
-            currency: row.currency,
-            annotation: row.annotation,
-        }
-    }
 }

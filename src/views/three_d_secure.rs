@@ -2,6 +2,7 @@
 
 use entity::charge;
 use entity::{ChargeToken, Timestamp};
+use macros::view;
 use serde::Serialize;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -9,10 +10,9 @@ use utoipa::{PartialSchema, ToSchema};
 use super::charge::Charge;
 
 /// A charge that waits for its cardholder.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct PendingCharge {
     /// `ch_...`, which the charge keeps.
-    #[schema(value_type = String, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     pub token: ChargeToken,
     /// `Pending`
     #[schema(example = "Pending")]

@@ -4,22 +4,20 @@ use entity::transfer::{self, TransferStatus};
 use entity::{
     ChargeToken, Currency, JsonText, RecipientToken, Timestamp, TransferToken, charge, journal_entry, posting,
 };
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 use super::bank_account::BankAccount;
 
 /// Money paid out.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(transfer::Model))]
 pub struct Transfer {
     /// `tfer_...`
-    #[schema(value_type = String, example = "tfer_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: TransferToken,
     /// `succeeded`, or `failed` once the bank has sent it back.
     #[schema(value_type = String, example = "succeeded")]
     status: TransferStatus,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
+    #[shows(Currency::Aud)]
     currency: Currency,
     /// For your records.
     #[schema(example = "Earnings for may")]
@@ -34,45 +32,26 @@ pub struct Transfer {
     #[schema(example = 400)]
     total_credits: i64,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it was paid.
-    #[schema(value_type = String, format = DateTime)]
+    // No bank keeps us waiting.
+    #[shows(row.created_at)]
     paid_at: Timestamp,
     /// What the bank statement says.
     #[schema(example = "First account")]
     reference: String,
     /// How many line items it has; absent in a recipient's list.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = 1)]
+    #[schema(example = 1)]
+    #[shows(Some(row.line_items_count))]
     line_items_count: Option<i64>,
     /// Where it was paid, as it was then.
     #[schema(value_type = BankAccount)]
     bank_account: JsonText,
     /// Who was paid; null is your own bank account.
-    #[schema(required, value_type = Option<String>, example = "rp_AZqYv3rVcBKUQ1mHn7tKRw")]
+    #[schema(example = "rp_AZqYv3rVcBKUQ1mHn7tKRw")]
+    #[shows(row.recipient_id)]
     recipient: Option<RecipientToken>,
-}
-
-impl From<transfer::Model> for Transfer {
-    fn from(row: transfer::Model) -> Self {
-        Self {
-            token: row.id,
-            status: row.status,
-            currency: Currency::Aud,
-            description: row.description,
-            amount: row.amount,
-            total_debits: row.total_debits,
-            total_credits: row.total_credits,
-            created_at: row.created_at,
-            // No bank keeps us waiting.
-            paid_at: row.created_at,
-            reference: row.reference,
-            line_items_count: Some(row.line_items_count),
-            bank_account: row.bank_account,
-            recipient: row.recipient_id,
-        }
-    }
 }
 
 impl Transfer {
@@ -84,7 +63,7 @@ impl Transfer {
 }
 
 /// What a transfer pays out.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct LineItem {
     /// `charge_merchant_entitlement` or `adjustment`.
     #[schema(example = "charge_merchant_entitlement")]
@@ -93,27 +72,24 @@ pub struct LineItem {
     #[schema(example = 363)]
     amount: i64,
     /// ISO 4217 code.
-    #[schema(value_type = String, min_length = 3, max_length = 3, example = "AUD")]
     currency: Currency,
     /// When the money moved.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// `charge`; charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "charge")]
+    #[schema(example = "charge")]
     object: Option<&'static str>,
     /// The charge; charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = Option<String>, example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
+    #[schema(example = "ch_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: Option<ChargeToken>,
     /// The charge in short; charges only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     record: Option<ChargeInShort>,
 }
 
 /// A charge in short.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct ChargeInShort {
     /// What was bought.
     #[schema(example = "test charge")]

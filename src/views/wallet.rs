@@ -2,38 +2,29 @@
 
 use entity::wallet_certificate::{self, CertificateState};
 use entity::{Timestamp, WalletCertificateToken, WalletDomainToken, wallet_domain};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use macros::view;
+use serde::Deserialize;
 
 /// A registered domain.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(wallet_domain::Model))]
 pub struct WalletDomain {
     /// `apmd_...`
-    #[schema(value_type = String, example = "apmd_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WalletDomainToken,
     /// Fully qualified.
     #[schema(example = "shop.example.com")]
     domain_name: String,
     /// Always: one that is not is no record.
     #[schema(example = true)]
+    #[shows(true)]
     registered: bool,
     /// When it was registered.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
-impl WalletDomain {
-    /// As its row shows it.
-    pub fn new(row: wallet_domain::Model) -> Self {
-        Self { token: row.id, domain_name: row.domain_name, registered: true, created_at: row.created_at }
-    }
-}
-
 /// A key, and the certificate that the provider issued for it.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view(of(wallet_certificate::Model))]
 pub struct WalletCertificate {
     /// `apdp_...`
-    #[schema(value_type = String, example = "apdp_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WalletCertificateToken,
     /// The key in PEM.
     public_key: String,
@@ -45,38 +36,18 @@ pub struct WalletCertificate {
     #[schema(value_type = String, example = "incomplete")]
     state: CertificateState,
     /// The merchant that the certificate names.
-    #[schema(required)]
     merchant_id: Option<String>,
     /// The certificate's first instant.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     valid_from: Option<Timestamp>,
     /// The certificate's last instant.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     valid_until: Option<Timestamp>,
     /// When the key was made.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
-impl WalletCertificate {
-    /// As its row shows it.
-    pub fn new(row: wallet_certificate::Model) -> Self {
-        Self {
-            token: row.id,
-            public_key: row.public_key,
-            public_key_hash: row.public_key_hash,
-            certificate_signing_request: row.certificate_signing_request,
-            state: row.state,
-            merchant_id: row.merchant_id,
-            valid_from: row.valid_from,
-            valid_until: row.valid_until,
-            created_at: row.created_at,
-        }
-    }
-}
-
 /// A session as the provider gives it: for the page, which hands it to the device.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[view]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletSession {
     /// When it began, in milliseconds since the epoch.
@@ -98,13 +69,11 @@ pub struct WalletSession {
     /// The provider's.
     pub signature: String,
     /// For the provider's statistics.
-    #[schema(required)]
     pub operational_analytics_identifier: Option<String>,
     /// How often it was asked for.
     #[schema(required)]
     #[serde(default)]
     pub retries: i64,
     /// Names the payment service.
-    #[schema(required)]
     pub psp_id: Option<String>,
 }

@@ -4,15 +4,13 @@ use std::fmt::{self, Display, Formatter};
 
 use entity::webhook::{self, WebhookState};
 use entity::{EventToken, JsonText, Timestamp, WebhookEndpointToken, WebhookToken};
-use serde::Serialize;
-use utoipa::ToSchema;
+use macros::view;
 
 /// A request sent to an endpoint for one event.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 #[expect(clippy::struct_field_names, reason = "the specification's names")]
 pub struct Webhook {
     /// `whr_...`
-    #[schema(value_type = String, example = "whr_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WebhookToken,
     /// pending, retrying, completed or failed.
     #[schema(example = "completed")]
@@ -21,19 +19,14 @@ pub struct Webhook {
     #[schema(example = "https://example.com/webhooks")]
     url: String,
     /// What it tells.
-    #[schema(value_type = String, example = "evt_AZqYv3rVcBKUQ1mHn7tKRw")]
     event_token: EventToken,
     /// Whom it tells.
-    #[schema(value_type = String, example = "whe_AZqYv3rVcBKUQ1mHn7tKRw")]
     webhook_endpoint_token: WebhookEndpointToken,
     /// When.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When the endpoint accepted it.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     accepted_at: Option<Timestamp>,
     /// When it is delivered again; set while it is retrying.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     next_run: Option<Timestamp>,
     /// How many retries were planned since it was made or replayed.
     #[schema(example = 0)]
@@ -44,7 +37,7 @@ pub struct Webhook {
 }
 
 /// Why one delivery failed.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[view]
 pub struct WebhookError {
     /// unexpected_http_code, connection_failed, dns_failed, tls_failed, timeout or forbidden_address.
     #[schema(example = "unexpected_http_code")]

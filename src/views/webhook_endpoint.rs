@@ -3,16 +3,15 @@
 use std::fmt::{self, Display, Formatter};
 
 use entity::{Timestamp, WebhookEndpointToken, webhook_endpoint};
+use macros::view;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::sensitive::secret::Secret;
 
 /// Where the account's events are sent.
-#[derive(Clone, Serialize, ToSchema)]
+#[view(secret)]
 pub struct WebhookEndpoint {
     /// `whe_...`
-    #[schema(value_type = String, example = "whe_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WebhookEndpointToken,
     /// What its webhooks are signed with, as the Standard Webhooks specification writes it.
     #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
@@ -21,10 +20,8 @@ pub struct WebhookEndpoint {
     #[schema(example = "https://example.com/webhooks")]
     url: String,
     /// When it was registered.
-    #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When it last changed.
-    #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
 
@@ -57,16 +54,14 @@ impl From<webhook_endpoint::Model> for PingedEndpoint {
 }
 
 /// An endpoint's fresh key, and how long the former one signs beside it.
-#[derive(Clone, Serialize, ToSchema)]
+#[view(secret)]
 pub struct RotatedKey {
     /// `whe_...`
-    #[schema(value_type = String, example = "whe_AZqYv3rVcBKUQ1mHn7tKRw")]
     token: WebhookEndpointToken,
     /// What its webhooks are signed with from now on.
     #[schema(example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     key: String,
     /// Until when the former key signs as well; null where it has ended.
-    #[schema(value_type = Option<String>, format = DateTime, required)]
     former_key_until: Option<Timestamp>,
 }
 

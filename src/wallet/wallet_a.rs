@@ -8,12 +8,12 @@ use aes_gcm::aead::{Aead as _, consts::U16};
 use aes_gcm::aes::Aes256;
 use aes_gcm::{AesGcm, KeyInit as _, Nonce};
 use entity::{TimeSpan, Timestamp};
+use macros::params;
 use p256::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 use p256::{PublicKey, SecretKey};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use utoipa::ToSchema;
-use validator::Validate;
+use validator::Validate as _;
 use zeroize::Zeroizing;
 
 pub(super) use signature::{INTERMEDIATE, LEAF, sign};
@@ -29,7 +29,8 @@ const VERSION: &str = "EC_v1";
 const PAYMENT_BYTES_MAX: usize = 128;
 
 /// A walletA payment token as the device hands it over.
-#[derive(Debug, Clone, Deserialize, Serialize, Validate, ToSchema)]
+#[params]
+#[derive(Debug, Clone, Serialize)]
 pub struct WalletAToken {
     /// Encrypted payment data, base64.
     pub data: String,
@@ -44,7 +45,8 @@ pub struct WalletAToken {
 }
 
 /// The header of a walletA payment token.
-#[derive(Debug, Clone, Deserialize, Serialize, Validate, ToSchema)]
+#[params]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletAHeader {
     /// SHA-256 of the merchant's public key, base64: it names the certificate.

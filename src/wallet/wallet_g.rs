@@ -8,6 +8,7 @@ use ctr::cipher::{KeyIvInit, StreamCipher};
 use entity::Timestamp;
 use hkdf::Hkdf;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use macros::params;
 use p256::ecdsa::signature::{Signer as _, Verifier as _};
 use p256::ecdsa::{DerSignature, SigningKey, VerifyingKey};
 use p256::elliptic_curve::sec1::ToSec1Point as _;
@@ -15,8 +16,7 @@ use p256::pkcs8::{DecodePrivateKey as _, DecodePublicKey as _, EncodePublicKey a
 use p256::{PublicKey, SecretKey};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
-use utoipa::ToSchema;
-use validator::Validate;
+use validator::Validate as _;
 use zeroize::Zeroizing;
 
 use super::message::{Message, milliseconds};
@@ -29,7 +29,8 @@ const SENDER: &str = "Google";
 const GATEWAY: &str = "gateway:";
 
 /// A walletG payment token as the device hands it over.
-#[derive(Debug, Clone, Deserialize, Serialize, Validate, ToSchema)]
+#[params]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletGToken {
     /// `ECv2`; `ECv1` is taken, too.
@@ -46,7 +47,8 @@ pub struct WalletGToken {
 }
 
 /// A key that signs messages.
-#[derive(Debug, Clone, Deserialize, Serialize, Validate, ToSchema)]
+#[params]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WalletGSigningKey {
     /// JSON text with the key and its end.

@@ -360,9 +360,10 @@ fn root() -> &'static Path {
 
 /// Every source of the project with its path from the root.
 fn sources() -> Vec<(String, String)> {
-    let mut folders: Vec<PathBuf> = ["src", "entity/src", "migration/src", "tests", "benches", "examples"]
-        .map(|name| root().join(name))
-        .into();
+    let mut folders: Vec<PathBuf> =
+        ["src", "entity/src", "macros/src", "migration/src", "tests", "benches", "examples"]
+            .map(|name| root().join(name))
+            .into();
     let mut sources = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten() {

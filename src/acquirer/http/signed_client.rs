@@ -86,7 +86,7 @@ pub struct SignedClient {
 impl SignedClient {
     /// Creates a client of an address for a server of this environment. Signatures carry the time of `clock`.
     pub fn to(address: Address, secrets: Secrets, environment: Environment, clock: Arc<dyn Clock>) -> Self {
-        let tls = tls::config(None, None).expect("ring can do TLS 1.2 and 1.3");
+        let tls = tls::platform_config();
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
             .dns_resolver(OpenResolver::default())

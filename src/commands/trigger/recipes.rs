@@ -190,33 +190,12 @@ fn plan(days: i64) -> Value {
     })
 }
 
-fn bank_account(number: &str) -> Value {
-    json!({ "name": "Roland Robot", "bsb": "806015", "number": number })
-}
-
 fn recipient(number: &str) -> Value {
-    json!({ "email": EMAIL, "bank_account": bank_account(number) })
+    json!({ "email": EMAIL, "bank_account": { "name": "Roland Robot", "bsb": "806015", "number": number } })
 }
 
+/// Returns the published example.
 fn application() -> Value {
-    json!({
-        "contact": {
-            "first_name": "Roland", "last_name": "Robot", "phone_number": "0491 570 156", "email": EMAIL,
-            "password": "correct horse battery staple",
-        },
-        "entity": {
-            "business_registration_number": "51824753556", "full_legal_name": "Roland's Robots Pty Ltd",
-            "address_line_1": "42 Sevenoaks St", "address_locality": "Lathlain", "address_region": "WA",
-            "address_postal_code": "6454", "address_country_code": "AU",
-        },
-        "business": {
-            "trading_name": "Roland's Robots", "description": "Robots for the home", "typical_product_price": "100",
-            "transactions_per_month": "20", "annual_transaction_volume": "20000", "sells_physical_goods": true,
-            "average_delivery_days": "7", "url": "https://robots.example.com",
-        },
-        "bank_account": bank_account("987654321"),
-        "director": {
-            "full_name": "Roland Robot", "contact_number": "0491 570 156", "date_of_birth": "1980-02-29",
-        },
-    })
+    let operation = &card_payments::http::openapi()["paths"]["/1/merchants"]["post"];
+    operation["requestBody"]["content"]["application/json"]["example"].clone()
 }

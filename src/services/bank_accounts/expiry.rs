@@ -1,15 +1,14 @@
 //! Deletes bank accounts whose tokens were never used (`docs/decisions.md`, 201).
 
 use entity::bank_account::{self, BankAccountState, Column};
-use entity::{Listed, Owned, Timestamp};
-use futures::FutureExt;
+use entity::{Listed, Timestamp};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use crate::error::Error;
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{self, DueRow, DueWork, WorkResult};
 
 /// Deletes bank accounts whose unused tokens have expired.
 pub struct BankAccountExpiryWork;
@@ -17,6 +16,7 @@ pub struct BankAccountExpiryWork;
 impl DueWork for BankAccountExpiryWork {
     type Entity = bank_account::Entity;
     const NAME: &'static str = "expired_bank_account";
+    // Only unused ones have an expiry.
     const AT: Column = Column::ExpiresAt;
     const ID: Column = Column::Id;
 
@@ -25,30 +25,14 @@ impl DueWork for BankAccountExpiryWork {
         clocks::due(&unused, Column::ExpiresAt, wall).into()
     }
 
-    fn of_account(reach: &ClockMoveRange) -> Select<bank_account::Entity> {
-        // Only unused ones have an expiry.
-        bank_account::Entity::owned_by(reach.account)
-    }
-
     fn subject(row: &bank_account::Model) -> DueRow {
         let at = row.expires_at.unwrap_or(row.created_at);
         DueRow { account: row.account_id, at, token: row.id.to_string(), leased_until: None }
     }
 
     async fn work(ctx: &Context, moment: &WorkTime, row: bank_account::Model) -> Result<WorkResult, Error> {
-        let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
-            async move {
-                let expired = bank_account::Entity::delete_at(seen.account_id, seen.id)
-                    .filter(Column::State.eq(BankAccountState::Unused));
-                if expired.exec(tx).await?.rows_affected == 0 {
-                    // Used in time.
-                    return Ok(WorkResult::Skipped);
-                }
-                mark.set(tx).await?;
-                Ok(WorkResult::Silent)
-            }
-            .boxed()
-        });
-        unit.await
+        let unused = bank_account::Entity::delete_at(row.account_id, row.id)
+            .filter(Column::State.eq(BankAccountState::Unused));
+        due_work::delete(ctx, moment, unused).await
     }
 }

@@ -2,14 +2,13 @@
 
 use entity::card::{self, CardState, Column};
 use entity::{Listed, Owned, Timestamp};
-use futures::FutureExt;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use crate::error::Error;
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{self, ClockMoveRange, DueRow, DueWork, WorkResult};
 
 /// Erases cards whose unused tokens have expired.
 pub struct CardExpiryWork;
@@ -37,19 +36,8 @@ impl DueWork for CardExpiryWork {
     }
 
     async fn work(ctx: &Context, moment: &WorkTime, row: card::Model) -> Result<WorkResult, Error> {
-        let unit = ctx.store.write((row, moment.clock_update()), |tx, (seen, mark)| {
-            async move {
-                let expired = card::Entity::delete_at(seen.account_id, seen.id)
-                    .filter(Column::State.eq(CardState::Unused));
-                if expired.exec(tx).await?.rows_affected == 0 {
-                    // Used in time.
-                    return Ok(WorkResult::Skipped);
-                }
-                mark.set(tx).await?;
-                Ok(WorkResult::Silent)
-            }
-            .boxed()
-        });
-        unit.await
+        let unused =
+            card::Entity::delete_at(row.account_id, row.id).filter(Column::State.eq(CardState::Unused));
+        due_work::delete(ctx, moment, unused).await
     }
 }

@@ -3,18 +3,17 @@
 use entity::dispute::DisputeCategory;
 use entity::event::EventType;
 use entity::scheduled_dispute::{self, Column};
-use entity::{ChargeToken, Listed, Owned, Timestamp};
+use entity::{ChargeToken, Listed};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use sea_orm::QuerySelect;
 use sea_orm::sea_query::LockType;
-use sea_orm::{EntityTrait, QuerySelect, Select};
 
 use super::open::OpenDisputeUnit;
 use crate::error::{Error, ErrorCode};
 use crate::services::context::{Account, Context};
-use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::store::Tx;
 
 /// Opens the dispute scheduled with a capture before the capture is answered, so that the client then finds it. If this
@@ -40,14 +39,6 @@ impl DueWork for SimulatedDisputeWork {
     const NAME: &'static str = "foretold_dispute";
     const AT: Column = Column::ArrivesAt;
     const ID: Column = Column::Id;
-
-    fn due(wall: Timestamp) -> Vec<Select<scheduled_dispute::Entity>> {
-        clocks::due(&scheduled_dispute::Entity::find(), Column::ArrivesAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<scheduled_dispute::Entity> {
-        scheduled_dispute::Entity::owned_by(reach.account)
-    }
 
     fn subject(row: &scheduled_dispute::Model) -> DueRow {
         DueRow { account: row.account_id, at: row.arrives_at, token: row.id.to_string(), leased_until: None }

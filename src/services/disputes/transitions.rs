@@ -8,7 +8,7 @@ use entity::posting::Book;
 use entity::{AccountToken, DisputeToken, Listed, Owned, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 
 use super::activity::note;
 use super::state::{check_answerable, next, standing};
@@ -20,9 +20,8 @@ use crate::params::dispute::DecidedDispute;
 use crate::runtime::crash_points;
 use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Caller, Context};
-use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::ledger::{self, Entry};
 use crate::services::{events, idempotency};
 use crate::store::Tx;
@@ -150,17 +149,9 @@ pub struct DisputeExpiryWork;
 impl DueWork for DisputeExpiryWork {
     type Entity = dispute::Entity;
     const NAME: &'static str = "expired_dispute";
+    // Null in every other status.
     const AT: Column = Column::ExpiresAt;
     const ID: Column = Column::Id;
-
-    fn due(wall: Timestamp) -> Vec<Select<dispute::Entity>> {
-        // The column is null in every other status.
-        clocks::due(&dispute::Entity::find(), Column::ExpiresAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<dispute::Entity> {
-        dispute::Entity::owned_by(reach.account)
-    }
 
     fn subject(row: &dispute::Model) -> DueRow {
         let at = row.evidence_required_by;

@@ -6,8 +6,9 @@ pub mod registry;
 pub mod work_time;
 
 use entity::event::EventType;
-use entity::{AccountToken, RefundToken, TimeSpan, Timestamp};
-use sea_orm::{EntityTrait, ModelTrait, Select};
+use entity::{AccountToken, Owned, RefundToken, TimeSpan, Timestamp};
+use futures::FutureExt;
+use sea_orm::{DeleteMany, EntityTrait, ModelTrait, Select};
 
 use self::work_time::WorkTime;
 use super::context::Context;
@@ -17,14 +18,16 @@ use crate::limits::{SETTLE_AFTER, SETTLE_PAUSE_DOUBLINGS_MAX};
 /// A kind of due work of accounts.
 pub trait DueWork: 'static {
     /// The table whose rows become due.
-    type Entity: EntityTrait<Model: ModelTrait + Send + Sync>;
+    type Entity: Owned<Model: ModelTrait + Send + Sync>;
 
     /// The name, for metrics and for the client that moves a clock.
     const NAME: &'static str;
 
     /// Selects the rows due for any worker at an instant of the wall clock; if the kind goes by the account's clock,
     /// without the accounts whose clock is moving.
-    fn due(wall: Timestamp) -> Vec<Select<Self::Entity>>;
+    fn due(wall: Timestamp) -> Vec<Select<Self::Entity>> {
+        clocks::due(&Self::Entity::find(), Self::AT, wall).into()
+    }
 
     /// The column with the due time, by the account's clock.
     const AT: <Self::Entity as EntityTrait>::Column;
@@ -33,7 +36,9 @@ pub trait DueWork: 'static {
     const ID: <Self::Entity as EntityTrait>::Column;
 
     /// Selects one account's rows of this kind, due now or later: those that a moved clock can reach.
-    fn of_account(reach: &ClockMoveRange) -> Select<Self::Entity>;
+    fn of_account(reach: &ClockMoveRange) -> Select<Self::Entity> {
+        Self::Entity::owned_by(reach.account)
+    }
 
     /// Describes a due row.
     fn subject(row: &<Self::Entity as EntityTrait>::Model) -> DueRow;
@@ -85,6 +90,25 @@ pub enum WorkResult {
     Unanswered,
     /// The acquirer gave no answer about this refund, which stays pending and is submitted again later.
     Unsubmitted(RefundToken),
+}
+
+/// Deletes a due row. Skips one that was used in time, which the statement does not find.
+pub async fn delete<E: EntityTrait>(
+    ctx: &Context,
+    moment: &WorkTime,
+    row: DeleteMany<E>,
+) -> Result<WorkResult, Error> {
+    let unit = ctx.store.write((row, moment.clock_update()), |tx, (row, mark)| {
+        async move {
+            if row.clone().exec(tx).await?.rows_affected == 0 {
+                return Ok(WorkResult::Skipped);
+            }
+            mark.set(tx).await?;
+            Ok(WorkResult::Silent)
+        }
+        .boxed()
+    });
+    unit.await
 }
 
 /// Returns the end of the lease of a call whose claim planned the next try `pause` later: as long as any call takes. No

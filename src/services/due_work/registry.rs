@@ -51,6 +51,18 @@ struct Ahead {
     first: for<'a> fn(&'a Context, ClockMoveRange) -> WorkFuture<'a, Option<Item>>,
 }
 
+/// Makes a kind that belongs to no account, from its name, the function that selects its due rows, and its verb.
+macro_rules! of_no_account {
+    ($name:literal, $due:path, $work:path) => {
+        DueWorkKind {
+            name: $name,
+            run: |ctx| each(ctx, $due(ctx.clock.now()), |row| $work(ctx, row)).boxed(),
+            backlog: |ctx| count(ctx, [$due(ctx.clock.now())]).boxed(),
+            ahead: None,
+        }
+    };
+}
+
 /// Every kind, in the order in which a moved clock does work due at the same instant (`docs/decisions.md`, 295).
 pub static KINDS: &[DueWorkKind] = &[
     UNSETTLED_CHARGES,
@@ -72,21 +84,16 @@ pub static KINDS: &[DueWorkKind] = &[
     WEBHOOKS,
     DueWorkKind::of_accounts::<webhook_endpoints::keys::WebhookKeyEndWork>(),
     DueWorkKind::of_accounts::<retention::RetentionWork>(),
-    DueWorkKind { name: "stale_idempotency_key", run: forget_keys, backlog: stale_keys, ahead: None },
-    DueWorkKind { name: "stale_wallet_payload", run: forget_payloads, backlog: stale_payloads, ahead: None },
-    DueWorkKind { name: "ended_api_key", run: forget_api_keys, backlog: ended_api_keys, ahead: None },
-    DueWorkKind { name: "deleted_plan", run: sweep_plans, backlog: deleted_plans, ahead: None },
-    DueWorkKind { name: "deleted_account", run: wipe_accounts, backlog: deleted_accounts, ahead: None },
-    DueWorkKind { name: "expired_snapshot", run: expire_snapshots, backlog: expired_snapshots, ahead: None },
-    DueWorkKind { name: "stray_blob", run: sweep_blobs, backlog: stray_blobs, ahead: None },
-    DueWorkKind { name: "retired_data_key", run: retire_keys, backlog: retired_keys, ahead: None },
-    DueWorkKind {
-        name: "old_audit_entry",
-        run: forget_audit_entries,
-        backlog: old_audit_entries,
-        ahead: None,
-    },
-    DueWorkKind { name: "old_key_use", run: forget_key_uses, backlog: old_key_uses, ahead: None },
+    of_no_account!("stale_idempotency_key", idempotency::due, idempotency::forget),
+    of_no_account!("stale_wallet_payload", payloads::due, payloads::forget),
+    of_no_account!("ended_api_key", keys::select_ended, keys::forget),
+    of_no_account!("deleted_plan", plans::delete::due, plans::delete::sweep),
+    of_no_account!("deleted_account", wipe::due, wipe::wipe),
+    of_no_account!("expired_snapshot", snapshots::remove::due, snapshots::remove::expire),
+    of_no_account!("stray_blob", files::stray::due, files::stray::sweep),
+    of_no_account!("retired_data_key", rotate::due, rotate::retire),
+    of_no_account!("old_audit_entry", audit::old, audit::forget),
+    of_no_account!("old_key_use", key_uses::old, key_uses::forget),
 ];
 
 /// Charges with calls of unknown outcome.
@@ -325,84 +332,4 @@ fn deliver(ctx: &Ctx) -> WorkFuture<'_, usize> {
 
 fn waiting(ctx: &Context) -> WorkFuture<'_, u64> {
     webhooks::waiting(ctx).boxed()
-}
-
-fn forget_keys(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, idempotency::due(ctx.clock.now()), |key| idempotency::forget(ctx, key)).boxed()
-}
-
-fn stale_keys(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [idempotency::due(ctx.clock.now())]).boxed()
-}
-
-fn forget_api_keys(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, keys::select_ended(ctx.clock.now()), |key| keys::forget(ctx, key)).boxed()
-}
-
-fn ended_api_keys(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [keys::select_ended(ctx.clock.now())]).boxed()
-}
-
-fn forget_payloads(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, payloads::due(ctx.clock.now()), |used| payloads::forget(ctx, used)).boxed()
-}
-
-fn stale_payloads(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [payloads::due(ctx.clock.now())]).boxed()
-}
-
-fn sweep_plans(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, plans::delete::due(ctx.clock.now()), |plan| plans::delete::sweep(ctx, plan)).boxed()
-}
-
-fn deleted_plans(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [plans::delete::due(ctx.clock.now())]).boxed()
-}
-
-fn wipe_accounts(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, wipe::due(ctx.clock.now()), |account| wipe::wipe(ctx, account)).boxed()
-}
-
-fn deleted_accounts(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [wipe::due(ctx.clock.now())]).boxed()
-}
-
-fn expire_snapshots(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, snapshots::remove::due(ctx.clock.now()), |row| snapshots::remove::expire(ctx, row)).boxed()
-}
-
-fn expired_snapshots(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [snapshots::remove::due(ctx.clock.now())]).boxed()
-}
-
-fn sweep_blobs(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, files::stray::due(ctx.clock.now()), |blob| files::stray::sweep(ctx, blob)).boxed()
-}
-
-fn stray_blobs(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [files::stray::due(ctx.clock.now())]).boxed()
-}
-
-fn retire_keys(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, rotate::due(ctx.clock.now()), |key| rotate::retire(ctx, key)).boxed()
-}
-
-fn retired_keys(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [rotate::due(ctx.clock.now())]).boxed()
-}
-
-fn forget_audit_entries(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, audit::old(ctx.clock.now()), |entry| audit::forget(ctx, entry)).boxed()
-}
-
-fn old_audit_entries(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [audit::old(ctx.clock.now())]).boxed()
-}
-
-fn forget_key_uses(ctx: &Ctx) -> WorkFuture<'_, usize> {
-    each(ctx, key_uses::old(ctx.clock.now()), |uses| key_uses::forget(ctx, uses)).boxed()
-}
-
-fn old_key_uses(ctx: &Context) -> WorkFuture<'_, u64> {
-    count(ctx, [key_uses::old(ctx.clock.now())]).boxed()
 }

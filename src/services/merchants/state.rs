@@ -1,9 +1,9 @@
 //! The statuses of a merchant: one total table of legal transitions (`docs/decisions.md`, 234).
 
-use std::fmt::Write;
-
 use entity::event::EventType;
 use entity::merchant::MerchantStatus;
+
+use crate::services::state_table;
 
 /// A legal transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,14 +50,10 @@ pub fn event(status: MerchantStatus) -> EventType {
 
 /// Returns the table as text, one line per legal transition.
 pub fn table() -> String {
-    let mut lines = String::new();
-    for &from in MerchantStatus::ALL {
-        for step in MerchantStatus::ALL.iter().filter_map(|to| next(from, *to)) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(lines, "{} -> {}, emits {}", from.code(), step.to.code(), step.emits.code());
-        }
-    }
-    lines
+    state_table::draw(MerchantStatus::ALL.iter().copied(), MerchantStatus::ALL, |from, to| {
+        let step = next(from, to)?;
+        Some(format!("{} -> {}, emits {}", from.code(), step.to.code(), step.emits.code()))
+    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! The states of a charge: one total table of the result of a void or a capture in each (specification, States and
 //! transitions, Charge).
 
-use std::fmt::Write;
-
 use entity::Timestamp;
 use entity::charge::{self, ChargeState};
 use entity::event::EventType;
 
 use crate::error::ErrorCode;
+use crate::services::state_table;
 
 /// An action on an existing charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,25 +77,23 @@ pub fn next(standing: EffectiveState, action: ChargeAction) -> Result<ChargeTran
 
 /// Returns the table as text, one line a cell.
 pub fn table() -> String {
-    // Writing to a String cannot fail.
-    let mut lines = String::new();
-    for standing in EffectiveState::all() {
-        for action in [ChargeAction::Capture, ChargeAction::Void] {
+    state_table::draw(
+        EffectiveState::all(),
+        &[ChargeAction::Capture, ChargeAction::Void],
+        |standing, action| {
             let from = match standing {
                 EffectiveState::Stored(state) => state.code(),
                 EffectiveState::Expired => "expired",
             };
-            let action_name = format!("{action:?}").to_lowercase();
             let cell = match next(standing, action) {
                 Ok(ChargeTransition { through, to, emits }) => {
                     format!("{} (in flight: {}), emits {}", to.code(), through.code(), emits.code())
                 }
                 Err(refusal) => format!("refused: {}", refusal.code()),
             };
-            let _ = writeln!(lines, "{from} + {action_name} -> {cell}");
-        }
-    }
-    lines
+            Some(format!("{from} + {} -> {cell}", format!("{action:?}").to_lowercase()))
+        },
+    )
 }
 
 #[cfg(test)]

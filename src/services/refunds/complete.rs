@@ -4,7 +4,7 @@ use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::refund::{self, Column, RefundOutcome, RefundState};
-use entity::{Listed, Owned, Timestamp, charge};
+use entity::{Listed, Timestamp, charge};
 use futures::FutureExt;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Select};
@@ -15,7 +15,7 @@ use crate::services::accounts::wipe::deleted;
 use crate::services::context::{Caller, Context};
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::ledger::{self, Entry};
 use crate::services::{events, idempotency};
 use crate::store::Tx;
@@ -27,17 +27,13 @@ pub struct RefundCompletionWork;
 impl DueWork for RefundCompletionWork {
     type Entity = refund::Entity;
     const NAME: &'static str = "settling_refund";
+    // Null in every other state.
     const AT: Column = Column::SettlesAt;
     const ID: Column = Column::Id;
 
     fn due(wall: Timestamp) -> Vec<Select<refund::Entity>> {
         let accepted = refund::Entity::find().filter(Column::State.eq(RefundState::Accepted));
         clocks::due(&accepted, Column::SettlesAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<refund::Entity> {
-        // The column is null in every other state.
-        refund::Entity::owned_by(reach.account)
     }
 
     fn subject(row: &refund::Model) -> DueRow {

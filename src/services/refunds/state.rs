@@ -1,10 +1,10 @@
 //! The states of a refund: a total table of what each action does in each (specification, Refund; `docs/decisions.md`,
 //! 168 and 170).
 
-use std::fmt::Write;
-
 use entity::event::EventType;
 use entity::refund::{RefundOutcome, RefundState};
+
+use crate::services::state_table;
 
 /// An action on a refund.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,22 +61,16 @@ pub fn next(state: RefundState, action: RefundAction) -> Option<RefundTransition
 
 /// Returns the table as text, one line per cell.
 pub fn table() -> String {
-    let mut lines = String::new();
-    for state in RefundState::ALL {
-        for action in RefundAction::ALL {
-            let cell = match next(*state, *action) {
-                Some(RefundTransition { to, emits: Some(event) }) => {
-                    format!("{}, emits {}", to.code(), event.code())
-                }
-                Some(RefundTransition { to, emits: None }) => to.code().to_owned(),
-                None => "stays".to_owned(),
-            };
-            let action = format!("{action:?}").to_lowercase();
-            // Writing to a String cannot fail.
-            let _ = writeln!(lines, "{} + {action} -> {cell}", state.code());
-        }
-    }
-    lines
+    state_table::draw(RefundState::ALL.iter().copied(), RefundAction::ALL, |state, action| {
+        let cell = match next(state, action) {
+            Some(RefundTransition { to, emits: Some(event) }) => {
+                format!("{}, emits {}", to.code(), event.code())
+            }
+            Some(RefundTransition { to, emits: None }) => to.code().to_owned(),
+            None => "stays".to_owned(),
+        };
+        Some(format!("{} + {} -> {cell}", state.code(), format!("{action:?}").to_lowercase()))
+    })
 }
 
 #[cfg(test)]

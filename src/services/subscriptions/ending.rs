@@ -1,18 +1,16 @@
 //! Ends subscriptions after their last paid interval: the plan has no more, or the customer has unsubscribed.
 
+use entity::Timestamp;
 use entity::subscription::{self, Column};
-use entity::{Owned, Timestamp};
 use futures::FutureExt;
-use sea_orm::{EntityTrait, Select};
 
 use super::course::end_billing;
 use super::rows::{lock_subscription, put};
 use super::state::{SubscriptionAction, next};
 use crate::error::Error;
 use crate::services::context::Context;
-use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::store::Tx;
 
 /// Ends subscriptions whose last interval is over.
@@ -21,17 +19,9 @@ pub struct SubscriptionEndWork;
 impl DueWork for SubscriptionEndWork {
     type Entity = subscription::Entity;
     const NAME: &'static str = "ending_subscription";
+    // Null if no end is due.
     const AT: Column = Column::EndsAt;
     const ID: Column = Column::Id;
-
-    fn due(wall: Timestamp) -> Vec<Select<subscription::Entity>> {
-        clocks::due(&subscription::Entity::find(), Column::EndsAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<subscription::Entity> {
-        // The column is null if no end is due.
-        subscription::Entity::owned_by(reach.account)
-    }
 
     fn subject(row: &subscription::Model) -> DueRow {
         let at = row.ends_at.unwrap_or(row.created_at);

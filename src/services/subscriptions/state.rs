@@ -1,11 +1,10 @@
 //! The states of a subscription: one total table of its transitions (specification, States and transitions, Subscription).
 
-use std::fmt::Write;
-
 use entity::event::EventType;
 use entity::subscription::SubscriptionState;
 
 use crate::error::ErrorCode;
+use crate::services::state_table;
 
 /// What can happen to a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,16 +115,11 @@ pub fn next(
 
 /// Returns the table as text, one line a legal transition; all others are refused.
 pub fn table() -> String {
-    let mut lines = String::new();
-    for state in SubscriptionState::ALL {
-        for action in SubscriptionAction::ALL {
-            let Ok(SubscriptionTransition { to, emits }) = next(*state, *action) else { continue };
-            let emits = emits.map_or(String::new(), |event| format!(", emits {}", event.code()));
-            // Writing to a String cannot fail.
-            let _ = writeln!(lines, "{} + {} -> {}{emits}", state.code(), action.name(), to.code());
-        }
-    }
-    lines
+    state_table::draw(SubscriptionState::ALL.iter().copied(), SubscriptionAction::ALL, |state, action| {
+        let SubscriptionTransition { to, emits } = next(state, action).ok()?;
+        let emits = emits.map_or(String::new(), |event| format!(", emits {}", event.code()));
+        Some(format!("{} + {} -> {}{emits}", state.code(), action.name(), to.code()))
+    })
 }
 
 #[cfg(test)]

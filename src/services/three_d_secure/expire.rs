@@ -1,8 +1,8 @@
 //! Expires sessions in which the cardholder did not decide.
 
+use entity::Timestamp;
 use entity::event::EventType;
 use entity::three_d_secure::{self, Column, SessionState};
-use entity::{Owned, Timestamp};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Select};
 
 use super::decide::end_unpaid;
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::services::context::Context;
 use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{DueRow, DueWork, WorkResult};
 
 /// Ends sessions after thirty minutes and fails their charges.
 pub struct SessionExpiryWork;
@@ -19,6 +19,7 @@ pub struct SessionExpiryWork;
 impl DueWork for SessionExpiryWork {
     type Entity = three_d_secure::Entity;
     const NAME: &'static str = "expired_session";
+    // Null in every other state.
     const AT: Column = Column::ExpiresAt;
     // The session's id is random, and the order must be the same each time.
     const ID: Column = Column::ChargeId;
@@ -26,11 +27,6 @@ impl DueWork for SessionExpiryWork {
     fn due(wall: Timestamp) -> Vec<Select<three_d_secure::Entity>> {
         let open = three_d_secure::Entity::find().filter(Column::State.eq(SessionState::Open));
         clocks::due(&open, Column::ExpiresAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<three_d_secure::Entity> {
-        // The column is null in every other state.
-        three_d_secure::Entity::owned_by(reach.account)
     }
 
     fn subject(row: &three_d_secure::Model) -> DueRow {

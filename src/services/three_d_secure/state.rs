@@ -1,8 +1,8 @@
 //! The states of a 3-D Secure session: the first decision ends it (`docs/decisions.md`, 148).
 
-use std::fmt::Write;
-
 use entity::three_d_secure::SessionState;
+
+use crate::services::state_table;
 
 /// A decision that ends a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,16 +39,10 @@ pub fn next(state: SessionState, decision: Decision) -> Option<SessionState> {
 
 /// Returns the table as text, one line per cell.
 pub fn table() -> String {
-    let mut lines = String::new();
-    for state in SessionState::ALL {
-        for decision in Decision::ALL {
-            let name = format!("{decision:?}").to_lowercase();
-            let cell = next(*state, decision).map_or("unchanged", SessionState::code);
-            // Writing to a String cannot fail.
-            let _ = writeln!(lines, "{} + {name} -> {cell}", state.code());
-        }
-    }
-    lines
+    state_table::draw(SessionState::ALL.iter().copied(), &Decision::ALL, |state, decision| {
+        let cell = next(state, decision).map_or("unchanged", SessionState::code);
+        Some(format!("{} + {} -> {cell}", state.code(), format!("{decision:?}").to_lowercase()))
+    })
 }
 
 #[cfg(test)]

@@ -1,20 +1,18 @@
 //! TransferReturnWork the money of transfers that the bank sends back.
 
+use entity::Timestamp;
 use entity::event::EventType;
 use entity::journal_entry::EntryKind;
 use entity::posting::Book;
 use entity::transfer::{self, Column};
-use entity::{Owned, Timestamp};
 use futures::FutureExt;
-use sea_orm::{EntityTrait, Select};
 
 use super::state::{Action, next};
 use crate::error::Error;
 use crate::runtime::crash_points;
 use crate::services::context::Context;
-use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::{OptionalClockUpdate, WorkTime};
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::events;
 use crate::services::ledger::{self, Entry};
 use crate::store::Tx;
@@ -28,14 +26,6 @@ impl DueWork for TransferReturnWork {
     const NAME: &'static str = "returning_transfer";
     const AT: Column = Column::ReturnsAt;
     const ID: Column = Column::Id;
-
-    fn due(wall: Timestamp) -> Vec<Select<transfer::Entity>> {
-        clocks::due(&transfer::Entity::find(), Column::ReturnsAt, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<transfer::Entity> {
-        transfer::Entity::owned_by(reach.account)
-    }
 
     fn subject(row: &transfer::Model) -> DueRow {
         let at = row.returns_at.unwrap_or(row.created_at);

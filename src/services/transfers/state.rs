@@ -1,9 +1,9 @@
 //! The states of a transfer: a total table of what each action does in each (specification, Transfer).
 
-use std::fmt::Write;
-
 use entity::event::EventType;
 use entity::transfer::TransferStatus;
+
+use crate::services::state_table;
 
 /// An action on a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,16 +33,13 @@ pub fn next(status: TransferStatus, action: Action) -> Option<TransferTransition
 
 /// Returns the table as text, one line per cell.
 pub fn table() -> String {
-    let mut lines = String::new();
-    for &status in TransferStatus::ALL {
-        let cell = match next(status, Action::Return) {
+    state_table::draw(TransferStatus::ALL.iter().copied(), &[Action::Return], |status, action| {
+        let cell = match next(status, action) {
             Some(TransferTransition { to, emits }) => format!("{}, emits {}", to.code(), emits.code()),
             None => "stays".to_owned(),
         };
-        // Writing to a String cannot fail.
-        let _ = writeln!(lines, "{} + return -> {cell}", status.code());
-    }
-    lines
+        Some(format!("{} + return -> {cell}", status.code()))
+    })
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub async fn create(ctx: &Context, caller: &Caller) -> Result<WalletCertificate,
     let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             tx.append(row);
-            Ok(WalletCertificate::new(row.clone()))
+            Ok(WalletCertificate::from(row.clone()))
         }
         .boxed()
     });
@@ -80,7 +80,7 @@ pub async fn list(
     enabled(account)?;
     let rows = wallet_certificate::Entity::owned_by(account.id());
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
-    Ok(page.map(WalletCertificate::new))
+    Ok(page.map(WalletCertificate::from))
 }
 
 /// Returns one certificate.
@@ -88,7 +88,7 @@ pub async fn list(
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn show(ctx: &Context, account: &Account, token: &str) -> Result<WalletCertificate, Error> {
     enabled(account)?;
-    Ok(WalletCertificate::new(find(ctx, account, token).await?.ok_or(ErrorCode::NotFound)?))
+    Ok(WalletCertificate::from(find(ctx, account, token).await?.ok_or(ErrorCode::NotFound)?))
 }
 
 /// Finds a certificate by its token.
@@ -141,7 +141,7 @@ async fn activate(
     if !tx.compare_and_swap(seen, row, &[Column::State]).await? {
         return Err(unfit());
     }
-    Ok(WalletCertificate::new(row.clone()))
+    Ok(WalletCertificate::from(row.clone()))
 }
 
 fn unfit() -> Error {
@@ -154,19 +154,7 @@ fn unfit() -> Error {
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
-    enabled(&caller.account)?;
-    let id: WalletCertificateToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    idempotency::write(ctx, caller, (caller.account.id(), id), |tx, (account, id)| {
-        async move {
-            let gone = wallet_certificate::Entity::delete_at(*account, *id);
-            match gone.exec(tx).await?.rows_affected {
-                0 => Err(ErrorCode::NotFound.into()),
-                _ => Ok(()),
-            }
-        }
-        .boxed()
-    })
-    .await
+    super::delete::<wallet_certificate::Entity, WalletCertificateToken>(ctx, caller, token).await
 }
 
 /// Returns the merchant whose key a payload names.

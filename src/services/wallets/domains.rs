@@ -1,7 +1,7 @@
 //! Domains whose pages may use walletA (`docs/decisions.md`, 228).
 
 use entity::wallet_domain::{self, Column};
-use entity::{Listed, Owned, WalletDomainToken};
+use entity::{Owned, WalletDomainToken};
 use futures::FutureExt;
 use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, EntityTrait, IntoActiveModel, QueryFilter};
@@ -48,7 +48,7 @@ pub async fn register(
             let insert = insert.on_conflict(OnConflict::new().do_nothing().to_owned());
             match insert.exec_without_returning(tx).await? {
                 0 => Err(wrong("has already been used")),
-                _ => Ok(WalletDomain::new(row.clone())),
+                _ => Ok(WalletDomain::from(row.clone())),
             }
         }
         .boxed()
@@ -94,7 +94,7 @@ pub async fn list(
     enabled(account)?;
     let rows = wallet_domain::Entity::owned_by(account.id());
     let page = List::newest_first(account.id(), rows).ranged(ctx, paging.valid()?).await?;
-    Ok(page.map(WalletDomain::new))
+    Ok(page.map(WalletDomain::from))
 }
 
 /// Returns the domain of a registered name. A malformed name is not registered.
@@ -110,24 +110,12 @@ pub async fn check(
         return Err(ErrorCode::NotFound.into());
     }
     let row = find(ctx, account, &params.valid()?.domain_name).await?;
-    Ok(WalletDomain::new(row.ok_or(ErrorCode::NotFound)?))
+    Ok(WalletDomain::from(row.ok_or(ErrorCode::NotFound)?))
 }
 
 /// Deletes a domain.
 ///
 /// Refusals, first match wins: `api_unavailable`, `not_found`.
 pub async fn delete(ctx: &Context, caller: &Caller, token: &str) -> Result<(), Error> {
-    enabled(&caller.account)?;
-    let id: WalletDomainToken = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    idempotency::write(ctx, caller, (caller.account.id(), id), |tx, (account, id)| {
-        async move {
-            let gone = wallet_domain::Entity::delete_at(*account, *id);
-            match gone.exec(tx).await?.rows_affected {
-                0 => Err(ErrorCode::NotFound.into()),
-                _ => Ok(()),
-            }
-        }
-        .boxed()
-    })
-    .await
+    super::delete::<wallet_domain::Entity, WalletDomainToken>(ctx, caller, token).await
 }

@@ -9,7 +9,14 @@ pub mod sessions;
 
 pub use providers::{Provider, Wallets};
 
-use super::context::Account;
+use std::str::FromStr;
+
+use entity::Listed;
+use futures::FutureExt;
+use sea_orm::Value;
+
+use super::context::{Account, Caller, Context};
+use super::idempotency;
 use crate::error::{Error, ErrorCode};
 
 /// Checks that the account may use wallets: its `wallet` switch.
@@ -17,4 +24,25 @@ use crate::error::{Error, ErrorCode};
 /// Refusals: `api_unavailable`.
 pub fn enabled(account: &Account) -> Result<(), Error> {
     if account.settings().wallet { Ok(()) } else { Err(ErrorCode::ApiUnavailable.into()) }
+}
+
+/// Deletes a record of the account.
+async fn delete<E: Listed, T: FromStr + Into<Value>>(
+    ctx: &Context,
+    caller: &Caller,
+    token: &str,
+) -> Result<(), Error> {
+    enabled(&caller.account)?;
+    let id: T = token.parse().map_err(|_| ErrorCode::NotFound)?;
+    let row = E::delete_at(caller.account.id(), id);
+    let unit = idempotency::write(ctx, caller, row, |tx, row| {
+        async move {
+            match row.clone().exec(tx).await?.rows_affected {
+                0 => Err(ErrorCode::NotFound.into()),
+                _ => Ok(()),
+            }
+        }
+        .boxed()
+    });
+    unit.await
 }

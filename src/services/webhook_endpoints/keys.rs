@@ -7,10 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use entity::audit_entry::Action;
 use entity::webhook_endpoint::{self, Column};
-use entity::{AccountToken, Listed, Owned, TimeSpan, Timestamp, WebhookEndpointToken};
+use entity::{AccountToken, Listed, TimeSpan, Timestamp, WebhookEndpointToken};
 use futures::FutureExt;
 use sea_orm::sea_query::LockType;
-use sea_orm::{EntityTrait, FromQueryResult, QuerySelect, Select};
+use sea_orm::{FromQueryResult, QuerySelect};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -21,9 +21,8 @@ use crate::services::audit::{self, OperatorAction};
 use crate::services::context::{Caller, Context};
 use crate::services::data_keys::reencrypt::SealedTable;
 use crate::services::data_keys::{reload, unseal};
-use crate::services::due_work::clocks;
 use crate::services::due_work::work_time::WorkTime;
-use crate::services::due_work::{ClockMoveRange, DueRow, DueWork, WorkResult};
+use crate::services::due_work::{DueRow, DueWork, WorkResult};
 use crate::services::idempotency;
 use crate::store::Tx;
 use crate::vault::{DataKeys, VaultError};
@@ -189,14 +188,6 @@ impl DueWork for WebhookKeyEndWork {
     const NAME: &'static str = "ended_webhook_key";
     const AT: Column = Column::FormerKeyUntil;
     const ID: Column = Column::Id;
-
-    fn due(wall: Timestamp) -> Vec<Select<webhook_endpoint::Entity>> {
-        clocks::due(&webhook_endpoint::Entity::find(), Column::FormerKeyUntil, wall).into()
-    }
-
-    fn of_account(reach: &ClockMoveRange) -> Select<webhook_endpoint::Entity> {
-        webhook_endpoint::Entity::owned_by(reach.account)
-    }
 
     fn subject(row: &webhook_endpoint::Model) -> DueRow {
         let at = row.former_key_until.unwrap_or(row.updated_at);

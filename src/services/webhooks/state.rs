@@ -1,9 +1,9 @@
 //! The states of a webhook: a total table of what a delivery or a replay does in each (specification, Webhook;
 //! `docs/decisions.md`, 253 and 257).
 
-use std::fmt::Write;
-
 use entity::webhook::WebhookState;
+
+use crate::services::state_table;
 
 /// What can happen to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,25 +47,20 @@ pub fn next(state: WebhookState, action: Action) -> Result<WebhookState, Refusal
 
 /// Returns the table as text, one line per cell.
 pub fn table() -> String {
-    let mut lines = String::new();
-    for &state in WebhookState::ALL {
-        for action in ACTIONS {
-            let action_name = match action {
-                Action::Accepted => "accepted",
-                Action::Refused => "refused",
-                Action::RefusedAtLast => "refused, no retry left",
-                Action::Replay => "replay",
-            };
-            let cell = match next(state, action) {
-                Ok(to) => to.code().to_owned(),
-                Err(Refusal::CannotReplay) => "refused: cannot_replay_webhook".to_owned(),
-                Err(Refusal::Late) => "stays as it is".to_owned(),
-            };
-            // Writing to a String cannot fail.
-            let _ = writeln!(lines, "{} + {action_name} -> {cell}", state.code());
-        }
-    }
-    lines
+    state_table::draw(WebhookState::ALL.iter().copied(), &ACTIONS, |state, action| {
+        let action_name = match action {
+            Action::Accepted => "accepted",
+            Action::Refused => "refused",
+            Action::RefusedAtLast => "refused, no retry left",
+            Action::Replay => "replay",
+        };
+        let cell = match next(state, action) {
+            Ok(to) => to.code(),
+            Err(Refusal::CannotReplay) => "refused: cannot_replay_webhook",
+            Err(Refusal::Late) => "stays as it is",
+        };
+        Some(format!("{} + {action_name} -> {cell}", state.code()))
+    })
 }
 
 #[cfg(test)]

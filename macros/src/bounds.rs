@@ -1,0 +1,66 @@
+//! Bounds of values, from `#[validate(length(...), range(...))]`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use proc_macro2::Literal;
+use quote::{format_ident, quote};
+use syn::punctuated::Punctuated;
+use syn::{Error, Expr, ExprLit, Field, Lit, Meta, MetaNameValue, Token, parse_quote};
+
+/// The largest integer that every JSON reader holds exactly. The decoder refuses larger ones.
+const INTEGER_MAX: i64 = 9_007_199_254_740_991;
+
+/// The numbers that rules name. Schemas need them as literals.
+static LIMITS: LazyLock<HashMap<&str, i64>> = LazyLock::new(|| {
+    let constant = |line: &'static str| {
+        let (name, value) = line.strip_prefix("pub const ")?.strip_suffix(';')?.split_once(" = ")?;
+        Some((name.split_once(':')?.0, value.replace('_', "").parse().ok()?))
+    };
+    include_str!("../../src/limits.rs").lines().filter_map(constant).collect()
+});
+
+/// Adds the bounds of a field to its schema.
+pub fn publish(field: &mut Field) -> syn::Result<()> {
+    let mut bounds = Vec::new();
+    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("validate")) {
+        for rule in attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)? {
+            let Meta::List(rule) = rule else { continue };
+            let is_length = rule.path.is_ident("length");
+            if !is_length && !rule.path.is_ident("range") {
+                continue;
+            }
+            for bound in rule.parse_args_with(Punctuated::<MetaNameValue, Token![,]>::parse_terminated)? {
+                let (end, value) = (bound.path.require_ident()?, value(&bound.value)?);
+                bounds.push(if is_length {
+                    (format_ident!("{end}_length"), Literal::i64_unsuffixed(value))
+                } else {
+                    (format_ident!("{end}imum"), Literal::i64_suffixed(value))
+                });
+            }
+        }
+    }
+    let ty = &field.ty;
+    let is_integer = quote!(#ty).to_string().split(' ').any(|word| word == "i64");
+    if is_integer && !bounds.iter().any(|(name, _)| name == "maximum") {
+        bounds.push((format_ident!("maximum"), Literal::i64_suffixed(INTEGER_MAX)));
+    }
+    // The format of a date says how long it is.
+    if !bounds.is_empty() && !crate::attributes(field, "schema").contains("format =") {
+        let (names, values): (Vec<_>, Vec<_>) = bounds.into_iter().unzip();
+        field.attrs.push(parse_quote!(#[schema(#(#names = #values),*)]));
+    }
+    Ok(())
+}
+
+/// Returns the number that a literal or a limit stands for.
+fn value(expression: &Expr) -> syn::Result<i64> {
+    let value = if let Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) = expression {
+        number.base10_parse().ok()
+    } else if let Expr::Path(path) = expression {
+        path.path.get_ident().and_then(|name| LIMITS.get(&*name.to_string()).copied())
+    } else {
+        None
+    };
+    value.ok_or_else(|| Error::new_spanned(expression, "is neither an integer nor a limit in src/limits.rs"))
+}
