@@ -15,7 +15,7 @@ use entity::Listed;
 use futures::FutureExt;
 use sea_orm::{ColumnTrait, QueryFilter, Value};
 
-use super::context::{Account, Context};
+use super::context::{Account, Caller, Context};
 use super::idempotency;
 use crate::error::{Error, ErrorCode};
 
@@ -29,13 +29,13 @@ pub fn enabled(account: &Account) -> Result<(), Error> {
 /// Deletes a record of the account.
 async fn delete<E: Listed, T: FromStr + Into<Value>>(
     ctx: &Context,
-    account: &Account,
+    caller: &Caller,
     token: &str,
 ) -> Result<(), Error> {
-    enabled(account)?;
+    enabled(&caller.account)?;
     let id: T = token.parse().map_err(|_| ErrorCode::NotFound)?;
-    let row = E::delete_many().filter(E::ACCOUNT.eq(account.id())).filter(E::ID.eq(id));
-    let unit = idempotency::write(ctx, account, row, |tx, row| {
+    let row = E::delete_many().filter(E::ACCOUNT.eq(caller.account.id())).filter(E::ID.eq(id));
+    let unit = idempotency::write(ctx, caller, row, |tx, row| {
         async move {
             match row.clone().exec(tx).await?.rows_affected {
                 0 => Err(ErrorCode::NotFound.into()),
