@@ -29,7 +29,7 @@ const UNANSWERED: (ErrorCode, &str) =
     params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer or approved_but_lost.")),
     request_body(content = NewAuthorisation, example = json!({ "card": {} })),
     responses((status = 201, description = "The authorisation", body = Envelope<Authorisation>)),
-    extensions(("refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was reserved")]))))]
+    extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was reserved")]))))]
 pub async fn create_authorisation(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
@@ -45,7 +45,7 @@ pub async fn create_authorisation(
 /// Returns a paginated list of all authorisations, newest first, failed ones included.
 #[utoipa::path(get, path = "/authorisations", tag = "Authorisations", params(PageParameters),
     responses((status = 200, description = "A page of authorisations", body = LongList<Authorisation>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_authorisations(
     State(site): State<AppState>,
     caller: Caller,
@@ -59,7 +59,7 @@ pub async fn list_authorisations(
 /// Returns the details of an authorisation.
 #[utoipa::path(get, path = "/authorisations/{auth_token}", tag = "Authorisations",
     responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_authorisation(
     State(site): State<AppState>,
     caller: Caller,
@@ -74,7 +74,7 @@ pub async fn get_authorisation(
 /// Returns the reserved funds to the cardholder.
 #[utoipa::path(put, path = "/authorisations/{auth_token}/void", tag = "Authorisations",
     responses((status = 200, description = "The authorisation", body = Envelope<Authorisation>)),
-    extensions(("refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
+    extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
 pub async fn void_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -90,7 +90,7 @@ pub async fn void_authorisation(
 #[utoipa::path(post, path = "/authorisations/{auth_token}/charges", tag = "Authorisations",
     request_body(content = NewCapture, example = json!({ "amount": 100 })),
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
-    extensions(("refusals" = json!([NOT_AUTHORISED, NotFound, InvalidResource, UNANSWERED]))))]
+    extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, InvalidResource, UNANSWERED]))))]
 pub async fn capture_authorisation(
     State(site): State<AppState>,
     Path(token): Path<String>,

@@ -20,7 +20,7 @@ use crate::views::bank_account::BankAccount;
     security(("secret_key" = []), ("publishable_key" = [])),
     request_body = BrowserBankAccount,
     responses((status = 201, description = "The bank account", body = EnvelopeWithIp<BankAccount>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_bank_account(
     State(site): State<AppState>,
     BrowserWriteRequest(call): BrowserWriteRequest,

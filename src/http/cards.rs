@@ -21,7 +21,7 @@ use crate::views::card::Card;
 #[utoipa::path(post, path = "/cards", tag = "Cards", security(("secret_key" = []), ("publishable_key" = [])),
     request_body = BrowserCard,
     responses((status = 201, description = "The card", body = EnvelopeWithIp<Card>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_card(
     State(site): State<AppState>,
     BrowserWriteRequest(call): BrowserWriteRequest,
@@ -35,7 +35,7 @@ pub async fn create_card(
 /// Returns the details of a card. An unused token that has expired is not found.
 #[utoipa::path(get, path = "/cards/{card_token}", tag = "Cards",
     responses((status = 200, description = "The card", body = Envelope<Card>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_card(
     State(site): State<AppState>,
     caller: Caller,

@@ -37,7 +37,7 @@ const UNANSWERED: (ErrorCode, &str) =
     params(("Sandbox-Outcome" = Option<String>, Header, description = "In the test environment: forces the outcome of this attempt. A decline code, gateway_error, no_answer, approved_but_lost or disputed.")),
     request_body(content = NewCharge, example = json!({ "card": {}, "metadata": { "order": "1001" } })),
     responses((status = 201, description = "The charge; with 3-D Secure the pending object", body = Envelope<ChargeMade>)),
-    extensions(("refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was charged")]))))]
+    extensions(("x-refusals" = json!([declines(), TokenAlreadyUsed, InvalidResource, (GatewayError, "nothing was charged")]))))]
 pub async fn create_charge(
     State(site): State<AppState>,
     outcome: OrderedOutcome,
@@ -55,7 +55,7 @@ pub async fn create_charge(
 /// Returns a paginated list of all charges, newest first.
 #[utoipa::path(get, path = "/charges", tag = "Charges", params(PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_charges(
     State(site): State<AppState>,
     caller: Caller,
@@ -70,9 +70,9 @@ pub async fn list_charges(
 /// metadata values and cardholder name as a part of them, and exactly against currency, amount, charge token, card
 /// token, refund token and customer token.
 #[utoipa::path(get, path = "/charges/search", tag = "Charges",
-    params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount"), PageParameters),
+    params(SearchParameters, ("sort" = Option<String>, Query, description = "created_at (default) or amount", extensions(("x-enum" = json!(charges::search::SORTS)))), PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_charges(
     State(site): State<AppState>,
     caller: Caller,
@@ -89,7 +89,7 @@ pub async fn search_charges(
 #[utoipa::path(get, path = "/charges/verify", tag = "Charges",
     params(("session_token" = String, Query, description = "From the address at which the cardholder came back")),
     responses((status = 200, description = "The charge", body = Envelope<VerifiedCharge>)),
-    extensions(("refusals" = json!([(TransactionForbidden, "not approved, or not settled yet", TransactionForbidden.description()), NotFound, ThreeDSecureUnavailable]))))]
+    extensions(("x-refusals" = json!([(TransactionForbidden, "not approved, or not settled yet", TransactionForbidden.description()), NotFound, ThreeDSecureUnavailable]))))]
 pub async fn verify_charge(
     State(site): State<AppState>,
     caller: Caller,
@@ -104,7 +104,7 @@ pub async fn verify_charge(
 /// Returns the details of a charge.
 #[utoipa::path(get, path = "/charges/{charge_token}", tag = "Charges",
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_charge(
     CallerWith(account, charge): CallerWith<charges::ChargeByToken>,
     _input: Input,
@@ -117,7 +117,7 @@ pub async fn get_charge(
 /// Voids a previously authorised charge: the reserved funds are returned to the cardholder.
 #[utoipa::path(put, path = "/charges/{charge_token}/void", tag = "Charges",
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
-    extensions(("refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
+    extensions(("x-refusals" = json!([NOT_AUTHORISED, NotFound, UNANSWERED]))))]
 pub async fn void_charge(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -132,7 +132,7 @@ pub async fn void_charge(
 /// Captures a previously authorised charge, for the full originally authorised amount only.
 #[utoipa::path(put, path = "/charges/{charge_token}/capture", tag = "Charges", request_body = Option<Capture>,
     responses((status = 200, description = "The charge", body = Envelope<Charge>)),
-    extensions(("refusals" = json!([NOT_AUTHORISED, InvalidCaptureAmount, NotFound, UNANSWERED]))))]
+    extensions(("x-refusals" = json!([NOT_AUTHORISED, InvalidCaptureAmount, NotFound, UNANSWERED]))))]
 pub async fn capture_charge(
     State(site): State<AppState>,
     Path(token): Path<String>,

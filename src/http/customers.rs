@@ -28,7 +28,7 @@ use crate::views::subscription::Subscription;
 #[utoipa::path(post, path = "/customers", tag = "Customers",
     request_body(content = NewCustomer, example = json!({ "first_name": "Roland", "card": {} })),
     responses((status = 201, description = "The customer", body = Envelope<Customer>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_customer(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -43,7 +43,7 @@ pub async fn create_customer(
 /// Returns a paginated list of all customers, newest first.
 #[utoipa::path(get, path = "/customers", tag = "Customers", params(PageParameters),
     responses((status = 200, description = "A page of customers", body = LongList<Customer>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_customers(
     State(site): State<AppState>,
     caller: Caller,
@@ -57,7 +57,7 @@ pub async fn list_customers(
 /// Returns the details of a customer.
 #[utoipa::path(get, path = "/customers/{customer_token}", tag = "Customers",
     responses((status = 200, description = "The customer", body = Envelope<Customer>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_customer(
     State(site): State<AppState>,
     caller: Caller,
@@ -75,7 +75,7 @@ pub async fn get_customer(
 #[utoipa::path(put, path = "/customers/{customer_token}", tag = "Customers",
     request_body(content = CustomerChanges, example = json!({ "email": "roland@example.com", "company": "Robots" })),
     responses((status = 200, description = "The customer", body = Envelope<Customer>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource, TooManyCardParameters]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource, TooManyCardParameters]))))]
 pub async fn update_customer(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -90,7 +90,7 @@ pub async fn update_customer(
 ///
 /// Deletes a customer and all its cards permanently, and cancels its subscriptions.
 #[utoipa::path(delete, path = "/customers/{customer_token}", tag = "Customers",
-    responses((status = 204, description = "Deleted")), extensions(("refusals" = json!([NotFound]))))]
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_customer(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -106,7 +106,7 @@ pub async fn delete_customer(
 /// Returns a paginated list of a customer's charges, newest first.
 #[utoipa::path(get, path = "/customers/{customer_token}/charges", tag = "Customers", params(PageParameters),
     responses((status = 200, description = "A page of charges", body = LongList<Charge>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_charges(
     State(site): State<AppState>,
     caller: Caller,
@@ -121,7 +121,7 @@ pub async fn list_customer_charges(
 /// Returns a paginated list of a customer's cards, newest first.
 #[utoipa::path(get, path = "/customers/{customer_token}/cards", tag = "Customers", params(PageParameters),
     responses((status = 200, description = "A page of cards", body = LongList<Card>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_cards(
     State(site): State<AppState>,
     caller: Caller,
@@ -142,7 +142,7 @@ pub async fn list_customer_cards(
         "address_line1": "42 Sevenoaks St", "address_city": "Lathlain", "address_country": "Australia",
     })),
     responses((status = 201, description = "The card", body = EnvelopeWithIp<Card>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn create_customer_card(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -158,7 +158,7 @@ pub async fn create_customer_card(
 /// Deletes a customer's non-primary card permanently.
 #[utoipa::path(delete, path = "/customers/{customer_token}/cards/{card_token}", tag = "Customers",
     responses((status = 204, description = "Deleted")),
-    extensions(("refusals" = json!([CannotDeletePrimaryCard, NotFound]))))]
+    extensions(("x-refusals" = json!([CannotDeletePrimaryCard, NotFound]))))]
 pub async fn delete_customer_card(
     State(site): State<AppState>,
     Path((token, card)): Path<(String, String)>,
@@ -175,7 +175,7 @@ pub async fn delete_customer_card(
 #[utoipa::path(get, path = "/customers/{customer_token}/subscriptions", tag = "Customers",
     params(PageParameters),
     responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_customer_subscriptions(
     State(site): State<AppState>,
     caller: Caller,
@@ -191,7 +191,7 @@ pub async fn list_customer_subscriptions(
 /// subscription is not found.
 #[utoipa::path(delete, path = "/customers/{customer_token}/subscriptions/{sub_token}", tag = "Customers",
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("refusals" = json!([InvalidState, NotFound]))))]
+    extensions(("x-refusals" = json!([InvalidState, NotFound]))))]
 pub async fn cancel_customer_subscription(
     State(site): State<AppState>,
     Path((customer, token)): Path<(String, String)>,

@@ -17,7 +17,7 @@ use crate::views::deposit::Deposit;
 /// Returns a paginated list of all deposits, newest first.
 #[utoipa::path(get, path = "/deposits", tag = "Deposits", params(PageParameters),
     responses((status = 200, description = "A page of deposits", body = LongList<Deposit>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_deposits(
     State(site): State<AppState>,
     caller: Caller,
@@ -31,7 +31,7 @@ pub async fn list_deposits(
 /// Returns the details of a deposit.
 #[utoipa::path(get, path = "/deposits/{deposit_token}", tag = "Deposits",
     responses((status = 200, description = "The deposit", body = Envelope<Deposit>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_deposit(
     State(site): State<AppState>,
     caller: Caller,

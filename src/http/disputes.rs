@@ -27,13 +27,13 @@ const CLOSED: [ErrorCode; 3] = [DisputeAlreadyUnderReview, DisputeAlreadyResolve
 /// Returns a paginated list of all disputes, newest first unless an order is asked for. X-Total-Count is their number.
 #[utoipa::path(get, path = "/disputes", tag = "Disputes",
     params(
-        ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount"),
+        ("sort" = Option<String>, Query, description = "received_at, evidence_required_by or amount", extensions(("x-enum" = json!(find::SORTS)))),
         ("direction" = Option<i32>, Query, description = "With sort: 1 ascending (default), -1 descending"),
         PageParameters,
     ),
     responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
         headers(("X-Total-Count" = u64, description = "How many disputes there are on all pages")))),
-    extensions(("refusals" = json!([ApiUnavailable, InvalidResource]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_disputes(
     State(site): State<AppState>,
     caller: Caller,
@@ -50,12 +50,12 @@ pub async fn list_disputes(
     params(
         SearchParameters,
         ("status" = Option<String>, Query, description = "Only disputes in this status"),
-        ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount"),
+        ("sort" = Option<String>, Query, description = "received_at (default), evidence_required_by or amount", extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),
     responses((status = 200, description = "A page of disputes", body = LongList<Dispute>,
         headers(("X-Total-Count" = u64, description = "How many disputes match")))),
-    extensions(("refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_disputes(
     State(site): State<AppState>,
     caller: Caller,
@@ -70,7 +70,7 @@ pub async fn search_disputes(
 /// Returns the details of a dispute.
 #[utoipa::path(get, path = "/disputes/{dispute_token}", tag = "Disputes",
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
-    extensions(("refusals" = json!([ApiUnavailable, NotFound]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute(
     State(site): State<AppState>,
     caller: Caller,
@@ -86,7 +86,7 @@ pub async fn get_dispute(
 /// capture of its charge.
 #[utoipa::path(get, path = "/disputes/{dispute_token}/activity", tag = "Disputes",
     responses((status = 200, description = "The activity feed", body = Envelope<Vec<Activity>>)),
-    extensions(("refusals" = json!([ApiUnavailable, NotFound]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_activity(
     State(site): State<AppState>,
     caller: Caller,
@@ -101,7 +101,7 @@ pub async fn get_dispute_activity(
 /// Returns the current batch of evidence: what was set of it.
 #[utoipa::path(get, path = "/disputes/{dispute_token}/evidence", tag = "Disputes",
     responses((status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>)),
-    extensions(("refusals" = json!([ApiUnavailable, NotFound]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_dispute_evidence(
     State(site): State<AppState>,
     caller: Caller,
@@ -117,7 +117,7 @@ pub async fn get_dispute_evidence(
 #[utoipa::path(put, path = "/disputes/{dispute_token}/evidence", tag = "Disputes",
     request_body(content = Option<ChangedEvidence>, example = json!({ "additional_evidence_text": "It was delivered on 2 March." })),
     responses((status = 200, description = "The batch of evidence", body = Envelope<EvidenceBatch>)),
-    extensions(("refusals" = json!([ApiUnavailable, CLOSED, NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound, InvalidResource]))))]
 pub async fn update_dispute_evidence(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -133,7 +133,7 @@ pub async fn update_dispute_evidence(
 /// Submits the batch of evidence for review. From then on it cannot be changed.
 #[utoipa::path(post, path = "/disputes/{dispute_token}/evidence", tag = "Disputes",
     responses((status = 200, description = "Submitted")),
-    extensions(("refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
 pub async fn submit_dispute_evidence(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -149,7 +149,7 @@ pub async fn submit_dispute_evidence(
 /// Gives in: the cardholder keeps the money.
 #[utoipa::path(post, path = "/disputes/{dispute_token}/accept", tag = "Disputes",
     responses((status = 200, description = "The dispute", body = Envelope<Dispute>)),
-    extensions(("refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, CLOSED, NotFound]))))]
 pub async fn accept_dispute(
     State(site): State<AppState>,
     Path(token): Path<String>,

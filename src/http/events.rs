@@ -17,7 +17,7 @@ use crate::views::event::Event;
 /// Returns a list of all events, newest first.
 #[utoipa::path(get, path = "/events", tag = "Events", params(PageParameters),
     responses((status = 200, description = "A page of events", body = ShortList<Event>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_events(
     State(site): State<AppState>,
     caller: Caller,
@@ -31,7 +31,7 @@ pub async fn list_events(
 /// Returns the details of an event.
 #[utoipa::path(get, path = "/events/{event_token}", tag = "Events",
     responses((status = 200, description = "The event", body = Envelope<Event>)),
-    extensions(("refusals" = json!([RecordNotFound]))))]
+    extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_event(
     State(site): State<AppState>,
     caller: Caller,

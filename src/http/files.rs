@@ -27,7 +27,7 @@ use crate::views::file::File;
 #[utoipa::path(post, path = "/files", tag = "Files",
     request_body(content = NewFile, content_type = "multipart/form-data", example = json!({ "file": "receipt.pdf" })),
     responses((status = 200, description = "The file", body = Envelope<File>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_file(State(site): State<AppState>, sent: UploadRequest) -> Result<Shown<File>, Error> {
     let UploadRequest { call, upload } = sent;
     let asked = call.input.params::<NewFile>();
@@ -40,7 +40,7 @@ pub async fn create_file(State(site): State<AppState>, sent: UploadRequest) -> R
 /// Returns the details of a file, with a fresh link to its content that is good for an hour.
 #[utoipa::path(get, path = "/files/{file_token}", tag = "Files",
     responses((status = 200, description = "The file", body = Envelope<File>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_file(
     State(site): State<AppState>,
     caller: Caller,
@@ -55,7 +55,7 @@ pub async fn get_file(
 /// Deletes a file, unless it is part of evidence that was submitted. A batch of evidence that is still open forgets it.
 #[utoipa::path(delete, path = "/files/{file_token}", tag = "Files",
     responses((status = 204, description = "Deleted")),
-    extensions(("refusals" = json!([DisputeEvidenceAlreadySubmitted, NotFound]))))]
+    extensions(("x-refusals" = json!([DisputeEvidenceAlreadySubmitted, NotFound]))))]
 pub async fn delete_file(
     State(site): State<AppState>,
     Path(token): Path<String>,

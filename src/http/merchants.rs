@@ -18,9 +18,9 @@ use crate::views::merchant::{DefaultSettings, MerchantDetail, MerchantSummary};
 ///
 /// Applies for a merchant on its behalf. It begins as pending_approval, with an account and keys of its own.
 #[utoipa::path(post, path = "/merchants", tag = "Merchants",
-    request_body(content = NewMerchant, example = json!({})),
+    request_body(content = NewMerchant, example = json!({ "entity": { "address_country_code": "AU" } })),
     responses((status = 201, description = "The merchant", body = Envelope<MerchantSummary>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_merchant(
     State(site): State<AppState>,
     PartnerWriteRequest(call): PartnerWriteRequest,
@@ -34,7 +34,7 @@ pub async fn create_merchant(
 /// Returns a paginated list of the merchants that you have referred, newest first.
 #[utoipa::path(get, path = "/merchants", tag = "Merchants", params(PageParameters),
     responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_merchants(
     State(site): State<AppState>,
     caller: Partner,
@@ -50,11 +50,11 @@ pub async fn list_merchants(
 #[utoipa::path(get, path = "/merchants/search", tag = "Merchants",
     params(
         SearchParameters,
-        ("sort" = Option<String>, Query, description = "created_at (default), email, first_name, last_name or name"),
+        ("sort" = Option<String>, Query, description = "created_at (default), email, first_name, last_name or name", extensions(("x-enum" = json!(find::SORTS)))),
         PageParameters,
     ),
     responses((status = 200, description = "A page of merchants", body = LongList<MerchantSummary>)),
-    extensions(("refusals" = json!([InvalidSearchQueryParam, InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidSearchQueryParam, InvalidResource]))))]
 pub async fn search_merchants(
     State(site): State<AppState>,
     caller: Partner,
@@ -78,7 +78,7 @@ pub async fn get_default_settings(_caller: Partner, _input: Input) -> Shown<Defa
 /// Returns a merchant that you have referred, with its settings and its keys of both environments.
 #[utoipa::path(get, path = "/merchants/{merchant_token}", tag = "Merchants",
     responses((status = 200, description = "The merchant", body = Envelope<MerchantDetail>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_merchant(
     State(site): State<AppState>,
     caller: Partner,

@@ -21,7 +21,7 @@ use crate::views::payment_source::PaymentSource;
     security(("secret_key" = []), ("publishable_key" = [])),
     request_body(content = BrowserPaymentSource, example = json!({ "source": {} })),
     responses((status = 201, description = "The payment source", body = EnvelopeWithIp<PaymentSource>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_payment_source(
     State(site): State<AppState>,
     BrowserWriteRequest(call): BrowserWriteRequest,

@@ -27,7 +27,7 @@ use crate::views::subscription::Subscription;
 /// changes afterwards.
 #[utoipa::path(post, path = "/plans", tag = "Plans", request_body = NewPlan,
     responses((status = 201, description = "The plan", body = Envelope<Plan>)),
-    extensions(("refusals" = json!([UnprocessableEntity]))))]
+    extensions(("x-refusals" = json!([UnprocessableEntity]))))]
 pub async fn create_plan(State(site): State<AppState>, call: WriteRequest) -> Result<Created<Plan>, Error> {
     let reply = call.reply();
     Ok(reply.of(plans::create(&site, &reply.account, call.input.params::<NewPlan>()).await?))
@@ -38,7 +38,7 @@ pub async fn create_plan(State(site): State<AppState>, call: WriteRequest) -> Re
 /// Returns a list of all plans, newest first.
 #[utoipa::path(get, path = "/plans", tag = "Plans", params(PageParameters),
     responses((status = 200, description = "A page of plans", body = ShortList<Plan>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_plans(
     State(site): State<AppState>,
     caller: Caller,
@@ -52,7 +52,7 @@ pub async fn list_plans(
 /// Returns the details of a plan, with how many subscriptions it has in each state.
 #[utoipa::path(get, path = "/plans/{plan_token}", tag = "Plans",
     responses((status = 200, description = "The plan", body = Envelope<Plan>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_plan(
     State(site): State<AppState>,
     caller: Caller,
@@ -68,7 +68,7 @@ pub async fn get_plan(
 #[utoipa::path(put, path = "/plans/{plan_token}", tag = "Plans",
     request_body(content = PlanChanges, example = json!({ "name": "Tea plan", "customer_permissions": ["cancel"] })),
     responses((status = 200, description = "The plan", body = Envelope<Plan>)),
-    extensions(("refusals" = json!([NotFound, UnprocessableEntity]))))]
+    extensions(("x-refusals" = json!([NotFound, UnprocessableEntity]))))]
 pub async fn update_plan(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -82,7 +82,7 @@ pub async fn update_plan(
 ///
 /// Deletes a plan and all its subscriptions permanently. It must have none that is active or in its trial.
 #[utoipa::path(delete, path = "/plans/{plan_token}", tag = "Plans",
-    responses((status = 204, description = "Deleted")), extensions(("refusals" = json!([CannotDeletePlan, NotFound]))))]
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([CannotDeletePlan, NotFound]))))]
 pub async fn delete_plan(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -100,7 +100,7 @@ pub async fn delete_plan(
 #[utoipa::path(post, path = "/plans/{plan_token}/subscriptions", tag = "Plans",
     request_body(content = NewPlanSubscription, example = json!({ "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" })),
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("refusals" = json!([InvalidSubscription, InvalidRequest, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
+    extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn create_plan_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -116,7 +116,7 @@ pub async fn create_plan_subscription(
 /// Returns a list of a plan's subscriptions, newest first.
 #[utoipa::path(get, path = "/plans/{plan_token}/subscriptions", tag = "Plans", params(PageParameters),
     responses((status = 200, description = "A page of subscriptions", body = ShortListWithCount<Subscription>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_plan_subscriptions(
     State(site): State<AppState>,
     caller: Caller,

@@ -19,9 +19,9 @@ use crate::views::transfer::Transfer;
 ///
 /// Stores a recipient with its bank account: exactly one of bank_account and bank_account_token.
 #[utoipa::path(post, path = "/recipients", tag = "Recipients",
-    request_body(content = NewRecipient, example = json!({ "bank_account": {} })),
+    request_body(content = NewRecipient, example = json!({ "name": "Mr Roland Robot", "bank_account": {} })),
     responses((status = 201, description = "The recipient", body = Envelope<Recipient>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_recipient(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -36,7 +36,7 @@ pub async fn create_recipient(
 /// Returns a paginated list of all recipients, newest first.
 #[utoipa::path(get, path = "/recipients", tag = "Recipients", params(PageParameters),
     responses((status = 200, description = "A page of recipients", body = LongList<Recipient>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_recipients(
     State(site): State<AppState>,
     caller: Caller,
@@ -50,7 +50,7 @@ pub async fn list_recipients(
 /// Returns the details of a recipient.
 #[utoipa::path(get, path = "/recipients/{recipient_token}", tag = "Recipients",
     responses((status = 200, description = "The recipient", body = Envelope<Recipient>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_recipient(
     State(site): State<AppState>,
     caller: Caller,
@@ -67,7 +67,7 @@ pub async fn get_recipient(
 #[utoipa::path(put, path = "/recipients/{recipient_token}", tag = "Recipients",
     request_body(content = Option<RecipientChanges>, example = json!({ "name": "Mr Roland Robot" })),
     responses((status = 200, description = "The recipient", body = Envelope<Recipient>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn update_recipient(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -84,7 +84,7 @@ pub async fn update_recipient(
 #[utoipa::path(get, path = "/recipients/{recipient_token}/transfers", tag = "Recipients",
     params(PageParameters),
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_recipient_transfers(
     State(site): State<AppState>,
     caller: Caller,

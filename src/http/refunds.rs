@@ -22,7 +22,7 @@ use crate::views::refund::Refund;
 #[utoipa::path(post, path = "/charges/{charge_token}/refunds", tag = "Refunds",
     request_body(content = Option<NewRefund>, example = json!({ "amount": 100 })),
     responses((status = 201, description = "The refund", body = Envelope<Refund>)),
-    extensions(("refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error"), NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error"), NotFound, InvalidResource]))))]
 pub async fn create_refund(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -38,7 +38,7 @@ pub async fn create_refund(
 /// Returns a paginated list of the refunds of a charge, newest first.
 #[utoipa::path(get, path = "/charges/{charge_token}/refunds", tag = "Refunds", params(PageParameters),
     responses((status = 200, description = "A page of refunds", body = LongList<Refund>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_charge_refunds(
     State(site): State<AppState>,
     caller: Caller,
@@ -53,7 +53,7 @@ pub async fn list_charge_refunds(
 /// Returns a paginated list of all refunds, newest first.
 #[utoipa::path(get, path = "/refunds", tag = "Refunds", params(PageParameters),
     responses((status = 200, description = "A page of refunds", body = LongList<Refund>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_refunds(
     State(site): State<AppState>,
     caller: Caller,
@@ -67,7 +67,7 @@ pub async fn list_refunds(
 /// Returns the details of a refund.
 #[utoipa::path(get, path = "/refunds/{refund_token}", tag = "Refunds",
     responses((status = 200, description = "The refund", body = Envelope<Refund>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_refund(
     State(site): State<AppState>,
     caller: Caller,

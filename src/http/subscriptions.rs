@@ -24,7 +24,7 @@ use crate::views::subscription::{Subscription, SubscriptionEntry};
 #[utoipa::path(post, path = "/subscriptions", tag = "Subscriptions",
     request_body(content = NewSubscription, example = json!({ "plan_token": "plan_AZqYv3rVcBKUQ1mHn7tKRw", "customer_token": "cus_AZqYv3rVcBKUQ1mHn7tKRw" })),
     responses((status = 201, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("refusals" = json!([InvalidSubscription, InvalidRequest, declines(), RecordNotFound, (GatewayError, "nothing was charged")]))))]
+    extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, declines(), RecordNotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn create_subscription(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -39,7 +39,7 @@ pub async fn create_subscription(
 /// Returns a list of all subscriptions, newest first.
 #[utoipa::path(get, path = "/subscriptions", tag = "Subscriptions", params(PageParameters),
     responses((status = 200, description = "A page of subscriptions", body = ShortList<Subscription>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_subscriptions(
     State(site): State<AppState>,
     caller: Caller,
@@ -53,7 +53,7 @@ pub async fn list_subscriptions(
 /// Returns the details of a subscription.
 #[utoipa::path(get, path = "/subscriptions/{sub_token}", tag = "Subscriptions",
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_subscription(
     State(site): State<AppState>,
     caller: Caller,
@@ -69,7 +69,7 @@ pub async fn get_subscription(
 #[utoipa::path(put, path = "/subscriptions/{sub_token}", tag = "Subscriptions",
     request_body = SubscriptionChanges,
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("refusals" = json!([InvalidSubscription, InvalidRequest, RecordNotFound]))))]
+    extensions(("x-refusals" = json!([InvalidSubscription, InvalidRequest, RecordNotFound]))))]
 pub async fn update_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -85,7 +85,7 @@ pub async fn update_subscription(
 /// Cancels a subscription that is active or in its trial, at once.
 #[utoipa::path(delete, path = "/subscriptions/{sub_token}", tag = "Subscriptions",
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("refusals" = json!([InvalidState, NotFound]))))]
+    extensions(("x-refusals" = json!([InvalidState, NotFound]))))]
 pub async fn cancel_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -102,7 +102,7 @@ pub async fn cancel_subscription(
 #[utoipa::path(put, path = "/subscriptions/{sub_token}/reactivate", tag = "Subscriptions",
     request_body(content = Option<Reactivation>, example = json!({ "include_setup_fee": false })),
     responses((status = 200, description = "The subscription", body = Envelope<Subscription>)),
-    extensions(("refusals" = json!([InvalidSubscription, InvalidState, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
+    extensions(("x-refusals" = json!([InvalidSubscription, InvalidState, declines(), NotFound, (GatewayError, "nothing was charged")]))))]
 pub async fn reactivate_subscription(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -118,7 +118,7 @@ pub async fn reactivate_subscription(
 /// Returns what was charged and what for, newest first.
 #[utoipa::path(get, path = "/subscriptions/{sub_token}/ledger", tag = "Subscriptions", params(PageParameters),
     responses((status = 200, description = "A page of entries", body = ShortList<SubscriptionEntry>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn get_subscription_ledger(
     State(site): State<AppState>,
     caller: Caller,

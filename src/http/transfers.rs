@@ -20,7 +20,7 @@ use crate::views::transfer::{LineItem, Transfer};
 /// fee.
 #[utoipa::path(post, path = "/transfers", tag = "Transfers", request_body = NewTransfer,
     responses((status = 201, description = "The transfer", body = Envelope<Transfer>)),
-    extensions(("refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error", transfers::create::NOT_COVERED), InvalidResource]))))]
+    extensions(("x-refusals" = json!([(InsufficientServiceBalance, "an array that holds the one error", transfers::create::NOT_COVERED), InvalidResource]))))]
 pub async fn create_transfer(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -35,7 +35,7 @@ pub async fn create_transfer(
 /// Returns a paginated list of all transfers, newest first.
 #[utoipa::path(get, path = "/transfers", tag = "Transfers", params(PageParameters),
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_transfers(
     State(site): State<AppState>,
     caller: Caller,
@@ -50,9 +50,9 @@ pub async fn list_transfers(
 /// recipient's name and e-mail address as a part of them, and exactly against amount, transfer token and recipient
 /// token.
 #[utoipa::path(get, path = "/transfers/search", tag = "Transfers",
-    params(SearchParameters, ("sort" = Option<String>, Query, description = "paid_at (default)"), PageParameters),
+    params(SearchParameters, ("sort" = Option<String>, Query, description = "paid_at (default)", extensions(("x-enum" = json!(transfers::search::SORTS)))), PageParameters),
     responses((status = 200, description = "A page of transfers", body = LongList<Transfer>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn search_transfers(
     State(site): State<AppState>,
     caller: Caller,
@@ -67,7 +67,7 @@ pub async fn search_transfers(
 /// Returns the details of a transfer.
 #[utoipa::path(get, path = "/transfers/{transfer_token}", tag = "Transfers",
     responses((status = 200, description = "The transfer", body = Envelope<Transfer>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_transfer(
     State(site): State<AppState>,
     caller: Caller,
@@ -84,7 +84,7 @@ pub async fn get_transfer(
 #[utoipa::path(get, path = "/transfers/{transfer_token}/line_items", tag = "Transfers",
     params(PageParameters),
     responses((status = 200, description = "A page of line items", body = LongList<LineItem>)),
-    extensions(("refusals" = json!([NotFound, InvalidResource]))))]
+    extensions(("x-refusals" = json!([NotFound, InvalidResource]))))]
 pub async fn list_transfer_line_items(
     State(site): State<AppState>,
     caller: Caller,

@@ -20,7 +20,7 @@ use crate::views::webhook_endpoint::WebhookEndpoint;
 #[utoipa::path(post, path = "/webhook_endpoints", tag = "Webhook endpoints",
     request_body = NewWebhookEndpoint,
     responses((status = 201, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>)),
-    extensions(("refusals" = json!([LimitReached, InvalidResource]))))]
+    extensions(("x-refusals" = json!([LimitReached, InvalidResource]))))]
 pub async fn create_webhook_endpoint(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -34,7 +34,7 @@ pub async fn create_webhook_endpoint(
 /// Returns a list of all webhook endpoints, newest first.
 #[utoipa::path(get, path = "/webhook_endpoints", tag = "Webhook endpoints", params(PageParameters),
     responses((status = 200, description = "A page of webhook endpoints", body = ShortList<WebhookEndpoint>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_webhook_endpoints(
     State(site): State<AppState>,
     caller: Caller,
@@ -48,7 +48,7 @@ pub async fn list_webhook_endpoints(
 /// Returns the details of a webhook endpoint.
 #[utoipa::path(get, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints",
     responses((status = 200, description = "The webhook endpoint", body = Envelope<WebhookEndpoint>)),
-    extensions(("refusals" = json!([RecordNotFound]))))]
+    extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_webhook_endpoint(
     State(site): State<AppState>,
     caller: Caller,
@@ -62,7 +62,7 @@ pub async fn get_webhook_endpoint(
 ///
 /// Deletes the endpoint and all its webhook requests permanently.
 #[utoipa::path(delete, path = "/webhook_endpoints/{webhook_endpoint_token}", tag = "Webhook endpoints",
-    responses((status = 204, description = "Deleted")), extensions(("refusals" = json!([RecordNotFound]))))]
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn delete_webhook_endpoint(
     State(site): State<AppState>,
     Path(token): Path<String>,

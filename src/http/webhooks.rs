@@ -18,7 +18,7 @@ use crate::views::webhook::Webhook;
 /// Returns a list of all webhook requests, newest first.
 #[utoipa::path(get, path = "/webhooks", tag = "Webhooks", params(PageParameters),
     responses((status = 200, description = "A page of webhooks", body = ShortList<Webhook>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_webhooks(
     State(site): State<AppState>,
     caller: Caller,
@@ -32,7 +32,7 @@ pub async fn list_webhooks(
 /// Returns the details of a webhook request.
 #[utoipa::path(get, path = "/webhooks/{webhook_token}", tag = "Webhooks",
     responses((status = 200, description = "The webhook", body = Envelope<Webhook>)),
-    extensions(("refusals" = json!([RecordNotFound]))))]
+    extensions(("x-refusals" = json!([RecordNotFound]))))]
 pub async fn get_webhook(
     State(site): State<AppState>,
     caller: Caller,
@@ -47,7 +47,7 @@ pub async fn get_webhook(
 /// Requests the URL again and forgets the errors recorded before. Returns the webhook in state pending.
 #[utoipa::path(put, path = "/webhooks/{webhook_token}/replay", tag = "Webhooks",
     responses((status = 200, description = "The webhook", body = Envelope<Webhook>)),
-    extensions(("refusals" = json!([CannotReplayWebhook, RecordNotFound]))))]
+    extensions(("x-refusals" = json!([CannotReplayWebhook, RecordNotFound]))))]
 pub async fn replay_webhook(
     State(site): State<AppState>,
     Path(token): Path<String>,

@@ -87,8 +87,7 @@ fn newest_first(tree: &Value) -> Value {
 pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id): Path<String>) -> PageResult {
     let account = &visit.account;
     let charge = Record::of(&charges::show(&site, account, &id).await?)?;
-    let refunds = refunds::of_charge(&site, account, &id, longest_page()).await?.records;
-    let refunds = refunds.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let refunds = Record::each(&refunds::of_charge(&site, account, &id, longest_page()).await?.records)?;
     let mut disputes = Vec::new();
     if account.settings().disputes {
         let asked = DisputeSearch::read(&json!({ "query": id }), disputes::find::SORTS);

@@ -180,6 +180,15 @@ pub fn carried(session: &Session) -> Markup {
     html! { input type="hidden" name="form" value=(session.form); }
 }
 
+/// Renders a section with one form of actions on the record that a page shows.
+pub fn actions(visit: &AccountSession, path: &str, content: &Markup) -> Markup {
+    html! {
+        section.deeds aria-label="What you can do" {
+            form method="post" action=(path) { (carried(&visit.session)) (content) }
+        }
+    }
+}
+
 fn answered(
     site: &AppState,
     sheet: &PageContent,

@@ -15,8 +15,7 @@ use crate::services::snapshots;
 
 /// Renders the account's snapshots and their actions.
 pub async fn of_account(site: &AppState, visit: &AccountSession) -> Result<Markup, Error> {
-    let kept = snapshots::list(site, &visit.account, first_page().valid()?).await?.records;
-    let kept = kept.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let kept = Record::each(&snapshots::list(site, &visit.account, first_page().valid()?).await?.records)?;
     let carried = layout::carried(&visit.session);
     let action = |token: &str, verb: &str| format!("{SNAPSHOTS}/{token}/{verb}");
     Ok(html! {

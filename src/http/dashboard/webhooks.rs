@@ -33,8 +33,8 @@ const ENDPOINTS: [Column; 3] = [
 /// Lists the endpoints, and the webhooks, newest first.
 pub async fn list(State(site): State<AppState>, visit: AccountSession, input: Input) -> PageResult {
     let paging = input.paging().valid()?;
-    let endpoints = webhook_endpoints::list(&site, &visit.account, first_page().valid()?).await?.records;
-    let endpoints = endpoints.iter().map(Record::of).collect::<Result<Vec<_>, _>>()?;
+    let endpoints =
+        Record::each(&webhook_endpoints::list(&site, &visit.account, first_page().valid()?).await?.records)?;
     let page = webhooks::list(&site, &visit.account, paging).await?;
     let content = html! {
         (table("Endpoints", &ENDPOINTS, &endpoints))
@@ -75,12 +75,7 @@ pub async fn show(State(site): State<AppState>, visit: AccountSession, Path(id):
             ("Accepted", webhook.time("/accepted_at")),
         ]))
         @if is_test(&site) && is_replayed {
-            section.deeds aria-label="What you can do" {
-                form method="post" action={ "/dashboard/webhooks/" (id) "/replay" } {
-                    (layout::carried(&visit.session))
-                    button { "Replay it" }
-                }
-            }
+            (layout::actions(&visit, &format!("/dashboard/webhooks/{id}/replay"), &html! { button { "Replay it" } }))
         }
         h2 { "Attempts" }
         ol.history {

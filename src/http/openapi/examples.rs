@@ -14,7 +14,7 @@ pub(super) fn complete(operation: &mut Map<String, Value>, schemas: &Value) {
     }
 }
 
-/// Returns `given`, and the required fields that it lacks. An object is completed likewise.
+/// Returns the required fields, and `given` over them. A given object is completed likewise.
 fn completed(schema: &Value, given: Option<&Value>, schemas: &Value) -> Value {
     let reference = |schema: &Value| Some(schema["$ref"].as_str()?.strip_prefix(SCHEMAS)?.to_owned());
     let first = schema["oneOf"].as_array().and_then(|either| either.iter().find_map(reference));
@@ -24,12 +24,11 @@ fn completed(schema: &Value, given: Option<&Value>, schemas: &Value) -> Value {
     let Some(fields) = schema["properties"].as_object() else {
         return given.or(schema.get("example")).cloned().unwrap_or_default();
     };
-    let is_required =
-        |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|field| field == name));
-    let shown = fields.iter().filter_map(|(name, field)| {
-        let given = given.and_then(|given| given.get(name));
-        let is_shown = given.is_some() || is_required(name);
-        is_shown.then(|| (name.clone(), completed(field, given, schemas)))
-    });
-    shown.collect()
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let own = |name: &str| (name.to_owned(), completed(&fields[name], None, schemas));
+    let mut shown: Map<_, _> = required.map(own).collect();
+    for (name, given) in given.and_then(Value::as_object).into_iter().flatten() {
+        shown.insert(name.clone(), completed(&fields[name], Some(given), schemas));
+    }
+    shown.into()
 }

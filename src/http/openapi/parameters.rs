@@ -9,7 +9,6 @@ use utoipa::IntoParams;
 use super::operations;
 use super::refusals::pascal;
 use crate::limits::QUERY_CHARACTERS_MIN;
-use crate::services::{charges, disputes, merchants, transfers};
 
 /// Which page of a list.
 #[derive(IntoParams)]
@@ -52,7 +51,7 @@ const IN_PATHS: &[(&str, &str, Option<&str>)] = &[
     ("dispute_token", "Dispute token", Some("dis_")),
     ("domain_token", "Domain token", Some("apmd_")),
     ("event_token", "Event token", Some("evt_")),
-    ("file_token", "File token", None),
+    ("file_token", "File token", Some("file_")),
     ("merchant_token", "Merchant token", None),
     ("plan_token", "Plan token", Some("plan_")),
     ("recipient_token", "Recipient token", Some("rp_")),
@@ -105,25 +104,21 @@ pub(super) const OUTCOME: &str = "Sandbox-Outcome";
 
 /// Adds to an operation's parameters what annotations cannot express.
 pub(super) fn described(operation: &mut Map<String, Value>) {
-    let sorts = match operation["operationId"].as_str() {
-        Some("search_charges") => charges::search::SORTS,
-        Some("search_transfers") => transfers::search::SORTS,
-        Some("list_disputes" | "search_disputes") => disputes::find::SORTS,
-        Some("search_merchants") => merchants::find::SORTS,
-        _ => &[],
-    };
-    let is_narrow = matches!(operation["operationId"].as_str(), Some("search_disputes" | "search_merchants"));
+    let too_short = "/400/content/application~1json/examples/invalid_search_query_param";
+    let is_narrow = operation["responses"].pointer(too_short).is_some();
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
-        let (place, name) = (parameter["in"].as_str(), parameter["name"].as_str().unwrap_or_default());
-        match (place, name) {
+        if let Some(words) = parameter.as_object_mut().and_then(|parameter| parameter.shift_remove("x-enum"))
+        {
+            parameter["schema"]["enum"] = words;
+        }
+        match (parameter["in"].as_str(), parameter["name"].as_str().unwrap_or_default()) {
             // An optional header is left out, never null.
             (Some("header"), _) => parameter["schema"] = json!({ "type": "string" }),
             (Some("query"), "query") if is_narrow => {
                 parameter["schema"]["minLength"] = QUERY_CHARACTERS_MIN.into();
             }
             (Some("query"), "direction") => parameter["schema"]["enum"] = json!([1, -1]),
-            (Some("query"), "sort") => parameter["schema"]["enum"] = json!(sorts),
             (Some("query"), "status") => {
                 parameter["schema"]["enum"] = DisputeStatus::ALL.iter().map(|status| status.code()).collect();
             }

@@ -29,7 +29,7 @@ const EVERYWHERE: &[ErrorCode] = &[
 pub(super) const EXAMPLES: &str = "#/components/examples/";
 
 /// The key of an operation's `extensions` that lists its refusals as values.
-const LISTED: &str = "refusals";
+const LISTED: &str = "x-refusals";
 
 /// What an operation lists in its annotation: `NotFound`, `declines()`, `(GatewayError, "nothing was charged")`.
 #[derive(Deserialize)]

@@ -28,7 +28,7 @@ pub async fn get_sandbox_account(caller: Caller, _input: Input) -> Result<Shown<
 #[utoipa::path(put, path = "/sandbox/account", tag = "Sandbox",
     request_body(content = Option<ChangedAccount>, example = json!({ "transfers_schedule": "daily" })),
     responses((status = 200, description = "Switches and settings", body = Envelope<SandboxAccount>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn update_sandbox_account(
     State(site): State<AppState>,
     call: WriteRequest,

@@ -30,7 +30,7 @@ pub async fn get_sandbox_acquirer(caller: Caller, _input: Input) -> Result<Shown
 #[utoipa::path(put, path = "/sandbox/acquirer", tag = "Sandbox",
     request_body(content = Option<ChangedFaults>, example = json!({ "latency_ms": 50, "seed": 42 })),
     responses((status = 200, description = "The faults", body = Envelope<Faults>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn update_sandbox_acquirer(
     State(site): State<AppState>,
     call: WriteRequest,

@@ -31,7 +31,7 @@ pub async fn get_clock(caller: Caller, _input: Input) -> Result<Shown<Clock>, Er
 #[utoipa::path(put, path = "/sandbox/clock", tag = "Sandbox",
     request_body(content = MoveClock, example = json!({ "advance": "7d" })),
     responses((status = 200, description = "The clock, and what was due on the way", body = Envelope<MovedClock>)),
-    extensions(("refusals" = json!([ClockMoving, InvalidResource]))))]
+    extensions(("x-refusals" = json!([ClockMoving, InvalidResource]))))]
 pub async fn move_clock(
     State(site): State<AppState>,
     call: WriteRequest,

@@ -18,7 +18,7 @@ use crate::views::logged_request::LoggedRequest;
 /// errors and without their secrets. Requests for this list are not in it.
 #[utoipa::path(get, path = "/sandbox/requests", tag = "Sandbox", params(PageParameters),
     responses((status = 200, description = "A page of requests", body = LongList<LoggedRequest>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_sandbox_requests(
     State(site): State<AppState>,
     caller: Caller,
@@ -32,7 +32,7 @@ pub async fn list_sandbox_requests(
 /// Returns the request whose answer bore this X-Request-Id; of several the newest.
 #[utoipa::path(get, path = "/sandbox/requests/{request_id}", tag = "Sandbox",
     responses((status = 200, description = "The request", body = Envelope<LoggedRequest>)),
-    extensions(("refusals" = json!([NotFound]))))]
+    extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn get_sandbox_request(
     State(site): State<AppState>,
     caller: Caller,

@@ -21,7 +21,7 @@ use crate::views::snapshot::Snapshot;
 /// most ten at a time, each for thirty days.
 #[utoipa::path(post, path = "/sandbox/snapshots", tag = "Sandbox",
     responses((status = 201, description = "The snapshot", body = Envelope<Snapshot>)),
-    extensions(("refusals" = json!([(LimitReached, "", snapshots::create::full()), PaymentsUnderWay, SnapshotTooLarge]))))]
+    extensions(("x-refusals" = json!([(LimitReached, "", snapshots::create::full()), PaymentsUnderWay, SnapshotTooLarge]))))]
 pub async fn create_sandbox_snapshot(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -35,7 +35,7 @@ pub async fn create_sandbox_snapshot(
 /// Returns a paginated list of this account's snapshots, newest first.
 #[utoipa::path(get, path = "/sandbox/snapshots", tag = "Sandbox", params(PageParameters),
     responses((status = 200, description = "A page of snapshots", body = LongList<Snapshot>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn list_sandbox_snapshots(
     State(site): State<AppState>,
     caller: Caller,
@@ -50,7 +50,7 @@ pub async fn list_sandbox_snapshots(
 /// keys, its merchants and its snapshots stay as they are, and what waited to be delivered waits again.
 #[utoipa::path(put, path = "/sandbox/snapshots/{snapshot_token}/restore", tag = "Sandbox",
     responses((status = 200, description = "The snapshot", body = Envelope<Snapshot>)),
-    extensions(("refusals" = json!([(InvalidState, "another release has made it", snapshots::restore::OTHER_RELEASE), NotFound, ClockMoving, PaymentsUnderWay]))))]
+    extensions(("x-refusals" = json!([(InvalidState, "another release has made it", snapshots::restore::OTHER_RELEASE), NotFound, ClockMoving, PaymentsUnderWay]))))]
 pub async fn restore_sandbox_snapshot(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -64,7 +64,7 @@ pub async fn restore_sandbox_snapshot(
 ///
 /// Deletes a snapshot of this account; the account stays as it is.
 #[utoipa::path(delete, path = "/sandbox/snapshots/{snapshot_token}", tag = "Sandbox",
-    responses((status = 204, description = "Deleted")), extensions(("refusals" = json!([NotFound]))))]
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([NotFound]))))]
 pub async fn delete_sandbox_snapshot(
     State(site): State<AppState>,
     Path(token): Path<String>,

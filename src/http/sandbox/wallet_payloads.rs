@@ -17,7 +17,7 @@ use crate::views::sandbox::WalletPayload;
 /// /payment_sources within five minutes.
 #[utoipa::path(post, path = "/sandbox/wallet_payloads", tag = "Sandbox", request_body = NewWalletPayload,
     responses((status = 201, description = "The payload", body = Envelope<WalletPayload>)),
-    extensions(("refusals" = json!([InvalidResource]))))]
+    extensions(("x-refusals" = json!([InvalidResource]))))]
 pub async fn create_sandbox_wallet_payload(
     State(site): State<AppState>,
     call: WriteRequest,

@@ -19,7 +19,7 @@ use crate::views::wallet::WalletCertificate;
 /// Makes a key for which the wallet can seal payments, and a signing request to hand to the wallet provider.
 #[utoipa::path(post, path = "/walletA_pay/certificates", tag = "Mobile wallet support",
     responses((status = 201, description = "The certificate, incomplete", body = Envelope<WalletCertificate>)),
-    extensions(("refusals" = json!([ApiUnavailable]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable]))))]
 pub async fn create_wallet_certificate(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -33,7 +33,7 @@ pub async fn create_wallet_certificate(
 /// Returns a paginated list of all certificates, newest first.
 #[utoipa::path(get, path = "/walletA_pay/certificates", tag = "Mobile wallet support", params(PageParameters),
     responses((status = 200, description = "A page of certificates", body = LongList<WalletCertificate>)),
-    extensions(("refusals" = json!([ApiUnavailable, InvalidResource]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_wallet_certificates(
     State(site): State<AppState>,
     caller: Caller,
@@ -49,7 +49,7 @@ pub async fn list_wallet_certificates(
 #[utoipa::path(put, path = "/walletA_pay/certificates", tag = "Mobile wallet support",
     request_body(content = IssuedCertificate, example = json!({ "pem": "-----BEGIN CERTIFICATE-----\nMIIB...\n-----END CERTIFICATE-----\n" })),
     responses((status = 200, description = "The certificate, active", body = Envelope<WalletCertificate>)),
-    extensions(("refusals" = json!([ApiUnavailable, InvalidResource]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn update_wallet_certificate(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -63,7 +63,7 @@ pub async fn update_wallet_certificate(
 /// Returns the details of a certificate.
 #[utoipa::path(get, path = "/walletA_pay/certificates/{certificate_token}", tag = "Mobile wallet support",
     responses((status = 200, description = "The certificate", body = Envelope<WalletCertificate>)),
-    extensions(("refusals" = json!([ApiUnavailable, NotFound]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn get_wallet_certificate(
     State(site): State<AppState>,
     caller: Caller,
@@ -77,7 +77,7 @@ pub async fn get_wallet_certificate(
 ///
 /// Deletes a certificate and its key permanently.
 #[utoipa::path(delete, path = "/walletA_pay/certificates/{certificate_token}", tag = "Mobile wallet support",
-    responses((status = 204, description = "Deleted")), extensions(("refusals" = json!([ApiUnavailable, NotFound]))))]
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_certificate(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -92,7 +92,7 @@ pub async fn delete_wallet_certificate(
 ///
 /// The same at the other path that clients know.
 #[utoipa::path(delete, path = "/walletA_pay/{certificate_token}", tag = "Mobile wallet support",
-    responses((status = 204, description = "Deleted")), extensions(("refusals" = json!([ApiUnavailable, NotFound]))))]
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_certificate_as_listed(
     State(site): State<AppState>,
     Path(token): Path<String>,

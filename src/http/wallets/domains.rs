@@ -20,7 +20,7 @@ use crate::views::wallet::WalletDomain;
 /// verification file at its well-known path.
 #[utoipa::path(post, path = "/walletA_pay/domains", tag = "Mobile wallet support", request_body = NamedDomain,
     responses((status = 201, description = "The domain", body = Envelope<WalletDomain>)),
-    extensions(("refusals" = json!([ApiUnavailable, InvalidResource]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn create_wallet_domain(
     State(site): State<AppState>,
     call: WriteRequest,
@@ -34,7 +34,7 @@ pub async fn create_wallet_domain(
 /// Returns a paginated list of all registered domains, newest first.
 #[utoipa::path(get, path = "/walletA_pay/domains", tag = "Mobile wallet support", params(PageParameters),
     responses((status = 200, description = "A page of domains", body = LongList<WalletDomain>)),
-    extensions(("refusals" = json!([ApiUnavailable, InvalidResource]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, InvalidResource]))))]
 pub async fn list_wallet_domains(
     State(site): State<AppState>,
     caller: Caller,
@@ -47,7 +47,7 @@ pub async fn list_wallet_domains(
 ///
 /// Takes a domain off the list: on its pages the wallet may not be used any more.
 #[utoipa::path(delete, path = "/walletA_pay/domains/{domain_token}", tag = "Mobile wallet support",
-    responses((status = 204, description = "Deleted")), extensions(("refusals" = json!([ApiUnavailable, NotFound]))))]
+    responses((status = 204, description = "Deleted")), extensions(("x-refusals" = json!([ApiUnavailable, NotFound]))))]
 pub async fn delete_wallet_domain(
     State(site): State<AppState>,
     Path(token): Path<String>,
@@ -64,7 +64,7 @@ pub async fn delete_wallet_domain(
 #[utoipa::path(get, path = "/walletA_pay/host_check", tag = "Mobile wallet support",
     params(("domain_name" = String, Query, description = "Fully qualified domain name", example = "shop.example.com")),
     responses((status = 200, description = "The domain", body = Envelope<WalletDomain>)),
-    extensions(("refusals" = json!([ApiUnavailable, (NotFound, "it is not registered"), InvalidResource]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, (NotFound, "it is not registered"), InvalidResource]))))]
 pub async fn check_wallet_host(
     State(site): State<AppState>,
     caller: Caller,

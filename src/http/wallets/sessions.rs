@@ -18,7 +18,7 @@ use crate::views::wallet::WalletSession;
 #[utoipa::path(post, path = "/walletA_pay/sessions", tag = "Mobile wallet support",
     request_body(content = NewSession, example = json!({ "initiative": "messaging" })),
     responses((status = 201, description = "The session", body = Envelope<WalletSession>)),
-    extensions(("refusals" = json!([ApiUnavailable, (GatewayError, "the provider gave none", GatewayError.description())]))))]
+    extensions(("x-refusals" = json!([ApiUnavailable, (GatewayError, "the provider gave none", GatewayError.description())]))))]
 pub async fn create_wallet_session(
     State(site): State<AppState>,
     call: WriteRequest,
